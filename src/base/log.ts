@@ -1,0 +1,81 @@
+import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+const ORDER: readonly Level[] = ['debug', 'info', 'warn', 'error']
+
+export interface LogLine {
+  readonly level: Level
+  /** Who says it: runner, crawl, snapshot, db. */
+  readonly role: string
+  readonly text: string
+}
+
+/** Takes lines away: to the terminal, to a file, to the parent process. */
+export type Sink = (line: LogLine) => void
+
+/** What rooms below the command line get to speak through. */
+export class Log {
+  readonly #role: string
+  readonly #sink: Sink
+  constructor(role: string, sink: Sink) {
+    this.#role = role
+    this.#sink = sink
+  }
+  debug(text: string): void {
+    this.#sink({ level: 'debug', role: this.#role, text })
+  }
+  info(text: string): void {
+    this.#sink({ level: 'info', role: this.#role, text })
+  }
+  warn(text: string): void {
+    this.#sink({ level: 'warn', role: this.#role, text })
+  }
+  error(text: string): void {
+    this.#sink({ level: 'error', role: this.#role, text })
+  }
+  /** Passes on a line that another process said. */
+  relay(line: LogLine): void {
+    this.#sink(line)
+  }
+}
+
+/** Passes lines at or above `level` to `sink`. */
+export function atLeast(level: Level, sink: Sink): Sink {
+  return (line) => {
+    if (ORDER.indexOf(line.level) >= ORDER.indexOf(level)) sink(line)
+  }
+}
+
+export function toAll(...sinks: readonly Sink[]): Sink {
+  return (line) => {
+    for (const sink of sinks) sink(line)
+  }
+}
+
+const MAX_LOG_BYTES = 10 * 1024 * 1024
+
+/**
+ * Appends lines to a file, each with its UTC time. At 10 MB the file becomes `<file>.1`, in place of the one before.
+ * Synchronous, so that the last words of a dying process are in it; a full disk costs lines, never the work.
+ */
+export function toFile(file: string): Sink {
+  let bytes = -1
+  return ({ level, role, text }) => {
+    try {
+      if (bytes < 0) {
+        mkdirSync(dirname(file), { recursive: true })
+        bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+      }
+      if (bytes > MAX_LOG_BYTES) {
+        renameSync(file, `${file}.1`)
+        bytes = 0
+      }
+      const line = `${new Date().toISOString()} ${level} ${role}: ${text}\n`
+      appendFileSync(file, line, { mode: 0o600 })
+      bytes += Buffer.byteLength(line)
+    } catch {
+      bytes = -1
+    }
+  }
+}

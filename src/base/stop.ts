@@ -1,0 +1,25 @@
+/**
+ * The two ways to stop, as signals that every sleep and wait takes: `drain` (take no new work, let what runs come to its end) and `force`
+ * (end what runs now). `capMs` bounds how long a drain may wait for hooks: Infinity for a normal stop, less when a newer runner waits.
+ */
+export class Stop {
+  readonly #drain = new AbortController()
+  readonly #force = new AbortController()
+  capMs = Number.POSITIVE_INFINITY
+
+  get drain(): AbortSignal {
+    return this.#drain.signal
+  }
+  get force(): AbortSignal {
+    return this.#force.signal
+  }
+  /** Starts the drain, or shortens one that is under way. */
+  requestDrain(capMs = Number.POSITIVE_INFINITY): void {
+    this.capMs = Math.min(this.capMs, capMs)
+    this.#drain.abort()
+  }
+  requestForce(): void {
+    this.requestDrain(0)
+    this.#force.abort()
+  }
+}

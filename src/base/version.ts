@@ -1,0 +1,4 @@
+declare const ARCHIVEBOX_VERSION: string | undefined
+
+/** The program's version: put in by the build; `dev` when the sources run as they are. */
+export const VERSION: string = typeof ARCHIVEBOX_VERSION === 'string' ? ARCHIVEBOX_VERSION : 'dev'

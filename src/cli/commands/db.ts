@@ -1,0 +1,83 @@
+import { realpathSync } from 'node:fs'
+import { sql } from 'kysely'
+import { openDataDir } from '../../base/data-dir.ts'
+import { AppError, UsageError } from '../../base/errors.ts'
+import { applicationName, explainDatabaseError, maskPassword, openDatabase } from '../../db/database.ts'
+import { enterServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
+import { migrate, schemaVersion } from '../../db/migrate.ts'
+import type { GlobalOptions } from '../options.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+
+/** `db url`: the one place that prints a URL with its password, since that is what it is asked for. */
+export async function dbUrl(options: GlobalOptions): Promise<void> {
+  if (options.databaseUrl) return void process.stdout.write(`${options.databaseUrl}\n`)
+  const status = await serverStatus(openDataDir(options.dataDir, 'never'))
+  if (!status.address) throw new AppError('the embedded server is not running', { hint: 'archivebox-ts db start' })
+  process.stdout.write(`${urlOf(status.address)}\n`)
+}
+
+/** `db start`: starts the embedded server and leaves it running, whoever comes and goes. */
+export async function dbStart(options: GlobalOptions): Promise<void> {
+  refuseExternal(options, 'start')
+  const dataDir = openDataDir(options.dataDir, 'never')
+  const lease = await enterServer(dataDir, { say: (line) => terminal.say(line) })
+  const db = openDatabase(urlOf(lease.address), { name: applicationName('cli') })
+  await migrate(db).finally(() => db.destroy())
+  terminal.say(lease.how === 'adopted' ? 'it was running already' : 'started')
+  // Without leave(): our share of it ends with this process, and nobody stops it.
+}
+
+/** `db stop`: stops the embedded server. */
+export async function dbStop(options: GlobalOptions, { force }: { force?: boolean }): Promise<void> {
+  refuseExternal(options, 'stop')
+  const stopped = await stopServer(openDataDir(options.dataDir, 'never'), { force: force === true })
+  terminal.say(stopped ? 'stopped' : 'it was not running')
+}
+
+/** `db status`: one record. */
+export async function dbStatus(options: GlobalOptions): Promise<void> {
+  const record = options.databaseUrl
+    ? await external(options.databaseUrl)
+    : await embedded(realpathSync(openDataDir(options.dataDir, 'never')))
+  if (wantsJson(options)) return printRecord(record)
+  for (const [key, value] of Object.entries(record)) process.stdout.write(`${key.padEnd(16)} ${value ?? '-'}\n`)
+}
+
+async function embedded(dataDir: string) {
+  const status = await serverStatus(dataDir)
+  return {
+    kind: 'embedded',
+    running: status.state === 'running',
+    state: status.state,
+    pid: status.pid,
+    server_version: status.majorVersion,
+    pgdata: status.pgdata,
+    log: status.log,
+    url: status.address ? urlOf(status.address) : null,
+  }
+}
+
+async function external(url: string) {
+  const db = openDatabase(url, { name: applicationName('cli') })
+  try {
+    const { rows } = await sql<{ version: string; size: number }>`
+      select current_setting('server_version') as version, pg_database_size(current_database()) as size`.execute(db)
+    return {
+      kind: 'external',
+      running: true,
+      server_version: rows[0]!.version,
+      size_bytes: rows[0]!.size,
+      schema: await schemaVersion(db),
+      url: maskPassword(url),
+    }
+  } catch (error) {
+    throw explainDatabaseError(error, url)
+  } finally {
+    await db.destroy()
+  }
+}
+
+function refuseExternal(options: GlobalOptions, verb: string): void {
+  if (options.databaseUrl)
+    throw new UsageError(`db ${verb} is for the embedded server; this data dir uses ${maskPassword(options.databaseUrl)}`)
+}

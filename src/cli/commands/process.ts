@@ -1,0 +1,97 @@
+import { sql } from 'kysely'
+import pc from 'picocolors'
+import { UsageError } from '../../base/errors.ts'
+import { identityIn, LIVE_STATUSES, type LiveRow, liveRows, type ProcessRow } from '../../db/processes.ts'
+import { processRecord } from '../../db/records.ts'
+import { livenessOf } from '../../processes/identity.ts'
+import { ago, table } from '../format.ts'
+import { type OpenHome, openHome } from '../home.ts'
+import type { GlobalOptions } from '../options.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+
+interface ListOptions {
+  readonly all?: boolean
+  readonly type?: string
+  readonly workerType?: string
+  readonly status?: string
+}
+
+/** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
+export async function processList(options: GlobalOptions, verb: ListOptions): Promise<void> {
+  await withHome(options, async ({ home }) => {
+    let query = home.db.selectFrom('process').selectAll().where('machine_id', '=', home.machineId).where('data_dir', '=', home.dataDir)
+    if (!verb.all && verb.status === undefined) query = query.where('status', 'in', LIVE_STATUSES)
+    if (verb.type !== undefined) query = query.where(sql`process_type`, '=', verb.type)
+    if (verb.workerType !== undefined) query = query.where(sql`worker_type`, '=', verb.workerType)
+    if (verb.status !== undefined) query = query.where(sql`status`, '=', verb.status)
+    const rows = await query.orderBy('seq', 'desc').limit(1000).execute()
+    if (wantsJson(options)) printAll(rows)
+    else process.stdout.write(table(['pid', 'what', 'status', 'since', 'exit', 'id'], rows.map(listLine)))
+  })
+}
+
+/** `process tree`: who started whom, of what is alive. */
+export async function processTree(options: GlobalOptions): Promise<void> {
+  await withHome(options, async ({ home }) => {
+    const rows = await aliveRows(await liveRows(home))
+    if (wantsJson(options)) return printAll(rows)
+    if (rows.length === 0) return terminal.say('nothing runs')
+    const running = await home.db.selectFrom('archive_result').select(['process_id', 'hook_name']).where('status', '=', 'started').execute()
+    const hookOf = (row: ProcessRow) => running.find((result) => result.process_id === row.id)?.hook_name
+    const draw = (parent: string | null, indent: string) => {
+      const level = rows.filter((row) => (parent === null ? !rows.some((other) => other.id === row.parent_id) : row.parent_id === parent))
+      for (const [index, row] of level.entries()) {
+        const last = index === level.length - 1
+        const branch = parent === null ? '' : `${indent}${last ? '└─ ' : '├─ '}`
+        process.stdout.write(`${branch}${describe(row, hookOf(row))} ${pc.dim(`pid ${row.pid ?? '-'}, ${ago(row.started_at)}`)}\n`)
+        draw(row.id, parent === null ? '' : `${indent}${last ? '   ' : '│  '}`)
+      }
+    }
+    draw(null, '')
+  })
+}
+
+/** The rows whose process is there, or cannot be seen from here. */
+export async function aliveRows(rows: readonly LiveRow[]): Promise<LiveRow[]> {
+  const alive: LiveRow[] = []
+  for (const row of rows) {
+    const identity = identityIn(row)
+    if (identity && (await livenessOf(identity)) !== 'gone') alive.push(row)
+  }
+  return alive
+}
+
+/** What a process is, in words. */
+export function describe(row: ProcessRow, hook?: string): string {
+  if (row.worker_type === 'worker_runner') return `runner, leading (term ${row.term}${row.status === 'draining' ? ', draining' : ''})`
+  if (row.worker_type === 'runner_waiting') return 'runner, waiting'
+  if (row.process_type === 'worker') return `${row.worker_type} worker`
+  if (row.process_type === 'hook') return `hook ${hook ?? hookName(row.cmd)}`
+  return row.process_type
+}
+
+function hookName(cmd: readonly string[]): string {
+  const name = cmd.map((word) => word.split('/').at(-1) ?? '').find((word) => word.startsWith('on_'))
+  return name ?? 'host (idle)'
+}
+
+function listLine(row: ProcessRow): string[] {
+  const exit = row.exit_signal ?? (row.exit_code === null ? '' : String(row.exit_code))
+  return [String(row.pid ?? '-'), describe(row), row.status, ago(row.started_at), exit, row.id]
+}
+
+async function withHome(options: GlobalOptions, work: (open: OpenHome) => Promise<void>): Promise<void> {
+  const open = await openHome(options, 'never', (line) => terminal.say(line))
+  try {
+    await work(open)
+  } catch (error) {
+    if (error instanceof Error && /invalid input/.test(error.message)) throw new UsageError(error.message)
+    throw error
+  } finally {
+    await open.close()
+  }
+}
+
+function printAll(rows: readonly ProcessRow[]): void {
+  for (const row of rows) printRecord(processRecord(row))
+}

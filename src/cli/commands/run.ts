@@ -1,0 +1,48 @@
+import { UsageError } from '../../base/errors.ts'
+import { Log, toAll, toFile } from '../../base/log.ts'
+import { crawlById } from '../../db/crawls.ts'
+import { run } from '../../runner/run.ts'
+import { openHome, runnerLog } from '../home.ts'
+import type { GlobalOptions } from '../options.ts'
+import { liveCounts } from '../progress.ts'
+import { logLevel, terminal, terminalSink } from '../terminal.ts'
+
+export interface RunVerbOptions {
+  readonly exitOnIdle?: boolean
+  readonly crawlId?: string
+  readonly daemon?: boolean
+}
+
+/** The parent's row, when a command of ours started this runner. */
+export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
+
+/** `run`: be the runner. */
+export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Promise<void> {
+  const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
+  const { home, settings } = open
+  const log = new Log('runner', toAll(terminalSink(logLevel(options)), toFile(runnerLog(home.dataDir))))
+  const view = verb.daemon || options.quiet || !terminal.isTTY ? undefined : liveCounts(home, verb.crawlId)
+  try {
+    if (verb.crawlId !== undefined && !(await crawlById(home.db, uuid(verb.crawlId)))) {
+      throw new UsageError(`there is no crawl ${verb.crawlId}`, 'archivebox-ts status shows what is queued')
+    }
+    const why = await run({
+      home,
+      log,
+      settings,
+      parentId: process.env[PARENT_ENV] ?? null,
+      exitOnIdle: verb.exitOnIdle === true,
+      crawlId: verb.crawlId,
+    })
+    log.info({ idle: 'nothing left to do', drained: 'drained', superseded: 'handed over', forced: 'stopped' }[why])
+  } finally {
+    view?.end()
+    await open.close()
+  }
+}
+
+function uuid(text: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text))
+    throw new UsageError(`not an id: ${text}`, 'ids look like 01994f6e-0c1a-7c3e-9d55-0123456789ab')
+  return text
+}

@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import pc from 'picocolors'
+import { sleep } from '../base/abort.ts'
+import { AppError, EXIT } from '../base/errors.ts'
+import { asset } from '../base/package-root.ts'
+import { type CrawlRow, crawlById } from '../db/crawls.ts'
+import type { Home } from '../db/home.ts'
+import { identityIn, liveRows } from '../db/processes.ts'
+import { crawlRecord } from '../db/records.ts'
+import { livenessOf } from '../processes/identity.ts'
+import { PARENT_ENV } from './commands/run.ts'
+import { type OpenHome, runnerLog } from './home.ts'
+import type { GlobalOptions } from './options.ts'
+import { countPages, countsText } from './progress.ts'
+import { printRecord, terminal, wantsJson } from './terminal.ts'
+
+const LOOK_MS = 150
+
+/**
+ * Follows a crawl until it is sealed, and reports where its pages lie. With `run`, a runner for this crawl is started whenever there is none.
+ * Sets the exit code: 10 when some page has no successful result, 130 when a signal ended it before.
+ */
+export async function follow(
+  open: OpenHome,
+  options: GlobalOptions,
+  crawlId: string,
+  by: { processId: string; run: boolean },
+): Promise<void> {
+  const { home } = open
+  const interrupt = new AbortController()
+  let runner: ChildProcess | undefined
+  const onSignal = (signal: NodeJS.Signals) => {
+    // The runner decides what a second and a third one mean; in a terminal it hears them by itself and takes ours for the same.
+    runner?.kill(signal)
+    interrupt.abort()
+  }
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  try {
+    let saidUrl = ''
+    for (;;) {
+      const crawl = await crawlById(home.db, crawlId)
+      if (!crawl) throw new AppError(`crawl ${crawlId} was deleted`)
+      saidUrl = await sayNews(home, crawlId, saidUrl)
+      if (crawl.status === 'sealed') break
+      if (interrupt.signal.aborted && !isAlive(runner)) {
+        process.exitCode = EXIT.interrupted
+        terminal.live('')
+        return terminal.say(`stopped before the end; ${pc.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
+      }
+      if (by.run && !interrupt.signal.aborted && !isAlive(runner) && !(await hasLiveRunner(home))) {
+        if (runner?.exitCode)
+          throw new AppError(`the runner ended with exit code ${runner.exitCode}`, { hint: `see ${runnerLog(home.dataDir)}` })
+        runner = startRunner(home, crawlId, by.processId, options)
+      }
+      if (terminal.isTTY) terminal.live(countsText(await countPages(home, crawlId)))
+      await sleep(LOOK_MS)
+    }
+    while (isAlive(runner)) await sleep(20)
+    terminal.live('')
+    await report(home, options, (await crawlById(home.db, crawlId))!)
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, onSignal)
+    terminal.live('')
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+function isAlive(child: ChildProcess | undefined): boolean {
+  return child !== undefined && child.exitCode === null && child.signalCode === null
+}
+
+/** A runner of its own process, for this crawl only: a newer runner may take over without ending us. */
+function startRunner(home: Home, crawlId: string, processId: string, options: GlobalOptions): ChildProcess {
+  const args = [
+    asset('main.js', 'main.ts'),
+    'run',
+    '--crawl-id',
+    crawlId,
+    '--exit-on-idle',
+    '--daemon',
+    ...(options.verbose ? ['-v'] : ['-q']),
+  ]
+  const env = {
+    ...process.env,
+    DATA_DIR: home.dataDir,
+    [PARENT_ENV]: processId,
+    ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}),
+  }
+  return spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+async function hasLiveRunner(home: Home): Promise<boolean> {
+  for (const row of await liveRows(home)) {
+    const identity = identityIn(row)
+    if (
+      (row.worker_type === 'worker_runner' || row.worker_type === 'runner_waiting') &&
+      identity &&
+      (await livenessOf(identity)) !== 'gone'
+    )
+      return true
+  }
+  return false
+}
+
+/** One line for each page that was sealed since the last look. Returns where the next look starts. */
+async function sayNews(home: Home, crawlId: string, after: string): Promise<string> {
+  const { rows } = await sql<{ url: string; title: string | null; mark: string; succeeded: number; failed: number }>`
+    select s.url, s.title, s.sealed_at::text || s.id as mark,
+           count(r.id) filter (where r.status = 'succeeded') as succeeded, count(r.id) filter (where r.status = 'failed') as failed
+    from snapshot s left join archive_result r on r.snapshot_id = s.id
+    where s.crawl_id = ${crawlId} and s.status = 'sealed' and s.sealed_at::text || s.id > ${after}
+    group by s.id order by mark`.execute(home.db)
+  for (const row of rows) {
+    const mark = row.succeeded > 0 ? pc.green('✓') : pc.red('✗')
+    terminal.say(
+      `${mark} ${row.url}${row.title ? pc.dim(` ${row.title}`) : ''}${row.failed > 0 ? pc.yellow(` (${row.failed} failed)`) : ''}`,
+    )
+  }
+  return rows.at(-1)?.mark ?? after
+}
+
+/** Where everything lies, what was missing, and the exit code. */
+async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<void> {
+  const { rows } = await sql<{ url: string; output_dir: string; depth: number; succeeded: number; reason: string | null }>`
+    select s.url, s.output_dir, s.depth, count(r.id) filter (where r.status = 'succeeded') as succeeded,
+           min(r.output_str) filter (where r.status = 'failed' and r.output_str <> '') as reason
+    from snapshot s left join archive_result r on r.snapshot_id = s.id
+    where s.crawl_id = ${crawl.id} group by s.id order by s.depth, s.id`.execute(home.db)
+  const missing = await sql<{ output: string }>`
+    select distinct r.output_str as output from archive_result r join snapshot s on s.id = r.snapshot_id
+    where s.crawl_id = ${crawl.id} and r.status = 'skipped' and r.output_str like '%not found%' order by 1`.execute(home.db)
+  const empty = rows.filter((row) => row.succeeded === 0)
+  for (const row of empty) terminal.say(`${pc.red('nothing archived:')} ${row.url}${row.reason ? `: ${row.reason}` : ''}`)
+  for (const { output } of missing.rows) terminal.say(pc.dim(`skipped: ${output}`))
+  if (rows.length === 0) terminal.say(`${pc.yellow('no pages:')} the allow and deny lists leave none of these URLs`)
+  const dir = rows.length === 1 ? rows[0]!.output_dir : crawl.output_dir
+  if (rows.length > empty.length)
+    terminal.say(
+      `${pc.green('archived')} ${rows.length - empty.length} of ${rows.length} pages: ${pc.bold(join(home.dataDir, dir, 'index.html'))}`,
+    )
+  if (wantsJson(options))
+    printRecord({ ...crawlRecord(crawl), output_dir: crawl.output_dir, snapshots: rows.length, archived: rows.length - empty.length })
+  else process.stdout.write(`${join(home.dataDir, dir)}\n`)
+  if (empty.length > 0 || rows.length === 0) process.exitCode = EXIT.partial
+}

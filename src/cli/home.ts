@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { readConfigFile } from '../base/config-file.ts'
+import { openDataDir } from '../base/data-dir.ts'
+import { applicationName, explainDatabaseError, openDatabase } from '../db/database.ts'
+import { enterServer, urlOf } from '../db/embedded/server.ts'
+import type { Home } from '../db/home.ts'
+import { migrate } from '../db/migrate.ts'
+import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import type { ProcessType } from '../db/tables.ts'
+import { ownIdentity } from '../processes/identity.ts'
+import { currentMachine } from '../processes/machine.ts'
+import type { GlobalOptions } from './options.ts'
+
+/** An opened data dir with its database, and the way out. */
+export interface OpenHome {
+  readonly home: Home
+  readonly kind: 'embedded' | 'external'
+  /** The environment over archivebox.toml. */
+  readonly settings: Readonly<Record<string, string | undefined>>
+  /** Closes the connection; the last user of an embedded server stops it. */
+  close(): Promise<void>
+}
+
+/** The database of a data dir: DATABASE_URL or --database-url when given, else the embedded server, started when it is not up. */
+export async function openDatabaseOf(
+  options: GlobalOptions,
+  dataDir: string,
+  say: (line: string) => void,
+): Promise<{ url: string; kind: OpenHome['kind']; leave(): Promise<void> }> {
+  const url = options.databaseUrl ?? readConfigFile(dataDir)['DATABASE_URL']
+  if (url) return { url, kind: 'external', leave: async () => {} }
+  const lease = await enterServer(dataDir, { say })
+  return {
+    url: urlOf(lease.address),
+    kind: 'embedded',
+    leave: async () => {
+      await lease.leave()
+    },
+  }
+}
+
+/** Opens a data dir: its directory, its database with an up-to-date schema, and this machine's row. */
+export async function openHome(
+  options: GlobalOptions,
+  create: 'never' | 'if-empty' | 'force',
+  say: (line: string) => void,
+): Promise<OpenHome> {
+  const dataDir = openDataDir(options.dataDir, create)
+  const settings = { ...readConfigFile(dataDir), ...process.env }
+  const server = await openDatabaseOf(options, dataDir, say)
+  let db: Home['db'] | undefined
+  try {
+    db = openDatabase(server.url, { name: applicationName('cli') })
+    const applied = await migrate(db)
+    if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
+    const machine = await currentMachine(db)
+    const open = db
+    const close = async () => {
+      await open.destroy()
+      await server.leave()
+    }
+    return { home: { db, databaseUrl: server.url, machineId: machine.id, dataDir }, kind: server.kind, settings, close }
+  } catch (error) {
+    await db?.destroy().catch(() => {})
+    await server.leave().catch(() => {})
+    throw explainDatabaseError(error, server.url)
+  }
+}
+
+/** Runs a command as a registered process: its row is there while it works, with its exit code afterwards. */
+export async function asProcess<T>(home: Home, processType: ProcessType, work: (id: string) => Promise<T>): Promise<T> {
+  const { id } = await insertStarting(home, { processType, parentId: null, runnerId: null, pwd: home.dataDir, cmd: process.argv })
+  await markRunning(home.db, id, await ownIdentity())
+  let code = 1
+  try {
+    const value = await work(id)
+    code = Number(process.exitCode ?? 0)
+    return value
+  } finally {
+    await markEnded(home.db, id, { code, signal: null }).catch(() => {})
+  }
+}
+
+/** Where the lines of runners and workers are kept. */
+export function runnerLog(dataDir: string): string {
+  return join(dataDir, 'logs', 'runner.log')
+}

@@ -1,0 +1,139 @@
+import { Command, CommanderError, Option } from 'commander'
+import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
+import { VERSION } from '../base/version.ts'
+import type { AddOptions } from './commands/add.ts'
+import type { RunVerbOptions } from './commands/run.ts'
+import type { GlobalOptions } from './options.ts'
+import { sayError } from './terminal.ts'
+
+/** Parses the command line and runs one verb. The only place that turns errors into exit codes. */
+export async function program(argv: readonly string[]): Promise<void> {
+  try {
+    await build().parseAsync(argv)
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Help and version are not errors; commander has printed the line for the rest.
+      process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    } else {
+      const expected = error instanceof AppError ? error : unexpected(error)
+      sayError(expected)
+      process.exitCode = expected.exitCode
+    }
+  }
+}
+
+/** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
+function unexpected(error: unknown): AppError {
+  if (process.env['LOG_LEVEL'] === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+  const full = ['ENOSPC', '53100'].includes(codeOf(error) ?? '')
+  return new AppError(full ? `the disk is full: ${messageOf(error)}` : messageOf(error), {
+    hint: full
+      ? 'free some space and start again: nothing is lost'
+      : 'nothing was thrown away; logs/runner.log in the data dir has more, LOG_LEVEL=debug shows the stack',
+    cause: error,
+  })
+}
+
+function build(): Command {
+  const root = new Command('archivebox-ts')
+  root
+    .description('Archives web pages and never loses its place.')
+    .version(VERSION)
+    .addOption(new Option('--data-dir <dir>', 'where the archive lives').env('DATA_DIR').default('./data'))
+    .addOption(new Option('--database-url <url>', 'a PostgreSQL server to use instead of the embedded one').env('DATABASE_URL'))
+    .option('--json', 'data as JSON on stdout')
+    .option('--no-color', 'no colours (also NO_COLOR)')
+    .option('-q, --quiet', 'only warnings and errors')
+    .option('-v, --verbose', 'everything')
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(`${text.trim().replace(/^error: /, 'error: ')}\n`) })
+    .showHelpAfterError('Try: archivebox-ts help')
+    .helpCommand('help [verb]', 'how to use a verb')
+    .enablePositionalOptions(false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  archivebox-ts add --run https://example.com       archive one page now
+  archivebox-ts add --depth 1 https://example.com   queue a page and the pages it links to
+  archivebox-ts run                                 work on what is queued, until Ctrl-C
+  archivebox-ts status                              who works on what
+
+Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner,
+  10 add --run/--wait: finished, but some page has no successful result, 130 second Ctrl-C`,
+    )
+  const globals = () => root.opts<GlobalOptions>()
+
+  verb(root, 'init', 'make a data dir')
+    .option('--force', 'also in a directory that is not empty')
+    .action(async (options: { force?: boolean }) => (await import('./commands/init.ts')).init(globals(), options))
+
+  verb(root, 'add', 'queue URLs', [
+    'archivebox-ts add https://example.com',
+    'archivebox-ts add --run --depth 1 --max-urls 50 https://example.com',
+    'archivebox-ts add --tag news,daily --file urls.txt',
+    'cat urls.txt | archivebox-ts add --dry-run',
+  ])
+    .argument('[url...]', 'http or https; none: from stdin')
+    .option('--file <file>', 'read URLs from a file, one a line; - is stdin')
+    .option('--depth <n>', 'follow links so many steps, 0 to 4', '0')
+    .option('--tag <names>', 'tags for every page, comma-separated')
+    .option('--label <text>', 'a name for this crawl')
+    .option('--plugins <names>', 'only these plugins, comma-separated')
+    .option('--max-urls <n>', 'at most so many pages; 0: no limit', '0')
+    .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')
+    .option('--url-denylist <patterns>', 'no URL that matches one')
+    .option('-c, --config <KEY=VALUE>', 'a setting for this crawl (repeatable)', collect, [])
+    .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
+    .option('--wait', 'follow the crawl to its end; somebody else runs it')
+    .option('--dry-run', 'only say what would be added')
+    .option('--demo', 'a small site that this program serves on loopback for the purpose')
+    .action(async (urls: string[], options: AddOptions) => (await import('./commands/add.ts')).add(globals(), urls, options))
+
+  verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
+    'archivebox-ts run',
+    'archivebox-ts run --exit-on-idle',
+    'archivebox-ts run --crawl-id 0199-... --exit-on-idle',
+  ])
+    .option('--exit-on-idle', 'leave when nothing is due, running or about to be')
+    .option('--crawl-id <id>', 'work on this crawl only')
+    .option('--daemon', 'log lines only, never a live view')
+    .action(async (options: RunVerbOptions) => (await import('./commands/run.ts')).runVerb(globals(), options))
+
+  verb(root, 'status', 'who leads, what runs, what is queued, what failed').action(async () =>
+    (await import('./commands/status.ts')).status(globals()),
+  )
+
+  const processes = verb(root, 'process', 'the processes of this data dir')
+  verb(processes, 'list', 'processes, newest first')
+    .option('--all', 'also those that have ended')
+    .option('--type <type>', 'only this process_type')
+    .option('--worker-type <type>', 'only this worker_type')
+    .option('--status <status>', 'only this status')
+    .action(async (options: object) => (await import('./commands/process.ts')).processList(globals(), options))
+  verb(processes, 'tree', 'the live hierarchy').action(async () => (await import('./commands/process.ts')).processTree(globals()))
+
+  const db = verb(root, 'db', 'the database')
+  verb(db, 'url', 'its URL, for psql and the like').action(async () => (await import('./commands/db.ts')).dbUrl(globals()))
+  verb(db, 'start', 'start the embedded server, and leave it running').action(async () =>
+    (await import('./commands/db.ts')).dbStart(globals()),
+  )
+  verb(db, 'stop', 'stop the embedded server')
+    .option('--force', 'also while others use it')
+    .action(async (options: { force?: boolean }) => (await import('./commands/db.ts')).dbStop(globals(), options))
+  verb(db, 'status', 'is it up, which version, how large').action(async () => (await import('./commands/db.ts')).dbStatus(globals()))
+
+  verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
+  return root
+}
+
+/** A verb with the settings that commander does not hand down. */
+function verb(parent: Command, name: string, description: string, examples: readonly string[] = []): Command {
+  const command = parent.command(name).description(description).exitOverride().showHelpAfterError(`Try: archivebox-ts help ${name}`)
+  if (examples.length > 0) command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
+  return command
+}
+
+function collect(value: string, all: string[]): string[] {
+  return [...all, value]
+}

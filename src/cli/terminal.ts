@@ -1,0 +1,74 @@
+import pc from 'picocolors'
+import { type AppError, messageOf } from '../base/errors.ts'
+import { atLeast, type Level, type LogLine, type Sink } from '../base/log.ts'
+import type { GlobalOptions } from './options.ts'
+
+/** Talk goes to stderr: lines, and at its foot one line that changes while work goes on (on a terminal only). */
+class Terminal {
+  #live = ''
+
+  get isTTY(): boolean {
+    return process.stderr.isTTY === true
+  }
+
+  /** One line for people. */
+  say(line: string): void {
+    this.#erase()
+    process.stderr.write(`${line}\n`)
+    this.#draw()
+  }
+
+  /** Replaces the line at the foot; '' removes it. Nothing where stderr is not a terminal. */
+  live(text: string): void {
+    if (!this.isTTY) return
+    this.#erase()
+    this.#live = text
+    this.#draw()
+  }
+
+  #erase(): void {
+    if (this.#live) process.stderr.write('\r\u001b[2K')
+  }
+
+  #draw(): void {
+    if (this.#live) process.stderr.write(this.#live.slice(0, (process.stderr.columns ?? 80) - 1))
+  }
+}
+
+export const terminal = new Terminal()
+
+/** Data goes to stdout: one JSON object a line. */
+export function printRecord(record: object): void {
+  process.stdout.write(`${JSON.stringify(record)}\n`)
+}
+
+/** Should data be JSON? Asked for, or nobody looks at stdout. */
+export function wantsJson(options: GlobalOptions): boolean {
+  return options.json === true || process.stdout.isTTY !== true
+}
+
+/** What the options and LOG_LEVEL let through. */
+export function logLevel(options: GlobalOptions): Level {
+  if (options.quiet) return 'warn'
+  if (options.verbose) return 'debug'
+  const wanted = process.env['LOG_LEVEL']?.toLowerCase()
+  return wanted === 'debug' || wanted === 'warn' || wanted === 'error' ? wanted : 'info'
+}
+
+/** Log lines for a person who watches. */
+export function terminalSink(level: Level): Sink {
+  return atLeast(level, (line) => terminal.say(format(line)))
+}
+
+function format({ level, role, text }: LogLine): string {
+  const time = new Date().toTimeString().slice(0, 8)
+  const words = level === 'error' ? pc.red(text) : level === 'warn' ? pc.yellow(text) : level === 'debug' ? pc.dim(text) : text
+  return `${pc.dim(time)} ${pc.cyan(role.padEnd(8))} ${words}`
+}
+
+/** An expected failure: what was wrong, and what to do. */
+export function sayError(error: AppError): void {
+  terminal.live('')
+  terminal.say(`${pc.red('error:')} ${messageOf(error)}`)
+  if (error.hint) terminal.say(`${pc.dim('hint:')}  ${error.hint}`)
+}

@@ -1,0 +1,65 @@
+import { type Selectable, sql } from 'kysely'
+import { uuidv7 } from '../base/ids.ts'
+import { domainOf } from '../base/urls.ts'
+import type { Database } from './database.ts'
+import type { CrawlConfig, CrawlTable } from './tables.ts'
+
+export type CrawlRow = Selectable<CrawlTable>
+
+export interface NewCrawl {
+  /** Canonical URLs, at least one. */
+  readonly urls: readonly string[]
+  readonly maxDepth: number
+  readonly maxUrls: number
+  readonly maxSize: number
+  readonly tags: readonly string[]
+  readonly label: string
+  readonly config: CrawlConfig
+}
+
+/** Where the files of something lie below the data dir: archive/<kind>/<YYYYMMDD>/<domain>/<id>. */
+export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string, day = new Date()): string {
+  return `archive/${kind}/${day.toISOString().slice(0, 10).replaceAll('-', '')}/${domainOf(url)}/${id}`
+}
+
+/** Queues a crawl: one row, due at once; the insert itself wakes the leader. */
+export async function insertCrawl(db: Database, crawl: NewCrawl): Promise<CrawlRow> {
+  const id = uuidv7()
+  return await db
+    .insertInto('crawl')
+    .values({
+      id,
+      urls: crawl.urls.join('\n'),
+      max_depth: crawl.maxDepth,
+      max_urls: crawl.maxUrls,
+      max_size: crawl.maxSize,
+      tags: [...crawl.tags],
+      label: crawl.label,
+      config: JSON.stringify(crawl.config),
+      output_dir: outputDir('crawls', crawl.urls[0]!, id),
+      claim_token: null,
+      claimed_by: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
+  return await db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/**
+ * Is there work for a leader: a crawl that is due, owned, or due within `soonMs`?
+ * @param crawlId only this crawl
+ */
+export async function openCrawls(
+  db: Database,
+  options: { crawlId?: string | undefined; soonMs: number },
+): Promise<{ due: number; open: number }> {
+  const { rows } = await sql<{ due: number; open: number }>`
+    select count(*) filter (where retry_at <= now()) as due,
+           count(*) filter (where claimed_by is not null or retry_at <= now() + make_interval(secs => ${options.soonMs / 1000})) as open
+    from crawl
+    where status in ('queued', 'started') and ${options.crawlId ? sql`id = ${options.crawlId}` : sql`true`}`.execute(db)
+  return rows[0]!
+}

@@ -1,0 +1,69 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
+import type { Tables } from './tables.ts'
+
+export type Database = Kysely<Tables>
+
+// bigint and count() as numbers: every one in this schema stays below 2^53.
+const INT8 = 20
+const NUMERIC = 1700
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    (oid === INT8 || oid === NUMERIC) && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format as 'text'),
+}
+
+/** What the server shows of a connection: the role, and the runner it belongs to, so that a takeover can end its backends. */
+export function applicationName(role: string, runnerId = ''): string {
+  return `archivebox-ts ${role} ${runnerId}`.trim()
+}
+
+/**
+ * Opens a small pool. Nothing is sent before the first query, so an unreachable server shows there (see `explainDatabaseError`).
+ * @param connections the most connections this process may hold; workers need one or two
+ */
+export function openDatabase(url: string, options: { name: string; connections?: number }): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.connections ?? 2,
+    application_name: options.name,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+    types: types as pg.CustomTypesConfig,
+  })
+  // An idle connection that the server cuts must not end the process: the next query opens a new one.
+  pool.on('error', () => {})
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+}
+
+const UNREACHABLE = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET', 'EACCES'])
+
+/** Is this error about the connection or the server, rather than about the statement? */
+export function isConnectionError(error: unknown): boolean {
+  const code = codeOf(error) ?? ''
+  return (
+    UNREACHABLE.has(code) ||
+    /^(08|57P0|53300)/.test(code) ||
+    /Connection terminated|timeout exceeded when trying to connect/.test(messageOf(error))
+  )
+}
+
+/** Turns a failed connection into one clear line with what to do; other errors pass unchanged. */
+export function explainDatabaseError(error: unknown, url: string): unknown {
+  const code = codeOf(error) ?? ''
+  const where = maskPassword(url)
+  const say = (message: string, hint: string) => new AppError(message, { hint, exitCode: EXIT.usage, cause: error })
+  if (code === '28P01' || code === '28000')
+    return say(`the database refused the login: ${messageOf(error)}`, `check user and password in ${where}`)
+  if (code === '3D000') return say(`${messageOf(error)} (${where})`, 'create it with: createdb NAME')
+  if (code === 'ERR_INVALID_URL') return say(`not a database URL: ${where}`, 'write it as postgres://user:password@host:5432/database')
+  if (isConnectionError(error))
+    return say(`cannot reach the database at ${where}: ${messageOf(error)}`, 'is the server up, and is DATABASE_URL right?')
+  return error
+}
+
+/** A database URL that may be shown: the password replaced by stars. */
+export function maskPassword(url: string): string {
+  return url.replace(/(:\/\/[^:/@]*):[^@]*@/, '$1:***@')
+}

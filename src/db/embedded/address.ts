@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError, codeOf } from '../../base/errors.ts'
+
+/** How a client of this machine reaches the server: a unix socket, no password. */
+export interface ServerAddress {
+  readonly socketDir: string
+  readonly port: number
+  readonly user: string
+  readonly database: string
+}
+
+export const PORT = 5432
+export const USER = 'archivebox'
+export const DATABASE = 'archivebox'
+
+/** What fits into `sun_path` beside its NUL, in bytes. */
+const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107
+
+/** The socket itself, for a plain connect. */
+export const socketOf = (address: ServerAddress): string => join(address.socketDir, `.s.PGSQL.${address.port}`)
+
+/**
+ * The address as a libpq URL: `pg`, psql and everything on libpq take it as it is; for postgres.js see `forPostgresJs`.
+ * It says `sslmode=disable` because a PGSSLMODE of the user's would otherwise make `pg` ask for TLS on the socket.
+ */
+export function urlOf(address: ServerAddress): string {
+  return `postgres://${address.user}@${encodeURIComponent(address.socketDir)}:${address.port}/${address.database}?sslmode=disable`
+}
+
+/**
+ * The arguments for postgres.js, which cannot read a unix socket out of a URL (3.4.9: `%2F...` is looked up as a host name, `?host=`
+ * becomes a server setting): `postgres(...forPostgresJs(url))`. A URL without a socket comes back unchanged.
+ */
+export function forPostgresJs(url: string): [url: string, options: { host?: string }] {
+  const authority = /^(\w+:\/\/(?:[^@/?#]*@)?)([^:/?#]*)/.exec(url)
+  const inQuery = /[?&]host=([^&#]*)/.exec(url)?.[1]
+  const host = decodeURIComponent(inQuery ?? authority?.[2] ?? '')
+  if (!authority || !host.startsWith('/')) return [url, {}]
+  const rest = url.slice(authority[0].length).replace(/([?&])host=[^&#]*&?/, '$1')
+  return [`${authority[1]}localhost${rest}`, { host }]
+}
+
+/**
+ * The address of the cluster in `pgdata` (which exists). The socket lies in the cluster's own 0700 directory; when that path is too long
+ * for a socket, a private directory in /tmp holds a link to it, which is made here.
+ */
+export function addressOf(pgdata: string): ServerAddress {
+  const real = realpathSync(pgdata)
+  const address = { socketDir: real, port: PORT, user: USER, database: DATABASE }
+  return Buffer.byteLength(socketOf(address)) <= LONGEST_SOCKET_PATH ? address : { ...address, socketDir: makeShortWay(real) }
+}
+
+/** Removes what `addressOf` made in /tmp for this cluster, if anything. */
+export function removeShortWay(pgdata: string): void {
+  const dir = shortWayOf(realpathSync(pgdata))
+  try {
+    unlinkSync(join(dir, 'socket'))
+    rmdirSync(dir)
+  } catch {
+    // There is none, as for most.
+  }
+}
+
+const shortWayOf = (real: string): string =>
+  `/tmp/archivebox-ts-${createHash('sha256').update(`${real}\0${ownUid()}`).digest('hex').slice(0, 16)}`
+const ownUid = (): number => process.geteuid?.() ?? 0
+
+function makeShortWay(real: string): string {
+  const dir = shortWayOf(real)
+  try {
+    mkdirSync(dir, { mode: 0o700 })
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
+  const found = lstatSync(dir)
+  // /tmp belongs to everybody: a directory that somebody else put there first could lead us to their server.
+  if (!found.isDirectory() || found.uid !== ownUid() || (found.mode & 0o077) !== 0) {
+    throw new AppError(`${dir} belongs to somebody else or is open to others, so the database's socket is not safe there`, {
+      hint: 'Remove it, or use a data directory with a shorter path.',
+    })
+  }
+  const link = join(dir, 'socket')
+  try {
+    symlinkSync(real, link)
+  } catch (error) {
+    // The name is a hash of the target, so a link of ours that exists is the right one.
+    if (codeOf(error) !== 'EEXIST' || readlinkSync(link) !== real) throw error
+  }
+  return link
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { AppError } from '../../base/errors.ts'
+
+const WAIT_MS = 60_000
+
+/**
+ * A kernel lock (flock) on a file. Node cannot take one, so util-linux `flock` takes it on a descriptor that we opened: the lock belongs to
+ * the open file, not to the helper, and ends when our process does, however it dies. Children do not inherit it (Node opens O_CLOEXEC).
+ * Where there is no `flock` (macOS), a shared lock holds nothing and an exclusive one is a link with its owner's name (link-lock.ts).
+ */
+export class FileLock {
+  readonly #path: string
+  /** The open file, for a child that shall hold the lock too. */
+  readonly fd: number
+  #closed = false
+  #releaseLink: (() => void) | undefined
+
+  /** Opens (and creates) the lock file; nothing is locked yet. Throws the file-system error. */
+  constructor(path: string) {
+    this.#path = path
+    // Open for writing as well as reading: a network file system wants that for an exclusive lock.
+    this.fd = openSync(path, 'a+', 0o600)
+  }
+
+  /** Waits until nobody holds it exclusively. Throws AppError after a minute. */
+  async shared(): Promise<void> {
+    await this.#flock(['-s'])
+  }
+
+  /** Waits until nobody else holds it. Throws AppError after a minute. */
+  async exclusive(): Promise<void> {
+    if ((await this.#flock(['-x'])) !== 'no flock') return
+    const { takeLinkLock } = await import('./link-lock.ts')
+    this.#releaseLink = await takeLinkLock(`${this.#path}.owner`, WAIT_MS)
+    if (!this.#releaseLink) throw tooLate(this.#path)
+  }
+
+  /** Makes it exclusive if nobody else holds it; false = somebody does (a shared lock of ours may be gone then). */
+  async tryExclusive(): Promise<boolean> {
+    return (await this.#flock(['-n', '-x'])) !== 'held'
+  }
+
+  /** Lets go. Twice is fine. */
+  release(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#releaseLink?.()
+    closeSync(this.fd)
+  }
+
+  #flock(args: string[]): Promise<'locked' | 'held' | 'no flock'> {
+    return new Promise((resolve, reject) => {
+      // A session of its own: a Ctrl-C in the terminal must not end the wait of a process that wants to leave in order.
+      const child = spawn('flock', [...args, '3'], { cwd: '/', detached: true, stdio: ['ignore', 'ignore', 'ignore', this.fd] })
+      let late = false
+      const timer = setTimeout(() => {
+        late = true
+        child.kill('SIGKILL')
+      }, WAIT_MS)
+      child.once('error', (error: NodeJS.ErrnoException) => {
+        clearTimeout(timer)
+        if (error.code === 'ENOENT') resolve('no flock')
+        else reject(error)
+      })
+      child.once('exit', (code, signal) => {
+        clearTimeout(timer)
+        if (code === 0) resolve('locked')
+        else if (late) reject(tooLate(this.#path))
+        else if (code === 1 && args.includes('-n')) resolve('held')
+        else
+          reject(
+            new AppError(`Cannot lock ${this.#path}: flock ended with ${code ?? signal}`, {
+              hint: 'Use a data directory on a local file system.',
+            }),
+          )
+      })
+    })
+  }
+}
+
+function tooLate(path: string): AppError {
+  return new AppError(`Another process has been starting or stopping the database for ${WAIT_MS / 1000} s (lock ${path})`, {
+    hint: `Find it with: fuser -v ${path}`,
+  })
+}

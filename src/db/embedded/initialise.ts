@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import {
+  chownSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { AppError } from '../../base/errors.ts'
+import { type Account, canReach, ownName } from './account.ts'
+import { USER } from './address.ts'
+import type { Binaries } from './binaries.ts'
+import type { Cluster } from './cluster.ts'
+import { explainDisk, explainOutput } from './disk-errors.ts'
+import type { FileLock } from './file-lock.ts'
+import { runProgram } from './run.ts'
+import { makeEnterable, serverDir } from './server-dir.ts'
+import { writeSettings } from './settings.ts'
+
+/**
+ * Makes the cluster: aside, then by one rename, so that DATA_DIR/postgres is absent or whole. The caller holds `lock`, and initdb inherits
+ * it: if we are killed, nobody clears away under an initdb that still writes. Throws AppError naming the directory; nothing half-made stays.
+ */
+export async function initialise(
+  cluster: Cluster,
+  binaries: Binaries,
+  account: Account | undefined,
+  lock: FileLock,
+  say: (line: string) => void,
+): Promise<void> {
+  refuseNameless(account)
+  const aside = `${cluster.pgdata}.init-${randomUUID()}`
+  let place = cluster.dataDir
+  try {
+    if (canReach(cluster.dataDir, account, 1)) mkdirSync(aside, { mode: 0o700 })
+    else {
+      place = join(serverDir(), 'clusters', randomUUID())
+      // First the link, then what it leads to: whoever is killed in between leaves a link that says what to clear away.
+      symlinkSync(place, aside)
+      makeEnterable(dirname(place))
+      mkdirSync(place, { mode: 0o700 })
+    }
+    const directory = realpathSync(aside)
+    if (account) chownSync(directory, account.uid, account.gid)
+    say(
+      `Making the database in ${directory}${place === cluster.dataDir ? '' : `, because user ${account?.name} cannot enter ${cluster.dataDir}`}`,
+    )
+    await initdb(directory, place, binaries, account, lock)
+    writeSettings(directory, account)
+    renameSync(aside, cluster.pgdata)
+    writeThrough(cluster.dataDir)
+  } catch (error) {
+    remove(aside)
+    throw explainDisk(error, place)
+  }
+}
+
+/** Deletes what killed initialisations left in the data directory. The caller holds the start lock. */
+export function removeLeftovers(cluster: Cluster): void {
+  for (const name of readdirSync(cluster.dataDir)) {
+    if (name.startsWith('postgres.init-')) remove(join(cluster.dataDir, name))
+  }
+}
+
+/** initdb wants to know its own user's name, even where nothing comes of it. */
+function refuseNameless(account: Account | undefined): void {
+  if (account || ownName() !== undefined) return
+  throw new AppError(`PostgreSQL cannot make a database for uid ${process.getuid?.()}, which has no name in /etc/passwd`, {
+    hint: 'Add a line for it to /etc/passwd, run as a user that has one, or set DATABASE_URL.',
+  })
+}
+
+async function initdb(directory: string, place: string, binaries: Binaries, account: Account | undefined, lock: FileLock): Promise<void> {
+  // Not --no-sync: initdb writes its files through at its end, and here that costs nothing that can be measured.
+  const flags = [
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--data-checksums',
+    '--wal-segsize=4',
+  ]
+  const args = ['-D', directory, '-U', USER, '--auth-local=peer', '--auth-host=reject', '--no-instructions', ...flags]
+  const { code, output } = await runProgram(binaries.initdb, args, account, ['ignore', 'ignore', 'pipe', lock.fd])
+  if (code !== 0) throw explainOutput('initdb', output, place)
+}
+
+function remove(aside: string): void {
+  const found = lstatSync(aside, { throwIfNoEntry: false })
+  if (found?.isSymbolicLink()) {
+    try {
+      rmSync(realpathSync(aside), { recursive: true, force: true })
+    } catch {
+      // It leads nowhere yet.
+    }
+    unlinkSync(aside)
+  } else if (found) rmSync(aside, { recursive: true, force: true, maxRetries: 3 })
+}
+
+function writeThrough(directory: string): void {
+  const fd = openSync(directory, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,61 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import { connect } from 'node:net'
+import { basename, join } from 'node:path'
+import { codeOf } from '../../base/errors.ts'
+import { addressOf, type ServerAddress, socketOf } from './address.ts'
+import type { Cluster } from './cluster.ts'
+
+/** What PostgreSQL says about itself in postmaster.pid. It may be a lie of the past: the file survives a kill -9 and a power cut. */
+export interface Postmaster {
+  readonly pid: number
+  readonly status: string
+}
+
+/** Reads postmaster.pid; null when there is none (or when it is being written). Throws the file-system error when it may not look. */
+export function readPostmaster(pgdata: string): Postmaster | null {
+  try {
+    const lines = readFileSync(join(pgdata, 'postmaster.pid'), 'utf8').split('\n')
+    const pid = Number.parseInt(lines[0]!, 10)
+    return pid > 0 ? { pid, status: (lines[7] ?? '').trim() } : null
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Whether that pid is this cluster's server now. By its command line: the pid may have been given to somebody else since. */
+export function isAlive(postmaster: Postmaster | null, pgdata: string): postmaster is Postmaster {
+  if (!postmaster) return false
+  if (process.platform !== 'linux') return exists(postmaster.pid)
+  try {
+    const argv = readFileSync(`/proc/${postmaster.pid}/cmdline`, 'utf8').split('\0')
+    return basename(argv[0]!) === 'postgres' && argv.includes(realpathSync(pgdata))
+  } catch {
+    return false
+  }
+}
+
+/** The address of the cluster's server if it takes connections now, else null. This is all that adopting it needs. */
+export async function servingAddress(cluster: Cluster): Promise<ServerAddress | null> {
+  if (readPostmaster(cluster.pgdata)?.status !== 'ready') return null
+  const address = addressOf(cluster.pgdata)
+  return (await isListening(address)) ? address : null
+}
+
+/** Whether somebody listens at the address. The kernel answers, so no stale file can lie about it. */
+function isListening(address: ServerAddress): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketOf(address))
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}

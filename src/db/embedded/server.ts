@@ -1,0 +1,118 @@
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { AppError } from '../../base/errors.ts'
+import { addressOf, type ServerAddress } from './address.ts'
+import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
+import { explainDisk } from './disk-errors.ts'
+import { FileLock } from './file-lock.ts'
+import { isAlive, readPostmaster, servingAddress } from './postmaster.ts'
+
+export { forPostgresJs, type ServerAddress, urlOf } from './address.ts'
+
+/** One process's use of the server. Leave it after the last connection was closed; a second `leave()` answers like the first. */
+export interface ServerLease {
+  readonly address: ServerAddress
+  readonly how: 'adopted' | 'started' | 'initialised'
+  leave(): Promise<{ stopped: boolean }>
+}
+
+/**
+ * Makes the server of this data directory run (initialises it when absent), and holds it up until `leave()` or our death.
+ * `say` gets the lines worth telling a person. Throws AppError.
+ */
+export async function enterServer(dataDir: string, options: { say?: (line: string) => void } = {}): Promise<ServerLease> {
+  try {
+    mkdirSync(dataDir, { recursive: true })
+    const cluster = clusterOf(dataDir)
+    const users = new FileLock(cluster.usersLock)
+    try {
+      // Our share first: from here on nobody stops a server that we are about to adopt.
+      await users.shared()
+      const running = await servingAddress(cluster)
+      if (running) return lease(cluster, users, running, 'adopted')
+      const { bringUp } = await import('./bring-up.ts')
+      const how = await bringUp(cluster, options.say ?? (() => undefined))
+      return lease(cluster, users, addressOf(cluster.pgdata), how)
+    } catch (error) {
+      users.release()
+      throw error
+    }
+  } catch (error) {
+    throw explainDisk(error, resolve(dataDir))
+  }
+}
+
+/** What is known about the server of this data directory; changes nothing. Throws AppError when it may not look. */
+export async function serverStatus(dataDir: string): Promise<{
+  state: 'absent' | 'stopped' | 'running'
+  pid: number | null
+  majorVersion: number | null
+  pgdata: string
+  log: string
+  address: ServerAddress | null
+}> {
+  const cluster = clusterOf(dataDir)
+  const { pgdata, log } = cluster
+  try {
+    const majorVersion = majorVersionOf(cluster)
+    if (majorVersion === null) return { state: 'absent', pid: null, majorVersion, pgdata, log, address: null }
+    const postmaster = readPostmaster(pgdata)
+    const running = isAlive(postmaster, pgdata) || (await servingAddress(cluster)) !== null
+    if (!postmaster || !running) return { state: 'stopped', pid: null, majorVersion, pgdata, log, address: null }
+    return { state: 'running', pid: postmaster.pid, majorVersion, pgdata, log, address: addressOf(pgdata) }
+  } catch (error) {
+    throw explainDisk(error, pgdata)
+  }
+}
+
+/**
+ * Stops the server (fast shutdown); false = it was not running. Unless `force`, refuses with an AppError that says how many use it
+ * (a lease of this very process counts too).
+ */
+export async function stopServer(dataDir: string, options: { force?: boolean } = {}): Promise<boolean> {
+  if ((await serverStatus(dataDir)).state !== 'running') return false
+  const cluster = clusterOf(dataDir)
+  return alone(cluster, new FileLock(cluster.usersLock), async (users) => {
+    if ((await serverStatus(dataDir)).state !== 'running') return false
+    const { inUse, isLastUser } = await import('./users.ts')
+    if (!options.force && !(await isLastUser(cluster, users))) throw await inUse(cluster)
+    if (await stopIfOurs(cluster)) return true
+    throw new AppError(`The database of ${cluster.dataDir} runs where this process cannot see it`, {
+      hint: 'Stop it from the container that started it.',
+    })
+  })
+}
+
+function lease(cluster: Cluster, users: FileLock, address: ServerAddress, how: ServerLease['how']): ServerLease {
+  let left: Promise<{ stopped: boolean }> | undefined
+  const leave = () =>
+    alone(cluster, users, async () => {
+      const { isLastUser } = await import('./users.ts')
+      return { stopped: (await isLastUser(cluster, users)) && (await stopIfOurs(cluster)) }
+    })
+  return { address, how, leave: () => (left ??= leave()) }
+}
+
+/** Does `work` while nobody else initialises, starts or stops the server, and lets go of both locks after it. */
+async function alone<T>(cluster: Cluster, users: FileLock, work: (users: FileLock) => Promise<T>): Promise<T> {
+  let lock: FileLock | undefined
+  try {
+    lock = new FileLock(cluster.startLock)
+    await lock.exclusive()
+    return await work(users)
+  } catch (error) {
+    throw explainDisk(error, cluster.dataDir)
+  } finally {
+    // The share goes before the start lock does, so that the next one to leave sees the truth.
+    users.release()
+    lock?.release()
+  }
+}
+
+async function stopIfOurs(cluster: Cluster): Promise<boolean> {
+  // Shared with another container, its pid means nothing here, and a signal would hit a stranger.
+  if (!isAlive(readPostmaster(cluster.pgdata), cluster.pgdata)) return false
+  const { shutDown } = await import('./stop.ts')
+  await shutDown(cluster)
+  return true
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, fchownSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Account, ownName } from './account.ts'
+import { PORT, USER } from './address.ts'
+
+const SETTINGS = `# Written by archivebox-ts at every start. For settings of your own use ALTER SYSTEM, which wins over this file.
+# Durability (fsync, full_page_writes, synchronous_commit) is left on.
+cluster_name = 'archivebox'
+listen_addresses = ''
+port = ${PORT}
+unix_socket_directories = '.'
+unix_socket_permissions = 0700
+max_connections = 100
+shared_buffers = 128MB
+min_wal_size = 16MB
+max_wal_size = 256MB
+autovacuum_naptime = 10s
+jit = off
+client_connection_check_interval = 1s
+idle_in_transaction_session_timeout = 60s
+log_checkpoints = off
+timezone = 'UTC'
+log_timezone = 'UTC'
+lc_messages = 'C'
+default_text_search_config = 'pg_catalog.english'
+`
+
+/**
+ * Brings the cluster's own files up to what this version wants: settings, and who may connect. That is us, whoever made the cluster, and
+ * root, as whom the kernel says the client runs (peer). An OS user without a name cannot be matched so; then the 0700 directory guards.
+ */
+export function writeSettings(pgdata: string, account: Account | undefined): void {
+  const name = ownName()
+  const users = namesIn(textOf(join(pgdata, 'pg_ident.conf'))).add('root')
+  if (name !== undefined) users.add(name)
+  const auth = name === undefined ? 'trust' : 'peer map=archivebox'
+  replace(join(pgdata, 'postgresql.conf'), SETTINGS, account)
+  replace(join(pgdata, 'pg_hba.conf'), `# Written by archivebox-ts at every start.\nlocal all ${USER} ${auth}\n`, account)
+  const lines = [...users].map((user) => `archivebox "${user}" ${USER}\n`)
+  replace(join(pgdata, 'pg_ident.conf'), `# Written by archivebox-ts at every start.\n${lines.join('')}`, account)
+}
+
+function namesIn(ident: string): Set<string> {
+  return new Set([...ident.matchAll(/^archivebox "([^"\n]+)" /gm)].map((match) => match[1]!))
+}
+
+/**
+ * Replaces a file of the cluster when its text differs. The directory may belong to a user that we trust less than ourselves, so
+ * never through a link that lies there: a new file, then a rename.
+ */
+function replace(path: string, text: string, account: Account | undefined): void {
+  if (textOf(path) === text) return
+  const aside = `${path}.${randomUUID()}`
+  const fd = openSync(aside, 'wx', 0o600)
+  try {
+    writeSync(fd, text)
+    if (account) fchownSync(fd, account.uid, account.gid)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  renameSync(aside, path)
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

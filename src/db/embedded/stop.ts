@@ -1,0 +1,41 @@
+import { realpathSync, statSync } from 'node:fs'
+import { sleep } from '../../base/abort.ts'
+import { AppError } from '../../base/errors.ts'
+import { serverAccount } from './account.ts'
+import { removeShortWay } from './address.ts'
+import { findBinaries } from './binaries.ts'
+import type { Cluster } from './cluster.ts'
+import { isAlive, readPostmaster } from './postmaster.ts'
+import { runProgram } from './run.ts'
+
+const STOP_MS = 30_000
+const POLL_MS = 3
+
+/**
+ * Stops the running server by a fast shutdown (clients are cut off, everything committed is on disk) and returns when it is gone.
+ * The caller holds the start lock and has decided that nobody needs it. Throws AppError when it does not go.
+ */
+export async function shutDown(cluster: Cluster): Promise<void> {
+  const account = serverAccount(statSync(cluster.pgdata))
+  const binaries = findBinaries(account)
+  const { code, output } = await runProgram(
+    binaries.pgCtl,
+    ['stop', '-W', '-s', '-m', 'fast', '-D', realpathSync(cluster.pgdata)],
+    account,
+    ['ignore', 'ignore', 'pipe'],
+  )
+  const deadline = performance.now() + STOP_MS
+  // Its pid file goes last of all. (The process itself may stay behind as a zombie where nobody reaps orphans.)
+  for (let postmaster = readPostmaster(cluster.pgdata); isAlive(postmaster, cluster.pgdata); postmaster = readPostmaster(cluster.pgdata)) {
+    if (performance.now() > deadline) {
+      throw new AppError(
+        `PostgreSQL (pid ${postmaster.pid}) did not stop within ${STOP_MS / 1000} s${code === 0 ? '' : `: ${output.trim()}`}`,
+        {
+          hint: `Its log is ${cluster.log}`,
+        },
+      )
+    }
+    await sleep(POLL_MS)
+  }
+  removeShortWay(cluster.pgdata)
+}

@@ -1,0 +1,11 @@
+import type { Database } from './database.ts'
+
+/** Where a process of ours is at home: one data dir on one machine, and the database that remembers it. */
+export interface Home {
+  readonly db: Database
+  /** The URL that `db` was opened with: workers get it, hooks never. */
+  readonly databaseUrl: string
+  readonly machineId: string
+  /** Absolute, symlinks resolved: two paths to one data dir are one data dir. */
+  readonly dataDir: string
+}

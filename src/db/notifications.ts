@@ -1,0 +1,23 @@
+import postgres from 'postgres'
+import { applicationName } from './database.ts'
+
+/** New work, and news between runners. Payloads are empty: a notification says "look", never "what". */
+export const CHANNELS = { work: 'archivebox_work', runner: 'archivebox_runner' } as const
+
+/**
+ * Calls back on each notification, and once after each (re)connection, since some may have been missed. postgres.js re-subscribes by itself
+ * when the connection is lost; whoever listens must poll as well, so a listener that cannot connect only costs time.
+ */
+export function listen(url: string, runnerId: string, channels: readonly string[], onNews: () => void): { close(): Promise<void> } {
+  const client = postgres(url, {
+    max: 1,
+    fetch_types: false,
+    prepare: false,
+    idle_timeout: 0,
+    max_lifetime: null,
+    connection: { application_name: applicationName('listen', runnerId) },
+    onnotice: () => {},
+  })
+  for (const channel of channels) client.listen(channel, onNews, onNews).catch(() => {})
+  return { close: () => client.end({ timeout: 1 }).catch(() => {}) }
+}

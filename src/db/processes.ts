@@ -1,0 +1,111 @@
+import { type Selectable, sql } from 'kysely'
+import { uuidv7 } from '../base/ids.ts'
+import type { Database } from './database.ts'
+import type { Home } from './home.ts'
+import type { ProcessTable, ProcessType, WorkerType } from './tables.ts'
+
+export type ProcessRow = Selectable<ProcessTable>
+
+export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null }
+
+export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
+
+export interface NewProcess {
+  readonly processType: ProcessType
+  readonly workerType?: WorkerType
+  readonly parentId: string | null
+  readonly runnerId: string | null
+  readonly pwd: string
+  readonly cmd: readonly string[]
+  readonly url?: string | null
+  readonly crawlId?: string | null
+  readonly snapshotId?: string | null
+  /** Seconds after which its supervisor ends it. */
+  readonly timeout?: number | null
+  readonly term?: number | null
+}
+
+/** Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find it by. */
+export async function insertStarting(home: Home, values: NewProcess): Promise<{ id: string; seq: number }> {
+  return await home.db
+    .insertInto('process')
+    .values({
+      id: uuidv7(),
+      machine_id: home.machineId,
+      data_dir: home.dataDir,
+      parent_id: values.parentId,
+      runner_id: values.runnerId,
+      process_type: values.processType,
+      worker_type: values.workerType ?? '',
+      pwd: values.pwd,
+      cmd: JSON.stringify(values.cmd),
+      url: values.url ?? null,
+      crawl_id: values.crawlId ?? null,
+      snapshot_id: values.snapshotId ?? null,
+      timeout: values.timeout ?? null,
+      term: values.term ?? null,
+    })
+    .returning(['id', 'seq'])
+    .executeTakeFirstOrThrow()
+}
+
+interface Identity {
+  readonly bootId: string
+  readonly pidNamespace: string
+  readonly pid: number
+  readonly startTicks: number
+}
+
+/** Completes a row after the spawn. */
+export async function markRunning(db: Database, id: string, identity: Identity): Promise<void> {
+  await sql`
+    update process
+    set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace}, pid = ${identity.pid},
+        start_ticks = ${identity.startTicks}, started_at = now(), heartbeat_at = now()
+    where id = ${id} and status = 'starting'`.execute(db)
+}
+
+/** From the first signal on; still inside the gate. */
+export async function markDraining(db: Database, id: string): Promise<void> {
+  await sql`update process set status = 'draining' where id = ${id} and status = 'running'`.execute(db)
+}
+
+/**
+ * Closes a row whose process the operating system says is gone.
+ * @param exit what the parent's wait reported; null when nobody saw the end: the row becomes `lost` and its exit code stays unknown
+ */
+export async function markEnded(db: Database, id: string, exit: { code: number | null; signal: string | null } | null): Promise<void> {
+  await sql`
+    update process
+    set status = ${exit ? 'exited' : 'lost'}, exit_code = ${exit?.code ?? null}, exit_signal = ${exit?.signal ?? null}, ended_at = now()
+    where id = ${id} and status in ('starting', 'running', 'draining')`.execute(db)
+}
+
+/** Rows of this machine and data dir that are not closed, in order of registration, with the age of their heartbeat by the database's clock. */
+export async function liveRows(home: Home): Promise<LiveRow[]> {
+  return await home.db
+    .selectFrom('process')
+    .selectAll()
+    .select(sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'))
+    .where('machine_id', '=', home.machineId)
+    .where('data_dir', '=', home.dataDir)
+    .where('status', 'in', LIVE_STATUSES)
+    .orderBy('seq')
+    .execute()
+}
+
+/** The identity in a row; null while it is not complete. */
+export function identityIn(row: ProcessRow): Identity | null {
+  if (row.pid === null || row.start_ticks === null || row.boot_id === null || row.pid_namespace === null) return null
+  return { bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, startTicks: row.start_ticks }
+}
+
+/** Says that the leader is alive and still leads. `null`: its row is closed or another term began, so it leads no more. */
+export async function heartbeat(home: Home, id: string): Promise<{ handoffRequestedBy: string | null } | null> {
+  const { rows } = await sql<{ handoff_requested_by: string | null }>`
+    update process set heartbeat_at = now()
+    where id = ${id} and status in ('running', 'draining')
+      and term = (select term from runner_term where machine_id = ${home.machineId} and data_dir = ${home.dataDir})
+    returning handoff_requested_by`.execute(home.db)
+  return rows[0] ? { handoffRequestedBy: rows[0].handoff_requested_by } : null
+}

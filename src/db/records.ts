@@ -1,0 +1,80 @@
+import type { Selectable } from 'kysely'
+import type { CrawlRow } from './crawls.ts'
+import type { ProcessRow } from './processes.ts'
+import type { SnapshotRow } from './snapshots.ts'
+import type { ArchiveResultTable } from './tables.ts'
+
+// Rows as the outside sees them, in JSON on stdout and in index.jsonl. These names are a promise; the tables' are not.
+
+export function crawlRecord(row: CrawlRow) {
+  return {
+    type: 'Crawl',
+    id: row.id,
+    urls: row.urls.split('\n'),
+    status: row.status,
+    max_depth: row.max_depth,
+    max_urls: row.max_urls,
+    max_size: row.max_size,
+    tags: row.tags,
+    label: row.label,
+    created_at: row.created_at,
+    retry_at: row.retry_at,
+  }
+}
+
+export function snapshotRecord(row: SnapshotRow & { readonly tags?: readonly string[] }) {
+  return {
+    type: 'Snapshot',
+    id: row.id,
+    crawl_id: row.crawl_id,
+    parent_snapshot_id: row.parent_snapshot_id,
+    url: row.url,
+    title: row.title,
+    depth: row.depth,
+    tags: row.tags ?? [],
+    status: row.status,
+    created_at: row.created_at,
+    retry_at: row.retry_at,
+    output_dir: row.output_dir,
+  }
+}
+
+export function resultRecord(row: Selectable<ArchiveResultTable>) {
+  return {
+    type: 'ArchiveResult',
+    id: row.id,
+    snapshot_id: row.snapshot_id,
+    plugin: row.plugin,
+    hook_name: row.hook_name,
+    status: row.status,
+    output_str: row.output_str,
+    output_files: row.output_files,
+    output_size: row.output_size,
+    start_ts: row.start_ts,
+    end_ts: row.end_ts,
+    attempt: row.attempt,
+    process_id: row.process_id,
+  }
+}
+
+export function processRecord(row: ProcessRow) {
+  return {
+    type: 'Process',
+    id: row.id,
+    parent_id: row.parent_id,
+    machine_id: row.machine_id,
+    process_type: row.process_type,
+    worker_type: row.worker_type,
+    status: row.status,
+    pid: row.pid,
+    pwd: row.pwd,
+    cmd: row.cmd,
+    started_at: row.started_at,
+    ended_at: row.ended_at,
+    exit_code: row.exit_code,
+    exit_signal: row.exit_signal,
+    timeout: row.timeout,
+    url: row.url,
+    term: row.term,
+  }
+}

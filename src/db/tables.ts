@@ -1,0 +1,148 @@
+import type { ColumnType, Generated } from 'kysely'
+
+/** An instant: read as a Date, written as a Date or by an SQL expression. */
+type Instant = ColumnType<Date, Date | string, Date | string>
+type NullableInstant = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>
+/** bigint columns arrive as text; database.ts parses those of this schema to numbers (sizes, sequences: below 2^53). */
+type Big = number
+
+export type ProcessType = 'orchestrator' | 'worker' | 'cli' | 'hook' | 'server' | 'add' | 'update' | 'binary' | 'supervisord' | 'search'
+export type WorkerType = '' | 'worker_runner' | 'runner_waiting' | 'crawl' | 'snapshot' | 'binary'
+export type ProcessStatus = 'starting' | 'running' | 'draining' | 'exited' | 'lost'
+export type WorkStatus = 'queued' | 'started' | 'paused' | 'sealed'
+export type ResultStatus = 'queued' | 'started' | 'backoff' | 'succeeded' | 'failed' | 'skipped' | 'noresults'
+
+export interface MachineTable {
+  id: string
+  guid: string
+  hostname: string
+  os_platform: string
+  os_arch: string
+  created_at: Generated<Date>
+}
+
+export interface ProcessTable {
+  id: string
+  seq: Generated<Big>
+  machine_id: string
+  data_dir: string
+  parent_id: string | null
+  runner_id: string | null
+  process_type: ProcessType
+  worker_type: Generated<WorkerType>
+  status: Generated<ProcessStatus>
+  boot_id: string | null
+  pid_namespace: string | null
+  pid: number | null
+  start_ticks: Big | null
+  pwd: Generated<string>
+  cmd: ColumnType<string[], string, string>
+  url: string | null
+  crawl_id: string | null
+  snapshot_id: string | null
+  timeout: number | null
+  term: Big | null
+  handoff_requested_by: string | null
+  created_at: Generated<Date>
+  started_at: NullableInstant
+  heartbeat_at: NullableInstant
+  ended_at: NullableInstant
+  exit_code: number | null
+  exit_signal: string | null
+}
+
+export interface RunnerTermTable {
+  machine_id: string
+  data_dir: string
+  term: Big
+  process_id: string
+}
+
+/** What a crawl carries for its snapshots: `add`'s options, and configuration keys for hooks under `env`. */
+export interface CrawlConfig {
+  readonly plugins?: readonly string[]
+  readonly url_allowlist?: string
+  readonly url_denylist?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+interface WorkColumns {
+  status: Generated<WorkStatus>
+  retry_at: NullableInstant
+  claim_token: string | null
+  claimed_by: string | null
+  attempts: Generated<number>
+  created_at: Generated<Date>
+  modified_at: Generated<Date>
+  sealed_at: NullableInstant
+}
+
+export interface CrawlTable extends WorkColumns {
+  id: string
+  urls: string
+  max_depth: Generated<number>
+  max_urls: Generated<number>
+  max_size: Generated<Big>
+  tags: Generated<string[]>
+  label: Generated<string>
+  config: ColumnType<CrawlConfig, string | undefined, string>
+  output_dir: string
+}
+
+export interface SnapshotTable extends WorkColumns {
+  id: string
+  crawl_id: string
+  parent_snapshot_id: string | null
+  url: string
+  url_hash: Buffer
+  title: string | null
+  depth: Generated<number>
+  output_dir: string
+  output_size: Generated<Big>
+  started_at: NullableInstant
+}
+
+export interface OutputFile {
+  readonly size: number
+  readonly mimetype: string
+}
+
+export interface ArchiveResultTable {
+  id: string
+  snapshot_id: string
+  plugin: string
+  hook_name: string
+  attempt: Generated<number>
+  status: Generated<ResultStatus>
+  process_id: string | null
+  output_str: Generated<string>
+  output_json: ColumnType<unknown, string | null | undefined, string | null>
+  output_files: ColumnType<Record<string, OutputFile>, string | undefined, string>
+  output_size: Generated<Big>
+  start_ts: NullableInstant
+  end_ts: NullableInstant
+  created_at: Generated<Date>
+}
+
+export interface TransitionTable {
+  id: Generated<Big>
+  model: string
+  row_id: string
+  from_status: string
+  to_status: string
+  event: string
+  process_id: string | null
+  at: Generated<Instant>
+}
+
+export interface Tables {
+  machine: MachineTable
+  process: ProcessTable
+  runner_term: RunnerTermTable
+  crawl: CrawlTable
+  snapshot: SnapshotTable
+  archive_result: ArchiveResultTable
+  tag: { id: Generated<string>; name: string }
+  snapshot_tag: { snapshot_id: string; tag_id: string }
+  transition: TransitionTable
+}

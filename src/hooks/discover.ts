@@ -1,0 +1,98 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { asset } from '../base/package-root.ts'
+
+export type HookEvent = 'CrawlSetup' | 'Snapshot'
+
+/** One executable of one plugin. */
+export interface Hook {
+  readonly plugin: string
+  /** The file's name: it orders hooks across plugins, and names their results. */
+  readonly name: string
+  readonly path: string
+  readonly background: boolean
+  /** One of our own foreground hooks: the warm host process runs it, instead of a Node process of its own. */
+  readonly hosted: boolean
+  readonly timeoutMs: number
+}
+
+interface Plugin {
+  readonly name: string
+  readonly folder: string
+  readonly builtIn: boolean
+  readonly requires: readonly string[]
+  readonly hooks: readonly string[]
+}
+
+export type HookSettings = Readonly<Record<string, string | undefined>>
+
+const HOOK_NAME = /^on_(CrawlSetup|Snapshot)__.+\.(js|py|sh)$/
+/** ArchiveBox's cap for anything that runs: 12 hours. */
+const MAX_TIMEOUT_SECONDS = 43_200
+
+/** The plugin trees in the order in which later ones win by plugin name: built in, ABX_PLUGINS_DIR (path-separated), the data dir's own. */
+export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
+  const extra = (settings['ABX_PLUGINS_DIR'] ?? '').split(delimiter).filter(Boolean)
+  return [asset('plugins', 'plugins'), ...extra, join(dataDir, 'plugins')]
+}
+
+/** Every plugin of these trees. */
+export function findPlugins(trees: readonly string[]): Plugin[] {
+  const plugins = new Map<string, Plugin>()
+  for (const [index, tree] of trees.entries()) {
+    if (!existsSync(tree)) continue
+    for (const entry of readdirSync(tree, { withFileTypes: true })) {
+      if (/^[._]/.test(entry.name) || entry.name === 'base' || !(entry.isDirectory() || entry.isSymbolicLink())) continue
+      const folder = join(tree, entry.name)
+      const hooks = readdirSync(folder).filter((name) => HOOK_NAME.test(name))
+      plugins.set(entry.name, { name: entry.name, folder, builtIn: index === 0, requires: requiredPlugins(folder), hooks })
+    }
+  }
+  return [...plugins.values()]
+}
+
+/**
+ * The hooks of one event that are enabled, in the order in which they run: by file name across all plugins.
+ * @param only plugin names; what they require is added. Undefined: all
+ */
+export function selectHooks(plugins: readonly Plugin[], event: HookEvent, settings: HookSettings, only?: readonly string[]): Hook[] {
+  const wanted = only && closure(plugins, only)
+  const hooks: Hook[] = []
+  for (const plugin of plugins) {
+    if ((wanted && !wanted.has(plugin.name)) || isOff(settings[`${plugin.name.toUpperCase()}_ENABLED`])) continue
+    const timeoutMs = hookTimeoutMs(plugin.name, settings)
+    for (const name of plugin.hooks) {
+      if (!name.startsWith(`on_${event}__`)) continue
+      const background = name.split('.').includes('bg')
+      const hosted = plugin.builtIn && !background && !isOff(settings['HOOK_HOST'])
+      hooks.push({ plugin: plugin.name, name, path: join(plugin.folder, name), background, hosted, timeoutMs })
+    }
+  }
+  return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+}
+
+/** <PLUGIN>_TIMEOUT, else TIMEOUT, in seconds; 60 when neither says so. */
+function hookTimeoutMs(plugin: string, settings: HookSettings): number {
+  const seconds = Number(settings[`${plugin.toUpperCase()}_TIMEOUT`] || settings['TIMEOUT'] || 60)
+  return Math.min(seconds > 0 ? seconds : 60, MAX_TIMEOUT_SECONDS) * 1000
+}
+
+function isOff(value: string | undefined): boolean {
+  return value !== undefined && ['false', '0', 'no', 'off', ''].includes(value.toLowerCase())
+}
+
+function requiredPlugins(folder: string): string[] {
+  try {
+    const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
+    const required = (config as { required_plugins?: unknown }).required_plugins
+    return Array.isArray(required) ? required.map(String) : []
+  } catch {
+    return [] // No config.json, or one that is not JSON: a plugin may do without.
+  }
+}
+
+function closure(plugins: readonly Plugin[], names: readonly string[]): Set<string> {
+  const wanted = new Set(names)
+  for (const name of wanted) for (const required of plugins.find((plugin) => plugin.name === name)?.requires ?? []) wanted.add(required)
+  return wanted
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { MARKER } from '../processes/family.ts'
+import type { HookSettings } from './discover.ts'
+
+/** What a hook works on. */
+export interface HookTarget {
+  readonly dataDir: string
+  readonly crawlId: string
+  readonly crawlDir: string
+  readonly snapshotId?: string
+  readonly snapDir?: string
+  readonly depth: number
+  readonly url: string
+}
+
+/** Never handed to a hook: how to reach our database, and what would change the hook's own runtime. */
+const FORBIDDEN = /^(PG[A-Z]*|DATABASE_URL|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
+
+/** The settings that reach hooks: the environment, under it the configuration file, over it the crawl's own. */
+export function hookSettings(layers: readonly HookSettings[]): Record<string, string | undefined> {
+  const merged: Record<string, string | undefined> = {}
+  for (const layer of layers) for (const [key, value] of Object.entries(layer)) if (!FORBIDDEN.test(key)) merged[key] = value
+  return merged
+}
+
+/** The environment of one hook process: ArchiveBox's plugin contract, and our marker. */
+export function hookEnvironment(
+  settings: HookSettings,
+  target: HookTarget,
+  hook: { plugin: string; name: string },
+  ids: { processId: string; runnerId: string },
+): Record<string, string> {
+  const { dataDir } = target
+  const env: Record<string, string | undefined> = {
+    ...settings,
+    DATA_DIR: dataDir,
+    ARCHIVE_DIR: join(dataDir, 'archive'),
+    PERSONAS_DIR: join(dataDir, 'personas'),
+    ACTIVE_PERSONA: settings['ACTIVE_PERSONA'] ?? 'Default',
+    CRAWL_DIR: target.crawlDir,
+    SNAP_DIR: target.snapDir ?? target.crawlDir,
+    CRAWL_ID: target.crawlId,
+    SNAPSHOT_ID: target.snapshotId,
+    SNAPSHOT_DEPTH: String(target.depth),
+    ABX_RUNTIME: 'archivebox',
+    PYTHONDONTWRITEBYTECODE: '1',
+    NODE_BINARY: settings['NODE_BINARY'] ?? process.execPath,
+    EXTRA_CONTEXT: JSON.stringify({
+      crawl_id: target.crawlId,
+      snapshot_id: target.snapshotId,
+      snapshot_depth: target.depth,
+      plugin: hook.plugin,
+      hook_name: hook.name,
+    }),
+    [MARKER.process]: ids.processId,
+    [MARKER.runner]: ids.runnerId,
+  }
+  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { asset } from '../base/package-root.ts'
+import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import { type Family, killFamily, MARKER } from '../processes/family.ts'
+import { identityOf } from '../processes/identity.ts'
+import type { Hook } from './discover.ts'
+import { hookEnvironment } from './environment.ts'
+import type { HostJob, HostReply } from './host-protocol.ts'
+import type { Exit, HookLogs, HookScope } from './launch.ts'
+
+/** A host that grew beyond this is replaced after the hook that it runs. */
+const MAX_RSS_BYTES = 400 * 1024 * 1024
+/** The host ends a hook at its deadline by an abort signal; one that does not listen is killed this much later. */
+const ABORT_GRACE_MS = 1_000
+
+/** How a hosted hook ended: with the exit code that its own process would have had, at the deadline, or because we or it killed the host. */
+export interface HostedEnd {
+  readonly exit: Exit
+  readonly cause: 'exit' | 'timeout' | 'force'
+}
+
+/** Our end of the warm host process (host.ts): started when first needed, replaced when a hook in it had to be killed. */
+export class HookHost {
+  readonly processId: string
+  readonly #child: ChildProcess
+  readonly #family: Family
+  readonly #exited: Promise<Exit>
+  #exit: Exit | undefined
+  #rssBytes = 0
+
+  private constructor(processId: string, child: ChildProcess, family: Family, exited: Promise<Exit>) {
+    this.processId = processId
+    this.#child = child
+    this.#family = family
+    this.#exited = exited
+  }
+
+  /** Starts a host below `parentId`. Its own output goes to `logs`; hooks' output goes to the files of each job. */
+  static async start(scope: Pick<HookScope, 'home' | 'parentId' | 'runnerId'>, cwd: string, log: string): Promise<HookHost> {
+    const argv = [process.execPath, asset('hook-host.js', 'hooks/host.ts')]
+    const row = await insertStarting(scope.home, {
+      processType: 'hook',
+      parentId: scope.parentId,
+      runnerId: scope.runnerId,
+      pwd: cwd,
+      cmd: argv,
+    })
+    mkdirSync(dirname(log), { recursive: true })
+    const output = openSync(log, 'a', 0o600)
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], [MARKER.process]: row.id, [MARKER.runner]: scope.runnerId }
+    const child = spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', output, output, 'ipc'] })
+    closeSync(output)
+    const ended = new Promise<Exit>((resolve) => {
+      child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
+      child.once('exit', (code, signal) => resolve({ code, signal }))
+    })
+    const identity = child.pid === undefined ? null : await identityOf(child.pid)
+    if (identity) await markRunning(scope.home.db, row.id, identity)
+    const exited = ended.then(async (exit) => {
+      host.#exit = exit
+      await markEnded(scope.home.db, row.id, exit)
+      return exit
+    })
+    exited.catch(() => {})
+    const family = { roots: identity ? [identity] : [], markers: [`${MARKER.process}=${row.id}`] }
+    const host = new HookHost(row.id, child, family, exited)
+    return host
+  }
+
+  /** Can it take another hook? */
+  get usable(): boolean {
+    return this.#exit === undefined && this.#child.connected && this.#rssBytes < MAX_RSS_BYTES
+  }
+
+  /** Runs one hook in the host. A hook that outlives its deadline, or `force`, costs the host its life. */
+  async run(scope: HookScope, hook: Hook, outputDir: string, logs: HookLogs, force: AbortSignal): Promise<HostedEnd> {
+    mkdirSync(dirname(logs.stdout), { recursive: true })
+    const job: HostJob = {
+      path: hook.path,
+      url: scope.target.url,
+      outputDir,
+      env: hookEnvironment(scope.settings, scope.target, hook, { processId: this.processId, runnerId: scope.runnerId }),
+      stdout: logs.stdout,
+      stderr: logs.stderr,
+      timeoutMs: hook.timeoutMs,
+    }
+    const finished = Promise.withResolvers<HostedEnd>()
+    const onReply = (reply: HostReply) => {
+      this.#rssBytes = reply.rssBytes
+      finished.resolve({ exit: { code: reply.code, signal: null }, cause: 'exit' })
+    }
+    const timer = setTimeout(
+      () => finished.resolve({ exit: { code: null, signal: 'SIGKILL' }, cause: 'timeout' }),
+      hook.timeoutMs + ABORT_GRACE_MS,
+    )
+    const onForce = () => finished.resolve({ exit: { code: null, signal: 'SIGKILL' }, cause: 'force' })
+    force.addEventListener('abort', onForce)
+    this.#child.once('message', onReply)
+    this.#exited.then((exit) => finished.resolve({ exit, cause: 'exit' }), finished.reject)
+    this.#child.send(job, (error) => {
+      if (error) finished.resolve({ exit: { code: null, signal: null, error: error.message }, cause: 'exit' })
+    })
+    if (force.aborted) onForce()
+    try {
+      const end = await finished.promise
+      if (end.cause !== 'exit') await this.kill()
+      return end
+    } finally {
+      clearTimeout(timer)
+      force.removeEventListener('abort', onForce)
+      this.#child.off('message', onReply)
+    }
+  }
+
+  /** Ends an idle host: it leaves when its channel closes. */
+  async stop(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect()
+    await this.#exited
+  }
+
+  async kill(): Promise<void> {
+    await killFamily(this.#family)
+    await this.#exited
+  }
+}

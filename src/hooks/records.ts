@@ -1,0 +1,104 @@
+import { createReadStream } from 'node:fs'
+import type { ResultStatus } from '../db/tables.ts'
+
+/** What a hook said of its own work: the last ArchiveResult line wins. */
+export interface ResultRecord {
+  readonly status: Extract<ResultStatus, 'succeeded' | 'failed' | 'skipped' | 'noresults'>
+  readonly output: string
+  readonly json: unknown
+}
+
+/** A page that a hook found. */
+export interface SnapshotRecord {
+  readonly url: string
+  readonly title?: string
+}
+
+export interface HookRecords {
+  readonly result: ResultRecord | undefined
+  readonly snapshots: readonly SnapshotRecord[]
+  readonly tags: readonly string[]
+  /** Lines that looked like records and were not taken: too long, not JSON, or beyond the limit. */
+  readonly rejected: number
+}
+
+const MAX_LINE = 1024 * 1024
+const MAX_RECORDS = 50_000
+const STATUSES: Readonly<Record<string, ResultRecord['status']>> = {
+  succeeded: 'succeeded',
+  success: 'succeeded',
+  failed: 'failed',
+  skipped: 'skipped',
+  noresults: 'noresults',
+  noresult: 'noresults',
+}
+
+/** Reads the JSONL records in a hook's stdout; everything else in there is talk. Memory stays bounded whatever the hook printed. */
+export async function readRecords(file: string): Promise<HookRecords> {
+  let result: ResultRecord | undefined
+  const snapshots: SnapshotRecord[] = []
+  const tags: string[] = []
+  let rejected = 0
+  for await (const line of lines(file)) {
+    if (line === null) rejected += 1
+    if (!line?.startsWith('{')) continue
+    const record = snapshots.length + tags.length < MAX_RECORDS ? parse(line) : undefined
+    if (!record) rejected += 1
+    else if (record['type'] === 'ArchiveResult') result = resultOf(record)
+    else if (typeof record['url'] === 'string' && (record['type'] === 'Snapshot' || record['type'] === undefined))
+      snapshots.push({
+        url: record['url'],
+        ...(typeof record['title'] === 'string' ? { title: clean(record['title']).slice(0, 512) } : {}),
+      })
+    else if (record['type'] === 'Tag' && typeof record['name'] === 'string') tags.push(clean(record['name']).slice(0, 100))
+  }
+  return { result, snapshots, tags, rejected }
+}
+
+/** The URLs in a plugin's urls.jsonl, the other way in which upstream's parsers hand links on. */
+export async function readUrlsFile(file: string): Promise<SnapshotRecord[]> {
+  return [...(await readRecords(file)).snapshots]
+}
+
+function resultOf(record: Record<string, unknown>): ResultRecord {
+  const output = record['output_str'] ?? record['output'] ?? ''
+  const status = STATUSES[String(record['status'])] ?? 'failed'
+  return {
+    status,
+    output: clean(typeof output === 'string' ? output : JSON.stringify(output)).slice(0, 4096),
+    json: record['output_json'] ?? null,
+  }
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** PostgreSQL's text takes no NUL. */
+export function clean(text: string): string {
+  return text.replaceAll('\u0000', '')
+}
+
+/** The lines of a file; null stands for one that is longer than a record may be. */
+async function* lines(file: string): AsyncGenerator<string | null> {
+  let rest = ''
+  let tooLong = false
+  for await (const chunk of createReadStream(file, { encoding: 'utf8' })) {
+    const parts = (rest + chunk).split('\n')
+    rest = parts.pop() ?? ''
+    for (const part of parts) {
+      yield tooLong ? null : part
+      tooLong = false
+    }
+    if (rest.length > MAX_LINE) {
+      tooLong = true
+      rest = ''
+    }
+  }
+  if (rest) yield tooLong ? null : rest
+}

@@ -1,0 +1,77 @@
+import { sleep } from '../base/abort.ts'
+import type { Log } from '../base/log.ts'
+import { killFamily, membersOf, signalMembers } from '../processes/family.ts'
+import type { Exit, RunningHook } from './launch.ts'
+
+/** How long an end may take, and what cuts it short. */
+export interface EndBudget {
+  /** Upper bound for every hook's remaining time, in ms: Infinity for a normal end, seconds for a handoff. */
+  readonly capMs: number
+  /** Aborts: kill now. */
+  readonly force: AbortSignal
+}
+
+export interface Ended {
+  readonly running: RunningHook
+  readonly exit: Exit
+  /** It did not end by itself, nor by our SIGTERM: we killed it. */
+  readonly killed: boolean
+}
+
+/**
+ * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; wait for all of them in parallel, each for
+ * what is left of its own timeout; SIGKILL for the stragglers. SIGCONT follows SIGTERM, since a stopped process sees no signal.
+ */
+export async function terminateHooks(hooks: readonly RunningHook[], budget: EndBudget, log: Log): Promise<Ended[]> {
+  if (hooks.length === 0) return []
+  log.info(`SIGTERM to ${hooks.length} background hook${hooks.length > 1 ? 's' : ''}`)
+  for (const { hook, family } of hooks) {
+    const members = membersOf(family)
+    signalMembers(members, 'SIGTERM')
+    signalMembers(members, 'SIGCONT')
+    log.debug(`SIGTERM to ${hook.name} and ${Math.max(0, members.length - 1)} children`)
+  }
+  return await Promise.all(
+    hooks.map(async (running) => {
+      const remaining = Math.max(0, running.startedAt + running.hook.timeoutMs - performance.now())
+      const patience = Math.min(remaining, budget.capMs)
+      log.info(`waiting up to ${(patience / 1000).toFixed(1)} s for ${running.hook.name}`)
+      const exit = await exitWithin(running, patience, budget.force)
+      if (exit) {
+        log.info(`${running.hook.name} ended (${describeExit(exit)})`)
+        await killFamily(running.family) // What it left behind.
+        return { running, exit, killed: false }
+      }
+      log.warn(`SIGKILL to ${running.hook.name} and its children`)
+      await killFamily(running.family)
+      return { running, exit: await running.exited, killed: true }
+    }),
+  )
+}
+
+/** The exit, when it comes within `ms` and before `force`. */
+export async function exitWithin(running: RunningHook, ms: number, force: AbortSignal): Promise<Exit | undefined> {
+  const over = new AbortController()
+  const limit = sleep(Math.min(ms, 2 ** 31 - 1), AbortSignal.any([force, over.signal])).then(() => undefined)
+  try {
+    return await Promise.race([running.exited, limit])
+  } finally {
+    over.abort()
+  }
+}
+
+/**
+ * Ends a foreground hook that ran out of time: SIGTERM to its tree, two seconds to put its files down, then SIGKILL.
+ */
+export async function endForeground(running: RunningHook, force: AbortSignal): Promise<Exit> {
+  const members = membersOf(running.family)
+  signalMembers(members, 'SIGTERM')
+  signalMembers(members, 'SIGCONT')
+  await exitWithin(running, 2_000, force)
+  await killFamily(running.family)
+  return await running.exited
+}
+
+export function describeExit(exit: Exit): string {
+  return exit.error ?? (exit.signal ? `signal ${exit.signal}` : `exit code ${exit.code ?? 'unknown'}`)
+}

@@ -1,0 +1,137 @@
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  type Stats,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { mimeOf } from '../base/mime.ts'
+import type { OutputFile } from '../db/tables.ts'
+
+const MAX_FILES = 100_000
+
+/**
+ * Where hooks write, aside from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs there as real files
+ * (hard links), so that `../<plugin>/...` works as in ArchiveBox. A plugin's directory appears under its own name only when its hook has
+ * succeeded, complete and flushed, by one rename; a failed hook's files go to `.attempts`, and an interrupted one's vanish.
+ */
+export class WorkTree {
+  readonly root: string
+  readonly work: string
+  constructor(root: string) {
+    this.root = root
+    this.work = join(root, '.work')
+  }
+
+  /** Starts clean: what a dead worker left half-written goes, what is published is there. */
+  open(): void {
+    rmSync(this.work, { recursive: true, force: true })
+    mkdirSync(this.work, { recursive: true })
+    for (const entry of readdirSync(this.root, { withFileTypes: true })) {
+      if (entry.name.startsWith('.publish-')) rmSync(join(this.root, entry.name), { recursive: true, force: true })
+      if (entry.name.startsWith('.replaced-')) this.#undoReplace(entry.name)
+    }
+    for (const entry of readdirSync(this.root, { withFileTypes: true })) {
+      if (entry.isDirectory() && !entry.name.startsWith('.'))
+        copyTree(join(this.root, entry.name), join(this.work, entry.name), copyFileSync)
+    }
+  }
+
+  /** The directory in which a plugin's hooks run. */
+  dirFor(plugin: string): string {
+    const dir = join(this.work, plugin)
+    mkdirSync(dir, { recursive: true })
+    return dir
+  }
+
+  /**
+   * Puts a plugin's files in place: aside, flushed to disk, then renamed; an earlier version is replaced as a whole.
+   * @param last no other hook will write in this directory, so its files can be linked instead of copied
+   * @returns the files by their path below the plugin's directory
+   */
+  publish(plugin: string, last: boolean): Record<string, OutputFile> {
+    const from = join(this.work, plugin)
+    const to = join(this.root, plugin)
+    const aside = join(this.root, `.publish-${plugin}`)
+    rmSync(aside, { recursive: true, force: true })
+    const files = copyTree(from, aside, last ? linkOrCopy : copyFileSync, true)
+    if (Object.keys(files).length === 0) {
+      rmSync(aside, { recursive: true, force: true })
+      return files
+    }
+    const replaced = join(this.root, `.replaced-${plugin}`)
+    if (existsSync(to)) renameSync(to, replaced)
+    renameSync(aside, to)
+    flush(this.root)
+    rmSync(replaced, { recursive: true, force: true })
+    return files
+  }
+
+  /** Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. Returns the folder, if there was anything. */
+  setAside(plugin: string, attempt: string): string | undefined {
+    const from = join(this.work, plugin)
+    if (!existsSync(from) || readdirSync(from).length === 0) return undefined
+    const to = join(this.root, '.attempts', attempt)
+    mkdirSync(dirname(to), { recursive: true })
+    rmSync(to, { recursive: true, force: true })
+    renameSync(from, to)
+    return to
+  }
+
+  close(): void {
+    rmSync(this.work, { recursive: true, force: true })
+  }
+
+  /** A crash between the two renames of a replacement left the old version under its temporary name. */
+  #undoReplace(name: string): void {
+    const original = join(this.root, name.slice('.replaced-'.length))
+    if (existsSync(original)) rmSync(join(this.root, name), { recursive: true, force: true })
+    else renameSync(join(this.root, name), original)
+  }
+}
+
+/** Copies regular files (never links, sockets or devices: an output cannot point outside) and lists them. */
+function copyTree(from: string, to: string, copy: (from: string, to: string) => void, durable = false): Record<string, OutputFile> {
+  const files: Record<string, OutputFile> = {}
+  const walk = (below: string) => {
+    mkdirSync(join(to, below), { recursive: true })
+    for (const name of readdirSync(join(from, below))) {
+      const path = below ? `${below}/${name}` : name
+      const stats: Stats = lstatSync(join(from, path))
+      if (stats.isDirectory()) walk(path)
+      if (!stats.isFile()) continue
+      if (Object.keys(files).length >= MAX_FILES) throw new Error(`more than ${MAX_FILES} output files`)
+      copy(join(from, path), join(to, path))
+      if (durable) flush(join(to, path))
+      files[path] = { size: stats.size, mimetype: mimeOf(name) }
+    }
+    if (durable) flush(join(to, below))
+  }
+  if (existsSync(from)) walk('')
+  return files
+}
+
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch {
+    copyFileSync(from, to) // A file system without hard links.
+  }
+}
+
+function flush(path: string): void {
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,17 @@
+import { defineMachine } from './define.ts'
+
+/** One attempt of one hook on one snapshot. `interrupt` is an end that was not its fault: a drain, a takeover, a dead worker. */
+export const archiveResultMachine = defineMachine({
+  name: 'archive_result',
+  table: 'archive_result',
+  initial: 'queued',
+  states: {
+    queued: { on: { start: 'started', skip: 'skipped', fail: 'failed' } },
+    started: { on: { succeed: 'succeeded', empty: 'noresults', skip: 'skipped', fail: 'failed', interrupt: 'queued', delay: 'backoff' } },
+    backoff: { on: { start: 'started', skip: 'skipped', fail: 'failed' } },
+    succeeded: { final: true },
+    failed: { final: true },
+    skipped: { final: true },
+    noresults: { final: true },
+  },
+})

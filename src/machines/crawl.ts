@@ -1,0 +1,14 @@
+import { defineMachine } from './define.ts'
+
+/** One `add`: its URLs become snapshots; it is sealed when the last of them is. */
+export const crawlMachine = defineMachine({
+  name: 'crawl',
+  table: 'crawl',
+  initial: 'queued',
+  states: {
+    queued: { on: { start: 'started', pause: 'paused', seal: 'sealed' } },
+    started: { on: { pause: 'paused', seal: 'sealed' } },
+    paused: { on: { resume: 'queued', seal: 'sealed' }, external: true },
+    sealed: { final: true },
+  },
+})

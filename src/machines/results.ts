@@ -1,0 +1,96 @@
+import { sql } from 'kysely'
+import { uuidv7 } from '../base/ids.ts'
+import type { OutputFile, ResultStatus } from '../db/tables.ts'
+import { archiveResultMachine } from './archive-result.ts'
+import { type Claimed, ClaimLost, type Owner } from './claim.ts'
+import { type EventOf, finalStates, type LiveState, type State } from './define.ts'
+import type { snapshotMachine } from './snapshot.ts'
+
+type Results = typeof archiveResultMachine
+type SnapshotClaim = Claimed<typeof snapshotMachine>
+
+/** The row of one hook's current attempt. */
+export interface ResultRow {
+  readonly id: string
+  readonly plugin: string
+  readonly hook_name: string
+  readonly status: ResultStatus
+  readonly attempt: number
+}
+
+export interface ResultOutput {
+  readonly output: string
+  readonly json?: unknown
+  readonly files?: Record<string, OutputFile>
+}
+
+// Results have no claim of their own: whoever holds their snapshot's claim writes them. Each statement locks the snapshot's row while it
+// compares the token, so that a lost claim writes nothing.
+const owned = (claim: SnapshotClaim) => sql`
+  mine as (select id from snapshot where id = ${claim.id} and claim_token = ${claim.token} for no key update)`
+
+/**
+ * Makes sure that every hook has a result row and that none is left `started` by a dead owner. Returns the current attempts: the final ones
+ * are done and will not be run again. Throws ClaimLost.
+ */
+export async function prepareResults(
+  owner: Owner,
+  claim: SnapshotClaim,
+  hooks: readonly { plugin: string; name: string }[],
+): Promise<ResultRow[]> {
+  const { rows } = await sql<ResultRow>`
+    with ${owned(claim)}, interrupted as (
+      update archive_result set status = 'queued', start_ts = null, process_id = null from mine
+      where snapshot_id = mine.id and status = 'started'
+      returning archive_result.id, plugin, hook_name, 'queued' as status, attempt
+    ), logged as (
+      insert into transition (model, row_id, from_status, to_status, event, process_id)
+      select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from interrupted
+    ), fresh as (
+      insert into archive_result (id, snapshot_id, plugin, hook_name)
+      select hook.id, mine.id, hook.plugin, hook.name
+      from mine, unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[], ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)
+      where not exists (select 1 from archive_result r where r.snapshot_id = mine.id and r.plugin = hook.plugin and r.hook_name = hook.name)
+      returning id, plugin, hook_name, status, attempt
+    )
+    select * from fresh
+    union all select * from interrupted
+    union all select r.id, r.plugin, r.hook_name, r.status, r.attempt from archive_result r, mine
+      where r.snapshot_id = mine.id and r.status <> 'started'
+    order by attempt`.execute(owner.home.db)
+  const current = new Map(rows.map((row) => [`${row.plugin}/${row.hook_name}`, row]))
+  if (hooks.length > 0 && current.size === 0) throw new ClaimLost(`snapshot ${claim.id}`)
+  return [...current.values()]
+}
+
+/** Moves a result along one edge, guarded by its snapshot's claim. Throws ClaimLost. */
+export async function moveResult<S extends LiveState<Results>, const E extends EventOf<Results, S>>(
+  owner: Owner,
+  claim: SnapshotClaim,
+  id: string,
+  from: S,
+  event: E,
+  change: { readonly processId?: string } & Partial<ResultOutput> = {},
+): Promise<void> {
+  const target: State<Results> = (archiveResultMachine.states[from].on as Record<string, State<Results>>)[event]!
+  const final = (finalStates(archiveResultMachine) as string[]).includes(target)
+  const files = change.files ?? {}
+  const size = Object.values(files).reduce((sum, file) => sum + file.size, 0)
+  const { rows } = await sql<{ id: string }>`
+    with ${owned(claim)}, moved as (
+      update archive_result
+      set status = ${target},
+          start_ts = ${target === 'started' ? sql`now()` : target === 'queued' ? sql`null` : sql`coalesce(start_ts, now())`},
+          end_ts = ${final ? sql`now()` : sql`null`},
+          process_id = coalesce(${change.processId ?? null}::uuid, process_id),
+          output_str = ${change.output ?? ''}, output_json = ${change.json == null ? null : JSON.stringify(change.json)}::jsonb,
+          output_files = ${JSON.stringify(files)}::jsonb, output_size = ${size}
+      from mine where archive_result.id = ${id} and snapshot_id = mine.id and status = ${from}
+      returning archive_result.id
+    ), logged as (
+      insert into transition (model, row_id, from_status, to_status, event, process_id)
+      select 'archive_result', id, ${from}, ${target}, ${event}, ${owner.processId} from moved
+    )
+    select id from moved`.execute(owner.home.db)
+  if (rows.length !== 1) throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
+}

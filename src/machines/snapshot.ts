@@ -1,0 +1,14 @@
+import { defineMachine } from './define.ts'
+
+/** One page of one crawl: its hooks run, their outputs are published, then it is sealed. */
+export const snapshotMachine = defineMachine({
+  name: 'snapshot',
+  table: 'snapshot',
+  initial: 'queued',
+  states: {
+    queued: { on: { start: 'started', pause: 'paused', seal: 'sealed' } },
+    started: { on: { pause: 'paused', seal: 'sealed' } },
+    paused: { on: { resume: 'queued', seal: 'sealed' }, external: true },
+    sealed: { final: true },
+  },
+})

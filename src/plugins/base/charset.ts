@@ -1,0 +1,45 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import sniff from 'html-encoding-sniffer'
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf])
+/** Encodings in which ASCII bytes are not ASCII characters. */
+const NOT_ASCII = /^(?:UTF-16|ISO-2022)/
+
+/** What the transport said about a page: the charset of its Content-Type, and whether it is XHTML. */
+export interface Declared {
+  readonly charset: string
+  readonly xml: boolean
+}
+
+/** Nothing was said: a file on disk. */
+export const UNDECLARED: Declared = { charset: '', xml: false }
+
+/**
+ * The encoding of a page (WHATWG name): byte order mark, then Content-Type, then its own declaration, else windows-1252.
+ * With one correction: bytes beyond ASCII that are valid UTF-8 are UTF-8, whatever a badly set up server says. Other text is never
+ * valid UTF-8 by accident for longer than a word.
+ */
+export function encodingOf(bytes: Uint8Array, declared: Declared): string {
+  const label = declared.charset === '' ? {} : { transportLayerEncodingLabel: declared.charset }
+  const found = sniff(bytes, { ...label, xml: declared.xml, defaultEncoding: '' })
+  if (found.startsWith('UTF-16')) return found
+  if (isAscii(bytes)) return found.startsWith('ISO-2022') ? found : 'UTF-8'
+  if (isUtf8(bytes)) return 'UTF-8'
+  return found === '' || found === 'replacement' || found === 'x-user-defined' ? 'windows-1252' : found
+}
+
+/** The text of a page; bytes that do not fit become U+FFFD, a byte order mark goes. */
+export function decodePage(bytes: Uint8Array, encoding: string): string {
+  return new TextDecoder(encoding).decode(bytes)
+}
+
+/**
+ * The page such that a browser that opens the file, without a Content-Type, shows the right characters: the bytes as served where they
+ * say themselves what they are, else UTF-8 with a byte order mark, which outranks every declaration inside.
+ */
+export function pageForDisk(bytes: Buffer, encoding: string): Buffer {
+  const onDisk = sniff(bytes, { defaultEncoding: '' })
+  if (onDisk === encoding) return bytes
+  if (isAscii(bytes) && !NOT_ASCII.test(onDisk) && !NOT_ASCII.test(encoding)) return bytes
+  return Buffer.concat([BOM, encoding === 'UTF-8' ? bytes : Buffer.from(decodePage(bytes, encoding))])
+}

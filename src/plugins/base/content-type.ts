@@ -1,0 +1,29 @@
+/** A Content-Type in its parts, lower-case; both are '' when they are missing. */
+export interface ContentType {
+  readonly mime: string
+  readonly charset: string
+}
+
+export function parseContentType(header: string | undefined): ContentType {
+  const [mime = '', ...parameters] = (header ?? '').split(';')
+  // A repeated header arrives joined with a comma: the first one counts.
+  const name = mime.split(',')[0]!.trim().toLowerCase()
+  for (const parameter of parameters) {
+    const match = /^\s*charset\s*=\s*"?\s*([^\s",]+)/i.exec(parameter)
+    if (match) return { mime: name, charset: match[1]!.toLowerCase() }
+  }
+  return { mime: name, charset: '' }
+}
+
+/** A page for a browser, not a file. */
+export function isHtml(mime: string): boolean {
+  return mime === 'text/html' || mime === 'application/xhtml+xml'
+}
+
+/** For an answer without a type: do these first bytes look like a page? Nothing at all is an empty page. */
+export function looksLikeHtml(bytes: Uint8Array): boolean {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1024)).toString('latin1')
+  // NULs may be UTF-16; the byte order mark of either encoding may come first.
+  const text = start.replace(/^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)/, '').replaceAll('\0', '')
+  return text === '' || /^\s*<(?:!doctype\s+html|!--|\/?[a-z][a-z0-9]*[\s>/]|\?xml[^>]*>\s*<!doctype\s+html)/i.test(text)
+}

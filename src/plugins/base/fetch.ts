@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http'
+import { AppError } from '../../base/errors.ts'
+import { VERSION } from '../../base/version.ts'
+import { ChainCookies } from './cookies.ts'
+import type { HookContext } from './hook.ts'
+import { headersOf, request } from './request.ts'
+import { flag, text } from './settings.ts'
+
+const MAX_REDIRECTS = 20
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+/** One step of a redirect chain. */
+export interface Hop {
+  readonly url: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The answer at the end of the chain; its body is still to be read (body.ts) or dropped (`body.destroy()`). */
+export interface Answer extends Hop {
+  readonly statusText: string
+  readonly redirects: readonly Hop[]
+  readonly requestHeaders: Readonly<Record<string, string>>
+  readonly body: IncomingMessage
+}
+
+/** The User-Agent of every request: the user's, else an honest one of ours. */
+export function userAgent(env: HookContext['env']): string {
+  return text(env, 'USER_AGENT') ?? `Mozilla/5.0 (compatible; archivebox-ts/${VERSION})`
+}
+
+/**
+ * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain).
+ * `encodings` is the Accept-Encoding: 'identity' for a file that shall be kept as it is. (No `deflate`: servers disagree about what it is.)
+ * Throws AppError with one plain line for everything that can go wrong; an HTTP error status is an answer like any other.
+ */
+export async function get(context: HookContext, start: string, encodings: 'identity' | 'gzip, br'): Promise<Answer> {
+  const cookies = new ChainCookies()
+  const seen = new Set<string>()
+  const redirects: Hop[] = []
+  const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
+  const headers: Record<string, string> = {
+    'user-agent': userAgent(context.env),
+    accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+    'accept-encoding': encodings,
+  }
+  for (let url = httpUrl(start, 'not a valid URL'); ; ) {
+    const cookie = cookies.header(url)
+    const requestHeaders = cookie === '' ? headers : { ...headers, cookie }
+    if (seen.has(`${url.href} ${cookie}`)) throw new AppError(`redirect loop after ${redirects.length} redirects (${url.href})`)
+    if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
+    seen.add(`${url.href} ${cookie}`)
+
+    const body = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls })
+    const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
+    const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
+    if (location === undefined) return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
+    body.destroy()
+    cookies.take(body.headers['set-cookie'] ?? [], url)
+    redirects.push(hop)
+    url = httpUrl(location, 'redirected to an invalid URL', url)
+  }
+}
+
+/** `HTTP 404 Not Found`, as people write it. */
+export function statusLine(answer: { readonly status: number; readonly statusText: string }): string {
+  return `HTTP ${answer.status} ${answer.statusText}`.trim()
+}
+
+function httpUrl(text: string, complaint: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href)
+  if (url === null) throw new AppError(`${complaint}: ${text.slice(0, 200)}`)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new AppError(`${base ? 'redirected to an ' : ''}unsupported scheme: ${url.protocol}`)
+  url.hash = ''
+  return url
+}

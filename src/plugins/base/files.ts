@@ -1,0 +1,22 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Where a file lies until it is complete: one name for all, because a suffix could make a long name too long. */
+export const PART = '.part'
+
+/** Writes a file of `dir` so that it is there as a whole or not at all. Overwrites; leaves nothing behind when it fails. */
+export function writeWhole(dir: string, name: string, data: string | Uint8Array): void {
+  const part = join(dir, PART)
+  try {
+    writeFileSync(part, data)
+    renameSync(part, join(dir, name))
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
+  }
+}
+
+/** Pretty JSON with a final newline, written whole. */
+export function writeJson(dir: string, name: string, value: unknown): void {
+  writeWhole(dir, name, `${JSON.stringify(value, null, 2)}\n`)
+}

@@ -1,0 +1,98 @@
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { AppError, codeOf, messageOf } from '../../base/errors.ts'
+import { startDeadline } from './deadline.ts'
+import { runAsProgram } from './program.ts'
+import { flag, timeoutSeconds } from './settings.ts'
+
+/** What a hook gets to work with; nothing else of the process belongs to it, because a warm host runs hook after hook. */
+export interface HookContext {
+  readonly url: string
+  /** Absolute, exists, and is the plugin's own. Outputs of the other plugins lie beside it: `join(outputDir, '..', '<plugin>')`. */
+  readonly outputDir: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Aborts at the hook's deadline, or when somebody wants it to stop. */
+  readonly signal: AbortSignal
+  /** One JSONL record on stdout (Snapshot, Tag). Whoever runs the hook stamps EXTRA_CONTEXT on it: see records.ts. */
+  emit(record: object): void
+  /** One line on stderr, for people. */
+  log(line: string): void
+}
+
+export interface HookResult {
+  readonly status: 'succeeded' | 'noresults' | 'skipped' | 'failed'
+  /** `output_str`: the main file as a path relative to SNAP_DIR, or one short line that says what happened. */
+  readonly output: string
+  /** `output_json`, when the plugin has one. */
+  readonly json?: unknown
+}
+
+export interface HookModule {
+  /** Runs the hook once. Never throws and keeps nothing for the next run: every trouble is a `failed` result with a one-line reason. */
+  run(context: HookContext): Promise<HookResult>
+}
+
+export interface HookDefinition {
+  /** Name of the plugin and of its output directory; `<PLUGIN>_ENABLED` and `<PLUGIN>_TIMEOUT` follow from it. */
+  readonly plugin: string
+  /** Runs for any URL, also `archivebox://internal`; the default is http and https only. */
+  readonly anyUrl?: boolean
+  /** The work. It may throw: an AppError's message is the reason that people read. */
+  run(context: HookContext): Promise<HookResult>
+}
+
+/**
+ * Makes the module of a hook: importable (`run`), and a program when it was started as one (`./on_Snapshot__54_title.js --url=...`).
+ * Pass `import.meta` of the hook's own file.
+ */
+export function defineHook(meta: ImportMeta, definition: HookDefinition): HookModule {
+  const hook: HookModule = { run: (context) => guardedRun(definition, context) }
+  if (isStarted(meta)) void runAsProgram(definition.plugin, hook)
+  return hook
+}
+
+export const succeeded = (output: string, json?: unknown): HookResult =>
+  json === undefined ? { status: 'succeeded', output } : { status: 'succeeded', output, json }
+export const noResults = (output: string): HookResult => ({ status: 'noresults', output })
+export const skipped = (output: string): HookResult => ({ status: 'skipped', output })
+export const failed = (output: string): HookResult => ({ status: 'failed', output })
+
+async function guardedRun(definition: HookDefinition, context: HookContext): Promise<HookResult> {
+  const prefix = definition.plugin.toUpperCase()
+  try {
+    if (!flag(context.env, `${prefix}_ENABLED`, true)) return skipped(`${prefix}_ENABLED=False`)
+    if (!definition.anyUrl && !/^https?:/i.test(context.url)) return noResults('unsupported input URL')
+    const deadline = startDeadline(context.signal, timeoutSeconds(context.env, prefix))
+    try {
+      deadline.signal.throwIfAborted()
+      return await definition.run({
+        url: context.url,
+        outputDir: context.outputDir,
+        env: context.env,
+        signal: deadline.signal,
+        emit: (record) => context.emit(record),
+        log: (line) => context.log(line),
+      })
+    } catch (error) {
+      // After the deadline every error is a consequence of it.
+      if (deadline.signal.aborted) return failed(messageOf(deadline.signal.reason))
+      throw error
+    } finally {
+      deadline.clear()
+    }
+  } catch (error) {
+    // Anything that is neither ours nor the system's is a defect: its stack goes to the log, its message to the result.
+    if (!(error instanceof AppError) && codeOf(error) === undefined && error instanceof Error) context.log(error.stack ?? error.message)
+    return failed(messageOf(error))
+  }
+}
+
+function isStarted(meta: ImportMeta): boolean {
+  if (typeof meta.main === 'boolean') return meta.main
+  const script = process.argv[1]
+  try {
+    return script !== undefined && realpathSync(script) === realpathSync(fileURLToPath(meta.url))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,41 @@
+import { AppError, codeOf, messageOf } from '../../base/errors.ts'
+
+const LINES: Readonly<Record<string, (host: string) => string>> = {
+  ECONNREFUSED: (host) => `connection refused by ${host}`,
+  ECONNRESET: (host) => `connection reset by ${host}`,
+  EPIPE: (host) => `connection reset by ${host}`,
+  ENOTFOUND: (host) => `host not found: ${host}`,
+  EAI_AGAIN: (host) => `name lookup failed for ${host} (no network, or a name server that does not answer)`,
+  ETIMEDOUT: (host) => `connection to ${host} timed out`,
+  EHOSTUNREACH: (host) => `host unreachable: ${host}`,
+  ENETUNREACH: (host) => `network unreachable: ${host}`,
+  EADDRNOTAVAIL: (host) => `address not reachable from here: ${host}`,
+  HPE_HEADER_OVERFLOW: (host) => `the headers from ${host} are too large`,
+  ERR_INVALID_URL: (host) => `not a valid URL: ${host}`,
+}
+
+const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|EPROTO|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/
+
+/** What went wrong with a request to `url`, in one plain line that names the host. AppErrors pass as they are. */
+export function explain(error: unknown, url: URL): AppError {
+  if (error instanceof AppError) return error
+  const code = codeOf(error) ?? ''
+  const line = LINES[code]
+  if (line) return new AppError(line(url.host), { cause: error })
+  if (TLS.test(code)) return new AppError(`TLS problem with ${url.host}: ${tlsReason(code, messageOf(error))}`, { cause: error })
+  if (code.startsWith('HPE_')) return new AppError(`${url.host} does not answer in HTTP (${code})`, { cause: error })
+  return new AppError(`request to ${url.host} failed: ${messageOf(error)}`, { cause: error })
+}
+
+/** The same for a body that broke off or cannot be decoded. */
+export function explainBody(error: unknown, url: URL): AppError {
+  const code = codeOf(error) ?? ''
+  if (code === 'ECONNRESET') return new AppError(`connection closed by ${url.host} before the end of the body`, { cause: error })
+  if (/^(?:Z_|ERR_|ZSTD_)/.test(code)) return new AppError(`damaged compressed body from ${url.host} (${code})`, { cause: error })
+  return explain(error, url)
+}
+
+function tlsReason(code: string, message: string): string {
+  // OpenSSL's own messages carry a thread id and source lines: only their reason is for people.
+  return code === 'EPROTO' || code.startsWith('ERR_SSL') ? (/:([^:]+):[^:]*:\d+:\s*$/.exec(message)?.[1] ?? code) : message
+}

@@ -1,0 +1,55 @@
+import { AppError } from '../../base/errors.ts'
+import { decodePage, encodingOf, UNDECLARED } from './charset.ts'
+import { isHtml, looksLikeHtml, parseContentType } from './content-type.ts'
+import { type HookContext, type HookResult, noResults } from './hook.ts'
+import { sizeLimit } from './settings.ts'
+import { pageUrl, readSibling, siblingRan, staticFile } from './siblings.ts'
+
+const DEFAULT_MAX_SIZE = 50 * 1024 * 1024
+
+/** A page as it came over the network. */
+export interface ServedPage {
+  readonly url: string
+  readonly bytes: Buffer
+  readonly encoding: string
+}
+
+/** A page as text, and the URL that its relative links start from. */
+export interface Page {
+  readonly url: string
+  readonly html: string
+}
+
+/**
+ * Requests the page (cap HTML_MAX_SIZE). A `noresults` result instead when what came is no page.
+ * Throws AppError for network trouble and for HTTP errors: an error page is not what somebody wanted to keep.
+ */
+export async function fetchPage(context: HookContext): Promise<ServedPage | HookResult> {
+  const { get, statusLine } = await import('./fetch.ts')
+  const { readBody } = await import('./body.ts')
+  const answer = await get(context, context.url, 'gzip, br')
+  const { mime, charset } = parseContentType(answer.headers['content-type'])
+  const wrong = answer.status < 200 || answer.status > 299
+  if (wrong || (mime !== '' && !isHtml(mime))) {
+    answer.body.destroy()
+    if (wrong) throw new AppError(statusLine(answer))
+    return noResults(`not HTML but ${mime}`)
+  }
+  const bytes = await readBody(answer, sizeLimit(context.env, 'HTML_MAX_SIZE', DEFAULT_MAX_SIZE))
+  if (mime === '' && !looksLikeHtml(bytes)) return noResults('not HTML (no content type)')
+  return { url: answer.url, bytes, encoding: encodingOf(bytes, { charset, xml: mime === 'application/xhtml+xml' }) }
+}
+
+/**
+ * The page for a plugin that reads it: what another plugin saved, else a request of our own.
+ * A `noresults` result instead when the URL is a file. Throws AppError when the html hook already tried in vain: once is enough.
+ */
+export async function loadPage(context: HookContext): Promise<Page | HookResult> {
+  const file = staticFile(context)
+  if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
+  const saved = readSibling(context, 'html/output.html') ?? readSibling(context, 'dom/output.html')
+  if (saved) return { url: pageUrl(context), html: decodePage(saved, encodingOf(saved, UNDECLARED)) }
+  if (siblingRan(context, 'html')) throw new AppError('no html/output.html to read')
+  const served = await fetchPage(context)
+  return 'status' in served ? served : { url: served.url, html: decodePage(served.bytes, served.encoding) }
+}

@@ -1,0 +1,64 @@
+import { AppError, EXIT } from '../../base/errors.ts'
+import type { HookModule } from './hook.ts'
+import { recordStamp, resultRecord } from './records.ts'
+
+const FLUSH_CHARS = 65_536
+
+/**
+ * Runs a hook as the program that this process is: `--url=...` from the command line, the working directory as the output directory,
+ * everything else from the environment. Records go to stdout as JSONL, talk to stderr.
+ * Exits 0 (succeeded, noresults, skipped), 1 (failed), 2 (no URL); after SIGTERM or SIGINT it reports and then dies of that signal.
+ */
+export async function runAsProgram(plugin: string, hook: HookModule): Promise<never> {
+  const url = urlArgument(process.argv.slice(2))
+  if (url === undefined) {
+    process.stderr.write(
+      `usage: ${process.argv[1] ?? plugin} --url=URL\nWrites the ${plugin} output of that page into the current directory.\n`,
+    )
+    process.exit(process.argv.includes('--help') ? EXIT.ok : EXIT.usage)
+  }
+  // A reader that went away (`| head -1`) is no reason for a stack trace.
+  process.stdout.on('error', () => process.exit(EXIT.failed))
+
+  const controller = new AbortController()
+  let stoppedBy: NodeJS.Signals | undefined
+  const stop = (signal: NodeJS.Signals) => {
+    stoppedBy ??= signal
+    controller.abort(new AppError(`stopped by ${signal}`))
+  }
+  process.once('SIGTERM', stop).once('SIGINT', stop)
+
+  const stamp = recordStamp(process.env)
+  let pending = ''
+  // Pipes and files are written synchronously here, so a plain write is on its way when the process exits.
+  const flush = () => {
+    if (pending !== '') process.stdout.write(pending)
+    pending = ''
+  }
+  const result = await hook.run({
+    url,
+    outputDir: process.cwd(),
+    env: process.env,
+    signal: controller.signal,
+    emit: (record) => {
+      pending += `${JSON.stringify(stamp(record))}\n`
+      if (pending.length > FLUSH_CHARS) flush()
+    },
+    log: (line) => process.stderr.write(`${line}\n`),
+  })
+  pending += `${JSON.stringify(resultRecord(result, process.env))}\n`
+  flush()
+  process.stderr.write(`${plugin}: ${result.status}: ${result.output}\n`)
+  if (stoppedBy !== undefined && result.status === 'failed') {
+    process.removeAllListeners(stoppedBy)
+    process.kill(process.pid, stoppedBy)
+  }
+  // Not a natural end: a name lookup that nobody waits for any more would keep the process for half a minute.
+  process.exit(result.status === 'failed' ? EXIT.failed : EXIT.ok)
+}
+
+function urlArgument(args: readonly string[]): string | undefined {
+  const at = args.findIndex((arg) => arg === '--url' || arg.startsWith('--url='))
+  const url = args[at]?.includes('=') ? args[at].slice('--url='.length) : args[at + 1]
+  return at < 0 ? undefined : url?.trim() || undefined
+}

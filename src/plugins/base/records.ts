@@ -1,0 +1,44 @@
+import type { HookResult } from './hook.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const MAX_OUTPUT_CHARS = 2000
+
+/**
+ * The stamp for the records of one run: it merges EXTRA_CONTEXT (a JSON object in the environment, parsed once) into each record.
+ * The record's own keys win. Anything that is no JSON object counts as empty.
+ */
+export function recordStamp(env: Env): (record: object) => object {
+  const extra = extraContext(env)
+  return Object.keys(extra).length === 0 ? (record) => record : (record) => ({ ...extra, ...record })
+}
+
+/** The ArchiveResult record that ends a hook's stdout. */
+export function resultRecord(result: HookResult, env: Env): object {
+  const record = { type: 'ArchiveResult', status: result.status, output_str: oneLine(result.output) }
+  return recordStamp(env)(result.json === undefined ? record : { ...record, output_json: result.json })
+}
+
+/** How deep the snapshot of this run is in its crawl (EXTRA_CONTEXT.snapshot_depth); 0 when nobody says. */
+export function snapshotDepth(env: Env): number {
+  const depth = Number(extraContext(env)['snapshot_depth'])
+  return Number.isInteger(depth) && depth > 0 ? depth : 0
+}
+
+/** Text that any database column, terminal and JSON reader takes: one line, no control characters, no half characters, at most `max` long. */
+export function oneLine(text: string, max: number = MAX_OUTPUT_CHARS): string {
+  const line = text
+    .slice(0, max * 4)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  return (line.length > max ? `${line.slice(0, max - 1)}…` : line).toWellFormed()
+}
+
+function extraContext(env: Env): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(env['EXTRA_CONTEXT'] || '{}')
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,52 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf } from '../../base/errors.ts'
+import type { HookContext } from './hook.ts'
+
+type Place = Pick<HookContext, 'outputDir'>
+
+/** The bytes of another plugin's output (`html/output.html`); undefined when it is not there. */
+export function readSibling(context: Place, path: string): Buffer | undefined {
+  try {
+    return readFileSync(join(context.outputDir, '..', path))
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(codeOf(error) ?? '')) return undefined
+    throw error
+  }
+}
+
+/** Another plugin ran before this one: its directory is there, whether or not there is something in it. */
+export function siblingRan(context: Place, plugin: string): boolean {
+  return existsSync(join(context.outputDir, '..', plugin))
+}
+
+/** The file that staticfile saved, when the URL is itself a file; undefined for a page. */
+export function staticFile(context: Place): string | undefined {
+  try {
+    return readdirSync(join(context.outputDir, '..', 'staticfile')).find((name) => !name.startsWith('.') && !name.endsWith('.log'))
+  } catch {
+    return undefined
+  }
+}
+
+/** What headers/headers.json (ours or upstream's) says about the answer; undefined when it is missing or unreadable. */
+export function siblingHeaders(
+  context: Place,
+): { readonly finalUrl: string; readonly headers: Readonly<Record<string, unknown>> } | undefined {
+  try {
+    const record: unknown = JSON.parse(readSibling(context, 'headers/headers.json')?.toString() ?? 'null')
+    if (typeof record !== 'object' || record === null) return undefined
+    const { final_url: finalUrl, headers } = record as Record<string, unknown>
+    return typeof headers === 'object' && headers !== null
+      ? { finalUrl: typeof finalUrl === 'string' ? finalUrl : '', headers: { ...headers } }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Where the page really lies after redirects: the base of its relative links. */
+export function pageUrl(context: Place & Pick<HookContext, 'url'>): string {
+  const url = siblingHeaders(context)?.finalUrl ?? ''
+  return /^https?:/i.test(url) && URL.canParse(url) ? url : context.url
+}

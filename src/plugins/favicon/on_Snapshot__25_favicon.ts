@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+// The icon of a site: the one that the page names, else /favicon.ico. One request at most.
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '../../base/errors.ts'
+import { decodePage, encodingOf, UNDECLARED } from '../base/charset.ts'
+import { writeWhole } from '../base/files.ts'
+import { defineHook, type HookContext, noResults, succeeded } from '../base/hook.ts'
+import { sizeLimit } from '../base/settings.ts'
+import { pageUrl, readSibling, siblingRan, staticFile } from '../base/siblings.ts'
+import { dataUrlBytes } from './data-url.ts'
+import { iconUrl } from './icon-url.ts'
+import { isImage, isSvg } from './image-type.ts'
+
+const DEFAULT_MAX_SIZE = 1024 * 1024
+
+export default defineHook(import.meta, {
+  plugin: 'favicon',
+  async run(context) {
+    const page = readSibling(context, 'html/output.html')
+    if (!page && siblingRan(context, 'html') && staticFile(context) === undefined) throw new AppError('no html/output.html to read')
+    const url = iconUrl(page ? decodePage(page, encodingOf(page, UNDECLARED)) : '', pageUrl(context))
+    const bytes = url.startsWith('data:') ? dataUrlBytes(url) : await download(context, url)
+    if (typeof bytes === 'string') return noResults(bytes)
+    if (!isImage(bytes)) return noResults(`not an image: ${url.slice(0, 200)}`)
+
+    // favicon.ico is where ArchiveBox's readers look, and browsers recognise bitmaps by their bytes; an SVG they know by its name only.
+    const [name, other] = isSvg(bytes) ? ['favicon.svg', 'favicon.ico'] : ['favicon.ico', 'favicon.svg']
+    writeWhole(context.outputDir, name, bytes)
+    // The icon of an earlier run. (Looked for first: rmSync is dear when there is nothing to remove.)
+    const old = join(context.outputDir, other)
+    if (existsSync(old)) rmSync(old)
+    return succeeded(`favicon/${name}`)
+  },
+})
+
+/** The bytes at `url`, or a line that says why there are none; throws AppError for network trouble. */
+async function download(context: HookContext, url: string): Promise<Buffer | string> {
+  const { get, statusLine } = await import('../base/fetch.ts')
+  const { readBody } = await import('../base/body.ts')
+  const answer = await get(context, url, 'gzip, br')
+  if (answer.status >= 200 && answer.status <= 299) return readBody(answer, sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE))
+  answer.body.destroy()
+  return `no icon: ${statusLine(answer)}`
+}

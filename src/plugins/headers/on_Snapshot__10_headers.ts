@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+// The redirect chain and the headers of a page, without its body.
+import { get } from '../base/fetch.ts'
+import { writeJson } from '../base/files.ts'
+import { defineHook, succeeded } from '../base/hook.ts'
+
+export default defineHook(import.meta, {
+  plugin: 'headers',
+  async run(context) {
+    const answer = await get(context, context.url, 'gzip, br')
+    answer.body.destroy()
+    // The names are ArchiveBox's; its readers know `headers` and `response_headers`. An HTTP error is an answer worth keeping, too.
+    writeJson(context.outputDir, 'headers.json', {
+      url: context.url,
+      final_url: answer.url,
+      status: answer.status,
+      statusText: answer.statusText,
+      redirects: answer.redirects,
+      request_headers: answer.requestHeaders,
+      response_headers: answer.headers,
+      headers: answer.headers,
+    })
+    return succeeded('headers/headers.json')
+  },
+})

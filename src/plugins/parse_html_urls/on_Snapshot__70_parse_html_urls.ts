@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+// The links of a page, as Snapshot records one level deeper.
+import { writeWhole } from '../base/files.ts'
+import { defineHook, noResults, succeeded } from '../base/hook.ts'
+import { loadPage } from '../base/page.ts'
+import { snapshotDepth } from '../base/records.ts'
+import { count } from '../base/settings.ts'
+import { findLinks } from './find-links.ts'
+
+const DEFAULT_MAX_URLS = 50_000
+
+export default defineHook(import.meta, {
+  plugin: 'parse_html_urls',
+  async run(context) {
+    const max = count(context.env, 'PARSE_HTML_URLS_MAX_URLS', DEFAULT_MAX_URLS)
+    const page = await loadPage(context)
+    if ('status' in page) return page
+    const { urls, total } = findLinks(page.html, page.url, [context.url], max)
+    if (urls.length === 0) return noResults('0 URLs parsed')
+
+    const depth = snapshotDepth(context.env) + 1
+    const records = urls.map((url) => ({ type: 'Snapshot', url, plugin: 'parse_html_urls', depth }))
+    writeWhole(context.outputDir, 'urls.jsonl', records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+    for (const record of records) context.emit(record)
+    return succeeded(`${urls.length} URLs parsed${total > urls.length ? ` of ${total} (PARSE_HTML_URLS_MAX_URLS)` : ''}`)
+  },
+})

@@ -1,0 +1,79 @@
+/** The limit of common file systems is 255 bytes; what people add to a name (a suffix, a number) must still fit. */
+const MAX_BYTES = 200
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'application/pdf': 'pdf',
+  'application/zip': 'zip',
+  'application/gzip': 'gz',
+  'application/json': 'json',
+  'application/xml': 'xml',
+  'application/epub+zip': 'epub',
+  'application/rss+xml': 'xml',
+  'application/atom+xml': 'xml',
+  'audio/mpeg': 'mp3',
+  'audio/ogg': 'ogg',
+  'audio/wav': 'wav',
+  'image/avif': 'avif',
+  'image/gif': 'gif',
+  'image/jpeg': 'jpg',
+  'image/png': 'png',
+  'image/svg+xml': 'svg',
+  'image/webp': 'webp',
+  'image/x-icon': 'ico',
+  'image/vnd.microsoft.icon': 'ico',
+  'text/css': 'css',
+  'text/csv': 'csv',
+  'text/html': 'html',
+  'text/javascript': 'js',
+  'text/markdown': 'md',
+  'text/plain': 'txt',
+  'text/xml': 'xml',
+  'video/mp4': 'mp4',
+  'video/webm': 'webm',
+}
+
+/**
+ * A name for a downloaded file: from Content-Disposition, else from the end of the URL's path. Always one plain component: letters and
+ * digits of any script, `.`, `_`, `-`; no leading dot, no name of a log file, at most 200 bytes, and an extension where the type tells one.
+ */
+export function fileName(url: string, disposition: string | undefined, mime: string): string {
+  const raw = fromDisposition(disposition ?? '') ?? percentDecoded(new URL(url).pathname)
+  const safe = lastComponent(raw)
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '_')
+    .replace(/^[._]+/, '')
+    .replace(/\.+$/, '')
+  const named = safe === '' ? 'downloaded_file' : /\.(?:log|pid)$/i.test(safe) || safe === 'cmd.sh' ? `${safe}.txt` : safe
+  const extension = EXTENSIONS[mime]
+  const full = extension === undefined || /\.[\p{L}\p{N}]{1,10}$/u.test(named) ? named : `${named}.${extension}`
+  return shortened(full)
+}
+
+/** filename* (RFC 5987) before filename, as RFC 6266 says. */
+function fromDisposition(header: string): string | undefined {
+  const extended = /\bfilename\*\s*=\s*"?([\w-]+)'[^']*'([^;"\s]+)/i.exec(header)
+  if (extended && /^utf-8$/i.test(extended[1]!)) return percentDecoded(extended[2]!)
+  const plain = /\bfilename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]+))/i.exec(header)
+  return plain?.[1] !== undefined ? plain[1].replace(/\\(["\\])/g, '$1') : plain?.[2]
+}
+
+function lastComponent(path: string): string {
+  return path.split(/[/\\]/).findLast((part) => part !== '') ?? ''
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Cut in the middle of a name, never in its extension nor in a character. */
+function shortened(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name
+  const extension = /\.[\p{L}\p{N}]{1,10}$/u.exec(name)?.[0] ?? ''
+  const characters = [...name.slice(0, name.length - extension.length)]
+  while (Buffer.byteLength(characters.join('') + extension) > MAX_BYTES) characters.length -= 1
+  return characters.join('') + extension
+}

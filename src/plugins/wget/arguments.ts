@@ -1,0 +1,41 @@
+import { userAgent } from '../base/fetch.ts'
+import type { HookContext } from '../base/hook.ts'
+import { flag, list, type SizeLimit, text } from '../base/settings.ts'
+
+/** ArchiveBox's choice: the page and what it needs, also from other hosts, with links that work on disk. */
+const DEFAULT_ARGUMENTS = [
+  '--no-verbose',
+  '--adjust-extension',
+  '--convert-links',
+  '--force-directories',
+  '--backup-converted',
+  '--span-hosts',
+  '--no-parent',
+  '--page-requisites',
+  '--restrict-file-names=windows',
+  '--tries=2',
+  '-e',
+  'robots=off',
+]
+
+/**
+ * The arguments of wget for one page; `seconds` is the time that the whole hook has. Later options win, so WGET_ARGS_EXTRA has the last word.
+ * One silent host must not eat the time of the page: each wait gets a quarter of it.
+ */
+export function wgetArguments(context: Pick<HookContext, 'url' | 'env'>, seconds: number, limit: SizeLimit): string[] {
+  const { env } = context
+  const verifyTls = flag(env, 'WGET_CHECK_SSL_VALIDITY', flag(env, 'CHECK_SSL_VALIDITY', true))
+  return [
+    ...list(env, 'WGET_ARGS', DEFAULT_ARGUMENTS),
+    `--timeout=${Math.max(1, Math.ceil(seconds / 4))}`,
+    `--quota=${limit.bytes}`,
+    `--user-agent=${text(env, 'WGET_USER_AGENT') ?? userAgent(env)}`,
+    // It would be kept in the user's home.
+    '--no-hsts',
+    ...(flag(env, 'WGET_WARC_ENABLED', true) ? [`--warc-file=warc/${Math.floor(Date.now() / 1000)}`] : []),
+    ...(verifyTls ? [] : ['--no-check-certificate']),
+    ...list(env, 'WGET_ARGS_EXTRA', []),
+    '--',
+    context.url,
+  ]
+}

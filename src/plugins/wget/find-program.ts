@@ -1,0 +1,17 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, isAbsolute, join } from 'node:path'
+
+/** The absolute path of a program: `name` itself when it is a path, else the first executable file of that name in `path` (PATH). */
+export function findProgram(name: string, path: string | undefined): string | undefined {
+  const places = isAbsolute(name) ? [name] : (path ?? '').split(delimiter).flatMap((dir) => (isAbsolute(dir) ? join(dir, name) : []))
+  return places.find(isExecutable)
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}

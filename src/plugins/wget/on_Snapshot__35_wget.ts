@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+// The page with everything that it needs, by wget: browsable files and a WARC of the traffic.
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '../../base/errors.ts'
+import { defineHook, noResults, skipped, succeeded } from '../base/hook.ts'
+import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
+import { staticFile } from '../base/siblings.ts'
+import { wgetArguments } from './arguments.ts'
+import { findProgram } from './find-program.ts'
+import { runWget } from './run-wget.ts'
+import { failureReason, savedPage } from './wget-log.ts'
+
+const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
+/** Where wget works: what it leaves there is published when it is done, or thrown away. */
+const STAGE = '.partial'
+
+export default defineHook(import.meta, {
+  plugin: 'wget',
+  async run(context) {
+    const file = staticFile(context)
+    if (file !== undefined) return noResults(`staticfile already handled: staticfile/${file}`)
+    const name = text(context.env, 'WGET_BINARY') ?? 'wget'
+    const program = findProgram(name, context.env['PATH'])
+    if (!program) return skipped(`${name} not found: ${process.platform === 'darwin' ? 'brew' : 'apt-get'} install wget`)
+
+    const limit = sizeLimit(context.env, 'WGET_MAX_SIZE', DEFAULT_MAX_SIZE)
+    const args = wgetArguments(context, timeoutSeconds(context.env, 'WGET'), limit)
+    const stage = join(context.outputDir, STAGE)
+    rmSync(stage, { recursive: true, force: true })
+    mkdirSync(join(stage, 'warc'), { recursive: true })
+    try {
+      const exit = await runWget(program, args, stage, limit.bytes, context)
+      context.log(exit.log.trim())
+      context.signal.throwIfAborted()
+      if (exit.signal === 'SIGXFSZ') throw tooLarge(limit)
+      // A page is a page also when a picture on it was not to be had: the exit code speaks of all requests together.
+      const page = savedPage(exit.log)
+      if (page === undefined || exit.signal !== null) throw new AppError(failureReason(exit, context.url))
+      for (const entry of readdirSync(stage)) {
+        rmSync(join(context.outputDir, entry), { recursive: true, force: true })
+        renameSync(join(stage, entry), join(context.outputDir, entry))
+      }
+      return succeeded(`wget/${page}`)
+    } finally {
+      rmSync(stage, { recursive: true, force: true })
+    }
+  },
+})

@@ -1,0 +1,25 @@
+import type { WgetExit } from './run-wget.ts'
+
+/** The file that the page itself went to: the first that wget says it saved; undefined when it saved nothing. */
+export function savedPage(log: string): string | undefined {
+  return /^[^\n]* URL:[^\n]* -> "([^"\n]+)"/m.exec(log)?.[1]
+}
+
+/** Why there is no page, in one line. */
+export function failureReason(exit: WgetExit, url: string): string {
+  const { host } = new URL(url)
+  const error = /ERROR (\d{3}): ([^\n]*?)\.?$/m.exec(exit.log)
+  if (error) return `HTTP ${error[1]} ${error[2]}`.trim()
+  if (exit.log.includes('Connection refused')) return `connection refused by ${host}`
+  if (exit.log.includes('unable to resolve host address')) return `host not found: ${host}`
+  if (exit.log.includes('redirections exceeded')) return 'more than 20 redirects'
+  if (exit.log.includes('No data received')) return `connection closed by ${host} before it answered`
+  const last =
+    exit.log
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^wget: /, '') ?? ''
+  const how = exit.signal ? `killed by ${exit.signal}` : `exit code ${exit.code}`
+  return last === '' ? `wget: ${how}` : `${last} (wget: ${how})`
+}

@@ -1,0 +1,53 @@
+import { bootId, hasProc, isDead, pidNamespace, readProc } from './proc.ts'
+
+/** Names one operating system process so that it cannot be confused with a later one of the same pid. Compared exactly. */
+export interface ProcessIdentity {
+  readonly bootId: string
+  readonly pidNamespace: string
+  readonly pid: number
+  /** Clock ticks since boot on Linux; milliseconds since 1970 where there is no /proc. */
+  readonly startTicks: number
+}
+
+/** `unknown` is a process that we cannot see from here (another PID namespace): never taken for dead. */
+export type Liveness = 'alive' | 'gone' | 'unknown'
+
+/** The identity of a live process; null when there is none, or only a zombie. */
+export async function identityOf(pid: number): Promise<ProcessIdentity | null> {
+  if (hasProc) {
+    const entry = readProc(pid)
+    return entry && !isDead(entry) ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: entry.startTicks } : null
+  }
+  const { default: psList } = await import('ps-list')
+  const found = (await psList()).find((entry) => entry.pid === pid)
+  return found ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: found.startTime?.getTime() ?? 0 } : null
+}
+
+/** Who we are. */
+export async function ownIdentity(): Promise<ProcessIdentity> {
+  const identity = await identityOf(process.pid)
+  if (!identity) throw new Error(`cannot read the identity of our own process ${process.pid}`)
+  return identity
+}
+
+/** Is exactly this process still there? A zombie is gone; another boot is gone; another namespace is unknown. */
+export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
+  if (identity.bootId !== bootId()) return 'gone'
+  if (identity.pidNamespace !== pidNamespace()) return 'unknown'
+  const now = await identityOf(identity.pid)
+  return now && now.startTicks === identity.startTicks ? 'alive' : 'gone'
+}
+
+/**
+ * Signals exactly this process, or nothing. Between the check and the signal lie microseconds, in which a pid cannot come round again.
+ * @returns false when it is gone or may not be signalled
+ */
+export async function signalIdentity(identity: ProcessIdentity, signal: NodeJS.Signals): Promise<boolean> {
+  if (identity.pid <= 1 || identity.pid === process.pid || (await livenessOf(identity)) !== 'alive') return false
+  try {
+    process.kill(identity.pid, signal)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,66 @@
+import type { Bell } from '../base/abort.ts'
+import { AppError, messageOf } from '../base/errors.ts'
+import type { Stop } from '../base/stop.ts'
+import { openCrawls } from '../db/crawls.ts'
+import { isConnectionError } from '../db/database.ts'
+import { CHANNELS, listen } from '../db/notifications.ts'
+import { markDraining } from '../db/processes.ts'
+import { writeArchivePage } from '../workers/index-pages.ts'
+import { crawlWorkers } from '../workers/sizes.ts'
+import type { Station } from '../workers/station.ts'
+import { WorkerPool } from '../workers/worker-pool.ts'
+import { Heartbeat } from './heartbeat.ts'
+import type { Term } from './promote.ts'
+import type { Registered } from './registration.ts'
+import type { RunOptions, WhyEnded } from './run.ts'
+
+/** The poll is the safety net under the notifications. */
+const POLL_MS = 5_000
+const PAGE_MS = 5_000
+/** How long the database may be away before the leader gives up. */
+const MAX_OUTAGE_MS = 60_000
+
+/**
+ * One leadership, from promotion to resignation: the orchestrator's loop. It keeps as many CrawlWorkers as there are crawls due, wakes them,
+ * and replaces the dead; on a drain it waits for all of them. Nothing of this term runs any more when it returns.
+ */
+export async function lead(options: RunOptions, me: Registered, term: Term, stop: Stop, bell: Bell): Promise<WhyEnded> {
+  const { home, log, settings, crawlId } = options
+  const station: Station = { owner: { home, processId: me.id, term: term.number }, runnerId: me.id, log, stop, bell, settings }
+  const pool = new WorkerPool(station, { kind: 'crawl', size: crawlId ? 1 : crawlWorkers(settings), cwd: home.dataDir, crawlId })
+  const heart = new Heartbeat(home, me.id, stop, log)
+  const news = listen(home.databaseUrl, me.id, Object.values(CHANNELS), () => bell.wake())
+  let page = { changes: 0, writtenAt: 0 }
+  let healthyAt = performance.now()
+  try {
+    while (!stop.drain.aborted) {
+      try {
+        const { due, open } = await openCrawls(home.db, { crawlId, soonMs: POLL_MS })
+        healthyAt = performance.now()
+        await pool.fill(due)
+        if (options.exitOnIdle && open === 0 && pool.busy === 0) return 'idle'
+        if (pool.changes > page.changes && performance.now() - page.writtenAt > PAGE_MS) {
+          page = { changes: pool.changes, writtenAt: performance.now() }
+          await writeArchivePage(home)
+        }
+      } catch (error) {
+        if (!isConnectionError(error)) throw error
+        log.warn(`the database is away, waiting for it: ${messageOf(error)}`)
+        if (performance.now() - healthyAt > MAX_OUTAGE_MS)
+          throw new AppError(`the database did not come back: ${messageOf(error)}`, { cause: error })
+        await bell.wait(1_000, stop.drain)
+        continue
+      }
+      await bell.wait(POLL_MS, stop.drain)
+    }
+    await heart.beat() // Was it a newer runner who signalled? Then its time is shorter.
+    await markDraining(home.db, me.id)
+    if (heart.lost) throw new AppError('stopped: this runner cannot know that it leads', { hint: 'see the log above; start it again' })
+    return stop.force.aborted ? 'forced' : heart.handoff ? 'superseded' : 'drained'
+  } finally {
+    await pool.close()
+    heart.end()
+    await news.close()
+    if (pool.changes > page.changes) await writeArchivePage(home).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
+  }
+}

@@ -1,0 +1,56 @@
+import { sql } from 'kysely'
+import type { Home } from '../db/home.ts'
+import { identityIn, liveRows } from '../db/processes.ts'
+import { requeueClaimsOf } from '../machines/claim.ts'
+import { livenessOf } from '../processes/identity.ts'
+import { CLAIMED_MACHINES } from '../workers/reap.ts'
+import type { Registered } from './registration.ts'
+
+declare const promoted: unique symbol
+
+/** One leadership. Only `promote` makes one, so nobody can lead without. */
+export interface Term {
+  /** The fencing token: each promotion of this data dir has a higher one. */
+  readonly number: number
+  readonly requeued: number
+  readonly [promoted]: true
+}
+
+/**
+ * One transaction: closes the rows of the dead, makes due again what they had claimed, raises the term, and makes us the one active runner.
+ * Throws the unique violation (23505) of the gate's index when somebody else is.
+ */
+export async function promote(home: Home, me: Registered): Promise<Term> {
+  const dead: string[] = []
+  for (const row of await liveRows(home)) {
+    const identity = identityIn(row)
+    const gone = identity ? (await livenessOf(identity)) === 'gone' : row.runner_id !== null && row.runner_id !== me.id
+    // Rows of short commands (add) close themselves; a dead one's is closed here like the others.
+    if (row.id !== me.id && gone) dead.push(row.id)
+  }
+  return await home.db.transaction().execute(async (tx) => {
+    await sql`set local lock_timeout = '2s'`.execute(tx)
+    await sql`
+      update process set status = 'lost', ended_at = now()
+      where id = any(${dead}::uuid[]) and status in ('starting', 'running', 'draining')`.execute(tx)
+    const claims = await requeueClaimsOf({ db: tx }, CLAIMED_MACHINES, await deadClaimants(tx, home))
+    const { rows } = await sql<{ term: number }>`
+      insert into runner_term (machine_id, data_dir, term, process_id) values (${home.machineId}, ${home.dataDir}, 1, ${me.id})
+      on conflict (machine_id, data_dir) do update set term = runner_term.term + 1, process_id = excluded.process_id
+      returning term`.execute(tx)
+    const term = rows[0]!.term
+    await sql`update process set worker_type = 'worker_runner', term = ${term} where id = ${me.id} and status = 'running'`.execute(tx)
+    return { number: term, requeued: claims } as Term
+  })
+}
+
+/** Every claimant of this machine and data dir whose row is closed: before a promotion, nobody here may hold a claim. */
+async function deadClaimants(tx: Home['db'], home: Home): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select p.id from process p
+    where p.machine_id = ${home.machineId} and p.data_dir = ${home.dataDir} and p.status in ('exited', 'lost')
+      and p.id in (select claimed_by from crawl where claimed_by is not null union select claimed_by from snapshot where claimed_by is not null)`.execute(
+    tx,
+  )
+  return rows.map(({ id }) => id)
+}

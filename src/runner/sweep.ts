@@ -1,0 +1,38 @@
+import { AppError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Home } from '../db/home.ts'
+import { identityIn, liveRows } from '../db/processes.ts'
+import { terminateBackendsOf } from '../db/runners.ts'
+import { killFamily, MARKER, membersOf } from '../processes/family.ts'
+import { livenessOf } from '../processes/identity.ts'
+import type { Registered } from './registration.ts'
+
+/**
+ * Before the promotion: kills and confirms everything that still carries the mark of an older runner, and ends those runners' database
+ * sessions. Throws AppError when something survives.
+ */
+export async function sweep(home: Home, log: Log, me: Registered): Promise<void> {
+  const rows = (await liveRows(home)).filter((row) => row.id !== me.id)
+  const runners = new Set<string>()
+  for (const row of rows) {
+    if (row.worker_type === 'worker_runner' || row.worker_type === 'runner_waiting') runners.add(row.id)
+    if (row.runner_id) runners.add(row.runner_id)
+  }
+  runners.delete(me.id)
+  if (runners.size === 0) return
+  const roots = []
+  for (const row of rows) {
+    const identity = identityIn(row)
+    if (row.runner_id && runners.has(row.runner_id) && identity && (await livenessOf(identity)) === 'alive') roots.push(identity)
+  }
+  const family = { roots, markers: [...runners].map((id) => `${MARKER.runner}=${id}`) }
+  const found = membersOf(family).length
+  if (found > 0) log.warn(`ending ${found} processes that an earlier runner left behind`)
+  const survivors = await killFamily(family)
+  if (survivors.length > 0) {
+    throw new AppError(`processes of an earlier runner cannot be ended: ${survivors.join(', ')}`, {
+      hint: 'end them by hand, then start again',
+    })
+  }
+  await terminateBackendsOf(home, [...runners])
+}

@@ -1,0 +1,127 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { archivableUrl, urlFilter } from '../base/urls.ts'
+import { type CrawlRow, crawlById } from '../db/crawls.ts'
+import { insertSnapshots, type SnapshotRow, snapshotById, tagSnapshots } from '../db/snapshots.ts'
+import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
+import { hookSettings } from '../hooks/environment.ts'
+import type { SnapshotRecord } from '../hooks/records.ts'
+import { WorkTree } from '../hooks/work-tree.ts'
+import { type Claimed, ClaimLost, releaseClaim } from '../machines/claim.ts'
+import { prepareResults } from '../machines/results.ts'
+import type { snapshotMachine } from '../machines/snapshot.ts'
+import { transition } from '../machines/transition.ts'
+import type { HookSequence } from './hook-sequence.ts'
+import { writeSnapshotPages } from './index-pages.ts'
+import { SnapshotHooks } from './snapshot-hooks.ts'
+import type { Station } from './station.ts'
+
+type Snapshot = typeof snapshotMachine
+
+/** Claims without a clean end after which a snapshot's open hooks become failed results: it kills its worker each time. */
+const MAX_ATTEMPTS = 5
+
+/**
+ * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the index page, adds the
+ * pages they found, seals. Throws ClaimLost when somebody else owns the row by now.
+ * @param dropped aborts when everything is to be dropped: on force, and when the lease is lost
+ * @returns `released` when a drain left hooks for later
+ */
+export async function archiveSnapshot(
+  station: Station,
+  sequence: HookSequence,
+  claim: Claimed<Snapshot>,
+  dropped: AbortSignal,
+): Promise<'sealed' | 'released'> {
+  const { owner, runnerId, log, stop } = station
+  const { home } = owner
+  const snapshot = await snapshotById(home.db, claim.id)
+  const crawl = snapshot && (await crawlById(home.db, snapshot.crawl_id))
+  if (!snapshot || !crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
+  const started = await ensureStarted(station, claim)
+
+  const settings = hookSettings([station.settings, crawl.config.env ?? {}])
+  const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'Snapshot', settings, crawl.config.plugins)
+  const tree = new WorkTree(join(home.dataDir, snapshot.output_dir))
+  mkdirSync(tree.root, { recursive: true })
+  tree.open()
+  const target = {
+    dataDir: home.dataDir,
+    crawlId: crawl.id,
+    crawlDir: join(home.dataDir, crawl.output_dir),
+    snapshotId: snapshot.id,
+    snapDir: tree.work,
+    depth: snapshot.depth,
+    url: snapshot.url,
+  }
+  const run = new SnapshotHooks(station, sequence, started, tree, { home, parentId: owner.processId, runnerId, target, settings }, dropped)
+  const results = await prepareResults(owner, started, hooks)
+  if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, `given up after ${MAX_ATTEMPTS} workers died at this page`)
+  else await run.run(hooks, results)
+  if (run.unfinished) {
+    if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
+    await releaseClaim(owner, started)
+    return 'released'
+  }
+  await seal(station, started, snapshot, crawl, tree, run)
+  tree.close()
+  log.info(`archived ${snapshot.url}`)
+  return 'sealed'
+}
+
+/** Into `started`, unless a dead owner left it there. */
+async function ensureStarted(station: Station, claim: Claimed<Snapshot>): Promise<Claimed<Snapshot, 'started'>> {
+  if (claim.state !== 'queued') return claim as Claimed<Snapshot, 'started'>
+  return await transition(station.owner, claim as Claimed<Snapshot, 'queued'>, 'start', { also: sql`started_at = now()` })
+}
+
+/** One transaction: the pages it found and its own end, so that a crawl never looks finished in between. */
+async function seal(
+  station: Station,
+  claim: Claimed<Snapshot, 'started'>,
+  snapshot: SnapshotRow,
+  crawl: CrawlRow,
+  tree: WorkTree,
+  found: { readonly pages: readonly SnapshotRecord[]; readonly tags: readonly string[] },
+): Promise<void> {
+  const { db } = station.owner.home
+  const title = titleIn(tree) ?? snapshot.title
+  const children = snapshot.depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
+  await writeSnapshotPages(station.owner.home, { ...snapshot, title }, crawl)
+  await db.transaction().execute(async (tx) => {
+    await insertSnapshots(tx, crawl.id, children, { depth: snapshot.depth + 1, parentId: snapshot.id })
+    if (found.tags.length > 0) await tagSnapshots(tx, [snapshot.id], found.tags)
+    const size = sql`(select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${snapshot.id})`
+    await transition(station.owner, claim, 'seal', { db: tx, also: sql`title = ${title}, output_size = ${size}` })
+  })
+}
+
+/** The pages that belong to the crawl: archivable, inside its filters, each once. */
+function childrenOf(crawl: CrawlRow, pages: readonly SnapshotRecord[]): SnapshotRecord[] {
+  const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
+  const children = new Map<string, SnapshotRecord>()
+  for (const page of pages) {
+    try {
+      const url = archivableUrl(page.url)
+      if (inside(url) && !children.has(url)) children.set(url, { ...page, url })
+    } catch {
+      // Not a page: a hook's record is not a promise.
+    }
+  }
+  return [...children.values()]
+}
+
+/** The title that the title plugin published. */
+function titleIn(tree: WorkTree): string | null {
+  try {
+    return (
+      readFileSync(join(tree.root, 'title', 'title.txt'), 'utf8')
+        .replaceAll('\u0000', '')
+        .trim()
+        .slice(0, 512) || null
+    )
+  } catch {
+    return null
+  }
+}

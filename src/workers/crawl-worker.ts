@@ -1,0 +1,56 @@
+import { sql } from 'kysely'
+import { messageOf } from '../base/errors.ts'
+import { ClaimLost, claimDue, delayClaim } from '../machines/claim.ts'
+import { crawlMachine } from '../machines/crawl.ts'
+import { HookSequence } from './hook-sequence.ts'
+import { withLease } from './lease.ts'
+import { runCrawl } from './run-crawl.ts'
+import { snapshotWorkers } from './sizes.ts'
+import { WorkerPool } from './worker-pool.ts'
+import { type WorkerStation, workerProcess } from './worker-process.ts'
+
+const POLL_MS = 2_000
+const IDLE_MS = 5_000
+
+/** The CrawlWorker: claims crawls one after another, and supervises the SnapshotWorkers that archive their pages. */
+export async function crawlWorker(): Promise<void> {
+  await workerProcess('crawl', async (station) => {
+    const { home } = station.owner
+    const pool = new WorkerPool(station, { kind: 'snapshot', size: snapshotWorkers(station.settings), cwd: home.dataDir })
+    const sequence = new HookSequence(station, home.dataDir)
+    try {
+      let idleSince = performance.now()
+      while (!station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS) {
+        if (await runNext(station, pool, sequence)) {
+          idleSince = performance.now()
+          continue
+        }
+        station.tell({ type: 'idle' })
+        await station.bell.wait(POLL_MS, station.stop.drain)
+      }
+    } finally {
+      await pool.close()
+      await sequence.close()
+    }
+  })
+}
+
+async function runNext(station: WorkerStation, pool: WorkerPool, sequence: HookSequence): Promise<boolean> {
+  const [claim] = await claimDue(station.owner, crawlMachine, 1, station.crawlId ? sql`work.id = ${station.crawlId}` : sql`true`)
+  if (!claim) return false
+  station.tell({ type: 'busy' })
+  try {
+    await withLease(station, claim, (dropped) => runCrawl(station, pool, sequence, claim, dropped))
+  } catch (error) {
+    await sequence.endBackground(AbortSignal.abort())
+    // Its snapshots' workers see that the crawl is not ours any more when they claim next, and their own claims are theirs.
+    if (error instanceof ClaimLost) station.log.warn(`claim lost: ${messageOf(error)}`)
+    else {
+      station.log.error(`crawl ${claim.id}: ${messageOf(error)}`)
+      if (error instanceof Error) station.log.debug(error.stack ?? '')
+      await delayClaim(station.owner, claim, Math.min(1_000 * 2 ** claim.attempts, 600_000))
+    }
+  }
+  station.tell({ type: 'progress' })
+  return true
+}

@@ -1,0 +1,173 @@
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { sleep } from '../base/abort.ts'
+import type { Hook } from '../hooks/discover.ts'
+import { HookHost } from '../hooks/hook-host.ts'
+import { type Exit, type HookLogs, type HookScope, launchHook, type RunningHook } from '../hooks/launch.ts'
+import { endForeground, exitWithin, terminateHooks } from '../hooks/terminate.ts'
+import type { EndCause } from './hook-settle.ts'
+import type { Station } from './station.ts'
+
+/** The end of one hook, for whoever settles it. */
+export interface HookEnd {
+  readonly hook: Hook
+  readonly exit: Exit
+  readonly cause: EndCause
+  readonly logs: HookLogs
+  readonly processId: string
+}
+
+const READY_POLL_MS = 25
+
+/**
+ * Runs hooks for one target in order: foreground ones to their end, background ones beside them from their first line of stdout on.
+ * One sequence serves one worker: the warm host stays for the next target.
+ */
+export class HookSequence {
+  readonly #station: Station
+  readonly #cwd: string
+  readonly #background: RunningHook[] = []
+  #host: Promise<HookHost> | undefined
+
+  constructor(station: Station, cwd: string) {
+    this.#station = station
+    this.#cwd = cwd
+  }
+
+  /** Starts the warm host before it is needed. */
+  warmUp(): void {
+    this.#host ??= this.#startHost()
+    this.#host.catch(() => {}) // Whoever needs it sees the failure.
+  }
+
+  /** Are background hooks of this plugin still running? */
+  isRunning(plugin: string): boolean {
+    return this.#background.some(({ hook }) => hook.plugin === plugin)
+  }
+
+  /** Runs a foreground hook to its end: by itself, at its timeout, or when `dropped` aborts or a handoff's budget is over. */
+  async foreground(
+    scope: HookScope,
+    hook: Hook,
+    cwd: string,
+    logs: HookLogs,
+    dropped: AbortSignal,
+    started: (processId: string) => Promise<void>,
+  ): Promise<HookEnd> {
+    const cut = this.#cutOff(dropped)
+    try {
+      if (hook.hosted) {
+        const host = await this.#usableHost()
+        await started(host.processId)
+        const end = await host.run(scope, hook, cwd, logs, cut.signal)
+        return { hook, exit: end.exit, cause: end.cause === 'force' ? 'interrupt' : end.cause, logs, processId: host.processId }
+      }
+      const running = await launchHook(scope, hook, cwd, logs)
+      await started(running.processId)
+      const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
+      if (exit) return { hook, exit, cause: 'exit', logs, processId: running.processId }
+      const cause = cut.signal.aborted ? 'interrupt' : 'timeout'
+      return { hook, exit: await endForeground(running, dropped), cause, logs, processId: running.processId }
+    } finally {
+      cut.done()
+    }
+  }
+
+  /**
+   * Starts a background hook and waits until it is ready: its first byte on stdout.
+   * @returns its end, when it ended before it was ready or never became ready within its timeout; undefined while it runs
+   */
+  async background(
+    scope: HookScope,
+    hook: Hook,
+    cwd: string,
+    logs: HookLogs,
+    dropped: AbortSignal,
+    started: (processId: string) => Promise<void>,
+  ): Promise<HookEnd | undefined> {
+    const running = await launchHook(scope, hook, cwd, logs)
+    await started(running.processId)
+    this.#background.push(running)
+    const deadline = running.startedAt + hook.timeoutMs
+    while (!dropped.aborted && performance.now() < deadline) {
+      const exit = await exitWithin(running, READY_POLL_MS, dropped)
+      if (exit) return this.#ended(running, exit, 'exit')
+      if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
+    }
+    if (dropped.aborted) return undefined // The end of the sequence sees to it.
+    return this.#ended(running, await endForeground(running, dropped), 'timeout')
+  }
+
+  /** The background hooks that ended by themselves since the last look. */
+  async reap(): Promise<HookEnd[]> {
+    const now = sleep(0).then(() => undefined)
+    const ends = await Promise.all(this.#background.map(async (running) => ({ running, exit: await Promise.race([running.exited, now]) })))
+    return ends.flatMap(({ running, exit }) => (exit ? [this.#ended(running, exit, 'exit')] : []))
+  }
+
+  /** Ends every background hook, in three phases. */
+  async endBackground(dropped: AbortSignal): Promise<HookEnd[]> {
+    const interrupted = dropped.aborted || this.#station.stop.drain.aborted
+    const ended = await terminateHooks([...this.#background], { capMs: this.#station.stop.capMs, force: dropped }, this.#station.log)
+    return ended.map(({ running, exit, killed }) =>
+      this.#ended(running, exit, killed && (interrupted || dropped.aborted) ? 'interrupt' : killed ? 'timeout' : 'asked'),
+    )
+  }
+
+  /** Ends the warm host. */
+  async close(): Promise<void> {
+    const host = await this.#host?.catch(() => undefined)
+    if (this.#station.stop.force.aborted) await host?.kill()
+    else await host?.stop()
+  }
+
+  #ended(running: RunningHook, exit: Exit, cause: EndCause): HookEnd {
+    const index = this.#background.indexOf(running)
+    if (index >= 0) this.#background.splice(index, 1)
+    return { hook: running.hook, exit, cause, logs: running.logs, processId: running.processId }
+  }
+
+  async #usableHost(): Promise<HookHost> {
+    const host = await this.#host?.catch(() => undefined)
+    if (host?.usable) return host
+    await host?.stop()
+    this.#host = this.#startHost()
+    return await this.#host
+  }
+
+  #startHost(): Promise<HookHost> {
+    const { owner, runnerId } = this.#station
+    const scope = { home: owner.home, parentId: owner.processId, runnerId }
+    return HookHost.start(scope, this.#cwd, join(this.#cwd, 'logs', 'hook-host.log'))
+  }
+
+  /** Aborts with `dropped`, or when a drain leaves a running hook no more time. */
+  #cutOff(dropped: AbortSignal): { signal: AbortSignal; done: () => void } {
+    const { stop } = this.#station
+    const over = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    const onDrain = () => {
+      if (Number.isFinite(stop.capMs)) timer = setTimeout(() => over.abort(), stop.capMs)
+    }
+    stop.drain.addEventListener('abort', onDrain)
+    if (stop.drain.aborted) onDrain()
+    return {
+      signal: AbortSignal.any([dropped, over.signal]),
+      done: () => {
+        clearTimeout(timer)
+        stop.drain.removeEventListener('abort', onDrain)
+      },
+    }
+  }
+}
+
+/** Where a hook's output goes: beside the plugins' directories, never inside one. */
+export function logsFor(root: string, hook: Hook, attempt: number): HookLogs {
+  const base = join(root, '.logs', `${hook.name}.${attempt}`)
+  return { stdout: `${base}.stdout.log`, stderr: `${base}.stderr.log` }
+}
+
+/** Was this hook's log kept? */
+export function hasLog(logs: HookLogs): boolean {
+  return existsSync(logs.stdout)
+}

@@ -1,0 +1,104 @@
+import { closeSync, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../base/errors.ts'
+import type { OutputFile } from '../db/tables.ts'
+import type { Exit, HookLogs } from '../hooks/launch.ts'
+import { clean, type HookRecords, readRecords } from '../hooks/records.ts'
+import { describeExit } from '../hooks/terminate.ts'
+import type { WorkTree } from '../hooks/work-tree.ts'
+
+/** What ended a hook. `asked`: our own SIGTERM at the snapshot's end, which is how a background hook is meant to end. */
+export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
+
+export interface Verdict {
+  readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'interrupt'
+  readonly output: string
+  readonly json?: unknown
+  readonly files?: Record<string, OutputFile>
+  readonly records: HookRecords
+}
+
+/** A hook's own word for "only my configuration kept me from it" (ArchiveBox's plugin contract). */
+const EXIT_SKIPPED = 10
+
+/**
+ * Judges a hook that has ended, from its exit, its records and its files, and publishes what it made. `succeeded` only when its files are
+ * in place; the exit code alone never makes a success of what the hook itself calls something else.
+ * @param last no other hook of this plugin runs or will run in this round
+ */
+export async function settleHook(
+  tree: WorkTree,
+  hook: { readonly plugin: string; readonly name: string; readonly timeoutMs: number },
+  attempt: number,
+  end: { readonly exit: Exit; readonly cause: EndCause },
+  logs: HookLogs,
+  last: boolean,
+): Promise<Verdict> {
+  const records = await readRecords(logs.stdout).catch(() => NO_RECORDS)
+  const verdict = judge(end.exit, end.cause, records, lastLine(logs.stderr), hook.timeoutMs)
+  dropIfEmpty(logs.stderr)
+  if (verdict.event === 'interrupt') return { ...verdict, records }
+  if (verdict.event === 'succeed') {
+    try {
+      keepStdoutForSiblings(tree, hook.plugin, logs)
+      const files = tree.publish(hook.plugin, last)
+      // Without a record of its own, what a hook leaves behind is its word.
+      const event = records.result || Object.keys(files).length > 0 ? 'succeed' : 'empty'
+      return { ...verdict, event, files, records }
+    } catch (error) {
+      return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
+    }
+  }
+  if (verdict.event === 'fail' && last) tree.setAside(hook.plugin, `${hook.name}.${attempt}`)
+  return { ...verdict, records }
+}
+
+const NO_RECORDS: HookRecords = { result: undefined, snapshots: [], tags: [], rejected: 0 }
+
+type Judgement = Pick<Verdict, 'event' | 'output' | 'json'>
+
+function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: string, timeoutMs: number): Judgement {
+  if (cause === 'interrupt') return { event: 'interrupt', output: '' }
+  if (cause === 'timeout') return { event: 'fail', output: `timed out after ${timeoutMs / 1000} s` }
+  const said = { output: result?.output ?? '', json: result?.json }
+  if (exit.code === EXIT_SKIPPED) return { event: 'skip', ...said }
+  const fine = exit.code === 0 || (cause === 'asked' && (exit.signal === 'SIGTERM' || exit.code === 143 || exit.code === 130))
+  if (!fine)
+    return { event: 'fail', output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}` }
+  switch (result?.status) {
+    case 'failed':
+      return { event: 'fail', ...said }
+    case 'skipped':
+      return { event: 'skip', ...said }
+    case 'noresults':
+      return { event: 'empty', ...said }
+    default:
+      return { event: 'succeed', ...said }
+  }
+}
+
+/** Upstream's plugins find out from staticfile's stdout.log, by that name, whether it already took care of the page. */
+function keepStdoutForSiblings(tree: WorkTree, plugin: string, logs: HookLogs): void {
+  if (plugin === 'staticfile') copyFileSync(logs.stdout, join(tree.dirFor(plugin), 'stdout.log'))
+}
+
+/** The end of a file that may be huge. */
+function lastLine(file: string): string {
+  try {
+    const fd = openSync(file, 'r')
+    try {
+      const tail = Buffer.alloc(4096)
+      const length = readSync(fd, tail, 0, tail.length, Math.max(0, fstatSync(fd).size - tail.length))
+      const text = tail.toString('utf8', 0, length).trimEnd()
+      return clean(text.slice(text.lastIndexOf('\n') + 1)).slice(0, 500)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return ''
+  }
+}
+
+function dropIfEmpty(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.size === 0) rmSync(file, { force: true })
+}

@@ -1,0 +1,109 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { sql } from 'kysely'
+import type { CrawlRow } from '../db/crawls.ts'
+import type { Home } from '../db/home.ts'
+import { resultRecord, snapshotRecord } from '../db/records.ts'
+import type { SnapshotRow } from '../db/snapshots.ts'
+import type { WorkStatus } from '../db/tables.ts'
+import { archivePage } from '../pages/archive-page.ts'
+import { crawlPage } from '../pages/crawl-page.ts'
+import { snapshotPage } from '../pages/snapshot-page.ts'
+
+const MAX_LINES = 5_000
+
+/** Writes index.html and index.jsonl of a snapshot that is about to be sealed. */
+export async function writeSnapshotPages(home: Home, snapshot: SnapshotRow, crawl: CrawlRow): Promise<void> {
+  const rows = await home.db
+    .selectFrom('archive_result')
+    .selectAll()
+    .where('snapshot_id', '=', snapshot.id)
+    .orderBy('hook_name')
+    .orderBy('attempt')
+    .execute()
+  const dir = join(home.dataDir, snapshot.output_dir)
+  const above = relative(snapshot.output_dir, '.')
+  const html = snapshotPage({
+    url: snapshot.url,
+    title: snapshot.title,
+    createdAt: snapshot.created_at,
+    depth: snapshot.depth,
+    tags: crawl.tags,
+    crawlHref: `${relative(snapshot.output_dir, crawl.output_dir)}/index.html`,
+    topHref: `${above}/index.html`,
+    results: rows.map((row) => ({
+      plugin: row.plugin,
+      hookName: row.hook_name,
+      status: row.status,
+      output: row.output_str,
+      files: row.output_files,
+      seconds: row.start_ts && row.end_ts ? (row.end_ts.getTime() - row.start_ts.getTime()) / 1000 : null,
+    })),
+  })
+  const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }), ...rows.map(resultRecord)]
+  publishFile(join(dir, 'index.jsonl'), records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+  publishFile(join(dir, 'index.html'), html)
+}
+
+/** Writes the page of a crawl as it stands now. */
+export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<void> {
+  const lines = await sql<{
+    url: string
+    title: string | null
+    status: WorkStatus
+    depth: number
+    output_dir: string
+    output_size: number
+    succeeded: number
+    failed: number
+    total: number
+  }>`
+    select s.url, s.title, s.status, s.depth, s.output_dir, s.output_size, count(*) over () as total,
+           (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
+           (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
+    from snapshot s where s.crawl_id = ${crawl.id} order by s.depth, s.id limit ${MAX_LINES}`.execute(home.db)
+  const html = crawlPage({
+    id: crawl.id,
+    urls: crawl.urls.split('\n'),
+    label: crawl.label,
+    tags: crawl.tags,
+    status,
+    maxDepth: crawl.max_depth,
+    createdAt: crawl.created_at,
+    topHref: `${relative(crawl.output_dir, '.')}/index.html`,
+    snapshots: lines.rows.map((row) => ({ ...row, path: relative(crawl.output_dir, row.output_dir), size: row.output_size })),
+    total: lines.rows[0]?.total ?? 0,
+  })
+  publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
+}
+
+/** Writes the top page of the archive. */
+export async function writeArchivePage(home: Home): Promise<void> {
+  const { rows } = await sql<{ name: string; status: WorkStatus; created_at: Date; path: string; snapshots: number; sealed: number }>`
+    select coalesce(nullif(c.label, ''), split_part(c.urls, e'\n', 1)) as name, c.status, c.created_at, c.output_dir as path,
+           (select count(*) from snapshot s where s.crawl_id = c.id) as snapshots,
+           (select count(*) from snapshot s where s.crawl_id = c.id and s.status = 'sealed') as sealed
+    from (select * from crawl order by created_at desc limit 1000) c order by c.created_at desc`.execute(home.db)
+  const totals = await sql<{ crawls: number; snapshots: number }>`
+    select (select count(*) from crawl) as crawls, (select count(*) from snapshot) as snapshots`.execute(home.db)
+  const html = archivePage({
+    crawls: rows.map((row) => ({ ...row, createdAt: row.created_at })),
+    totalCrawls: totals.rows[0]!.crawls,
+    totalSnapshots: totals.rows[0]!.snapshots,
+  })
+  publishFile(join(home.dataDir, 'index.html'), html)
+}
+
+/** Writes a file aside, flushed, and renames it into place: a reader sees the old one or the new one. */
+function publishFile(file: string, text: string): void {
+  const aside = `${file}.${process.pid}.tmp`
+  mkdirSync(dirname(file), { recursive: true })
+  const fd = openSync(aside, 'w', 0o644)
+  try {
+    writeSync(fd, text)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  renameSync(aside, file)
+}

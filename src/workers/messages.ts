@@ -1,0 +1,28 @@
+import type { LogLine } from '../base/log.ts'
+
+/** What a supervisor tells its worker. */
+export type ToWorker =
+  /** There may be work. */
+  | { readonly type: 'wake' }
+  /** Take no more; let hooks that run end within `capMs` (null: within their own timeouts). */
+  | { readonly type: 'drain'; readonly capMs: number | null }
+  /** Kill hooks and leave. */
+  | { readonly type: 'force' }
+
+/** What a worker tells its supervisor. */
+export type FromWorker =
+  | { readonly type: 'log'; readonly line: LogLine }
+  /** It found nothing to claim. */
+  | { readonly type: 'idle' }
+  | { readonly type: 'busy' }
+  /** It finished or added something: look again. */
+  | { readonly type: 'progress' }
+
+/** How a worker learns who it is: its row was written before it was started. */
+export const WORKER_ENV = {
+  databaseUrl: 'ARCHIVEBOX_DATABASE_URL',
+  machineId: 'ARCHIVEBOX_MACHINE_ID',
+  parentId: 'ARCHIVEBOX_PARENT_ID',
+  term: 'ARCHIVEBOX_TERM',
+  crawlId: 'ARCHIVEBOX_CRAWL_ID',
+} as const

@@ -1,0 +1,31 @@
+import type { Home } from '../db/home.ts'
+import { identityIn, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
+import { requeueClaimsOf } from '../machines/claim.ts'
+import { crawlMachine } from '../machines/crawl.ts'
+import { snapshotMachine } from '../machines/snapshot.ts'
+import { killFamily, MARKER } from '../processes/family.ts'
+
+/** The models whose rows are claimed. */
+export const CLAIMED_MACHINES = [crawlMachine, snapshotMachine] as const
+
+/**
+ * After a worker died without tidying up: kills everything below it, waits until the operating system says that it is gone, closes the
+ * rows, and makes due again what they had claimed. In this order: nothing may start while the old attempt can still write.
+ * @returns how many claims are due again
+ */
+export async function reapWorker(home: Home, processId: string, exit: { code: number | null; signal: string | null }): Promise<number> {
+  const below = descendantsOf(processId, await liveRows(home))
+  const survivors = await killFamily({
+    roots: below.flatMap((row) => identityIn(row) ?? []),
+    markers: [processId, ...below.map(({ id }) => id)].map((id) => `${MARKER.process}=${id}`),
+  })
+  if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
+  await markEnded(home.db, processId, exit)
+  for (const row of below) await markEnded(home.db, row.id, null)
+  return await requeueClaimsOf(home, CLAIMED_MACHINES, [processId, ...below.map(({ id }) => id)])
+}
+
+function descendantsOf(id: string, rows: readonly ProcessRow[]): ProcessRow[] {
+  const children = rows.filter((row) => row.parent_id === id)
+  return children.flatMap((child) => [child, ...descendantsOf(child.id, rows)])
+}

@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Hook } from '../hooks/discover.ts'
+import type { HookScope } from '../hooks/launch.ts'
+import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
+import type { WorkTree } from '../hooks/work-tree.ts'
+import type { Claimed } from '../machines/claim.ts'
+import { moveResult, type ResultRow } from '../machines/results.ts'
+import type { snapshotMachine } from '../machines/snapshot.ts'
+import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
+import { settleHook } from './hook-settle.ts'
+import type { Station } from './station.ts'
+
+const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
+
+/** The hooks of one snapshot: runs what has no final result yet, in order, and keeps each result's row true to what happened. */
+export class SnapshotHooks {
+  /** Pages and tags that the hooks found, those of earlier rounds included. */
+  readonly pages: SnapshotRecord[] = []
+  readonly tags: string[] = []
+  readonly #station: Station
+  readonly #sequence: HookSequence
+  readonly #claim: Claimed<typeof snapshotMachine>
+  readonly #tree: WorkTree
+  readonly #scope: HookScope
+  readonly #dropped: AbortSignal
+  /** Hooks whose result is not final, with its row. */
+  readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
+
+  constructor(
+    station: Station,
+    sequence: HookSequence,
+    claim: Claimed<typeof snapshotMachine>,
+    tree: WorkTree,
+    scope: HookScope,
+    dropped: AbortSignal,
+  ) {
+    this.#station = station
+    this.#sequence = sequence
+    this.#claim = claim
+    this.#tree = tree
+    this.#scope = scope
+    this.#dropped = dropped
+  }
+
+  /** Some hook is still to be run: a drain came first. */
+  get unfinished(): boolean {
+    return this.#open.size > 0
+  }
+
+  async run(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<void> {
+    for (const hook of hooks) {
+      const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
+      if (FINAL.has(result.status)) await this.#recall(hook, result)
+      else this.#open.set(hook.name, { hook, result })
+    }
+    for (const { hook, result } of [...this.#open.values()]) {
+      if (this.#station.stop.drain.aborted || this.#dropped.aborted) break
+      await this.#runOne(hook, result)
+      for (const end of await this.#sequence.reap()) await this.#settle(end)
+    }
+    for (const end of await this.#sequence.endBackground(this.#dropped)) await this.#settle(end)
+  }
+
+  /** Ends what is open without running it: its worker died at it too often. */
+  async giveUp(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
+    for (const hook of hooks) {
+      const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
+      if (FINAL.has(result.status)) await this.#recall(hook, result)
+      else await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'fail', { output: reason })
+    }
+  }
+
+  async #runOne(hook: Hook, result: ResultRow): Promise<void> {
+    const logs = logsFor(this.#tree.root, hook, result.attempt)
+    const started = (processId: string) => moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'start', { processId })
+    const way = hook.background ? 'background' : 'foreground'
+    const end = await this.#sequence[way](this.#scope, hook, this.#tree.dirFor(hook.plugin), logs, this.#dropped, started)
+    if (end) await this.#settle(end)
+  }
+
+  async #settle(end: HookEnd): Promise<void> {
+    const { hook, result } = this.#open.get(end.hook.name)!
+    const others = [...this.#open.values()].some((other) => other.hook !== hook && other.hook.plugin === hook.plugin)
+    const { event, records, ...output } = await settleHook(this.#tree, hook, result.attempt, end, end.logs, !others)
+    await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, output)
+    if (event === 'interrupt') return
+    this.#open.delete(hook.name)
+    this.pages.push(...records.snapshots)
+    this.tags.push(...records.tags)
+    if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))
+    this.#station.log.debug(`${hook.name} ${event}: ${output.output}`)
+  }
+
+  /** What a hook of an earlier round found: its log and files tell. */
+  async #recall(hook: Hook, result: ResultRow): Promise<void> {
+    const logs = logsFor(this.#tree.root, hook, result.attempt)
+    if (!hasLog(logs)) return
+    const records = await readRecords(logs.stdout)
+    this.pages.push(...records.snapshots)
+    this.tags.push(...records.tags)
+    await this.#readUrls(join(this.#tree.root, hook.plugin))
+  }
+
+  async #readUrls(dir: string): Promise<void> {
+    const file = join(dir, 'urls.jsonl')
+    if (existsSync(file)) this.pages.push(...(await readUrlsFile(file)))
+  }
+}

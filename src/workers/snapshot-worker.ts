@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import { messageOf } from '../base/errors.ts'
+import { ClaimLost, claimDue, delayClaim } from '../machines/claim.ts'
+import { snapshotMachine } from '../machines/snapshot.ts'
+import { archiveSnapshot } from './archive-snapshot.ts'
+import { HookSequence } from './hook-sequence.ts'
+import { withLease } from './lease.ts'
+import { type WorkerStation, workerProcess } from './worker-process.ts'
+
+const POLL_MS = 2_000
+/** How long a worker without work stays, warm, for the next. */
+const IDLE_MS = 5_000
+
+/** The SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another, until there are none for a while. */
+export async function snapshotWorker(): Promise<void> {
+  await workerProcess('snapshot', async (station) => {
+    const sequence = new HookSequence(station, station.owner.home.dataDir)
+    sequence.warmUp()
+    try {
+      let idleSince = performance.now()
+      while (!station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS) {
+        if (await archiveNext(station, sequence)) {
+          idleSince = performance.now()
+          continue
+        }
+        station.tell({ type: 'idle' })
+        await station.bell.wait(POLL_MS, station.stop.drain)
+      }
+    } finally {
+      await sequence.close()
+    }
+  })
+}
+
+async function archiveNext(station: WorkerStation, sequence: HookSequence): Promise<boolean> {
+  const ofMyCrawls = sql`work.crawl_id in (select id from crawl where claimed_by = ${station.parentId})`
+  const [claim] = await claimDue(station.owner, snapshotMachine, 1, ofMyCrawls)
+  if (!claim) return false
+  station.tell({ type: 'busy' })
+  try {
+    await withLease(station, claim, (dropped) => archiveSnapshot(station, sequence, claim, dropped))
+  } catch (error) {
+    await sequence.endBackground(AbortSignal.abort())
+    if (error instanceof ClaimLost) station.log.warn(`claim lost: ${messageOf(error)}`)
+    else {
+      // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
+      station.log.error(`snapshot ${claim.id}: ${messageOf(error)}`)
+      if (error instanceof Error) station.log.debug(error.stack ?? '')
+      await delayClaim(station.owner, claim, 1_000 * 2 ** claim.attempts)
+    }
+  }
+  station.tell({ type: 'progress' })
+  return true
+}

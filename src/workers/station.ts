@@ -1,0 +1,17 @@
+import type { Bell } from '../base/abort.ts'
+import type { Log } from '../base/log.ts'
+import type { Stop } from '../base/stop.ts'
+import type { HookSettings } from '../hooks/discover.ts'
+import type { Owner } from '../machines/claim.ts'
+
+/** What every working process of the hierarchy has, leader and workers alike. */
+export interface Station {
+  readonly owner: Owner
+  readonly runnerId: string
+  readonly log: Log
+  readonly stop: Stop
+  /** Rings when there may be something new to see. */
+  readonly bell: Bell
+  /** The environment over the configuration file; a crawl's own settings come on top of it. */
+  readonly settings: HookSettings
+}

@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { asset } from '../base/package-root.ts'
+import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import type { WorkerType } from '../db/tables.ts'
+import { MARKER } from '../processes/family.ts'
+import { identityOf } from '../processes/identity.ts'
+import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
+import { reapWorker } from './reap.ts'
+import type { Station } from './station.ts'
+
+interface Worker {
+  readonly processId: string
+  readonly child: ChildProcess
+  idle: boolean
+}
+
+/** More than this many due rows: two starts per round instead of one (seed numbers of the actors: never burst). */
+const LONG_QUEUE = 10
+
+/**
+ * The worker processes of one kind below one supervisor: started as the queue asks for them, woken, drained, and reaped.
+ * A worker that dies has its tree killed and its claims made due again before anybody else may take them.
+ */
+export class WorkerPool {
+  readonly #station: Station
+  readonly #kind: Extract<WorkerType, 'crawl' | 'snapshot'>
+  readonly #size: number
+  readonly #cwd: string
+  readonly #crawlId: string | undefined
+  readonly #workers = new Set<Worker>()
+  readonly #reaping = new Set<Promise<void>>()
+  #crashes = 0
+  #notBefore = 0
+  /** How often a worker said that something was finished. */
+  changes = 0
+
+  constructor(station: Station, options: { kind: 'crawl' | 'snapshot'; size: number; cwd: string; crawlId?: string | undefined }) {
+    this.#station = station
+    this.#kind = options.kind
+    this.#size = options.size
+    this.#cwd = options.cwd
+    this.#crawlId = options.crawlId
+  }
+
+  /** Workers that are there, or not yet reaped. */
+  get size(): number {
+    return this.#workers.size + this.#reaping.size
+  }
+
+  get busy(): number {
+    return [...this.#workers].filter((worker) => !worker.idle).length + this.#reaping.size
+  }
+
+  /** One round of the spawn policy for `due` waiting rows: wake the idle, start what is missing, at most one or two at a time. */
+  async fill(due: number): Promise<void> {
+    if (due === 0) return
+    const idle = [...this.#workers].filter((worker) => worker.idle)
+    for (const worker of idle) send(worker, { type: 'wake' })
+    const missing = Math.min(due - idle.length, this.#size - this.size, due > LONG_QUEUE ? 2 : 1)
+    if (performance.now() < this.#notBefore) return
+    for (let started = 0; started < missing; started += 1) await this.#start()
+  }
+
+  /** Asks every worker to leave when what it runs has ended. */
+  drain(capMs: number): void {
+    for (const worker of this.#workers) send(worker, { type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null })
+  }
+
+  force(): void {
+    for (const worker of this.#workers) send(worker, { type: 'force' })
+  }
+
+  /** Drains, and waits until all are gone and reaped; `force` of the station's stop cuts it short. */
+  async close(): Promise<void> {
+    const { stop } = this.#station
+    this.drain(stop.capMs)
+    const onForce = () => this.force()
+    stop.force.addEventListener('abort', onForce)
+    if (stop.force.aborted) onForce()
+    while (this.size > 0) {
+      // A worker can be asked again at no cost: one that was only just starting missed the first time.
+      this.drain(stop.capMs)
+      await this.#station.bell.wait(200)
+    }
+    stop.force.removeEventListener('abort', onForce)
+  }
+
+  async #start(): Promise<void> {
+    const { owner, runnerId, log } = this.#station
+    const { home, processId: parentId, term } = owner
+    const argv = [process.execPath, asset('main.js', 'main.ts'), 'worker', this.#kind]
+    const row = await insertStarting(home, {
+      processType: 'worker',
+      workerType: this.#kind,
+      parentId,
+      runnerId,
+      pwd: this.#cwd,
+      cmd: argv,
+      crawlId: this.#crawlId ?? null,
+      timeout: 3600,
+      term,
+    })
+    const env = {
+      ...process.env,
+      DATA_DIR: home.dataDir,
+      [MARKER.process]: row.id,
+      [MARKER.runner]: runnerId,
+      [WORKER_ENV.databaseUrl]: home.databaseUrl,
+      [WORKER_ENV.machineId]: home.machineId,
+      [WORKER_ENV.parentId]: parentId,
+      [WORKER_ENV.term]: String(term),
+      ...(this.#crawlId ? { [WORKER_ENV.crawlId]: this.#crawlId } : {}),
+    }
+    // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
+    const child = spawn(argv[0]!, argv.slice(1), { cwd: this.#cwd, env, detached: true, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const worker: Worker = { processId: row.id, child, idle: false }
+    this.#workers.add(worker)
+    child.on('message', (message: FromWorker) => this.#hear(worker, message))
+    child.once('exit', (code, signal) => this.#reap(worker, { code, signal }))
+    child.once('error', (error) => {
+      log.error(`cannot start a ${this.#kind} worker: ${error.message}`)
+      if (child.pid === undefined) this.#reap(worker, { code: null, signal: null })
+    })
+    const identity = child.pid === undefined ? null : await identityOf(child.pid)
+    if (identity) await markRunning(home.db, row.id, identity)
+    log.debug(`started ${this.#kind} worker ${child.pid ?? ''}`)
+  }
+
+  #hear(worker: Worker, message: FromWorker): void {
+    const { log, bell } = this.#station
+    if (message.type === 'log') log.relay(message.line)
+    else {
+      if (message.type === 'progress') this.changes += 1
+      else worker.idle = message.type === 'idle'
+      this.#crashes = 0
+      bell.wake()
+    }
+  }
+
+  #reap(worker: Worker, exit: { code: number | null; signal: string | null }): void {
+    const { owner, log, bell } = this.#station
+    this.#workers.delete(worker)
+    const clean = exit.code === 0
+    const work = (async () => {
+      if (clean) return await markEnded(owner.home.db, worker.processId, exit)
+      this.#crashes += 1
+      this.#notBefore = performance.now() + Math.min(2 ** this.#crashes * 50, 10_000)
+      const requeued = await reapWorker(owner.home, worker.processId, exit)
+      log.warn(
+        `${this.#kind} worker ${worker.child.pid ?? ''} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,
+      )
+    })()
+    const done = work
+      .catch((error: unknown) => log.error(`cannot close the row of ${this.#kind} worker ${worker.child.pid ?? ''}: ${String(error)}`))
+      .finally(() => {
+        this.#reaping.delete(done)
+        bell.wake()
+      })
+    this.#reaping.add(done)
+  }
+}
+
+function send(worker: Worker, message: ToWorker): void {
+  // A channel that closed in between means that the worker is on its way out.
+  if (worker.child.connected) worker.child.send(message, () => {})
+}

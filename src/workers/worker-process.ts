@@ -1,0 +1,72 @@
+import { Bell } from '../base/abort.ts'
+import { readConfigFile } from '../base/config-file.ts'
+import { messageOf } from '../base/errors.ts'
+import { Log, type LogLine } from '../base/log.ts'
+import { Stop } from '../base/stop.ts'
+import { applicationName, openDatabase } from '../db/database.ts'
+import { MARKER } from '../processes/family.ts'
+import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
+import type { Station } from './station.ts'
+
+/** A worker's station, and whose worker it is. */
+export interface WorkerStation extends Station {
+  readonly parentId: string
+  /** Only this crawl; undefined: any. */
+  readonly crawlId: string | undefined
+  tell(message: FromWorker): void
+}
+
+/**
+ * The frame of every worker process: who it is comes from the environment, orders come through the channel to its supervisor, and the
+ * end of that channel is an order too: a worker never outlives the one that it works for.
+ * Sets the process's exit code: 0 done, 1 failed (the supervisor then reaps).
+ */
+export async function workerProcess(kind: 'crawl' | 'snapshot', work: (station: WorkerStation) => Promise<void>): Promise<void> {
+  const stop = new Stop()
+  const bell = new Bell()
+  const tell = (message: FromWorker) => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => {})
+  }
+  process.on('message', (message: ToWorker) => {
+    if (message.type === 'drain') stop.requestDrain(message.capMs ?? Number.POSITIVE_INFINITY)
+    if (message.type === 'force') stop.requestForce()
+    bell.wake()
+  })
+  process.on('disconnect', () => stop.requestForce())
+  process.on('SIGTERM', () => stop.requestDrain())
+  for (const ignored of ['SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
+
+  const databaseUrl = required(WORKER_ENV.databaseUrl)
+  const dataDir = required('DATA_DIR')
+  const runnerId = required(MARKER.runner)
+  const db = openDatabase(databaseUrl, { name: applicationName(kind, runnerId), connections: 2 })
+  const home = { db, databaseUrl, machineId: required(WORKER_ENV.machineId), dataDir }
+  const station: WorkerStation = {
+    owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
+    runnerId,
+    log: new Log(kind, (line: LogLine) => tell({ type: 'log', line })),
+    stop,
+    bell,
+    settings: { ...readConfigFile(dataDir), ...process.env },
+    parentId: required(WORKER_ENV.parentId),
+    crawlId: process.env[WORKER_ENV.crawlId],
+    tell,
+  }
+  try {
+    await work(station)
+    process.exitCode = 0
+  } catch (error) {
+    station.log.error(messageOf(error))
+    if (error instanceof Error && error.stack) station.log.debug(error.stack)
+    process.exitCode = 1
+  }
+  await db.destroy().catch(() => {})
+  // The channel keeps the process alive; closing it lets what is still on its way out be sent.
+  if (process.connected) process.disconnect()
+}
+
+function required(name: string): string {
+  const value = process.env[name]
+  if (!value) throw new Error(`${name} is not set: workers are started by a runner, not by hand`)
+  return value
+}
