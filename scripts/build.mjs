@@ -20,7 +20,13 @@ async function bundle(input, dir) {
     logLevel: 'warn',
     checks: { eval: false },
   })
-  const { output } = await build.write({ dir, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'base/[name]-[hash].js', minify: false })
+  const { output } = await build.write({
+    dir,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'base/[name]-[hash].js',
+    minify: false,
+  })
   await build.close()
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
@@ -45,7 +51,12 @@ const modules = await bundle(Object.fromEntries(Object.entries(program).filter((
 chmodSync(join(out, 'main.js'), 0o755)
 
 const hooks = globSync('src/plugins/*/on_*.ts', { cwd: root })
-modules.push(...(await bundle(Object.fromEntries(hooks.map((file) => [relative('src/plugins', file).replace(/\.ts$/, ''), file])), join(out, 'plugins'))))
+modules.push(
+  ...(await bundle(
+    Object.fromEntries(hooks.map((file) => [relative('src/plugins', file).replace(/\.ts$/, ''), file])),
+    join(out, 'plugins'),
+  )),
+)
 for (const hook of hooks) chmodSync(join(out, relative('src', hook).replace(/\.ts$/, '.js')), 0o755)
 for (const file of globSync('src/plugins/*/config.json', { cwd: root })) cpSync(join(root, file), join(out, relative('src', file)))
 for (const [from, to] of [

@@ -37,6 +37,9 @@ class Terminal {
 
 export const terminal = new Terminal()
 
+// A reader that has seen enough (`| head`) is no failure of ours; what is under way goes on to its end.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
 /** Data goes to stdout: one JSON object a line. */
 export function printRecord(record: object): void {
   process.stdout.write(`${JSON.stringify(record)}\n`)

@@ -21,7 +21,7 @@ export function archivePage(data: ArchivePage): string {
   return page(
     'Archive',
     html`<h1>Archive</h1>
-<p class="dim">${data.totalSnapshots} pages in ${data.totalCrawls} crawls</p>
+<p class="dim">${data.totalSnapshots} page${data.totalSnapshots === 1 ? '' : 's'} in ${data.totalCrawls} crawl${data.totalCrawls === 1 ? '' : 's'}</p>
 <table><tr><th>crawl</th><th>status</th><th class="n">pages</th><th class="n">added</th></tr>${data.crawls.map(
       (
         crawl,

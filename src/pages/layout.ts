@@ -69,6 +69,6 @@ td.n, th.n { text-align: right; white-space: nowrap }
 .succeeded, .sealed { color: var(--ok) } .failed { color: var(--bad) } .skipped, .noresults, .queued { color: var(--dim) }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .75rem; margin: 1rem 0 }
 .card { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; background: var(--card); overflow: hidden }
-.card b { display: block } .card img { display: block; max-width: 100%; max-height: 8rem; margin: .5rem 0 0; border-radius: .25rem }
+.card { overflow-wrap: anywhere } .card b { display: block } .card img { display: block; max-width: 100%; max-height: 8rem; margin: .5rem 0 0; border-radius: .25rem }
 footer { margin: 3rem 0 1rem; font-size: .8125rem; color: var(--dim) }
 `

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { AppError, codeOf } from '../../base/errors.ts'
@@ -61,9 +61,19 @@ function copied(native: string, target: string): string {
     const copy = join(aside, 'native')
     cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
     makeLinks(copy)
+    openToAll(copy)
     return copy
   })
   return target
+}
+
+/** Everybody may read it, whatever umask we, or the installation, ran under. */
+function openToAll(dir: string): void {
+  chmodSync(dir, 0o755)
+  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if (!entry.isSymbolicLink()) chmodSync(path, statSync(path).mode & 0o100 ? 0o755 : 0o644)
+  }
 }
 
 function canRun(native: string, account: Account | undefined): boolean {

@@ -9,12 +9,20 @@ export interface Ended {
 }
 
 /**
- * Runs one of PostgreSQL's programs to its end, as `account`.
+ * Runs one of PostgreSQL's programs to its end, as `account`; `input` goes to its stdin where that is a pipe.
  * Its own session, so that a Ctrl-C meant for us never reaches it; an environment of its own, because ours holds secrets and PG* settings.
  * `cwd` is the root: the account need not be able to read where we stand.
  */
-export async function runProgram(file: string, args: string[], account: Account | undefined, stdio: StdioOptions): Promise<Ended> {
+export async function runProgram(
+  file: string,
+  args: string[],
+  account: Account | undefined,
+  stdio: StdioOptions,
+  input?: string,
+): Promise<Ended> {
   const child = spawnAs(file, args, account, stdio)
+  // A program that ends before it has read everything says why itself.
+  child.stdin?.on('error', () => undefined).end(input)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {

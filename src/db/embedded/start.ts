@@ -4,7 +4,7 @@ import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 import { type Account, canReach } from './account.ts'
 import { addressOf } from './address.ts'
 import type { Binaries } from './binaries.ts'
-import { ensureDatabase } from './client.ts'
+import { greet } from './client.ts'
 import type { Cluster } from './cluster.ts'
 import { isAlive, readPostmaster } from './postmaster.ts'
 import { runProgram } from './run.ts'
@@ -68,7 +68,7 @@ async function becomesReady(cluster: Cluster, said: () => string): Promise<boole
 
 async function takesConnections(cluster: Cluster): Promise<boolean> {
   try {
-    await ensureDatabase(addressOf(cluster.pgdata))
+    await greet(addressOf(cluster.pgdata))
     return true
   } catch (error) {
     // Not there (yet), or busy starting or stopping: the caller looks again.

@@ -69,16 +69,18 @@ async function decoded(answer: Answer): Promise<Readable> {
   const zlib = await import('node:zlib')
   // As browsers do: a missing gzip trailer is no error. (A connection that breaks off is: its error goes down the pipe.)
   const lenient = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH }
-  const decoders: Readonly<Record<string, () => Transform>> = {
-    gzip: () => zlib.createGunzip(lenient),
-    'x-gzip': () => zlib.createGunzip(lenient),
-    deflate: () => zlib.createInflate(lenient),
-    br: () => zlib.createBrotliDecompress(),
-    zstd: () => zlib.createZstdDecompress(),
-  }
+  const decoders = new Map<string, () => Transform>(
+    Object.entries({
+      gzip: () => zlib.createGunzip(lenient),
+      'x-gzip': () => zlib.createGunzip(lenient),
+      deflate: () => zlib.createInflate(lenient),
+      br: () => zlib.createBrotliDecompress(),
+      zstd: () => zlib.createZstdDecompress(),
+    }),
+  )
   let stream: Readable = answer.body
   for (const name of encodings.reverse().slice(0, 5)) {
-    const decoder = decoders[name]?.()
+    const decoder = decoders.get(name)?.()
     if (!decoder) throw new AppError(`unknown content encoding: ${name.slice(0, 40)}`)
     const source = stream
     source.on('error', (error) => decoder.destroy(error))

@@ -6,31 +6,27 @@ const MAX_URL_CHARS = 2048
 
 /**
  * The http(s) links (`a`, `area`) of a page in page order: absolute against `<base>` and `url`, without fragments, each once,
- * without the page itself (`url`, `self`), at most `max`. `total` counts those beyond it, too.
+ * without the page itself (`url`, `self`), the first `max`.
  */
-export function findLinks(html: string, url: string, self: readonly string[], max: number): { urls: string[]; total: number } {
-  let base: string | undefined
+export function findLinks(html: string, url: string, self: readonly string[], max: number): string[] {
+  const links = new Set<string>()
+  const own = new Set([url, ...self].flatMap((known) => absolute(known, url) ?? []))
+  // Most pages repeat their links: the cheap comparison comes first.
   const hrefs = new Set<string>()
+  let base: string | undefined
   scanHtml(html, {
     names: NAMES,
     open(name, attributes) {
-      const href = attributes.get('href')?.trim()
-      if (!href) return
+      const href = attributes.get('href')?.trim() ?? ''
       if (name === 'base') base ??= URL.parse(href, url)?.href
-      else if (!href.startsWith('#') && href.length <= MAX_URL_CHARS) hrefs.add(href)
+      if (name === 'base' || href === '' || href.startsWith('#') || href.length > MAX_URL_CHARS || hrefs.has(href)) return
+      hrefs.add(href)
+      const link = absolute(href, base ?? url)
+      if (link !== undefined && link.length <= MAX_URL_CHARS && !own.has(link)) links.add(link)
     },
+    done: () => links.size >= max,
   })
-  const seen = new Set([url, ...self].flatMap((own) => absolute(own, url) ?? []))
-  const urls: string[] = []
-  let total = 0
-  for (const href of hrefs) {
-    const link = absolute(href, base ?? url)
-    if (link === undefined || link.length > MAX_URL_CHARS || seen.has(link)) continue
-    seen.add(link)
-    total++
-    if (urls.length < max) urls.push(link)
-  }
-  return { urls, total }
+  return [...links]
 }
 
 /** The URL without its fragment; undefined when it is none or not http(s). */

@@ -15,13 +15,13 @@ export default defineHook(import.meta, {
     const max = count(context.env, 'PARSE_HTML_URLS_MAX_URLS', DEFAULT_MAX_URLS)
     const page = await loadPage(context)
     if ('status' in page) return page
-    const { urls, total } = findLinks(page.html, page.url, [context.url], max)
+    const urls = findLinks(page.html, page.url, [context.url], max)
     if (urls.length === 0) return noResults('0 URLs parsed')
 
     const depth = snapshotDepth(context.env) + 1
     const records = urls.map((url) => ({ type: 'Snapshot', url, plugin: 'parse_html_urls', depth }))
     writeWhole(context.outputDir, 'urls.jsonl', records.map((record) => `${JSON.stringify(record)}\n`).join(''))
     for (const record of records) context.emit(record)
-    return succeeded(`${urls.length} URLs parsed${total > urls.length ? ` of ${total} (PARSE_HTML_URLS_MAX_URLS)` : ''}`)
+    return succeeded(`${urls.length} URLs parsed${urls.length === max ? ' (PARSE_HTML_URLS_MAX_URLS)' : ''}`)
   },
 })

@@ -1,36 +1,38 @@
 /** The limit of common file systems is 255 bytes; what people add to a name (a suffix, a number) must still fit. */
 const MAX_BYTES = 200
 
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  'application/pdf': 'pdf',
-  'application/zip': 'zip',
-  'application/gzip': 'gz',
-  'application/json': 'json',
-  'application/xml': 'xml',
-  'application/epub+zip': 'epub',
-  'application/rss+xml': 'xml',
-  'application/atom+xml': 'xml',
-  'audio/mpeg': 'mp3',
-  'audio/ogg': 'ogg',
-  'audio/wav': 'wav',
-  'image/avif': 'avif',
-  'image/gif': 'gif',
-  'image/jpeg': 'jpg',
-  'image/png': 'png',
-  'image/svg+xml': 'svg',
-  'image/webp': 'webp',
-  'image/x-icon': 'ico',
-  'image/vnd.microsoft.icon': 'ico',
-  'text/css': 'css',
-  'text/csv': 'csv',
-  'text/html': 'html',
-  'text/javascript': 'js',
-  'text/markdown': 'md',
-  'text/plain': 'txt',
-  'text/xml': 'xml',
-  'video/mp4': 'mp4',
-  'video/webm': 'webm',
-}
+const EXTENSIONS = new Map(
+  Object.entries({
+    'application/pdf': '.pdf',
+    'application/zip': '.zip',
+    'application/gzip': '.gz',
+    'application/json': '.json',
+    'application/xml': '.xml',
+    'application/epub+zip': '.epub',
+    'application/rss+xml': '.xml',
+    'application/atom+xml': '.xml',
+    'audio/mpeg': '.mp3',
+    'audio/ogg': '.ogg',
+    'audio/wav': '.wav',
+    'image/avif': '.avif',
+    'image/gif': '.gif',
+    'image/jpeg': '.jpg',
+    'image/png': '.png',
+    'image/svg+xml': '.svg',
+    'image/webp': '.webp',
+    'image/x-icon': '.ico',
+    'image/vnd.microsoft.icon': '.ico',
+    'text/css': '.css',
+    'text/csv': '.csv',
+    'text/html': '.html',
+    'text/javascript': '.js',
+    'text/markdown': '.md',
+    'text/plain': '.txt',
+    'text/xml': '.xml',
+    'video/mp4': '.mp4',
+    'video/webm': '.webm',
+  }),
+)
 
 /**
  * A name for a downloaded file: from Content-Disposition, else from the end of the URL's path. Always one plain component: letters and
@@ -38,15 +40,19 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
  */
 export function fileName(url: string, disposition: string | undefined, mime: string): string {
   const raw = fromDisposition(disposition ?? '') ?? percentDecoded(new URL(url).pathname)
-  const safe = lastComponent(raw)
+  const clean = lastComponent(raw)
     .normalize('NFC')
     .replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '_')
-    .replace(/^[._]+/, '')
     .replace(/\.+$/, '')
-  const named = safe === '' ? 'downloaded_file' : /\.(?:log|pid)$/i.test(safe) || safe === 'cmd.sh' ? `${safe}.txt` : safe
-  const extension = EXTENSIONS[mime]
-  const full = extension === undefined || /\.[\p{L}\p{N}]{1,10}$/u.test(named) ? named : `${named}.${extension}`
-  return shortened(full)
+  const own = /\.[\p{L}\p{N}]{1,10}$/u.exec(clean)?.[0] ?? ''
+  const stem = clean.slice(0, clean.length - own.length).replace(/^[._]+/, '') || 'downloaded_file'
+  const extension = isReserved(stem + own) ? `${own}.txt` : own || (EXTENSIONS.get(mime) ?? '')
+  return shortened(stem, MAX_BYTES - Buffer.byteLength(extension)) + extension
+}
+
+/** Names that belong to whoever runs a hook: such a file would not count as an output. */
+function isReserved(name: string): boolean {
+  return /\.(?:log|pid)$/i.test(name) || name === 'cmd.sh'
 }
 
 /** filename* (RFC 5987) before filename, as RFC 6266 says. */
@@ -69,11 +75,9 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** Cut in the middle of a name, never in its extension nor in a character. */
-function shortened(name: string): string {
-  if (Buffer.byteLength(name) <= MAX_BYTES) return name
-  const extension = /\.[\p{L}\p{N}]{1,10}$/u.exec(name)?.[0] ?? ''
-  const characters = [...name.slice(0, name.length - extension.length)]
-  while (Buffer.byteLength(characters.join('') + extension) > MAX_BYTES) characters.length -= 1
-  return characters.join('') + extension
+function shortened(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text
+  const characters = [...text.slice(0, maxBytes)]
+  while (Buffer.byteLength(characters.join('')) > maxBytes) characters.pop()
+  return characters.join('').toWellFormed()
 }

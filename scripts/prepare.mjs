@@ -1,0 +1,56 @@
+// Makes a checkout ready: installs what the lock file says when that has changed, and builds when a source is newer than the build.
+// Runs on any Node from 18 on; what it prepares runs on the Node that the lock file pins.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+export const pinnedNode = join(root, 'node_modules', 'node', 'bin', 'node')
+const stamp = join(root, 'node_modules', '.installed-lock')
+const lock = join(root, 'package-lock.json')
+
+/** Installs and builds what is missing. Says what it does on stderr; ends the process when a step fails. */
+export function prepare() {
+  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== readFileSync(lock, 'utf8')) {
+    console.error('Installing packages (once)')
+    step('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+    if (!existsSync(pinnedNode)) fetchPinnedNode()
+    writeFileSync(stamp, readFileSync(lock))
+  }
+  const built = join(root, 'dist', 'main.js')
+  if (
+    !existsSync(built) ||
+    newest(join(root, 'src'), join(root, 'scripts', 'build.mjs'), join(root, 'package.json')) > statSync(built).mtimeMs
+  ) {
+    console.error('Building')
+    step(pinnedNode, [join(root, 'scripts', 'build.mjs')])
+  }
+}
+
+/** With install scripts blocked, the package of the pinned Node has not fetched its binary, and nothing links to it. */
+function fetchPinnedNode() {
+  step(process.execPath, ['installArchSpecificPackage.js'], join(root, 'node_modules', 'node'))
+  const link = join(root, 'node_modules', '.bin', 'node')
+  rmSync(link, { force: true })
+  symlinkSync(join('..', 'node', 'bin', 'node'), link)
+}
+
+/** Runs a program with the pinned Node first in PATH, its stdout on our stderr: stdout is for data. */
+function step(program, args, cwd = root) {
+  const env = { ...process.env, PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH}` }
+  const { status, error } = spawnSync(program, args, { cwd, env, stdio: ['ignore', 2, 2] })
+  if (status === 0) return
+  console.error(`error: ${program} ${args.join(' ')} failed${error ? `: ${error.message}` : ` with exit code ${status}`}`)
+  process.exit(1)
+}
+
+function newest(...paths) {
+  let latest = 0
+  for (const path of paths) {
+    const stats = statSync(path)
+    latest = Math.max(latest, stats.mtimeMs)
+    if (stats.isDirectory()) latest = Math.max(latest, newest(...readdirSync(path).map((name) => join(path, name))))
+  }
+  return latest
+}

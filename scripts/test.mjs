@@ -1,0 +1,51 @@
+// `npm test`: everything that must hold, fast things first. With arguments: only vitest, on these files.
+// The last line stands alone and counts what vitest's own report counts: `N passed, N failed, N skipped`.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pinnedNode, prepare, root } from './prepare.mjs'
+
+prepare()
+const bin = (name) => join(root, 'node_modules', '.bin', name)
+const env = { ...process.env, PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH}` }
+const files = process.argv.slice(2)
+const checks =
+  files.length > 0
+    ? []
+    : [
+        ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
+        ['types', [pinnedNode, bin('tsc'), '-p', '.']],
+      ]
+let broken = 0
+for (const [name, [program, ...args]] of checks) {
+  console.log(`\n== ${name}`)
+  const { status } = spawnSync(program, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] })
+  if (status !== 0) broken += 1
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-report-'))
+const report = join(folder, 'report.json')
+const counts = { passed: 0, failed: 0, skipped: 0 }
+for (const project of files.length > 0 ? [undefined] : ['unit', 'integration', 'crash']) {
+  console.log(`\n== ${project ?? files.join(' ')}`)
+  const args = ['run', '--config', 'test/vitest.config.ts', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  rmSync(report, { force: true })
+  const { status } = spawnSync(pinnedNode, [bin('vitest'), ...args, ...(project ? ['--project', project] : files)], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  if (existsSync(report)) {
+    const result = JSON.parse(readFileSync(report, 'utf8'))
+    counts.passed += result.numPassedTests
+    counts.failed += result.numFailedTests
+    counts.skipped += result.numPendingTests + (result.numTodoTests ?? 0)
+    // A file that does not load, or an error outside a test, fails the run without failing a test.
+    if (status !== 0 && result.numFailedTests === 0) counts.failed += 1
+  } else counts.failed += 1
+}
+rmSync(folder, { recursive: true, force: true })
+counts.failed += broken
+console.log(`\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`)
+process.exitCode = counts.failed === 0 ? 0 : 1

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { pageTitle } from '../../src/plugins/base/page-title.ts'
+import { dataUrlBytes } from '../../src/plugins/favicon/data-url.ts'
+import { iconUrl } from '../../src/plugins/favicon/icon-url.ts'
+import { isImage, isSvg } from '../../src/plugins/favicon/image-type.ts'
+import { findLinks } from '../../src/plugins/parse_html_urls/find-links.ts'
+import { extractArticle } from '../../src/plugins/readability/extract-article.ts'
+import { maxDepth } from '../../src/plugins/readability/max-depth.ts'
+import { asset } from '../support/site.ts'
+
+const URL_ = 'http://site.test/dir/page.html'
+const links = (html: string, max = 100) => findLinks(html, URL_, [], max)
+
+describe('the title of a page', () => {
+  it.each([
+    ['<title>Plain</title>', 'Plain'],
+    ['<TITLE lang=en>\n  Two\t lines\u00a0&amp; &lt;b&gt; &eacute; </TITLE>', 'Two lines & <b> é'],
+    ['<title></title><title>Second</title>', 'Second'],
+    ['<meta property="og:title" content="Open &quot;graph&quot;"><h1>Heading</h1>', 'Open "graph"'],
+    ['<title> </title><h1>Big <b>bold</b> words</h1>', 'Big bold words'],
+    ['<svg><title>Drawing</title></svg><h1>Heading</h1>', 'Heading'],
+    ['<!-- <title>Comment</title> --><script>"<title>Script</title>"</script><h1>Real</h1>', 'Real'],
+    ['<title>Never closed', 'Never closed'],
+    ['<title>N\0U\u0007L</title>', 'N U L'],
+    ['no tags at all', ''],
+    ['', ''],
+  ])('of %j is %j', (html, title) => {
+    expect(pageTitle(html)).toBe(title)
+  })
+
+  it('is one line of well-formed text and at most 1000 characters, however long it was', () => {
+    const title = pageTitle(`<title>${'😀 x\n'.repeat(100_000)}</title>`)
+    expect(title.length).toBe(1000)
+    expect(title.isWellFormed()).toBe(true)
+    expect(title).not.toContain('\n')
+  })
+})
+
+describe('the links of a page', () => {
+  it('are absolute, without fragments, each once, without the page itself, in page order', () => {
+    const html = `<a href="b.html#x">b</a><a href='/c?d=1&amp;e=2'>c</a><a href=b.html>again</a><area href="//other.test/">
+      <a href="#top">top</a><a href="page.html#self">self</a><a href="HTTP://SITE.test:80/dir/page.html">self</a><a>none</a><a href=" d.html ">d</a>`
+    expect(links(html)).toEqual([
+      'http://site.test/dir/b.html',
+      'http://site.test/c?d=1&e=2',
+      'http://other.test/',
+      'http://site.test/dir/d.html',
+    ])
+  })
+
+  it('start from the first base', () => {
+    expect(links('<base href="/other/"><base href="/third/"><a href="x">x</a>')).toEqual(['http://site.test/other/x'])
+    expect(links('<base href="javascript:1"><base href="http://[bad"><a href="http://a.test/">x</a>')).toEqual(['http://a.test/'])
+  })
+
+  it('are http and https only, and never longer than 2048 characters', () => {
+    const html = [
+      'javascript:alert(1)',
+      ' java\nscript:x',
+      'mailto:a@b.c',
+      'data:text/html,x',
+      'ftp://x.test/',
+      'http://',
+      'http://[::bad',
+      'http://a b/',
+      '\0',
+    ]
+      .map((href) => `<a href="${href}">x</a>`)
+      .join('')
+    expect(links(html)).toEqual([])
+    expect(links(`<a href="/${'x'.repeat(3000)}">long</a>`)).toEqual([])
+    expect(links(`<a href="/${'ä'.repeat(1000)}">long when it is escaped</a>`)).toEqual([])
+  })
+
+  it('inside comments, scripts and styles are none', () => {
+    expect(
+      links('<!-- <a href="/a">x</a> --><script>"<a href=/b>"</script><style><a href="/c"></style><title><a href=/d></title>'),
+    ).toEqual([])
+  })
+
+  it('stop at the cap', () => {
+    const html = Array.from({ length: 50 }, (_, i) => `<a href="/${i}">${i}</a>`).join('')
+    expect(links(html, 7)).toHaveLength(7)
+    expect(links(html, 50)).toHaveLength(50)
+  })
+
+  it('are found in hostile pages, too', () => {
+    expect(links(`${'<div>'.repeat(100_000)}<a href="/deep">x</a>`)).toEqual(['http://site.test/deep'])
+    expect(links(`<p title="${'x'.repeat(10_000_000)}"><a href="/after">x</a>`)).toEqual(['http://site.test/after'])
+    expect(links(`<a ${Array.from({ length: 100_000 }, (_, i) => `a${i}=1`).join(' ')} href="/many">x</a>`)).toEqual([
+      'http://site.test/many',
+    ])
+    expect(links(`${'<a href="'.repeat(50_000)}`)).toEqual([])
+    expect(links('<a href="/__proto__" __proto__="x" constructor>x</a>')).toEqual(['http://site.test/__proto__'])
+  })
+})
+
+describe('the icon of a page', () => {
+  it('is the largest sensible one that it names', () => {
+    const html = `<link rel="icon" href="16.png" sizes="16x16"><link rel="shortcut ICON" href="/64.png" sizes="32x32 64x64">
+      <link rel="icon" href="huge.png" sizes="1024x1024"><link rel="apple-touch-icon" href="180.png" sizes="180x180">`
+    expect(iconUrl(html, URL_)).toBe('http://site.test/64.png')
+    expect(iconUrl(`${html}<link rel=icon href=any.svg sizes=any>`, URL_)).toBe('http://site.test/dir/any.svg')
+  })
+
+  it('is the first of equals, and starts from the base', () => {
+    expect(iconUrl('<base href="/b/"><link rel=icon href=1.png><link rel=icon href=2.png>', URL_)).toBe('http://site.test/b/1.png')
+  })
+
+  it('is /favicon.ico of the host when it names none that can be had', () => {
+    expect(iconUrl('', URL_)).toBe('http://site.test/favicon.ico')
+    expect(iconUrl('<link rel=icon href="javascript:1"><link rel=icon href="http://[x"><link rel=icon>', URL_)).toBe(
+      'http://site.test/favicon.ico',
+    )
+    expect(iconUrl('<body><link rel=icon href="/later.png">', URL_)).toBe('http://site.test/favicon.ico')
+  })
+
+  it('may be in a data: URL', () => {
+    expect(dataUrlBytes('data:image/png;base64,iVBORw0KGgo%3D')).toEqual(Buffer.from('iVBORw0KGgo=', 'base64'))
+    expect(dataUrlBytes('data:image/svg+xml,%3Csvg/%3E')).toEqual(Buffer.from('<svg/>'))
+    expect(dataUrlBytes('data:image/png;base64')).toBe('not a valid data: URL')
+    expect(dataUrlBytes('data:,%E0%A4%A')).toBe('not a valid data: URL')
+  })
+
+  it('is a picture by its bytes, not by what a server says', () => {
+    expect(['dusk.png', 'favicon.ico', 'map.svg'].map((name) => isImage(asset(name)))).toEqual([true, true, true])
+    expect(isSvg(Buffer.from('\uFEFF<?xml version="1.0"?>\n<!-- c --><!DOCTYPE svg PUBLIC "x">\n<svg xmlns="x">'))).toBe(true)
+    expect(['<!doctype html><svg>', '<html>', 'Not found', ''].map((text) => isImage(Buffer.from(text)))).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ])
+  })
+})
+
+describe('the article of a page', () => {
+  const body = `<h1>Head</h1>${'<p>Some words, here and there, that make a paragraph of its own. <a href="x.html">link</a></p>'.repeat(20)}`
+
+  it.each([
+    ['a whole document', `<!doctype html><html><head><title>T</title></head><body>${body}</body></html>`],
+    ['a fragment', body],
+    ['no body tag', `<html><head><title>T</title></head>${body}</html>`],
+    ['no html tag', `<head><title>T</title></head><body>${body}</body>`],
+    ['text before the tags', `hello ${body}`],
+    ['a comment first', `<!-- hi --><!doctype html><html><body>${body}`],
+  ])('is found in %s', (_name, html) => {
+    const article = extractArticle(html, URL_)
+    expect(article?.textContent).toContain('make a paragraph')
+    expect(article?.content).toContain('href="http://site.test/dir/x.html"')
+  })
+
+  it('has nothing in it that runs', () => {
+    const article = extractArticle(
+      `<body>${body}<p onclick="alert(1)">click, and read on, and on <img src="i.png" onerror="alert(2)"></p><script>alert(3)</script><a href="java&#10;script:alert(4)">x</a>`,
+      URL_,
+    )
+    expect(article?.content).toContain('src="http://site.test/dir/i.png"')
+    expect(article?.content).not.toMatch(/alert|onclick|onerror|<script/i)
+  })
+
+  it('is none in a page without text', () => {
+    for (const html of ['', 'hi', '<html></html>', '<frameset><frame src=a></frameset>', '<p>', '\0'])
+      expect(extractArticle(html, URL_)?.length ?? 0).toBeLessThan(3)
+  })
+
+  it('is not looked for below 512 nested elements', () => {
+    expect(maxDepth('<p>a<p>b<br><br><li>c<li>d', 512).depth).toBe(2)
+    expect(maxDepth('<div>'.repeat(512), 512).depth).toBe(512)
+    expect(maxDepth('<div>'.repeat(100_000), 512).depth).toBe(513)
+    expect(maxDepth('<i></i>'.repeat(1000), 512)).toEqual({ depth: 1, elements: 1000 })
+  })
+})
