@@ -45,7 +45,8 @@ function licences(modules) {
   })
 }
 
-rmSync(out, { recursive: true, force: true })
+// In place: a running program still loads chunks of the build it started from. Only a package must be free of earlier ones.
+if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true })
 const program = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts' }
 const modules = await bundle(Object.fromEntries(Object.entries(program).filter(([, source]) => existsSync(join(root, source)))), out)
 chmodSync(join(out, 'main.js'), 0o755)

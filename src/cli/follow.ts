@@ -7,7 +7,7 @@ import { AppError, EXIT } from '../base/errors.ts'
 import { asset } from '../base/package-root.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
-import { identityIn, liveRows } from '../db/processes.ts'
+import { identityIn, isRunner, liveRows } from '../db/processes.ts'
 import { crawlRecord } from '../db/records.ts'
 import { livenessOf } from '../processes/identity.ts'
 import { PARENT_ENV } from './commands/run.ts'
@@ -38,24 +38,32 @@ export async function follow(
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
   try {
-    let saidUrl = ''
+    const said = new Set<string>()
+    let warned = false
     for (;;) {
       const crawl = await crawlById(home.db, crawlId)
       if (!crawl) throw new AppError(`crawl ${crawlId} was deleted`)
-      saidUrl = await sayNews(home, crawlId, saidUrl)
+      const begun = performance.now()
+      await sayNews(home, crawlId, said)
       if (crawl.status === 'sealed') break
       if (interrupt.signal.aborted && !isAlive(runner)) {
         process.exitCode = EXIT.interrupted
         terminal.live('')
         return terminal.say(`stopped before the end; ${pc.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
       }
-      if (by.run && !interrupt.signal.aborted && !isAlive(runner) && !(await hasLiveRunner(home))) {
+      const idle = !interrupt.signal.aborted && !isAlive(runner) && !(await hasLiveRunner(home))
+      if (idle && !by.run && !warned) {
+        warned = true
+        terminal.say(`no runner is there to work on it: start one with ${pc.bold('archivebox-ts run')}`)
+      }
+      if (idle && by.run) {
         if (runner?.exitCode)
           throw new AppError(`the runner ended with exit code ${runner.exitCode}`, { hint: `see ${runnerLog(home.dataDir)}` })
         runner = startRunner(home, crawlId, by.processId, options)
       }
       if (terminal.isTTY) terminal.live(countsText(await countPages(home, crawlId)))
-      await sleep(LOOK_MS)
+      // A look at a huge crawl is not free: never spend more than a tenth of the time on looking.
+      await sleep(Math.max(LOOK_MS, 10 * (performance.now() - begun)))
     }
     while (isAlive(runner)) await sleep(20)
     terminal.live('')
@@ -95,31 +103,30 @@ function startRunner(home: Home, crawlId: string, processId: string, options: Gl
 async function hasLiveRunner(home: Home): Promise<boolean> {
   for (const row of await liveRows(home)) {
     const identity = identityIn(row)
-    if (
-      (row.worker_type === 'worker_runner' || row.worker_type === 'runner_waiting') &&
-      identity &&
-      (await livenessOf(identity)) !== 'gone'
-    )
-      return true
+    if (isRunner(row) && identity && (await livenessOf(identity)) !== 'gone') return true
   }
   return false
 }
 
-/** One line for each page that was sealed since the last look. Returns where the next look starts. */
-async function sayNews(home: Home, crawlId: string, after: string): Promise<string> {
-  const { rows } = await sql<{ url: string; title: string | null; mark: string; succeeded: number; failed: number }>`
-    select s.url, s.title, s.sealed_at::text || s.id as mark,
-           count(r.id) filter (where r.status = 'succeeded') as succeeded, count(r.id) filter (where r.status = 'failed') as failed
-    from snapshot s left join archive_result r on r.snapshot_id = s.id
-    where s.crawl_id = ${crawlId} and s.status = 'sealed' and s.sealed_at::text || s.id > ${after}
-    group by s.id order by mark`.execute(home.db)
-  for (const row of rows) {
+/** Seconds that a page may be sealed and not yet seen: a long transaction commits with an early time. */
+const LATE_SECONDS = 30
+
+/** One line for each page that was sealed since the last look. */
+async function sayNews(home: Home, crawlId: string, said: Set<string>): Promise<void> {
+  const { rows } = await sql<{ id: string; url: string; title: string | null; succeeded: number; failed: number }>`
+    select s.id, s.url, s.title,
+           (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
+           (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
+    from snapshot s
+    where s.crawl_id = ${crawlId} and s.status = 'sealed' and s.sealed_at > now() - make_interval(secs => ${LATE_SECONDS})
+    order by s.sealed_at`.execute(home.db)
+  for (const row of rows.filter(({ id }) => !said.has(id))) {
+    said.add(row.id)
     const mark = row.succeeded > 0 ? pc.green('✓') : pc.red('✗')
     terminal.say(
       `${mark} ${row.url}${row.title ? pc.dim(` ${row.title}`) : ''}${row.failed > 0 ? pc.yellow(` (${row.failed} failed)`) : ''}`,
     )
   }
-  return rows.at(-1)?.mark ?? after
 }
 
 /** Where everything lies, what was missing, and the exit code. */

@@ -1,6 +1,6 @@
 import pc from 'picocolors'
 import { type AppError, messageOf } from '../base/errors.ts'
-import { atLeast, type Level, type LogLine, type Sink } from '../base/log.ts'
+import { atLeast, type Level, type LogLine, levelFrom, type Sink } from '../base/log.ts'
 import type { GlobalOptions } from './options.ts'
 
 /** Talk goes to stderr: lines, and at its foot one line that changes while work goes on (on a terminal only). */
@@ -53,9 +53,7 @@ export function wantsJson(options: GlobalOptions): boolean {
 /** What the options and LOG_LEVEL let through. */
 export function logLevel(options: GlobalOptions): Level {
   if (options.quiet) return 'warn'
-  if (options.verbose) return 'debug'
-  const wanted = process.env['LOG_LEVEL']?.toLowerCase()
-  return wanted === 'debug' || wanted === 'warn' || wanted === 'error' ? wanted : 'info'
+  return options.verbose ? 'debug' : levelFrom(process.env)
 }
 
 /** Log lines for a person who watches. */

@@ -94,6 +94,11 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
     .execute()
 }
 
+/** Is this a runner, leading or waiting? */
+export function isRunner(row: Pick<ProcessRow, 'worker_type'>): boolean {
+  return row.worker_type === 'worker_runner' || row.worker_type === 'runner_waiting'
+}
+
 /** The identity in a row; null while it is not complete. */
 export function identityIn(row: ProcessRow): Identity | null {
   if (row.pid === null || row.start_ticks === null || row.boot_id === null || row.pid_namespace === null) return null

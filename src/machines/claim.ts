@@ -24,6 +24,8 @@ export interface Claimed<M extends Machine, S extends LiveState<M> = LiveState<M
   readonly token: string
   /** Claims of this row that did not end in a release, this one included: above 1, an earlier owner died at it. */
   readonly attempts: number
+  /** Who let the lease run out, if anybody: it may still be alive, and must be ended before the work begins again. */
+  readonly expiredOwner: string | null
   readonly [claimed]: M
 }
 
@@ -44,13 +46,13 @@ export async function claimDue<M extends Machine>(
   limit: number,
   where: RawBuilder<unknown> = sql`true`,
 ): Promise<Claimed<M>[]> {
-  const { rows } = await sql<{ id: string; status: string; claim_token: string; attempts: number }>`
+  const { rows } = await sql<{ id: string; status: string; claim_token: string; attempts: number; expired_owner: string | null }>`
     with fence as (
       select term from runner_term
       where machine_id = ${owner.home.machineId} and data_dir = ${owner.home.dataDir} and term = ${owner.term}
       for share
     ), due as materialized ( -- materialized: the limit must not be applied again when a locked row is re-read
-      select work.id from ${sql.table(machine.table)} as work, fence
+      select work.id, work.claimed_by as expired_owner from ${sql.table(machine.table)} as work, fence
       where work.status in (${sql.join(workStates(machine).map((state) => sql.lit(state)))}) and work.retry_at <= now() and ${where}
       order by work.retry_at, work.id
       limit ${limit}
@@ -60,9 +62,17 @@ export async function claimDue<M extends Machine>(
     set retry_at = now() + make_interval(secs => ${LEASE_SECONDS}), claim_token = gen_random_uuid(), claimed_by = ${owner.processId},
         attempts = work.attempts + 1, modified_at = now()
     from due where work.id = due.id
-    returning work.id, work.status, work.claim_token, work.attempts`.execute(owner.home.db)
+    returning work.id, work.status, work.claim_token, work.attempts, due.expired_owner`.execute(owner.home.db)
   return rows.map(
-    (row) => ({ machine, id: row.id, state: row.status, token: row.claim_token, attempts: row.attempts }) as unknown as Claimed<M>,
+    (row) =>
+      ({
+        machine,
+        id: row.id,
+        state: row.status,
+        token: row.claim_token,
+        attempts: row.attempts,
+        expiredOwner: row.expired_owner,
+      }) as unknown as Claimed<M>,
   )
 }
 

@@ -3,7 +3,7 @@ import { AppError, codeOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
-import { identityIn, type LiveRow, liveRows } from '../db/processes.ts'
+import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
 import { requestHandoff } from '../db/runners.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
 import { livenessOf, signalIdentity } from '../processes/identity.ts'
@@ -63,7 +63,7 @@ export async function passGate({ home, log }: GateOptions, me: Registered, stop:
 async function otherRunners(home: Home, me: Registered): Promise<LiveRow[]> {
   const alive: LiveRow[] = []
   for (const row of await liveRows(home)) {
-    if (row.id === me.id || (row.worker_type !== 'worker_runner' && row.worker_type !== 'runner_waiting')) continue
+    if (row.id === me.id || !isRunner(row)) continue
     const identity = identityIn(row)
     // A row without identity is a runner between its insert and its first update: too young to work; it sees us, or we see it next time.
     const liveness = identity ? await livenessOf(identity) : 'gone'

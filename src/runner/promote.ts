@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
-import { identityIn, liveRows } from '../db/processes.ts'
+import { identityIn, isRunner, liveRows } from '../db/processes.ts'
 import { requeueClaimsOf } from '../machines/claim.ts'
 import { livenessOf } from '../processes/identity.ts'
 import { CLAIMED_MACHINES } from '../workers/reap.ts'
@@ -24,9 +24,10 @@ export async function promote(home: Home, me: Registered): Promise<Term> {
   const dead: string[] = []
   for (const row of await liveRows(home)) {
     const identity = identityIn(row)
-    const gone = identity ? (await livenessOf(identity)) === 'gone' : row.runner_id !== null && row.runner_id !== me.id
-    // Rows of short commands (add) close themselves; a dead one's is closed here like the others.
-    if (row.id !== me.id && gone) dead.push(row.id)
+    // The gate and the sweep have proved older runners and all below them dead, those in other containers included.
+    const older = isRunner(row) ? row.seq < me.seq : row.runner_id !== null && row.runner_id !== me.id
+    const gone = identity !== null && (await livenessOf(identity)) === 'gone'
+    if (row.id !== me.id && (older || gone)) dead.push(row.id)
   }
   return await home.db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = '2s'`.execute(tx)

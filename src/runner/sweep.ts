@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
-import { identityIn, liveRows } from '../db/processes.ts'
+import { identityIn, isRunner, liveRows } from '../db/processes.ts'
 import { terminateBackendsOf } from '../db/runners.ts'
 import { killFamily, MARKER, membersOf } from '../processes/family.ts'
 import { livenessOf } from '../processes/identity.ts'
@@ -15,7 +15,7 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<void>
   const rows = (await liveRows(home)).filter((row) => row.id !== me.id)
   const runners = new Set<string>()
   for (const row of rows) {
-    if (row.worker_type === 'worker_runner' || row.worker_type === 'runner_waiting') runners.add(row.id)
+    if (isRunner(row) && row.seq < me.seq) runners.add(row.id)
     if (row.runner_id) runners.add(row.runner_id)
   }
   runners.delete(me.id)

@@ -4,6 +4,7 @@ import { ClaimLost, claimDue, delayClaim } from '../machines/claim.ts'
 import { crawlMachine } from '../machines/crawl.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { withLease } from './lease.ts'
+import { endExpiredOwner } from './reap.ts'
 import { runCrawl } from './run-crawl.ts'
 import { snapshotWorkers } from './sizes.ts'
 import { WorkerPool } from './worker-pool.ts'
@@ -40,6 +41,7 @@ async function runNext(station: WorkerStation, pool: WorkerPool, sequence: HookS
   if (!claim) return false
   station.tell({ type: 'busy' })
   try {
+    await endExpiredOwner(station.owner.home, claim.expiredOwner)
     await withLease(station, claim, (dropped) => runCrawl(station, pool, sequence, claim, dropped))
   } catch (error) {
     await sequence.endBackground(AbortSignal.abort())

@@ -5,6 +5,7 @@ import type { Hook } from '../hooks/discover.ts'
 import { HookHost } from '../hooks/hook-host.ts'
 import { type Exit, type HookLogs, type HookScope, launchHook, type RunningHook } from '../hooks/launch.ts'
 import { endForeground, exitWithin, terminateHooks } from '../hooks/terminate.ts'
+import { killFamily } from '../processes/family.ts'
 import type { EndCause } from './hook-settle.ts'
 import type { Station } from './station.ts'
 
@@ -40,9 +41,9 @@ export class HookSequence {
     this.#host.catch(() => {}) // Whoever needs it sees the failure.
   }
 
-  /** Are background hooks of this plugin still running? */
-  isRunning(plugin: string): boolean {
-    return this.#background.some(({ hook }) => hook.plugin === plugin)
+  /** Is this hook running in the background? */
+  isRunning(hook: Hook): boolean {
+    return this.#background.some((running) => running.hook === hook)
   }
 
   /** Runs a foreground hook to its end: by itself, at its timeout, or when `dropped` aborts or a handoff's budget is over. */
@@ -63,7 +64,7 @@ export class HookSequence {
         return { hook, exit: end.exit, cause: end.cause === 'force' ? 'interrupt' : end.cause, logs, processId: host.processId }
       }
       const running = await launchHook(scope, hook, cwd, logs)
-      await started(running.processId)
+      await orKill(running, started(running.processId))
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
       if (exit) return { hook, exit, cause: 'exit', logs, processId: running.processId }
       const cause = cut.signal.aborted ? 'interrupt' : 'timeout'
@@ -86,7 +87,7 @@ export class HookSequence {
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd | undefined> {
     const running = await launchHook(scope, hook, cwd, logs)
-    await started(running.processId)
+    await orKill(running, started(running.processId))
     this.#background.push(running)
     const deadline = running.startedAt + hook.timeoutMs
     while (!dropped.aborted && performance.now() < deadline) {
@@ -105,13 +106,17 @@ export class HookSequence {
     return ends.flatMap(({ running, exit }) => (exit ? [this.#ended(running, exit, 'exit')] : []))
   }
 
-  /** Ends every background hook, in three phases. */
-  async endBackground(dropped: AbortSignal): Promise<HookEnd[]> {
-    const interrupted = dropped.aborted || this.#station.stop.drain.aborted
-    const ended = await terminateHooks([...this.#background], { capMs: this.#station.stop.capMs, force: dropped }, this.#station.log)
-    return ended.map(({ running, exit, killed }) =>
-      this.#ended(running, exit, killed && (interrupted || dropped.aborted) ? 'interrupt' : killed ? 'timeout' : 'asked'),
-    )
+  /**
+   * Ends every background hook, in three phases.
+   * @param early hooks that needed them are still to run: their work is not done, and they run again with those
+   */
+  async endBackground(dropped: AbortSignal, early = false): Promise<HookEnd[]> {
+    const { stop, log } = this.#station
+    const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, force: dropped }, log)
+    return ended.map(({ running, exit, killed }) => {
+      const cut = killed && (dropped.aborted || stop.drain.aborted)
+      return this.#ended(running, exit, early || cut ? 'interrupt' : killed ? 'timeout' : 'asked')
+    })
   }
 
   /** Ends the warm host. */
@@ -158,6 +163,16 @@ export class HookSequence {
         stop.drain.removeEventListener('abort', onDrain)
       },
     }
+  }
+}
+
+/** A hook that cannot be recorded may not run. */
+async function orKill(running: RunningHook, recorded: Promise<void>): Promise<void> {
+  try {
+    await recorded
+  } catch (error) {
+    await killFamily(running.family)
+    throw error
   }
 }
 

@@ -13,7 +13,11 @@ export const CLAIMED_MACHINES = [crawlMachine, snapshotMachine] as const
  * rows, and makes due again what they had claimed. In this order: nothing may start while the old attempt can still write.
  * @returns how many claims are due again
  */
-export async function reapWorker(home: Home, processId: string, exit: { code: number | null; signal: string | null }): Promise<number> {
+export async function reapWorker(
+  home: Home,
+  processId: string,
+  exit: { code: number | null; signal: string | null } | null,
+): Promise<number> {
   const below = descendantsOf(processId, await liveRows(home))
   const survivors = await killFamily({
     roots: below.flatMap((row) => identityIn(row) ?? []),
@@ -23,6 +27,14 @@ export async function reapWorker(home: Home, processId: string, exit: { code: nu
   await markEnded(home.db, processId, exit)
   for (const row of below) await markEnded(home.db, row.id, null)
   return await requeueClaimsOf(home, CLAIMED_MACHINES, [processId, ...below.map(({ id }) => id)])
+}
+
+/**
+ * The owner of an expired lease may be alive on this machine: stopped, or stuck. Two owners may not work at once, so it is ended, with all below it, before
+ * the new one begins.
+ */
+export async function endExpiredOwner(home: Home, ownerId: string | null): Promise<void> {
+  if (ownerId !== null && (await liveRows(home)).some(({ id }) => id === ownerId)) await reapWorker(home, ownerId, null)
 }
 
 function descendantsOf(id: string, rows: readonly ProcessRow[]): ProcessRow[] {

@@ -59,7 +59,8 @@ export class SnapshotHooks {
       await this.#runOne(hook, result)
       for (const end of await this.#sequence.reap()) await this.#settle(end)
     }
-    for (const end of await this.#sequence.endBackground(this.#dropped)) await this.#settle(end)
+    const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
+    for (const end of await this.#sequence.endBackground(this.#dropped, early)) await this.#settle(end)
   }
 
   /** Ends what is open without running it: its worker died at it too often. */

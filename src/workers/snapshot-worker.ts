@@ -5,6 +5,7 @@ import { snapshotMachine } from '../machines/snapshot.ts'
 import { archiveSnapshot } from './archive-snapshot.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { withLease } from './lease.ts'
+import { endExpiredOwner } from './reap.ts'
 import { type WorkerStation, workerProcess } from './worker-process.ts'
 
 const POLL_MS = 2_000
@@ -38,6 +39,7 @@ async function archiveNext(station: WorkerStation, sequence: HookSequence): Prom
   if (!claim) return false
   station.tell({ type: 'busy' })
   try {
+    await endExpiredOwner(station.owner.home, claim.expiredOwner)
     await withLease(station, claim, (dropped) => archiveSnapshot(station, sequence, claim, dropped))
   } catch (error) {
     await sequence.endBackground(AbortSignal.abort())

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { sleep } from '../base/abort.ts'
 import { asset } from '../base/package-root.ts'
+import { isConnectionError } from '../db/database.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import type { WorkerType } from '../db/tables.ts'
 import { MARKER } from '../processes/family.ts'
@@ -138,14 +140,14 @@ export class WorkerPool {
   }
 
   #reap(worker: Worker, exit: { code: number | null; signal: string | null }): void {
-    const { owner, log, bell } = this.#station
+    const { owner, log, bell, stop } = this.#station
     this.#workers.delete(worker)
     const clean = exit.code === 0
     const work = (async () => {
-      if (clean) return await markEnded(owner.home.db, worker.processId, exit)
+      if (clean) return await untilDatabaseIsBack(() => markEnded(owner.home.db, worker.processId, exit), stop.force)
       this.#crashes += 1
       this.#notBefore = performance.now() + Math.min(2 ** this.#crashes * 50, 10_000)
-      const requeued = await reapWorker(owner.home, worker.processId, exit)
+      const requeued = await untilDatabaseIsBack(() => reapWorker(owner.home, worker.processId, exit), stop.force)
       log.warn(
         `${this.#kind} worker ${worker.child.pid ?? ''} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,
       )
@@ -157,6 +159,21 @@ export class WorkerPool {
         bell.wake()
       })
     this.#reaping.add(done)
+  }
+}
+
+const OUTAGE_LOOK_MS = 500
+const OUTAGE_LOOKS = 120
+
+/** A dead worker's claims must not be forgotten because the database is away at that moment: tries for a minute. */
+async function untilDatabaseIsBack<T>(work: () => Promise<T>, force: AbortSignal): Promise<T> {
+  for (let look = 1; ; look += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isConnectionError(error) || force.aborted || look === OUTAGE_LOOKS) throw error
+      await sleep(OUTAGE_LOOK_MS, force)
+    }
   }
 }
 

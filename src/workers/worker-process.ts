@@ -1,7 +1,7 @@
 import { Bell } from '../base/abort.ts'
 import { readConfigFile } from '../base/config-file.ts'
 import { messageOf } from '../base/errors.ts'
-import { Log, type LogLine } from '../base/log.ts'
+import { atLeast, Log, type LogLine, levelFrom } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
 import { applicationName, openDatabase } from '../db/database.ts'
 import { MARKER } from '../processes/family.ts'
@@ -33,6 +33,7 @@ export async function workerProcess(kind: 'crawl' | 'snapshot', work: (station: 
     bell.wake()
   })
   process.on('disconnect', () => stop.requestForce())
+  if (!process.connected) stop.requestForce() // It died while we were starting.
   process.on('SIGTERM', () => stop.requestDrain())
   for (const ignored of ['SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 
@@ -44,7 +45,10 @@ export async function workerProcess(kind: 'crawl' | 'snapshot', work: (station: 
   const station: WorkerStation = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
-    log: new Log(kind, (line: LogLine) => tell({ type: 'log', line })),
+    log: new Log(
+      kind,
+      atLeast(levelFrom(process.env), (line: LogLine) => tell({ type: 'log', line })),
+    ),
     stop,
     bell,
     settings: { ...readConfigFile(dataDir), ...process.env },

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts'
-import { Log, toAll, toFile } from '../../base/log.ts'
+import { atLeast, Log, levelFrom, toAll, toFile } from '../../base/log.ts'
 import { crawlById } from '../../db/crawls.ts'
 import { run } from '../../runner/run.ts'
 import { openHome, runnerLog } from '../home.ts'
@@ -20,7 +20,9 @@ export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Promise<void> {
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
   const { home, settings } = open
-  const log = new Log('runner', toAll(terminalSink(logLevel(options)), toFile(runnerLog(home.dataDir))))
+  if (options.verbose) process.env['LOG_LEVEL'] = 'debug' // For the workers, too.
+  const toLogFile = atLeast(levelFrom(process.env), toFile(runnerLog(home.dataDir)))
+  const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile))
   const view = verb.daemon || options.quiet || !terminal.isTTY ? undefined : liveCounts(home, verb.crawlId)
   try {
     if (verb.crawlId !== undefined && !(await crawlById(home.db, uuid(verb.crawlId)))) {

@@ -8,6 +8,7 @@ const REASONS: Record<string, [reason: string, hint: string]> = {
   EACCES: ['permission denied', 'Run as the user that owns it, or use another --data-dir.'],
   EPERM: ['operation not permitted', 'Run as the user that owns it, or use another --data-dir.'],
   ENOENT: ['it does not exist and cannot be made', 'Use another --data-dir.'],
+  EEXIST: ['there is a file in its place', 'Use another --data-dir.'],
   ENOTDIR: ['a part of the path is not a directory', 'Use another --data-dir.'],
 }
 

@@ -6,6 +6,7 @@ import { addressOf } from './address.ts'
 import type { Binaries } from './binaries.ts'
 import { greet } from './client.ts'
 import type { Cluster } from './cluster.ts'
+import { covers } from './descriptors.ts'
 import { isAlive, readPostmaster } from './postmaster.ts'
 import { runProgram } from './run.ts'
 import { lengthOf, openLog, textSince } from './server-log.ts'
@@ -36,11 +37,8 @@ export async function startServer(cluster: Cluster, binaries: Binaries, account:
     for (;;) {
       const from = lengthOf(log)
       // pg_ctl puts the server into a session of its own and ends at once (-W), so that the server is nobody's child.
-      await runProgram(binaries.pgCtl, ['start', '-W', '-s', '-D', realpathSync(cluster.pgdata), '-p', binaries.postgres], account, [
-        'ignore',
-        log,
-        log,
-      ])
+      const args = ['start', '-W', '-s', '-D', realpathSync(cluster.pgdata), '-p', binaries.postgres]
+      await runProgram(binaries.pgCtl, args, account, ['ignore', log, log, ...covers(log)])
       if (await becomesReady(cluster, () => textSince(log, from))) return
       const text = textSince(log, from)
       if (performance.now() > deadline || !/already exists|still in use/.test(text)) throw didNotStart(cluster, text)
@@ -81,6 +79,11 @@ function didNotStart(cluster: Cluster, text: string): AppError {
   const lines = text.trim().split('\n').slice(-8)
   const reason = lines.find((line) => /FATAL|PANIC/.test(line)) ?? lines.at(-1)
   return new AppError(`PostgreSQL did not start: ${reason?.replace(/^.*?(FATAL|PANIC):\s*/, '') || 'it said nothing'}`, {
-    hint: [`Its log is ${cluster.log}, which ends:`, ...lines].join('\n'),
+    hint: [...stillThere(text), `Its log is ${cluster.log}, which ends:`, ...lines].join('\n'),
   })
+}
+
+/** PostgreSQL takes a dead process that nobody reaped for a living one. */
+function stillThere(text: string): string[] {
+  return /already exists/.test(text) ? ['If that process has ended: in a container use --init, which clears away the dead.'] : []
 }

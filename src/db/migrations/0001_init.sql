@@ -114,6 +114,7 @@ create table snapshot (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create index snapshot_due on snapshot (crawl_id, retry_at, id) where status in ('queued', 'started');
 create index snapshot_open on snapshot (crawl_id) where status in ('queued', 'started', 'paused');
+create index snapshot_sealed on snapshot (crawl_id, sealed_at) where status = 'sealed';
 create index snapshot_status on snapshot (status);
 create index snapshot_claimed on snapshot (claimed_by) where claimed_by is not null;
 

@@ -48,8 +48,13 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
   const saved = readSibling(context, 'html/output.html') ?? readSibling(context, 'dom/output.html')
-  if (saved) return { url: pageUrl(context), html: decodePage(saved, encodingOf(saved, UNDECLARED)) }
+  if (saved) return { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
   if (siblingRan(context, 'html')) throw new AppError('no html/output.html to read')
   const served = await fetchPage(context)
-  return 'status' in served ? served : { url: served.url, html: decodePage(served.bytes, served.encoding) }
+  return 'status' in served ? served : { url: served.url, html: readable(served.bytes, served.encoding) }
+}
+
+/** Text without NULs: no browser shows them, and no database takes them. */
+function readable(bytes: Buffer, encoding: string): string {
+  return decodePage(bytes, encoding).replaceAll('\0', '')
 }

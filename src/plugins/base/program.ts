@@ -30,9 +30,8 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
 
   const stamp = recordStamp(process.env)
   let pending = ''
-  // Pipes and files are written synchronously here, so a plain write is on its way when the process exits.
-  const flush = () => {
-    if (pending !== '') process.stdout.write(pending)
+  const flush = (done: () => void) => {
+    process.stdout.write(pending, done)
     pending = ''
   }
   const result = await hook.run({
@@ -42,13 +41,16 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
     signal: controller.signal,
     emit: (record) => {
       pending += `${JSON.stringify(stamp(record))}\n`
-      if (pending.length > FLUSH_CHARS) flush()
+      if (pending.length > FLUSH_CHARS) flush(() => {})
     },
     log: (line) => process.stderr.write(`${line}\n`),
   })
   pending += `${JSON.stringify(resultRecord(result, process.env))}\n`
-  flush()
-  process.stderr.write(`${plugin}: ${result.status}: ${result.output}\n`)
+  // Whatever reads us may be slower than we are: the last write is done when all are.
+  await new Promise<void>(flush)
+  await new Promise<void>((resolve) => {
+    process.stderr.write(`${plugin}: ${result.status}: ${result.output}\n`, () => resolve())
+  })
   if (stoppedBy !== undefined && result.status === 'failed') {
     process.removeAllListeners(stoppedBy)
     process.kill(process.pid, stoppedBy)
