@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { applicationName } from './database.ts'
+import { forPostgresJs } from './embedded/address.ts'
 
 /** New work, and news between runners. Payloads are empty: a notification says "look", never "what". */
 export const CHANNELS = { work: 'archivebox_work', runner: 'archivebox_runner' } as const
@@ -9,7 +10,9 @@ export const CHANNELS = { work: 'archivebox_work', runner: 'archivebox_runner' }
  * when the connection is lost; whoever listens must poll as well, so a listener that cannot connect only costs time.
  */
 export function listen(url: string, runnerId: string, channels: readonly string[], onNews: () => void): { close(): Promise<void> } {
-  const client = postgres(url, {
+  const [address, socket] = forPostgresJs(url)
+  const client = postgres(address, {
+    ...socket,
     max: 1,
     fetch_types: false,
     prepare: false,

@@ -10,9 +10,9 @@ import { crawlWorkers } from '../workers/sizes.ts'
 import type { Station } from '../workers/station.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { Heartbeat } from './heartbeat.ts'
+import type { RunOptions, WhyEnded } from './options.ts'
 import type { Term } from './promote.ts'
 import type { Registered } from './registration.ts'
-import type { RunOptions, WhyEnded } from './run.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000

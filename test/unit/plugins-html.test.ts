@@ -5,7 +5,7 @@ import { iconUrl } from '../../src/plugins/favicon/icon-url.ts'
 import { isImage, isSvg } from '../../src/plugins/favicon/image-type.ts'
 import { findLinks } from '../../src/plugins/parse_html_urls/find-links.ts'
 import { extractArticle } from '../../src/plugins/readability/extract-article.ts'
-import { maxDepth } from '../../src/plugins/readability/max-depth.ts'
+import { tooComplex } from '../../src/plugins/readability/too-complex.ts'
 import { asset } from '../support/site.ts'
 
 const URL_ = 'http://site.test/dir/page.html'
@@ -90,6 +90,7 @@ describe('the links of a page', () => {
     expect(links(`<a ${Array.from({ length: 100_000 }, (_, i) => `a${i}=1`).join(' ')} href="/many">x</a>`)).toEqual([
       'http://site.test/many',
     ])
+    expect(links(`<a href="${'&quot;'.repeat(2_000_000)}">x</a><a href="/next">x</a>`)).toEqual(['http://site.test/next'])
     expect(links(`${'<a href="'.repeat(50_000)}`)).toEqual([])
     expect(links('<a href="/__proto__" __proto__="x" constructor>x</a>')).toEqual(['http://site.test/__proto__'])
   })
@@ -164,10 +165,17 @@ describe('the article of a page', () => {
       expect(extractArticle(html, URL_)?.length ?? 0).toBeLessThan(3)
   })
 
-  it('is not looked for below 512 nested elements', () => {
-    expect(maxDepth('<p>a<p>b<br><br><li>c<li>d', 512).depth).toBe(2)
-    expect(maxDepth('<div>'.repeat(512), 512).depth).toBe(512)
-    expect(maxDepth('<div>'.repeat(100_000), 512).depth).toBe(513)
-    expect(maxDepth('<i></i>'.repeat(1000), 512)).toEqual({ depth: 1, elements: 1000 })
+  it('is not looked for where a tree would take for ever', () => {
+    const deep = 'nested deeper than 512 elements'
+    const large = 'more than 100000 elements and pieces of text'
+    expect(tooComplex(`<p>a<p>b<br><br><li>c<li>d${'<i>x</i>'.repeat(1000)}`)).toBeUndefined()
+    expect(tooComplex('<div>'.repeat(512))).toBeUndefined()
+    expect(tooComplex('<div>'.repeat(513))).toBe(deep)
+    expect(tooComplex('<div>'.repeat(1_000_000))).toBe(deep)
+    expect(tooComplex('<p>x'.repeat(100_000))).toBe(large)
+    expect(tooComplex('&amp'.repeat(1_000_000))).toBe(large)
+    expect(tooComplex('<'.repeat(1_000_000))).toBe(large)
+  })
+})
   })
 })

@@ -36,6 +36,7 @@ export function explainBody(error: unknown, url: URL): AppError {
 }
 
 function tlsReason(code: string, message: string): string {
-  // OpenSSL's own messages carry a thread id and source lines: only their reason is for people.
-  return code === 'EPROTO' || code.startsWith('ERR_SSL') ? (/:([^:]+):[^:]*:\d+:\s*$/.exec(message)?.[1] ?? code) : message
+  // OpenSSL's own messages carry a thread id and source lines, Node's a hint for programmers: only the reason is for people.
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL')) return /:([^:]+):[^:]*:\d+:\s*$/.exec(message)?.[1] ?? code
+  return message.split(';')[0]!
 }

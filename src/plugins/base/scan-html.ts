@@ -13,6 +13,9 @@ export interface TagVisitor {
   done?(): boolean
 }
 
+/** No honest attribute is made of more pieces (each entity is one), and two million of them take seconds to join. */
+const MAX_PIECES = 10_000
+
 /**
  * Reads the tags of a page in one pass, without a tree: time and memory stay linear in the page whatever it holds
  * (100,000 open elements, an attribute of 10 MB). What stands in comments, scripts and styles is no tag.
@@ -22,6 +25,7 @@ export function scanHtml(html: string, visitor: TagVisitor): void {
   let wanted = false
   let attribute = ''
   let value = ''
+  let pieces = 0
   let attributes = new Map<string, string>()
   const check = () => {
     if (visitor.done?.()) tokenizer.pause()
@@ -42,12 +46,13 @@ export function scanHtml(html: string, visitor: TagVisitor): void {
       onattribname(start, end) {
         if (wanted) attribute = html.slice(start, end).toLowerCase()
         value = ''
+        pieces = 0
       },
       onattribdata(start, end) {
-        if (wanted) value += html.slice(start, end)
+        if (wanted && pieces++ < MAX_PIECES) value += html.slice(start, end)
       },
       onattribentity(codepoint) {
-        if (wanted) value += String.fromCodePoint(codepoint)
+        if (wanted && pieces++ < MAX_PIECES) value += String.fromCodePoint(codepoint)
       },
       onattribend() {
         // The first of two attributes with the same name counts.

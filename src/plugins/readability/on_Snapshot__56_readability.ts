@@ -6,13 +6,9 @@ import { loadPage } from '../base/page.ts'
 import { pageTitle } from '../base/page-title.ts'
 import { sizeLimit, tooLarge } from '../base/settings.ts'
 import { articleDocument } from './article-document.ts'
-import { maxDepth } from './max-depth.ts'
+import { tooComplex } from './too-complex.ts'
 
 const DEFAULT_MAX_SIZE = 10 * 1024 * 1024
-/** Readability's time grows with the square of the depth. Browsers themselves stop at 512 nested elements. */
-const MAX_DEPTH = 512
-const MAX_ELEMENTS = 100_000
-
 export default defineHook(import.meta, {
   plugin: 'readability',
   async run(context) {
@@ -20,9 +16,8 @@ export default defineHook(import.meta, {
     const page = await loadPage(context)
     if ('status' in page) return page
     if (page.html.length > limit.bytes) return noResults(tooLarge(limit).message)
-    const { depth, elements } = maxDepth(page.html, MAX_DEPTH)
-    if (depth > MAX_DEPTH) return noResults(`nested deeper than ${MAX_DEPTH} elements`)
-    if (elements > MAX_ELEMENTS) return noResults(`more than ${MAX_ELEMENTS} elements`)
+    const reason = tooComplex(page.html)
+    if (reason !== undefined) return noResults(reason)
 
     // Loaded here: a tree is expensive, and only this hook needs one.
     const { extractArticle } = await import('./extract-article.ts')

@@ -1,0 +1,18 @@
+import type { Log } from '../base/log.ts'
+import type { Home } from '../db/home.ts'
+import type { HookSettings } from '../hooks/discover.ts'
+
+export interface RunOptions {
+  readonly home: Home
+  readonly log: Log
+  readonly settings: HookSettings
+  /** The process that started us, when it is one of ours. */
+  readonly parentId: string | null
+  /** Leave when nothing is due, running or scheduled in the next moments. */
+  readonly exitOnIdle: boolean
+  /** Work on this crawl only. */
+  readonly crawlId: string | undefined
+}
+
+/** Why a runner left. All of them are fine: exit code 0, but for `forced`. */
+export type WhyEnded = 'idle' | 'drained' | 'superseded' | 'forced'

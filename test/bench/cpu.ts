@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+const TICK_MS = 10 // USER_HZ is 100 on every Linux that Node runs on.
+
+interface Usage {
+  readonly pid: number
+  readonly ppid: number
+  readonly ownMs: number
+  /** Of children that it has waited for, and of theirs. */
+  readonly reapedMs: number
+}
+
+function usageOf(pid: number | 'self'): Usage | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const at = (field: number) => Number(fields[field - 3])
+    return { pid: Number.parseInt(stat, 10), ppid: at(4), ownMs: (at(14) + at(15)) * TICK_MS, reapedMs: (at(16) + at(17)) * TICK_MS }
+  } catch {
+    return undefined
+  }
+}
+
+/** CPU (user and system) of all our children so far that have ended, with all of theirs: complete for a tree that waits for its children. */
+export function endedChildrenMs(): number {
+  return usageOf('self')!.reapedMs
+}
+
+/** CPU of the database server of a data dir so far: its postmaster, the backends that have ended, and those that live. */
+export function postgresMs(dataDir: string): number {
+  const postmaster = Number.parseInt(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8'), 10)
+  const { ownMs, reapedMs } = usageOf(postmaster)!
+  const live = everybody().filter(({ ppid }) => ppid === postmaster)
+  return ownMs + reapedMs + live.reduce((sum, child) => sum + child.ownMs, 0)
+}
+
+/** CPU of the whole machine so far, whoever used it. */
+export function machineMs(): number {
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.split(/\s+/).map(Number)
+  return (user + nice + system + irq + softirq) * TICK_MS
+}
+
+/** Watches which part of a tree uses the CPU, by looking now and then: what a process used after the last look is missing. */
+export class TreeWatch {
+  readonly #root: number
+  readonly #seen = new Map<number, { role: string; ownMs: number }>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(root: number, everyMs = 250) {
+    this.#root = root
+    this.#timer = setInterval(() => this.#look(), everyMs)
+  }
+
+  /** CPU in ms and number of processes by role. */
+  end(): { readonly role: string; readonly count: number; readonly ms: number }[] {
+    clearInterval(this.#timer)
+    return Object.entries(Object.groupBy(this.#seen.values(), ({ role }) => role)).map(([role, seen = []]) => ({
+      role,
+      count: seen.length,
+      ms: seen.reduce((sum, { ownMs }) => sum + ownMs, 0),
+    }))
+  }
+
+  #look(): void {
+    const all = everybody()
+    const inside = new Set([this.#root])
+    for (let size = 0; size < inside.size; ) {
+      size = inside.size
+      for (const { pid, ppid } of all) if (inside.has(ppid)) inside.add(pid)
+    }
+    for (const { pid, ownMs } of all)
+      if (inside.has(pid)) this.#seen.set(pid, { role: this.#seen.get(pid)?.role ?? roleOf(pid), ownMs })
+  }
+}
+
+function everybody(): Usage[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => usageOf(Number(name)) ?? [])
+}
+
+function roleOf(pid: number): string {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    if (words.includes('worker')) return `${words[words.indexOf('worker') + 1]} workers`
+    if (words.some((word) => word.endsWith('hook-host.js'))) return 'hook hosts'
+    return words.includes('run') ? 'runner' : 'other'
+  } catch {
+    return 'other'
+  }
+}

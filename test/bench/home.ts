@@ -1,0 +1,53 @@
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { openDatabase } from '../../src/db/database.ts'
+import { enterServer, urlOf } from '../../src/db/embedded/server.ts'
+import type { Home } from '../../src/db/home.ts'
+import { currentMachine } from '../../src/processes/machine.ts'
+import { archivebox } from './program.ts'
+
+const made = new Set<string>()
+
+/** An empty data dir whose database is not made yet. */
+export function emptyDataDir(): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'archivebox-ts-bench-')))
+  made.add(dir)
+  chmodSync(dir, 0o755) // As root, the database server runs as somebody else, who must be able to pass.
+  writeFileSync(join(dir, 'archivebox.toml'), '')
+  return dir
+}
+
+/** Stops what runs on a data dir of ours, and removes it. */
+export async function removeDataDir(dir: string): Promise<void> {
+  await archivebox(dir, 'db', 'stop', '--force').catch(() => {})
+  rmSync(dir, { recursive: true, force: true })
+  made.delete(dir)
+}
+
+/** All that are left: for an end by a signal. */
+export async function removeAllDataDirs(): Promise<void> {
+  await Promise.all([...made].map(removeDataDir))
+}
+
+/** A data dir with a running embedded server, which our own share keeps up while others come and go. */
+export async function withHome<T>(work: (home: Home) => Promise<T>): Promise<T> {
+  const dataDir = emptyDataDir()
+  try {
+    await archivebox(dataDir, 'db', 'start')
+    const server = await enterServer(dataDir)
+    const databaseUrl = urlOf(server.address)
+    const db = openDatabase(databaseUrl, { name: 'bench' })
+    try {
+      await sql`select 1`.execute(db)
+      const machine = await currentMachine(db)
+      return await work({ db, databaseUrl, machineId: machine.id, dataDir })
+    } finally {
+      await db.destroy()
+      await server.leave()
+    }
+  } finally {
+    await removeDataDir(dataDir)
+  }
+}

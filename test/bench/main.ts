@@ -1,0 +1,55 @@
+import { crawl } from './crawl.ts'
+import { type Figure, tableOf } from './figures.ts'
+import { removeAllDataDirs } from './home.ts'
+import { page } from './page.ts'
+import { server } from './server.ts'
+import { start } from './start.ts'
+
+/** Each bench with the rounds it takes until its medians stand still on a quiet machine. */
+const BENCHES = {
+  start: { run: start, rounds: 15 },
+  server: { run: server, rounds: 5 },
+  page: { run: page, rounds: 5 },
+  crawl: { run: crawl, rounds: 3 },
+} as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
+type Name = keyof typeof BENCHES
+
+const USAGE = `usage: npm run bench [-- ${Object.keys(BENCHES).join('|')} ...] [--rounds N]`
+
+const names: Name[] = []
+let rounds: number | undefined
+for (let rest = process.argv.slice(2); rest.length > 0; ) {
+  const [word = '', value, ...more] = rest
+  const isRounds = word === '--rounds' && /^[1-9]\d*$/.test(value ?? '')
+  if (isRounds) rounds = Number(value)
+  else if (word in BENCHES) names.push(word as Name)
+  else {
+    console.error(`error: not a bench: ${word}\n${USAGE}`)
+    process.exit(2)
+  }
+  rest = isRounds ? more : rest.slice(1)
+}
+
+let leaving = false
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    // A terminal and our parent may both pass it on.
+    if (!leaving) void removeAllDataDirs().finally(() => process.exit(130))
+    leaving = true
+  })
+}
+
+const figures: Figure[] = []
+for (const name of names.length > 0 ? names : (Object.keys(BENCHES) as Name[])) {
+  const bench = BENCHES[name]
+  try {
+    const measured = await bench.run(rounds ?? bench.rounds)
+    process.stdout.write(tableOf(measured))
+    figures.push(...measured)
+  } catch (error) {
+    console.error(`error: bench ${name} broke: ${error instanceof Error ? error.message : String(error)}`)
+    process.exitCode = 1
+  }
+}
+console.log(`\nMedian [min..max] of the rounds; ratios are taken round by round. Node ${process.versions.node}, ${new Date().toISOString()}`)
+process.stdout.write(tableOf(figures))

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { sql } from 'kysely'
+import type { Home } from '../../src/db/home.ts'
+import { insertStarting } from '../../src/db/processes.ts'
+import { MARKER } from '../../src/processes/family.ts'
+import { type FromWorker, type ToWorker, WORKER_ENV } from '../../src/workers/messages.ts'
+import type { Figure } from './figures.ts'
+import { withHome } from './home.ts'
+import { archivebox, cleanEnv, MAIN, nodeStartMs, runNode } from './program.ts'
+
+const TERM = 1
+
+/** Starts: what every command and every worker pays before it does anything. The rival is a Node that does nothing. */
+export async function start(rounds: number): Promise<Figure[]> {
+  return await withHome(async (home) => {
+    const runner = await insertStarting(home, { processType: 'orchestrator', parentId: null, runnerId: null, pwd: home.dataDir, cmd: ['bench'] })
+    await sql`insert into runner_term (machine_id, data_dir, term, process_id)
+      values (${home.machineId}, ${home.dataDir}, ${TERM}, ${runner.id})`.execute(home.db)
+    const measures = {
+      version: async () => (await runNode([MAIN, '--version'])).ms,
+      add: async () => (await archivebox(home.dataDir, 'add', 'http://127.0.0.1:9/')).ms,
+      worker: () => workerReadyMs(home, runner.id),
+    }
+    const values: Record<keyof typeof measures | 'node', number[]> = { node: [], version: [], add: [], worker: [] }
+    for (let round = -1; round < rounds; round += 1) {
+      const node = await nodeStartMs()
+      const taken = { node, version: await measures.version(), add: await measures.add(), worker: await measures.worker() }
+      // The first round fills the caches of the file system and of compiled code.
+      if (round >= 0) for (const name of Object.keys(taken) as (keyof typeof taken)[]) values[name].push(taken[name])
+    }
+    const figure = (what: string, name: keyof typeof measures, atMost: number): Figure => ({
+      bench: 'start',
+      what,
+      unit: 'ms',
+      values: values[name],
+      rival: { name: 'node -e 0', values: values.node },
+      target: { atMost, of: 'ratio' },
+    })
+    return [
+      figure('archivebox-ts --version', 'version', 1.5),
+      figure('add URL, server running', 'add', 4),
+      figure('worker ready (spawn to first idle)', 'worker', 2),
+    ]
+  })
+}
+
+/** A SnapshotWorker as its supervisor starts it, until it has asked for work and found none: connected, warm host on its way. */
+async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
+  const argv = [MAIN, 'worker', 'snapshot']
+  const row = await insertStarting(home, {
+    processType: 'worker',
+    workerType: 'snapshot',
+    parentId: runnerId,
+    runnerId,
+    pwd: home.dataDir,
+    cmd: argv,
+    term: TERM,
+  })
+  const env = {
+    ...cleanEnv,
+    DATA_DIR: home.dataDir,
+    [MARKER.process]: row.id,
+    [MARKER.runner]: runnerId,
+    [WORKER_ENV.databaseUrl]: home.databaseUrl,
+    [WORKER_ENV.machineId]: home.machineId,
+    [WORKER_ENV.parentId]: runnerId,
+    [WORKER_ENV.term]: String(TERM),
+  }
+  const begun = performance.now()
+  const child = spawn(process.execPath, argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const exited = once(child, 'exit')
+  const ready = Promise.withResolvers<number>()
+  child.on('message', (message: FromWorker) => {
+    if (message.type === 'idle') ready.resolve(performance.now() - begun)
+  })
+  exited.then(
+    ([code]) => ready.reject(new Error(`the worker ended with ${code}`)),
+    (error: unknown) => ready.reject(error),
+  )
+  const ms = await ready.promise
+  child.send({ type: 'drain', capMs: null } satisfies ToWorker)
+  await exited
+  return ms
+}

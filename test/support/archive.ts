@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { TestHome } from './homes.ts'
+
+export interface Page extends Record<string, unknown> {
+  readonly id: string
+  readonly url: string
+  readonly title: string | null
+  readonly depth: number
+  readonly status: string
+  readonly output_dir: string
+}
+
+export interface Result extends Record<string, unknown> {
+  readonly snapshot_id: string
+  readonly plugin: string
+  readonly hook_name: string
+  readonly status: string
+  readonly output_str: string
+  readonly attempt: number
+  readonly output_files: Readonly<Record<string, { readonly size: number }>>
+}
+
+/** The pages of a crawl, by depth and then in the order in which they were found. */
+export async function pagesOf(home: TestHome, crawlId: string): Promise<Page[]> {
+  return await home.query<Page>('select * from snapshot where crawl_id = $1 order by depth, id', [crawlId])
+}
+
+export async function resultsOf(home: TestHome, crawlId: string): Promise<Result[]> {
+  return await home.query<Result>(
+    'select r.* from archive_result r join snapshot s on s.id = r.snapshot_id where s.crawl_id = $1 order by s.id, r.hook_name',
+    [crawlId],
+  )
+}
+
+/** The result of one plugin on the crawl's only page, or on the one given. */
+export async function resultOf(home: TestHome, crawlId: string, plugin: string): Promise<Result> {
+  const found = (await resultsOf(home, crawlId)).filter((result) => result.plugin === plugin)
+  expect(found, `results of ${plugin}`).toHaveLength(1)
+  return found[0]!
+}
+
+/**
+ * Everything about a crawl is as it should be: sealed, each page sealed with an index, each hook's one result final, each file that a
+ * result names in place with its size, each hash right, and no half-written thing left. Returns its pages.
+ */
+export async function expectComplete(home: TestHome, crawlId: string): Promise<Page[]> {
+  expect(await home.value('select status from crawl where id = $1', [crawlId])).toBe('sealed')
+  const pages = await pagesOf(home, crawlId)
+  expect(new Set(pages.map(({ url }) => url)).size).toBe(pages.length)
+  const results = await resultsOf(home, crawlId)
+  for (const page of pages) {
+    expect(page.status, page.url).toBe('sealed')
+    const dir = join(home.dataDir, page.output_dir)
+    for (const name of ['index.html', 'index.jsonl']) expect(existsSync(join(dir, name)), `${page.url} ${name}`).toBe(true)
+    expect(readdirSync(dir).filter((name) => /^\.(work|publish|replaced)/.test(name) || name.endsWith('.tmp'))).toEqual([])
+    const own = results.filter((result) => result.snapshot_id === page.id)
+    for (const result of own) {
+      expect(result.attempt).toBe(1)
+      for (const [file, { size }] of Object.entries(result.output_files)) {
+        expect(statSync(join(dir, result.plugin, file)).size, `${page.url} ${result.plugin}/${file}`).toBe(size)
+      }
+    }
+    expectHashes(dir)
+  }
+  const records = pages.length > 0 ? new Set(pages.map(({ id }) => results.filter((result) => result.snapshot_id === id).length)) : new Set()
+  expect(records.size, 'every page has as many results').toBeLessThanOrEqual(1)
+  return pages
+}
+
+/** The files of a page are the ones that hashes.json lists, byte for byte. */
+export function expectHashes(dir: string): void {
+  const file = join(dir, 'hashes', 'hashes.json')
+  if (!existsSync(file)) return
+  const { files } = JSON.parse(readFileSync(file, 'utf8')) as { files: { path: string; size: number; sha256: string }[] }
+  for (const { path, size, sha256 } of files) {
+    const bytes = readFileSync(join(dir, path))
+    expect({ path, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }).toEqual({ path, size, sha256 })
+  }
+}

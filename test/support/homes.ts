@@ -1,0 +1,167 @@
+import { chmodSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { killAll, processesOf, shortWaysTo } from './processes.ts'
+import { type Call, eventually, type Finished, program, ROOT, type Running, start } from './program.ts'
+import { brokenPromises } from './promises.ts'
+
+/** How long what a runner left behind may take to be gone. */
+const GONE_MS = 5_000
+
+type Row = Record<string, unknown>
+
+/** A data dir of one test, with a database of its own. */
+export class TestHome {
+  readonly dataDir: string
+  readonly databaseUrl: string
+  readonly started: Running[] = []
+  readonly #env: Readonly<Record<string, string>>
+  #pool: pg.Pool | undefined
+
+  constructor(dataDir: string, databaseUrl: string, env: Readonly<Record<string, string>>) {
+    this.dataDir = dataDir
+    this.databaseUrl = databaseUrl
+    this.#env = env
+  }
+
+  /** Runs a command on this data dir to its end. */
+  async run(args: readonly string[], call: Call = {}): Promise<Finished> {
+    return await program(args, this.#with(call))
+  }
+
+  /** Starts a command on this data dir. */
+  start(args: readonly string[], call: Call = {}): Running {
+    const running = start(args, this.#with(call))
+    this.started.push(running)
+    return running
+  }
+
+  /** Queues URLs; the id of the crawl. */
+  async add(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(['add', ...args])
+    expect(code, stderr).toBe(0)
+    return (JSON.parse(stdout) as { id: string }).id
+  }
+
+  async query<T extends Row = Row>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    this.#pool ??= poolOf(this.databaseUrl)
+    return (await this.#pool.query<T>(sql, [...values])).rows
+  }
+
+  /** The one value of a query. */
+  async value<T>(sql: string, values: readonly unknown[] = []): Promise<T> {
+    const [row] = await this.query(sql, values)
+    return Object.values(row ?? {})[0] as T
+  }
+
+  /** Puts fixture plugins into the data dir's own plugin folder. */
+  install(...plugins: string[]): void {
+    for (const name of plugins) {
+      cpSync(join(ROOT, 'test', 'fixtures', 'plugins', name), join(this.dataDir, 'plugins', name), { recursive: true })
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.end()
+    this.#pool = undefined
+  }
+
+  #with(call: Call): Call {
+    return { ...call, env: { ...this.#env, DATA_DIR: this.dataDir, DATABASE_URL: this.databaseUrl, ...call.env } }
+  }
+}
+
+function poolOf(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 2, application_name: 'the test' })
+  pool.on('error', () => {}) // Tests end servers, too.
+  return pool
+}
+
+/**
+ * Homes for the tests of one file: one embedded server for all of them, started by the program itself, and a database for each. After each
+ * test, proves that no promise about rows is broken and that nothing of it runs any more.
+ */
+export function useHomes(env: Readonly<Record<string, string>> = {}): { make(): Promise<TestHome>; readonly serverUrl: string } {
+  const server = { dir: '', url: '' }
+  const homes: TestHome[] = []
+  let admin: pg.Pool | undefined
+
+  beforeAll(async () => {
+    server.dir = newFolder()
+    const call = { env: { DATA_DIR: server.dir } }
+    for (const args of [['init'], ['db', 'start']]) {
+      const { code, stderr } = await program(args, call)
+      expect(code, stderr).toBe(0)
+    }
+    server.url = (await program(['db', 'url'], call)).stdout.trim()
+    admin = poolOf(server.url)
+    await admin.query('select 1') // As long as we are connected, nobody stops it.
+  })
+
+  afterEach(async ({ task }) => {
+    const failed = task.result?.state === 'fail'
+    try {
+      for (const home of homes) if (!failed) await expectNothingLeft(home)
+    } finally {
+      for (const home of homes.splice(0)) await remove(home)
+    }
+  })
+
+  afterAll(async () => {
+    await admin?.end()
+    const { code, stderr } = await program(['db', 'stop', '--force'], { env: { DATA_DIR: server.dir } })
+    const left = processesOf(server.dir)
+    killAll(left)
+    rmSync(server.dir, { recursive: true, force: true })
+    expect(code, stderr).toBe(0)
+    expect(left).toEqual([])
+  })
+
+  return {
+    get serverUrl() {
+      return server.url
+    },
+    async make() {
+      const dir = newFolder()
+      const name = `test_${dir.slice(-6).toLowerCase()}`
+      await admin!.query(`create database "${name}"`)
+      const url = server.url.replace('/archivebox?', `/${name}?`)
+      const home = new TestHome(dir, url, env)
+      homes.push(home)
+      const { code, stderr } = await home.run(['init'])
+      expect(code, stderr).toBe(0)
+      return home
+    },
+  }
+}
+
+/** A new folder that the server's unprivileged user can enter, too, symlinks resolved. */
+export function newFolder(): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'abx-test-')))
+  chmodSync(dir, 0o755)
+  return dir
+}
+
+async function expectNothingLeft(home: TestHome): Promise<void> {
+  const none = async () => processesOf(home.dataDir).length === 0
+  await eventually(none, GONE_MS).catch(() => {})
+  expect(
+    processesOf(home.dataDir).map(({ command }) => command),
+    'left running',
+  ).toEqual([])
+  expect(shortWaysTo(home.dataDir)).toEqual([])
+  expect(await brokenPromises(home)).toEqual([])
+}
+
+/** Whatever became of it: nothing of this home stays. */
+async function remove(home: TestHome): Promise<void> {
+  await eventually(() => {
+    const left = processesOf(home.dataDir)
+    killAll(left)
+    return left.length === 0
+  })
+  await home.close()
+  rmSync(home.dataDir, { recursive: true, force: true })
+}

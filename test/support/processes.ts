@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/** One live process, as somebody outside sees it. */
+export interface Seen {
+  readonly pid: number
+  readonly ppid: number
+  readonly command: string
+  readonly environ: readonly string[]
+}
+
+/** The live processes (no zombies) that have to do with a directory: in their environment, command line or working directory. */
+export function processesOf(dir: string): Seen[] {
+  const seen: Seen[] = []
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
+    const entry = look(name)
+    if (entry && (entry.cwd === dir || `${entry.cwd}/${entry.command}\0${entry.environ.join('\0')}`.includes(dir))) seen.push(entry)
+  }
+  return seen
+}
+
+/** Is this process there, and not a zombie? */
+export function isThere(pid: number): boolean {
+  return look(String(pid)) !== undefined
+}
+
+function look(pid: string): (Seen & { readonly cwd: string }) | undefined {
+  const file = (what: string) => readFileSync(`/proc/${pid}/${what}`, 'utf8')
+  try {
+    const stat = file('stat')
+    const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (state === 'Z' || state === 'X') return undefined
+    const cwd = readlinkSync(`/proc/${pid}/cwd`)
+    return { pid: Number(pid), ppid: Number(ppid), cwd, command: file('cmdline').replaceAll('\0', ' ').trim(), environ: file('environ').split('\0') }
+  } catch {
+    return undefined // Gone, a kernel thread, or not ours to see.
+  }
+}
+
+/** Ends exactly these. */
+export function killAll(processes: readonly Seen[]): void {
+  for (const { pid } of processes) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
+/** The private folders in /tmp that lead to sockets below `dir`. */
+export function shortWaysTo(dir: string): string[] {
+  return readdirSync('/tmp').filter((name) => {
+    if (!/^archivebox-ts-[0-9a-f]{16}$/.test(name)) return false
+    try {
+      return readlinkSync(`/tmp/${name}/socket`).startsWith(dir)
+    } catch {
+      return false
+    }
+  })
+}

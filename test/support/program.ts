@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** The Node that the repository pins. */
+export const NODE = join(ROOT, 'node_modules', 'node', 'bin', 'node')
+/** The program under test: the build of this checkout, or the `dist/main.js` of another installation. */
+export const PROGRAM = process.env['ARCHIVEBOX_TS_PROGRAM'] ?? join(ROOT, 'dist', 'main.js')
+
+export interface Call {
+  readonly env?: Readonly<Record<string, string>>
+  /** What stdin holds; nothing when not given. */
+  readonly input?: string
+  readonly cwd?: string
+  readonly uid?: number
+  /** Ends the program and fails when it takes longer. */
+  readonly deadlineMs?: number
+}
+
+export interface Finished {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const DEADLINE_MS = 60_000
+const LOOK_MS = 15
+
+/** Starts the program with a small, known environment: nothing of the developer's own settings reaches it. */
+export function start(args: readonly string[], call: Call = {}): Running {
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', LOG_LEVEL: 'info', ...call.env }
+  const identity = call.uid === undefined ? {} : { uid: call.uid, gid: call.uid }
+  // A session of its own, as a shell would give it, so that signals reach only whom a test means.
+  const child = spawn(NODE, [PROGRAM, ...args], { env, cwd: call.cwd ?? ROOT, detached: true, stdio: 'pipe', ...identity })
+  child.stdin?.on('error', () => {}) // It may have left without reading.
+  child.stdin?.end(call.input ?? '')
+  return new Running(child, args)
+}
+
+/** Runs the program to its end. */
+export async function program(args: readonly string[], call: Call = {}): Promise<Finished> {
+  const running = start(args, call)
+  return await running.finished(call.deadlineMs ?? DEADLINE_MS)
+}
+
+/** A started program: what it has said so far, signals, and its end. */
+export class Running {
+  stdout = ''
+  stderr = ''
+  readonly pid: number
+  readonly #child: ChildProcess
+  readonly #args: readonly string[]
+  readonly #closed: Promise<Finished>
+  #over = false
+
+  constructor(child: ChildProcess, args: readonly string[]) {
+    this.#child = child
+    this.#args = args
+    this.pid = child.pid ?? -1
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text
+    })
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text
+    })
+    // `exit`, not `close`: what it started may keep its stderr open, and that must not look like its own life.
+    this.#closed = new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (code, signal) => {
+        this.#over = true
+        setImmediate(() => resolve({ code, signal, stdout: this.stdout, stderr: this.stderr }))
+      })
+    })
+  }
+
+  get isOver(): boolean {
+    return this.#over
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Its end; kills it and throws, with what it said, when that takes longer than `ms`. */
+  async finished(ms = DEADLINE_MS): Promise<Finished> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        this.#child.kill('SIGKILL')
+        reject(new Error(`${this.#args.join(' ')}: not finished after ${ms} ms\n${this.stdout}${this.stderr}`))
+      }, ms)
+    })
+    try {
+      return await Promise.race([this.#closed, late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Waits until stderr matches; throws when it ended, or when `ms` are over. */
+  async says(pattern: RegExp, ms = 20_000): Promise<void> {
+    await eventually(() => {
+      if (pattern.test(this.stderr)) return true
+      if (this.#over) throw new Error(`${this.#args.join(' ')} ended without saying ${pattern}\n${this.stdout}${this.stderr}`)
+      return false
+    }, ms)
+  }
+}
+
+/** Polls until `look` answers with something truthy, which is returned. Throws at the deadline, with what it answered last. */
+export async function eventually<T>(look: () => T | Promise<T>, ms = 20_000): Promise<NonNullable<T>> {
+  const end = performance.now() + ms
+  for (;;) {
+    const answer = await look()
+    if (answer) return answer
+    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${look.toString().replace(/\s+/g, ' ').slice(0, 300)}`)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+}

@@ -1,0 +1,40 @@
+import type { TestHome } from './homes.ts'
+
+/** What must be true of the rows at every moment, whoever was killed when. Each query answers with the rows that break it. */
+const PROMISES: Readonly<Record<string, string>> = {
+  'one active runner': `
+    select machine_id, data_dir from process where worker_type = 'worker_runner' and status in ('running', 'draining')
+    group by 1, 2 having count(*) > 1`,
+  'a term has one leader': `select term from process where worker_type = 'worker_runner' group by term having count(*) > 1`,
+  'a hook has one final result on a page': `
+    select snapshot_id, plugin, hook_name from archive_result where status in ('succeeded', 'failed', 'skipped', 'noresults')
+    group by 1, 2, 3 having count(*) > 1`,
+  'a sealed page has no open result': `
+    select r.id from archive_result r join snapshot s on s.id = r.snapshot_id
+    where s.status = 'sealed' and r.status not in ('succeeded', 'failed', 'skipped', 'noresults')`,
+  'a sealed crawl has no open page': `
+    select s.id from snapshot s join crawl c on c.id = s.crawl_id where c.status = 'sealed' and s.status <> 'sealed'`,
+  'a page is sealed once': `
+    select row_id from transition where model in ('snapshot', 'crawl') and to_status = 'sealed' group by row_id having count(*) > 1`,
+  'a final state is never left': `
+    select id from transition where from_status in ('sealed', 'succeeded', 'failed', 'skipped', 'noresults')`,
+  'each transition starts where the last one ended': `
+    select id from (select id, from_status, lag(to_status) over (partition by row_id order by id) as before from transition) t
+    where before is not null and before <> from_status`,
+  'only edges of the graphs': `
+    select id from transition t where not (
+      model in ('crawl', 'snapshot') and (from_status, to_status) in (('queued', 'started'), ('started', 'sealed'))
+      or model = 'archive_result' and (from_status, to_status) in (('queued', 'started'), ('queued', 'failed'), ('started', 'queued'),
+        ('started', 'succeeded'), ('started', 'failed'), ('started', 'skipped'), ('started', 'noresults')))`,
+  'a success has its process': `select id from archive_result where status = 'succeeded' and process_id is null`,
+  'exit code 0 is never made up': `select id from process where status = 'lost' and exit_code is not null`,
+  'a child is started by somebody': `
+    select id from process where process_type in ('worker', 'hook') and (parent_id is null or runner_id is null)`,
+}
+
+/** The promises that this home's rows break, by name. */
+export async function brokenPromises(home: TestHome): Promise<string[]> {
+  const broken: string[] = []
+  for (const [name, sql] of Object.entries(PROMISES)) if ((await home.query(sql)).length > 0) broken.push(name)
+  return broken
+}
