@@ -83,7 +83,7 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
     .option('--max-urls <n>', 'at most so many pages; 0: no limit', '0')
     .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')
     .option('--url-denylist <patterns>', 'no URL that matches one')
-    .option('-c, --config <KEY=VALUE>', 'a setting for this crawl (repeatable)', collect, [])
+    .addOption(new Option('-c, --config <KEY=VALUE>', 'a setting for this crawl (repeatable)').argParser(collect).default([], 'none'))
     .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
     .option('--wait', 'follow the crawl to its end; somebody else runs it')
     .option('--dry-run', 'only say what would be added')

@@ -24,7 +24,7 @@ export async function countPages(home: Home, crawlId: string | undefined): Promi
 
 export function countsText({ sealed, started, queued, failed }: Counts): string {
   const total = sealed + started + queued
-  if (total === 0) return pc.dim('idle: waiting for work (Ctrl-C to stop)')
+  if (total === 0) return pc.dim('waiting (Ctrl-C to stop)')
   return `${pc.bold(`${sealed} of ${total}`)} pages archived, ${started} in work${failed > 0 ? pc.yellow(`, ${failed} hooks failed`) : ''}`
 }
 

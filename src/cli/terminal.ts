@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import pc from 'picocolors'
 import { type AppError, messageOf } from '../base/errors.ts'
 import { atLeast, type Level, type LogLine, levelFrom, type Sink } from '../base/log.ts'
@@ -31,7 +32,11 @@ class Terminal {
   }
 
   #draw(): void {
-    if (this.#live) process.stderr.write(this.#live.slice(0, (process.stderr.columns ?? 80) - 1))
+    if (!this.#live) return
+    // A line that wraps cannot be erased: too long for the terminal, it goes without its colours and its end.
+    const room = (process.stderr.columns || 80) - 1
+    const plain = stripVTControlCharacters(this.#live)
+    process.stderr.write(plain.length <= room ? this.#live : plain.slice(0, room))
   }
 }
 

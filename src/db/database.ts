@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
+import { AppError, codeOf, EXIT, messageOf, UsageError } from '../base/errors.ts'
 import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>
@@ -23,6 +23,7 @@ export function applicationName(role: string, runnerId = ''): string {
  * @param connections the most connections this process may hold; workers need one or two
  */
 export function openDatabase(url: string, options: { name: string; connections?: number }): Database {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw badUrl(url)
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connections ?? 2,
@@ -57,10 +58,14 @@ export function explainDatabaseError(error: unknown, url: string): unknown {
   if (code === '28P01' || code === '28000')
     return say(`the database refused the login: ${messageOf(error)}`, `check user and password in ${where}`)
   if (code === '3D000') return say(`${messageOf(error)} (${where})`, 'create it with: createdb NAME')
-  if (code === 'ERR_INVALID_URL') return say(`not a database URL: ${where}`, 'write it as postgres://user:password@host:5432/database')
+  if (code === 'ERR_INVALID_URL') return badUrl(url)
   if (isConnectionError(error))
     return say(`cannot reach the database at ${where}: ${messageOf(error)}`, 'is the server up, and is DATABASE_URL right?')
   return error
+}
+
+function badUrl(url: string): UsageError {
+  return new UsageError(`not a database URL: ${maskPassword(url)}`, 'write it as postgres://user:password@host:5432/database')
 }
 
 /** A database URL that may be shown: the password replaced by stars. */

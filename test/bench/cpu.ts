@@ -36,7 +36,10 @@ export function postgresMs(dataDir: string): number {
 
 /** CPU of the whole machine so far, whoever used it. */
 export function machineMs(): number {
-  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.split(/\s+/).map(Number)
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = readFileSync('/proc/stat', 'utf8')
+    .split('\n')[0]!
+    .split(/\s+/)
+    .map(Number)
   return (user + nice + system + irq + softirq) * TICK_MS
 }
 
@@ -68,8 +71,7 @@ export class TreeWatch {
       size = inside.size
       for (const { pid, ppid } of all) if (inside.has(ppid)) inside.add(pid)
     }
-    for (const { pid, ownMs } of all)
-      if (inside.has(pid)) this.#seen.set(pid, { role: this.#seen.get(pid)?.role ?? roleOf(pid), ownMs })
+    for (const { pid, ownMs } of all) if (inside.has(pid)) this.#seen.set(pid, { role: this.#seen.get(pid)?.role ?? roleOf(pid), ownMs })
   }
 }
 

@@ -70,7 +70,10 @@ async function crawlOnce(home: Home, site: string): Promise<Crawled> {
 
   const machine = machineMs()
   const begun = performance.now()
-  const runner = spawn(process.execPath, [MAIN, '--data-dir', home.dataDir, 'run', '--exit-on-idle', '--daemon'], { env: cleanEnv, stdio: 'ignore' })
+  const runner = spawn(process.execPath, [MAIN, '--data-dir', home.dataDir, 'run', '--exit-on-idle', '--daemon'], {
+    env: cleanEnv,
+    stdio: 'ignore',
+  })
   const watch = new TreeWatch(runner.pid!)
   const [code] = await once(runner, 'exit')
   const wallMs = performance.now() - begun

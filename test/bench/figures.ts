@@ -1,7 +1,5 @@
 /** What is promised: a ratio to the rival (`x`) or a value in the figure's own unit. */
-export type Target =
-  | { readonly atMost: number; readonly of: 'ratio' | 'value' }
-  | { readonly atLeast: number; readonly of: 'value' }
+export type Target = { readonly atMost: number; readonly of: 'ratio' | 'value' } | { readonly atLeast: number; readonly of: 'value' }
 
 /** One measured thing: a value from each round, beside its rival's from the same round. */
 export interface Figure {
@@ -52,7 +50,15 @@ export function tableOf(figures: readonly Figure[]): string {
     verdict(figure),
   ])
   const widths = rows.reduce<number[]>((wide, row) => row.map((cell, i) => Math.max(wide[i] ?? 0, cell.length)), [])
-  return rows.map((row) => `${row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ').trimEnd()}\n`).join('')
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, i) => cell.padEnd(widths[i]!))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('')
 }
 
 function targetText({ target, unit }: Figure): string {

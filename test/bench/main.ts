@@ -51,5 +51,7 @@ for (const name of names.length > 0 ? names : (Object.keys(BENCHES) as Name[])) 
     process.exitCode = 1
   }
 }
-console.log(`\nMedian [min..max] of the rounds; ratios are taken round by round. Node ${process.versions.node}, ${new Date().toISOString()}`)
+console.log(
+  `\nMedian [min..max] of the rounds; ratios are taken round by round. Node ${process.versions.node}, ${new Date().toISOString()}`,
+)
 process.stdout.write(tableOf(figures))

@@ -8,7 +8,9 @@ export const MAIN = join(dirname(dirname(import.meta.dirname)), 'dist', 'main.js
 
 /** The environment of everything that is measured: ours, without what would change the program's ways. */
 export const cleanEnv: NodeJS.ProcessEnv = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(ARCHIVEBOX_|ABX_|PG|DATA_DIR$|DATABASE_URL$|LOG_LEVEL$|NODE_|npm_|.*_ENABLED$)/.test(name)),
+  Object.entries(process.env).filter(
+    ([name]) => !/^(ARCHIVEBOX_|ABX_|PG|DATA_DIR$|DATABASE_URL$|LOG_LEVEL$|NODE_|npm_|.*_ENABLED$)/.test(name),
+  ),
 )
 
 export interface Ran {

@@ -14,7 +14,13 @@ const TERM = 1
 /** Starts: what every command and every worker pays before it does anything. The rival is a Node that does nothing. */
 export async function start(rounds: number): Promise<Figure[]> {
   return await withHome(async (home) => {
-    const runner = await insertStarting(home, { processType: 'orchestrator', parentId: null, runnerId: null, pwd: home.dataDir, cmd: ['bench'] })
+    const runner = await insertStarting(home, {
+      processType: 'orchestrator',
+      parentId: null,
+      runnerId: null,
+      pwd: home.dataDir,
+      cmd: ['bench'],
+    })
     await sql`insert into runner_term (machine_id, data_dir, term, process_id)
       values (${home.machineId}, ${home.dataDir}, ${TERM}, ${runner.id})`.execute(home.db)
     const measures = {

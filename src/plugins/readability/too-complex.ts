@@ -1,8 +1,8 @@
 import { Parser } from 'htmlparser2'
 
-/** Readability's time grows with the square of the depth. Browsers themselves stop at 512 nested elements. */
-const MAX_DEPTH = 512
-/** Elements and pieces of text. A long encyclopedia article has half of that. */
+/** Readability's time grows with the square of the depth. Ordinary pages stay below 100. */
+const MAX_DEPTH = 256
+/** Elements, comments and pieces of text. A long encyclopedia article has half of that. */
 const MAX_NODES = 100_000
 
 /**
@@ -17,17 +17,19 @@ export function tooComplex(html: string): string | undefined {
     reason = up
     parser.pause()
   }
+  const count = () => {
+    if (++nodes > MAX_NODES) give(`more than ${MAX_NODES} elements and pieces of text`)
+  }
   const parser = new Parser({
     onopentagname() {
-      nodes++
+      count()
       if (++depth > MAX_DEPTH) give(`nested deeper than ${MAX_DEPTH} elements`)
     },
     onclosetag() {
       depth--
     },
-    ontext() {
-      if (++nodes > MAX_NODES) give(`more than ${MAX_NODES} elements and pieces of text`)
-    },
+    ontext: count,
+    oncomment: count,
   })
   parser.write(html)
   return reason
