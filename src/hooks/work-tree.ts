@@ -75,15 +75,18 @@ export class WorkTree {
     return files
   }
 
-  /** Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. Returns the folder, if there was anything. */
-  setAside(plugin: string, attempt: string): string | undefined {
+  /**
+   * Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. Its empty directory stays: it tells them that it
+   * was tried.
+   */
+  setAside(plugin: string, attempt: string): void {
     const from = join(this.work, plugin)
-    if (!existsSync(from) || readdirSync(from).length === 0) return undefined
+    if (!existsSync(from) || readdirSync(from).length === 0) return
     const to = join(this.root, '.attempts', attempt)
     mkdirSync(dirname(to), { recursive: true })
     rmSync(to, { recursive: true, force: true })
     renameSync(from, to)
-    return to
+    mkdirSync(from)
   }
 
   close(): void {

@@ -95,6 +95,7 @@ export class SnapshotHooks {
 
   /** What a hook of an earlier round found: its log and files tell. */
   async #recall(hook: Hook, result: ResultRow): Promise<void> {
+    this.#tree.dirFor(hook.plugin) // Later hooks see by it that this one was run.
     const logs = logsFor(this.#tree.root, hook, result.attempt)
     if (!hasLog(logs)) return
     const records = await readRecords(logs.stdout)

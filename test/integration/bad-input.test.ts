@@ -1,0 +1,239 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, resultOf, resultsOf } from '../support/archive.ts'
+import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
+import { type Call, type Finished, program } from '../support/program.ts'
+import { pages, RUSSIAN, type Site, startSite } from '../support/site.ts'
+
+const homes = useHomes()
+let site: Site
+let folder: string
+
+beforeAll(async () => {
+  site = await startSite(pages(3))
+  folder = newFolder()
+})
+afterEach(() => {
+  rmSync(join(folder, 'data'), { recursive: true, force: true })
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await site.close()
+})
+
+/** A refusal as people should see it: the exit code, one line that says what is wrong, at most a hint, and no stack trace. */
+function expectRefusal(finished: Finished, code: number, reason: RegExp): void {
+  expect(finished.code, finished.stderr).toBe(code)
+  expect(finished.stdout).toBe('')
+  expect(finished.stderr).not.toMatch(/^\s+at /m)
+  const lines = finished.stderr.trim().split('\n')
+  expect(lines.filter((line) => line.startsWith('error: ')), finished.stderr).toHaveLength(1)
+  expect(lines.length, finished.stderr).toBeLessThanOrEqual(3)
+  expect(lines.find((line) => line.startsWith('error: '))).toMatch(reason)
+}
+
+describe('a data dir', () => {
+  const inFolder = (args: readonly string[], name = 'data', call: Call = {}) =>
+    program(args, { ...call, env: { DATA_DIR: join(folder, name), ...call.env } })
+
+  it.each([['status'], ['process', 'list'], ['process', 'tree'], ['db', 'url'], ['db', 'status'], ['db', 'start'], ['db', 'stop']])(
+    'that is none is refused by %s %s',
+    async (...args) => {
+      expectRefusal(await inFolder(args.filter(Boolean)), 2, /is not a data dir/)
+      expect(readdirSync(folder)).toEqual([])
+    },
+  )
+
+  it.each([['init'], ['add', 'http://127.0.0.1:1/'], ['run', '--exit-on-idle']])('is not made in a folder with other things by %s', async (...args) => {
+    mkdirSync(join(folder, 'data'))
+    writeFileSync(join(folder, 'data', 'thesis.txt'), 'mine')
+    expectRefusal(await inFolder(args), 2, /is not empty.*thesis\.txt/)
+    expect(readdirSync(join(folder, 'data'))).toEqual(['thesis.txt'])
+  })
+
+  it('is not made in place of a file', async () => {
+    writeFileSync(join(folder, 'data'), '')
+    expectRefusal(await inFolder(['add', 'http://127.0.0.1:1/']), 2, /is not a directory/)
+  })
+
+  it.skipIf(process.getuid?.() !== 0)('that may not be written is refused (needs root to try as nobody)', async () => {
+    mkdirSync(join(folder, 'data'), { mode: 0o755 })
+    expectRefusal(await inFolder(['add', 'http://127.0.0.1:1/'], 'data', { uid: 65534 }), 2, /EACCES|not writable/)
+    writeFileSync(join(folder, 'data', 'archivebox.toml'), '')
+    expectRefusal(await inFolder(['run', '--exit-on-idle'], 'data', { uid: 65534 }), 2, /is not writable/)
+    expectRefusal(await inFolder(['init'], 'data/below', { uid: 65534 }), 2, /EACCES|not writable/)
+  })
+
+  it('whose archivebox.toml is not TOML is refused, with the place', async () => {
+    mkdirSync(join(folder, 'data'))
+    writeFileSync(join(folder, 'data', 'archivebox.toml'), 'TIMEOUT = 5\nthis is not TOML\n')
+    for (const args of [['add', 'http://127.0.0.1:1/'], ['run'], ['status']]) {
+      const { code, stderr } = await inFolder(args)
+      expect(code, stderr).toBe(2)
+      expect(stderr).toMatch(/error: .*archivebox\.toml is not valid TOML/)
+      expect(stderr).not.toMatch(/^\s+at /m)
+    }
+  })
+})
+
+describe('DATABASE_URL', () => {
+  const withUrl = (url: string) =>
+    program(['add', 'http://127.0.0.1:1/'], { env: { DATA_DIR: join(folder, 'data'), DATABASE_URL: url } })
+
+  it('of a server that is not there is refused', async () => {
+    expectRefusal(await withUrl('postgres://somebody:secret@127.0.0.1:1/archive'), 2, /cannot reach the database/)
+    expectRefusal(await withUrl('postgres://somebody@%2Fnot%2Fthere/archive'), 2, /cannot reach the database/)
+  })
+
+  it('is never shown with its password', async () => {
+    const { stderr } = await withUrl('postgres://somebody:secret@127.0.0.1:1/archive')
+    expect(stderr).not.toContain('secret')
+    expect(stderr).toContain('somebody')
+  })
+
+  it('of a database that is not there is refused', async () => {
+    expectRefusal(await withUrl(homes.serverUrl.replace('/archivebox?', '/elsewhere?')), 2, /"elsewhere" does not exist/)
+  })
+
+  it('of a user who is not there is refused', async () => {
+    expectRefusal(await withUrl(homes.serverUrl.replace('//archivebox@', '//stranger@')), 2, /stranger/)
+  })
+
+  it('that is no URL is refused', async () => {
+    for (const url of ['garbage', 'http://127.0.0.1:1/', 'postgres://', 'postgres://127.0.0.1:99999/x'])
+      expectRefusal(await withUrl(url), 2, /database/)
+  })
+
+  it('of something that is not PostgreSQL is refused', async () => {
+    const server = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    try {
+      expectRefusal(await withUrl(`postgres://somebody@127.0.0.1:${port}/archive`), 2, /database/)
+    } finally {
+      server.close()
+    }
+  })
+})
+
+describe('a command line', () => {
+  let home: TestHome
+  const refused = async (args: readonly string[], reason: RegExp) => {
+    const finished = await home.run(args)
+    expect(finished.code, finished.stderr).toBe(2)
+    expect(finished.stderr).toMatch(reason)
+    expect(finished.stderr).not.toMatch(/^\s+at /m)
+    expect(finished.stdout).toBe('')
+    expect(await home.value('select count(*) from crawl')).toBe('0')
+  }
+
+  it('with bad words is refused with exit code 2 and nothing written', async () => {
+    home = await homes.make()
+    const url = `${site.url}/`
+    await refused(['add'], /error: no URL given/)
+    await refused(['add', '-'], /error: no URL given/)
+    await refused(['add', 'ftp://127.0.0.1/file'], /error: only http and https/)
+    await refused(['add', 'javascript:alert(1)'], /error: only http and https/)
+    await refused(['add', 'not a url'], /error: not a URL: not a url/)
+    await refused(['add', `http://127.0.0.1/${'x'.repeat(10_000)}`], /error: URL longer than/)
+    await refused(['add', '--file', '/not/there', url], /error: cannot read \/not\/there/)
+    for (const depth of ['5', '-1', '1.5', 'one', '']) await refused(['add', `--depth=${depth}`, url], /--depth takes a whole number from 0 to 4/)
+    await refused(['add', '--max-urls', 'many', url], /--max-urls takes a whole number/)
+    await refused(['add', '-c', 'TIMEOUT', url], /-c takes KEY=VALUE/)
+    await refused(['add', '--no-such-option', url], /unknown option '--no-such-option'/)
+    await refused(['add', '--depth'], /argument missing/)
+    await refused(['archive', url], /unknown command 'archive'/)
+    await refused(['process', 'explode'], /unknown command 'explode'/)
+    await refused(['run', '--crawl-id', 'x'], /not an id: x/)
+    await refused(['run', '--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /there is no crawl/)
+  })
+
+  it('without a verb shows help', async () => {
+    const { stdout, stderr } = await program([])
+    expect(stdout + stderr).toContain('archivebox-ts add --run')
+    const help = await program(['help', 'add'])
+    expect(help.code).toBe(0)
+    expect(help.stdout).toContain('--depth')
+  })
+})
+
+describe('a bad URL', () => {
+  it('among good ones is named, and the others are added', async () => {
+    const home = await homes.make()
+    const { code, stdout, stderr } = await home.run(['add', `${site.url}/page-1.html`, 'mailto:a@b.c', 'nonsense', `${site.url}/page-2.html`])
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/left out: .*mailto:a@b\.c/)
+    expect(stderr).toMatch(/left out: .*nonsense/)
+    expect((JSON.parse(stdout) as { urls: string[] }).urls).toEqual([`${site.url}/page-1.html`, `${site.url}/page-2.html`])
+  })
+
+  it('of a host that refuses ends with exit code 10 and the reason, and the other URL is archived', async () => {
+    const home = await homes.make()
+    const { code, stdout, stderr } = await home.run(['add', '--run', '--json', 'http://127.0.0.1:1/', `${site.url}/page-1.html`])
+    expect(stderr).toMatch(/nothing archived: http:\/\/127\.0\.0\.1:1\/: .*refused/)
+    expect(code, stderr).toBe(10)
+    const crawl = JSON.parse(stdout) as { id: string }
+    expect(crawl).toMatchObject({ status: 'sealed', snapshots: 2, archived: 1 })
+    const archived = await expectComplete(home, crawl.id)
+    expect(archived.map(({ title }) => title).sort()).toEqual(['Page 1', null])
+    expect(stderr).not.toMatch(/^\s+at /m)
+  })
+
+  it.each([
+    ['that is not found', '/not-there', /404/],
+    ['that redirects in a circle', '/redirect-loop', /redirect/],
+    ['that redirects for ever', '/redirect-for-ever', /redirect/],
+    ['whose server answers with an error', '/status-500', /500/],
+    ['whose server cuts the connection', '/reset', /reset|closed|hang up/i],
+    ['that is not HTTP', '/not-http', /./],
+  ])('%s ends with exit code 10 and the reason', async (_name, path, reason) => {
+    const home = await homes.make()
+    const { code, stdout, stderr } = await home.run(['add', '--run', '--json', site.url + path])
+    expect(stderr).toMatch(/nothing archived: /)
+    expect(stderr).toMatch(reason)
+    expect(code, stderr).toBe(10)
+    expect(stderr).not.toMatch(/^\s+at /m)
+    await expectComplete(home, (JSON.parse(stdout) as { id: string }).id)
+  })
+})
+
+describe('a page', () => {
+  it('of 100 MB is given up at the size cap, and the other page is archived', async () => {
+    const home = await homes.make()
+    const urls = [`${site.url}/100mb`, `${site.url}/100mb-declared`, `${site.url}/page-1.html`]
+    const { code, stdout, stderr } = await home.run(['add', '--run', '--json', '--plugins', 'html,title', '-c', 'HTML_MAX_SIZE=1mb', ...urls])
+    expect(code, stderr).toBe(10)
+    const { id } = JSON.parse(stdout) as { id: string }
+    await expectComplete(home, id)
+    const html = (await resultsOf(home, id)).filter(({ plugin }) => plugin === 'html')
+    expect(html.map(({ status }) => status).sort()).toEqual(['failed', 'failed', 'succeeded'])
+    for (const result of html) if (result.status === 'failed') expect(result.output_str).toMatch(/larger than 1 MB \(HTML_MAX_SIZE\)/)
+  })
+
+  it('that never ends is given up after TIMEOUT, and the other page is archived', async () => {
+    const home = await homes.make()
+    const urls = ['/slow', '/hangs', '/page-1.html'].map((path) => site.url + path)
+    const { code, stdout, stderr } = await home.run(['add', '--run', '--json', '--plugins', 'html', '-c', 'TIMEOUT=2', ...urls])
+    expect(code, stderr).toBe(10)
+    const { id } = JSON.parse(stdout) as { id: string }
+    await expectComplete(home, id)
+    const html = await resultsOf(home, id)
+    expect(html.map(({ status }) => status).sort()).toEqual(['failed', 'failed', 'succeeded'])
+    for (const result of html) if (result.status === 'failed') expect(result.output_str).toMatch(/timed? ?out|2 s/i)
+  })
+
+  it.each(['/charset-declared', '/charset-wrong', '/charset-meta', '/charset-none', '/charset-utf16', '/charset-weird'])(
+    'with its characters declared like %s is archived',
+    async (path) => {
+      const home = await homes.make()
+      const crawl = await home.add('--plugins', 'html,title', site.url + path)
+      expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
+      const [page] = await expectComplete(home, crawl)
+      expect((await resultOf(home, crawl, 'html')).status).toBe('succeeded')
+      // A server that lies about its charset is believed, as browsers do.
+      if (path !== '/charset-wrong') expect(page!.title).toBe(RUSSIAN)
+    },
+  )
+})

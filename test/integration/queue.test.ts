@@ -1,0 +1,99 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete } from '../support/archive.ts'
+import { useHomes } from '../support/homes.ts'
+import { eventually } from '../support/program.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+const homes = useHomes()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(6)
+})
+afterAll(() => site.close())
+
+const page = (number: number) => `${site.url}/page-${number}.html`
+
+describe('the queue', () => {
+  it('takes two crawls before anybody runs, and run --exit-on-idle works on both and leaves with 0', async () => {
+    const home = await homes.make()
+    const { stdout, stderr, code } = await home.run(['add', '--plugins', 'html', page(1)])
+    expect(code, stderr).toBe(0)
+    const first = JSON.parse(stdout) as Record<string, unknown>
+    expect(first).toMatchObject({ type: 'Crawl', status: 'queued', urls: [page(1)], max_depth: 0, max_urls: 0, max_size: 0, tags: [], label: '' })
+    const second = await home.add('--plugins', 'html', page(2))
+    expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }, { status: 'queued' }])
+    const run = await home.run(['run', '--exit-on-idle'])
+    expect(run.code, run.stderr).toBe(0)
+    expect(run.stdout).toBe('')
+    for (const crawl of [String(first['id']), second]) expect(await expectComplete(home, crawl)).toHaveLength(1)
+  })
+
+  it('is empty: run --exit-on-idle leaves with 0 at once', async () => {
+    const home = await homes.make()
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('nothing left to do')
+  })
+
+  it('wakes an idle runner by notification: it listens, and works on what is added while it waits', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    await eventually(() => home.value("select true from pg_stat_activity where application_name like 'archivebox-ts listen %' and datname = current_database()"))
+    for (const number of [1, 2]) {
+      const crawl = await home.add('--plugins', 'html', page(number))
+      await eventually(() => home.value("select status = 'sealed' from crawl where id = $1", [crawl]))
+      await expectComplete(home, crawl)
+    }
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+  })
+
+  it('works on what is added when the notification is lost, by its poll', async () => {
+    const home = await homes.make()
+    await home.query('drop trigger crawl_queued on crawl')
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    const crawl = await home.add('--plugins', 'html', page(3))
+    await eventually(() => home.value("select status = 'sealed' from crawl where id = $1", [crawl]))
+    runner.signal('SIGINT')
+    expect((await runner.finished()).code).toBe(0)
+    await expectComplete(home, crawl)
+  })
+
+  it('is read from arguments, from a file and from stdin, with comments and blank lines left out', async () => {
+    const home = await homes.make()
+    const file = join(home.dataDir, 'urls.txt')
+    writeFileSync(file, `# pages\n${page(1)}\n\n  ${page(2)}  \r\n`)
+    const { code, stdout } = await home.run(['add', '--file', file, '-', page(4)], { input: `${page(3)}\n# no\n${page(1)}\n` })
+    expect(code).toBe(0)
+    expect((JSON.parse(stdout) as { urls: string[] }).urls.sort()).toEqual([page(1), page(2), page(3), page(4)])
+    const piped = await home.run(['add'], { input: page(5) })
+    expect((JSON.parse(piped.stdout) as { urls: string[] }).urls).toEqual([page(5)])
+  })
+
+  it('is worked on by add --run itself, by the runner that leads for add --wait, and only one crawl with --crawl-id', async () => {
+    const home = await homes.make()
+    const other = await home.add('--plugins', 'html', page(1))
+    const crawl = await home.add('--plugins', 'html', page(2))
+    expect((await home.run(['run', '--exit-on-idle', '--crawl-id', crawl])).code).toBe(0)
+    await expectComplete(home, crawl)
+    expect(await home.value('select status from crawl where id = $1', [other])).toBe('queued')
+
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    const waited = await home.run(['add', '--wait', '--json', '--plugins', 'html', page(3)])
+    expect(waited.code, waited.stderr).toBe(0)
+    const followed = await home.run(['add', '--run', '--json', '--plugins', 'html', page(4)])
+    expect(followed.code, followed.stderr).toBe(0)
+    for (const { stdout } of [waited, followed]) await expectComplete(home, (JSON.parse(stdout) as { id: string }).id)
+    expect(runner.isOver).toBe(false)
+    expect(await home.value("select count(*) from process where worker_type = 'worker_runner'")).toBe('2')
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+    await expectComplete(home, other)
+  })
+})
