@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { applicationName, explainDatabaseError, maskPassword, openDatabase } from '../../db/database.ts'
-import { enterServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
+import { enterServer, keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
 import { migrate, schemaVersion } from '../../db/migrate.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -23,8 +23,9 @@ export async function dbStart(options: GlobalOptions): Promise<void> {
   const lease = await enterServer(dataDir, { say: (line) => terminal.say(line) })
   const db = openDatabase(urlOf(lease.address), { name: applicationName('cli') })
   await migrate(db).finally(() => db.destroy())
-  terminal.say(lease.how === 'adopted' ? 'it was running already' : 'started')
-  // Without leave(): our share of it ends with this process, and nobody stops it.
+  keepServer(dataDir)
+  await lease.leave()
+  terminal.say(`${lease.how === 'adopted' ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
 }
 
 /** `db stop`: stops the embedded server. */

@@ -12,6 +12,8 @@ export interface Cluster {
   readonly startLock: string
   /** Held shared by every process that uses the server, for as long as it lives. */
   readonly usersLock: string
+  /** Somebody asked for the server to stay up when nobody uses it. */
+  readonly keepMark: string
 }
 
 /** Names the parts of the server of `dataDir`; touches nothing. */
@@ -23,6 +25,7 @@ export function clusterOf(dataDir: string): Cluster {
     log: join(dir, 'logs', 'postgres.log'),
     startLock: join(dir, '.postgres-lock'),
     usersLock: join(dir, '.postgres-users'),
+    keepMark: join(dir, '.postgres-keep'),
   }
 }
 

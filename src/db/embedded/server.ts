@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { addressOf, type ServerAddress } from './address.ts'
@@ -65,6 +65,11 @@ export async function serverStatus(dataDir: string): Promise<{
   }
 }
 
+/** From now on the last one out leaves the server running, until `stopServer`. */
+export function keepServer(dataDir: string): void {
+  writeFileSync(clusterOf(dataDir).keepMark, '')
+}
+
 /**
  * Stops the server (fast shutdown); false = it was not running. Unless `force`, refuses with an AppError that says how many use it
  * (a lease of this very process counts too).
@@ -76,6 +81,7 @@ export async function stopServer(dataDir: string, options: { force?: boolean } =
     if ((await serverStatus(dataDir)).state !== 'running') return false
     const { inUse, isLastUser } = await import('./users.ts')
     if (!options.force && !(await isLastUser(cluster, users))) throw await inUse(cluster)
+    rmSync(cluster.keepMark, { force: true })
     if (await stopIfOurs(cluster)) return true
     throw new AppError(`The database of ${cluster.dataDir} runs where this process cannot see it`, {
       hint: 'Stop it from the container that started it.',
@@ -87,6 +93,7 @@ function lease(cluster: Cluster, users: FileLock, address: ServerAddress, how: S
   let left: Promise<{ stopped: boolean }> | undefined
   const leave = () =>
     alone(cluster, users, async () => {
+      if (existsSync(cluster.keepMark)) return { stopped: false }
       const { isLastUser } = await import('./users.ts')
       return { stopped: (await isLastUser(cluster, users)) && (await stopIfOurs(cluster)) }
     })
