@@ -1,0 +1,142 @@
+/** A state that work leaves again. */
+interface LiveDef<S extends string> {
+  readonly final?: false
+  /** Its edges: event -> next state. */
+  readonly on: Readonly<Record<string, S>>
+  /** How long after entering it a row is first due; 0 when not given. */
+  readonly startAfterMs?: number
+  /** How long after a handler's "again later", or its failure, the row is due again. */
+  readonly retryAfterMs?: number
+  /** Leaves the state by itself after so long in it, although its handler fails each time. */
+  readonly timeout?: { readonly afterMs: number; readonly to: S }
+  /** A row that has been in this state for so long is deleted. */
+  readonly deleteAfterMs?: number
+  /** Only somebody from outside moves a row out of it: it is never claimed. */
+  readonly external?: true
+}
+
+/** A state that ends a row's life. */
+interface FinalDef {
+  readonly final: true
+  readonly on?: never
+  readonly startAfterMs?: never
+  readonly retryAfterMs?: never
+  readonly timeout?: never
+  readonly deleteAfterMs?: number
+  readonly external?: never
+}
+
+type StateDef<S extends string> = LiveDef<S> | FinalDef
+
+/** The columns that carry state, schedule and claim. The first four are needed; the others are used when named. */
+export interface Columns {
+  readonly id: string
+  readonly status: string
+  readonly retryAt: string
+  readonly token: string
+  /** Who holds the claim (any text or uuid that the caller gives). */
+  readonly owner?: string
+  /** Claims that had no clean end. */
+  readonly attempts?: string
+  /** When the row entered its state; needed for `timeout` and `deleteAfterMs`. */
+  readonly changedAt?: string
+  readonly modifiedAt?: string
+}
+
+/** The graph of one model: states in life order, and the table whose rows it drives. */
+export interface Machine {
+  readonly name: string
+  readonly table: string
+  readonly idType: 'uuid' | 'bigint' | 'text'
+  readonly columns: Columns
+  /** Write a row to `transition` for each change of state. */
+  readonly history: boolean
+  readonly initial: string
+  readonly states: Readonly<Record<string, StateDef<string>>>
+}
+
+export type State<M extends Machine> = keyof M['states'] & string
+export type FinalState<M extends Machine> = { [S in State<M>]: M['states'][S] extends { final: true } ? S : never }[State<M>]
+export type LiveState<M extends Machine> = Exclude<State<M>, FinalState<M>>
+/** The states in which rows are claimed: neither final nor external. */
+export type WorkState<M extends Machine> = { [S in LiveState<M>]: M['states'][S] extends { external: true } ? never : S }[LiveState<M>]
+export type EventOf<M extends Machine, S extends State<M>> = keyof M['states'][S]['on'] & string
+export type Target<M extends Machine, S extends State<M>, E extends EventOf<M, S>> = M['states'][S]['on'] extends infer On
+  ? E extends keyof On
+    ? On[E]
+    : never
+  : never
+
+const DEFAULT_COLUMNS: Columns = { id: 'id', status: 'status', retryAt: 'retry_at', token: 'claim_token' }
+
+/**
+ * Declares a state graph. Unknown targets, an unknown initial state and edges out of a final state do not compile; what types cannot see
+ * throws when the program starts, and names the state: unreachable states, dead ends, negative times, a timeout without `changedAt`.
+ */
+export function defineMachine<const S extends string, const D extends Record<S, StateDef<NoInfer<S>>>>(definition: {
+  readonly name: string
+  readonly table: string
+  readonly idType?: Machine['idType']
+  readonly columns?: Partial<Columns>
+  readonly history?: boolean
+  readonly initial: NoInfer<S>
+  readonly states: D & Record<S, StateDef<NoInfer<S>>>
+}): Machine & { readonly initial: S; readonly states: D } {
+  const machine = {
+    ...definition,
+    idType: definition.idType ?? 'uuid',
+    columns: { ...DEFAULT_COLUMNS, ...definition.columns },
+    history: definition.history ?? false,
+  }
+  checkGraph(machine)
+  return machine
+}
+
+/** The statuses that end a row's life. */
+export function finalStates<M extends Machine>(machine: M): FinalState<M>[] {
+  return Object.keys(machine.states).filter((state) => machine.states[state]!.final) as FinalState<M>[]
+}
+
+/** The statuses in which a due row is claimed. */
+export function workStates<M extends Machine>(machine: M): WorkState<M>[] {
+  return Object.keys(machine.states).filter((state) => !machine.states[state]!.final && !machine.states[state]!.external) as WorkState<M>[]
+}
+
+/** The error of a graph that cannot be right; it names the graph and the state. */
+export class GraphError extends Error {
+  override readonly name = 'GraphError'
+  constructor(machine: Pick<Machine, 'name'>, what: string) {
+    super(`state graph "${machine.name}": ${what}`)
+  }
+}
+
+function checkGraph(machine: Machine): void {
+  const { states, initial, columns } = machine
+  const fail = (state: string, what: string): never => {
+    throw new GraphError(machine, `state "${state}" ${what}`)
+  }
+  if (!states[initial]) throw new GraphError(machine, `the initial state "${initial}" is not one of its states`)
+  if (states[initial].final) fail(initial, 'is initial and final at once')
+  const reached = new Set([initial])
+  for (const state of reached) for (const target of targetsOf(states[state]!)) reached.add(target)
+  for (const [state, def] of Object.entries(states)) {
+    if (!reached.has(state)) fail(state, 'cannot be reached from the initial state')
+    for (const target of targetsOf(def)) if (!states[target]) fail(state, `leads to "${target}", which is not one of its states`)
+    if (def.final && targetsOf(def).length > 0) fail(state, 'is final and has a way out')
+    if (!def.final && targetsOf(def).length === 0) fail(state, 'is not final and has no way out')
+    for (const [name, value] of [
+      ['startAfterMs', def.startAfterMs],
+      ['retryAfterMs', def.retryAfterMs],
+      ['deleteAfterMs', def.deleteAfterMs],
+      ['timeout.afterMs', def.timeout?.afterMs],
+    ] as const) {
+      if (value !== undefined && !(value >= 0)) fail(state, `has a negative ${name}`)
+    }
+    if ((def.timeout || def.deleteAfterMs !== undefined) && !columns.changedAt)
+      fail(state, 'has a timeout or deleteAfterMs, but no column `changedAt` is named')
+  }
+}
+
+function targetsOf(def: StateDef<string>): string[] {
+  return [...Object.values(def.on ?? {}), ...(def.timeout ? [def.timeout.to] : [])]
+}
