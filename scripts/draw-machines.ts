@@ -1,9 +1,9 @@
 // Draws the state graphs into src/machines/README.md, between its two marks.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Machine } from '../src/engine/machine.ts'
 import { archiveResultMachine } from '../src/machines/archive-result.ts'
 import { crawlMachine } from '../src/machines/crawl.ts'
-import type { Machine } from '../src/machines/define.ts'
 import { snapshotMachine } from '../src/machines/snapshot.ts'
 
 const file = join(import.meta.dirname, '..', 'src', 'machines', 'README.md')

@@ -118,8 +118,8 @@ async function sayNews(home: Home, crawlId: string, said: Set<string>): Promise<
            (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
            (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
     from snapshot s
-    where s.crawl_id = ${crawlId} and s.status = 'sealed' and s.sealed_at > now() - make_interval(secs => ${LATE_SECONDS})
-    order by s.sealed_at`.execute(home.db)
+    where s.crawl_id = ${crawlId} and s.status = 'sealed' and s.status_changed_at > now() - make_interval(secs => ${LATE_SECONDS})
+    order by s.status_changed_at`.execute(home.db)
   for (const row of rows.filter(({ id }) => !said.has(id))) {
     said.add(row.id)
     const mark = row.succeeded > 0 ? pc.green('✓') : pc.red('✗')

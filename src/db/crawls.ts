@@ -44,6 +44,13 @@ export async function insertCrawl(db: Database, crawl: NewCrawl): Promise<CrawlR
     .executeTakeFirstOrThrow()
 }
 
+/** Takes a crawl's row for the rest of the transaction; its limits and tags, unless it takes no more snapshots. */
+export async function lockCrawl(tx: Database, id: string): Promise<{ max_urls: number; tags: string[] } | undefined> {
+  const { rows } = await sql<{ max_urls: number; tags: string[] }>`
+    select max_urls, tags from crawl where id = ${id} and status in ('queued', 'started') for no key update`.execute(tx)
+  return rows[0]
+}
+
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
   return await db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst()
 }

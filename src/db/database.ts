@@ -1,6 +1,7 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { AppError, codeOf, EXIT, messageOf, UsageError } from '../base/errors.ts'
+import type { Sql } from '../engine/sql.ts'
 import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>
@@ -66,6 +67,14 @@ export function explainDatabaseError(error: unknown, url: string): unknown {
 
 function badUrl(url: string): UsageError {
   return new UsageError(`not a database URL: ${maskPassword(url)}`, 'write it as postgres://user:password@host:5432/database')
+}
+
+/** The state engine's way to the database, inside a transaction or on the pool. Not by name: a pooler in between must stay possible. */
+export function kyselySql(db: Database): Sql {
+  return {
+    query: async <Row>({ text }: { readonly text: string }, values: readonly unknown[]) =>
+      (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows,
+  }
 }
 
 /** A database URL that may be shown: the password replaced by stars. */

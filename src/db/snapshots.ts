@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
-import { outputDir } from './crawls.ts'
+import { lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import type { SnapshotTable } from './tables.ts'
 
@@ -18,9 +18,7 @@ export async function insertSnapshots(
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
   if (pages.length === 0) return 0
-  const locked = await sql<{ max_urls: number; tags: string[] }>`
-    select max_urls, tags from crawl where id = ${crawlId} and status in ('queued', 'started') for no key update`.execute(tx)
-  const crawl = locked.rows[0]
+  const crawl = await lockCrawl(tx, crawlId)
   if (!crawl) return 0
   const ids = pages.map(() => uuidv7())
   const dirs = pages.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))

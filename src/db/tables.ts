@@ -74,7 +74,7 @@ interface WorkColumns {
   attempts: Generated<number>
   created_at: Generated<Date>
   modified_at: Generated<Date>
-  sealed_at: NullableInstant
+  status_changed_at: Generated<Date>
 }
 
 export interface CrawlTable extends WorkColumns {
@@ -99,7 +99,6 @@ export interface SnapshotTable extends WorkColumns {
   depth: Generated<number>
   output_dir: string
   output_size: Generated<Big>
-  started_at: NullableInstant
 }
 
 export interface OutputFile {

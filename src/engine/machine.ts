@@ -81,7 +81,7 @@ export function defineMachine<const S extends string, const D extends Record<S, 
   readonly history?: boolean
   readonly initial: NoInfer<S>
   readonly states: D & Record<S, StateDef<NoInfer<S>>>
-}): Machine & { readonly initial: S; readonly states: D } {
+}): Omit<Machine, 'initial' | 'states'> & { readonly initial: S; readonly states: D } {
   const machine = {
     ...definition,
     idType: definition.idType ?? 'uuid',

@@ -1,9 +1,10 @@
-import { defineMachine } from './define.ts'
+import { defineMachine } from '../engine/machine.ts'
 
 /** One attempt of one hook on one snapshot. `interrupt` is an end that was not its fault: a drain, a takeover, a dead worker. */
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',
   table: 'archive_result',
+  history: true,
   initial: 'queued',
   states: {
     queued: { on: { start: 'started', skip: 'skipped', fail: 'failed' } },

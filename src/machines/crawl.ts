@@ -1,9 +1,11 @@
-import { defineMachine } from './define.ts'
+import { defineMachine } from '../engine/machine.ts'
 
 /** One `add`: its URLs become snapshots; it is sealed when the last of them is. */
 export const crawlMachine = defineMachine({
   name: 'crawl',
   table: 'crawl',
+  columns: { owner: 'claimed_by', attempts: 'attempts', changedAt: 'status_changed_at', modifiedAt: 'modified_at' },
+  history: true,
   initial: 'queued',
   states: {
     queued: { on: { start: 'started', pause: 'paused', seal: 'sealed' } },

@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
+import { type EventOf, finalStates, type LiveState, type State } from '../engine/machine.ts'
+import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
-import { type Claimed, ClaimLost, type Owner } from './claim.ts'
-import { type EventOf, finalStates, type LiveState, type State } from './define.ts'
-import type { snapshotMachine } from './snapshot.ts'
+import type { Owner, SnapshotClaim } from './queues.ts'
 
 type Results = typeof archiveResultMachine
-type SnapshotClaim = Claimed<typeof snapshotMachine>
 
 /** The row of one hook's current attempt. */
 export interface ResultRow {

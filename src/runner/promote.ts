@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, liveRows } from '../db/processes.ts'
-import { requeueClaimsOf } from '../machines/claim.ts'
+import { requeueClaimsOf } from '../machines/queues.ts'
 import { livenessOf } from '../processes/identity.ts'
-import { CLAIMED_MACHINES } from '../workers/reap.ts'
 import type { Registered } from './registration.ts'
 
 declare const promoted: unique symbol
@@ -34,7 +33,7 @@ export async function promote(home: Home, me: Registered): Promise<Term> {
     await sql`
       update process set status = 'lost', ended_at = now()
       where id = any(${dead}::uuid[]) and status in ('starting', 'running', 'draining')`.execute(tx)
-    const claims = await requeueClaimsOf({ db: tx }, CLAIMED_MACHINES, await deadClaimants(tx, home))
+    const claims = await requeueClaimsOf(tx, await deadClaimants(tx, home))
     const { rows } = await sql<{ term: number }>`
       insert into runner_term (machine_id, data_dir, term, process_id) values (${home.machineId}, ${home.dataDir}, 1, ${me.id})
       on conflict (machine_id, data_dir) do update set term = runner_term.term + 1, process_id = excluded.process_id

@@ -3,21 +3,21 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
-import { insertSnapshots, type SnapshotRow, snapshotById, tagSnapshots } from '../db/snapshots.ts'
+import { kyselySql } from '../db/database.ts'
+import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
+import { ClaimLost } from '../engine/queue.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
-import { type Claimed, ClaimLost, releaseClaim } from '../machines/claim.ts'
+import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
-import type { snapshotMachine } from '../machines/snapshot.ts'
-import { transition } from '../machines/transition.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 import { SnapshotHooks } from './snapshot-hooks.ts'
 import type { Station } from './station.ts'
 
-type Snapshot = typeof snapshotMachine
+type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
 /** Claims without a clean end after which a snapshot's open hooks become failed results: it kills its worker each time. */
 const MAX_ATTEMPTS = 5
@@ -30,16 +30,18 @@ const MAX_ATTEMPTS = 5
  */
 export async function archiveSnapshot(
   station: Station,
+  queue: SnapshotQueue,
   sequence: HookSequence,
-  claim: Claimed<Snapshot>,
+  claim: SnapshotClaim,
   dropped: AbortSignal,
 ): Promise<'sealed' | 'released'> {
   const { owner, runnerId, log, stop } = station
   const { home } = owner
-  const snapshot = await snapshotById(home.db, claim.id)
-  const crawl = snapshot && (await crawlById(home.db, snapshot.crawl_id))
-  if (!snapshot || !crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
-  const started = await ensureStarted(station, claim)
+  const snapshot = claim.row
+  const crawl = await crawlById(home.db, snapshot.crawl_id)
+  if (!crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
+  // A dead owner may have left it started.
+  const started = isQueued(claim) ? await queue.move(claim, 'start', owner.processId) : (claim as SnapshotClaim<'started'>)
 
   const settings = hookSettings([station.settings, crawl.config.env ?? {}])
   const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'Snapshot', settings, crawl.config.plugins)
@@ -61,39 +63,38 @@ export async function archiveSnapshot(
   else await run.run(hooks, results)
   if (run.unfinished) {
     if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
-    await releaseClaim(owner, started)
+    await queue.release(started)
     return 'released'
   }
-  await seal(station, started, snapshot, crawl, tree, run)
+  await seal(station, queue, started, crawl, tree, run)
   tree.close()
   log.info(`archived ${snapshot.url}`)
   return 'sealed'
 }
 
-/** Into `started`, unless a dead owner left it there. */
-async function ensureStarted(station: Station, claim: Claimed<Snapshot>): Promise<Claimed<Snapshot, 'started'>> {
-  if (claim.state !== 'queued') return claim as Claimed<Snapshot, 'started'>
-  return await transition(station.owner, claim as Claimed<Snapshot, 'queued'>, 'start', { also: sql`started_at = now()` })
-}
+const isQueued = (claim: SnapshotClaim): claim is SnapshotClaim<'queued'> => claim.state === 'queued'
 
 /** One transaction: the pages it found and its own end, so that a crawl never looks finished in between. */
 async function seal(
   station: Station,
-  claim: Claimed<Snapshot, 'started'>,
-  snapshot: SnapshotRow,
+  queue: SnapshotQueue,
+  claim: SnapshotClaim<'started'>,
   crawl: CrawlRow,
   tree: WorkTree,
   found: { readonly pages: readonly SnapshotRecord[]; readonly tags: readonly string[] },
 ): Promise<void> {
   const { db } = station.owner.home
+  const snapshot = claim.row
   const title = titleIn(tree) ?? snapshot.title
   const children = snapshot.depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
   await writeSnapshotPages(station.owner.home, { ...snapshot, title }, crawl)
   await db.transaction().execute(async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: snapshot.depth + 1, parentId: snapshot.id })
     if (found.tags.length > 0) await tagSnapshots(tx, [snapshot.id], found.tags)
-    const size = sql`(select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${snapshot.id})`
-    await transition(station.owner, claim, 'seal', { db: tx, also: sql`title = ${title}, output_size = ${size}` })
+    await sql`
+      update snapshot set title = ${title}, output_size = (select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${snapshot.id})
+      where id = ${snapshot.id} and claim_token = ${claim.token}`.execute(tx)
+    await queue.on(kyselySql(tx)).move(claim, 'seal', station.owner.processId)
   })
 }
 

@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
 import { messageOf } from '../base/errors.ts'
-import { ClaimLost, claimDue, delayClaim } from '../machines/claim.ts'
-import { crawlMachine } from '../machines/crawl.ts'
+import { ClaimLost } from '../engine/queue.ts'
+import { crawlQueue } from '../machines/queues.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { withLease } from './lease.ts'
 import { endExpiredOwner } from './reap.ts'
@@ -19,10 +18,11 @@ export async function crawlWorker(): Promise<void> {
     const { home } = station.owner
     const pool = new WorkerPool(station, { kind: 'snapshot', size: snapshotWorkers(station.settings), cwd: home.dataDir })
     const sequence = new HookSequence(station, home.dataDir)
+    const queue = crawlQueue(station.owner, station.crawlId)
     try {
       let idleSince = performance.now()
       while (!station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS) {
-        if (await runNext(station, pool, sequence)) {
+        if (await runNext(station, queue, pool, sequence)) {
           idleSince = performance.now()
           continue
         }
@@ -36,13 +36,18 @@ export async function crawlWorker(): Promise<void> {
   })
 }
 
-async function runNext(station: WorkerStation, pool: WorkerPool, sequence: HookSequence): Promise<boolean> {
-  const [claim] = await claimDue(station.owner, crawlMachine, 1, station.crawlId ? sql`work.id = ${station.crawlId}` : sql`true`)
+async function runNext(
+  station: WorkerStation,
+  queue: ReturnType<typeof crawlQueue>,
+  pool: WorkerPool,
+  sequence: HookSequence,
+): Promise<boolean> {
+  const claim = await queue.next()
   if (!claim) return false
   station.tell({ type: 'busy' })
   try {
     await endExpiredOwner(station.owner.home, claim.expiredOwner)
-    await withLease(station, claim, (dropped) => runCrawl(station, pool, sequence, claim, dropped))
+    await withLease(station, queue, claim, (dropped) => runCrawl(station, queue, pool, sequence, claim, dropped))
   } catch (error) {
     await sequence.endBackground(AbortSignal.abort())
     // Its snapshots' workers see that the crawl is not ours any more when they claim next, and their own claims are theirs.
@@ -50,7 +55,7 @@ async function runNext(station: WorkerStation, pool: WorkerPool, sequence: HookS
     else {
       station.log.error(`crawl ${claim.id}: ${messageOf(error)}`)
       if (error instanceof Error) station.log.debug(error.stack ?? '')
-      await delayClaim(station.owner, claim, Math.min(1_000 * 2 ** claim.attempts, 600_000))
+      await queue.release(claim, Math.min(1_000 * 2 ** claim.attempts, 600_000), true)
     }
   }
   station.tell({ type: 'progress' })

@@ -1,12 +1,7 @@
 import type { Home } from '../db/home.ts'
 import { identityIn, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
-import { requeueClaimsOf } from '../machines/claim.ts'
-import { crawlMachine } from '../machines/crawl.ts'
-import { snapshotMachine } from '../machines/snapshot.ts'
+import { requeueClaimsOf } from '../machines/queues.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
-
-/** The models whose rows are claimed. */
-export const CLAIMED_MACHINES = [crawlMachine, snapshotMachine] as const
 
 /**
  * After a worker died without tidying up: kills everything below it, waits until the operating system says that it is gone, closes the
@@ -26,7 +21,7 @@ export async function reapWorker(
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
   await markEnded(home.db, processId, exit)
   for (const row of below) await markEnded(home.db, row.id, null)
-  return await requeueClaimsOf(home, CLAIMED_MACHINES, [processId, ...below.map(({ id }) => id)])
+  return await requeueClaimsOf(home.db, [processId, ...below.map(({ id }) => id)])
 }
 
 /**

@@ -1,21 +1,19 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
-import { type CrawlRow, crawlById } from '../db/crawls.ts'
+import { type CrawlRow, lockCrawl } from '../db/crawls.ts'
+import { kyselySql } from '../db/database.ts'
 import { insertSnapshots, openSnapshots } from '../db/snapshots.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
 import { describeExit } from '../hooks/terminate.ts'
-import { type Claimed, ClaimLost, releaseClaim, renewClaim } from '../machines/claim.ts'
-import type { crawlMachine } from '../machines/crawl.ts'
-import { transition } from '../machines/transition.ts'
+import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import type { WorkerPool } from './worker-pool.ts'
 import type { WorkerStation } from './worker-process.ts'
 
-type Crawl = typeof crawlMachine
+type CrawlQueue = ReturnType<typeof crawlQueue>
 
 const LOOK_MS = 2_000
 
@@ -26,23 +24,24 @@ const LOOK_MS = 2_000
  */
 export async function runCrawl(
   station: WorkerStation,
+  queue: CrawlQueue,
   pool: WorkerPool,
   sequence: HookSequence,
-  claim: Claimed<Crawl>,
+  claim: CrawlClaim,
   dropped: AbortSignal,
 ): Promise<'sealed' | 'released'> {
   const { owner, stop, log, bell } = station
   const { home } = owner
-  const crawl = await crawlById(home.db, claim.id)
-  if (!crawl) throw new ClaimLost(`crawl ${claim.id} is not there any more`)
+  const crawl = claim.row
   mkdirSync(join(home.dataDir, crawl.output_dir), { recursive: true })
-  const started = await ensureStarted(station, claim, crawl)
+  // A dead owner may have left it started.
+  const started = isQueued(claim) ? await start(station, queue, claim) : (claim as CrawlClaim<'started'>)
   await runSetupHooks(station, sequence, crawl, dropped)
   await writeCrawlPage(home, crawl, 'started')
   try {
     for (;;) {
       const { open, due } = await openSnapshots(home.db, crawl.id)
-      if (open === 0 && (await sealed(station, started, crawl))) {
+      if (open === 0 && (await sealed(station, queue, started))) {
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'
       }
@@ -56,13 +55,15 @@ export async function runCrawl(
     await sequence.endBackground(dropped)
   }
   await writeCrawlPage(home, crawl, 'started')
-  await releaseClaim(owner, started)
+  await queue.release(started)
   return 'released'
 }
 
-/** One transaction: its URLs as snapshots of depth 0, and `started`. A dead owner's crawl has that behind it. */
-async function ensureStarted(station: WorkerStation, claim: Claimed<Crawl>, crawl: CrawlRow): Promise<Claimed<Crawl, 'started'>> {
-  if (claim.state !== 'queued') return claim as Claimed<Crawl, 'started'>
+const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.state === 'queued'
+
+/** One transaction: its URLs as snapshots of depth 0, and `started`. */
+async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'queued'>): Promise<CrawlClaim<'started'>> {
+  const crawl = claim.row
   const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
   const urls = new Set(crawl.urls.split('\n').filter(Boolean).map(archivableUrl).filter(inside))
   return await station.owner.home.db.transaction().execute(async (tx) => {
@@ -72,22 +73,21 @@ async function ensureStarted(station: WorkerStation, claim: Claimed<Crawl>, craw
       [...urls].map((url) => ({ url })),
       { depth: 0, parentId: null },
     )
-    return await transition(station.owner, claim as Claimed<Crawl, 'queued'>, 'start', { db: tx })
+    return await queue.on(kyselySql(tx)).move(claim, 'start', station.owner.processId)
   })
 }
 
 /** Seals a crawl without open snapshots; false when one was added in the meantime. */
-async function sealed(station: WorkerStation, claim: Claimed<Crawl, 'started'>, crawl: CrawlRow): Promise<boolean> {
-  await writeCrawlPage(station.owner.home, crawl, 'sealed')
-  const noneOpen = sql`not exists (select 1 from snapshot s where s.crawl_id = ${crawl.id} and s.status in ('queued', 'started', 'paused'))`
-  try {
-    await transition(station.owner, claim, 'seal', { guard: noneOpen })
+async function sealed(station: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<boolean> {
+  const { home, processId } = station.owner
+  await writeCrawlPage(home, claim.row, 'sealed')
+  return await home.db.transaction().execute(async (tx) => {
+    // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
+    await lockCrawl(tx, claim.id)
+    if ((await openSnapshots(tx, claim.id)).open > 0) return false
+    await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
     return true
-  } catch (error) {
-    if (!(error instanceof ClaimLost)) throw error
-    await renewClaim(station.owner, claim) // Throws when it was the claim, and not a new snapshot.
-    return false
-  }
+  })
 }
 
 /** Hooks for the crawl as a whole, such as a browser that all its pages share. A failed one is said, and the pages go on without it. */

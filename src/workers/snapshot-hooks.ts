@@ -4,9 +4,8 @@ import type { Hook } from '../hooks/discover.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import type { Claimed } from '../machines/claim.ts'
+import type { SnapshotClaim } from '../machines/queues.ts'
 import { moveResult, type ResultRow } from '../machines/results.ts'
-import type { snapshotMachine } from '../machines/snapshot.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHook } from './hook-settle.ts'
 import type { Station } from './station.ts'
@@ -20,21 +19,14 @@ export class SnapshotHooks {
   readonly tags: string[] = []
   readonly #station: Station
   readonly #sequence: HookSequence
-  readonly #claim: Claimed<typeof snapshotMachine>
+  readonly #claim: SnapshotClaim
   readonly #tree: WorkTree
   readonly #scope: HookScope
   readonly #dropped: AbortSignal
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
 
-  constructor(
-    station: Station,
-    sequence: HookSequence,
-    claim: Claimed<typeof snapshotMachine>,
-    tree: WorkTree,
-    scope: HookScope,
-    dropped: AbortSignal,
-  ) {
+  constructor(station: Station, sequence: HookSequence, claim: SnapshotClaim, tree: WorkTree, scope: HookScope, dropped: AbortSignal) {
     this.#station = station
     this.#sequence = sequence
     this.#claim = claim

@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
 import { messageOf } from '../base/errors.ts'
-import { ClaimLost, claimDue, delayClaim } from '../machines/claim.ts'
-import { snapshotMachine } from '../machines/snapshot.ts'
+import { ClaimLost } from '../engine/queue.ts'
+import { snapshotQueue } from '../machines/queues.ts'
 import { archiveSnapshot } from './archive-snapshot.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { withLease } from './lease.ts'
@@ -16,11 +15,12 @@ const IDLE_MS = 5_000
 export async function snapshotWorker(): Promise<void> {
   await workerProcess('snapshot', async (station) => {
     const sequence = new HookSequence(station, station.owner.home.dataDir)
+    const queue = snapshotQueue(station.owner, station.parentId)
     sequence.warmUp()
     try {
       let idleSince = performance.now()
       while (!station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS) {
-        if (await archiveNext(station, sequence)) {
+        if (await archiveNext(station, queue, sequence)) {
           idleSince = performance.now()
           continue
         }
@@ -33,14 +33,13 @@ export async function snapshotWorker(): Promise<void> {
   })
 }
 
-async function archiveNext(station: WorkerStation, sequence: HookSequence): Promise<boolean> {
-  const ofMyCrawls = sql`work.crawl_id in (select id from crawl where claimed_by = ${station.parentId})`
-  const [claim] = await claimDue(station.owner, snapshotMachine, 1, ofMyCrawls)
+async function archiveNext(station: WorkerStation, queue: ReturnType<typeof snapshotQueue>, sequence: HookSequence): Promise<boolean> {
+  const claim = await queue.next()
   if (!claim) return false
   station.tell({ type: 'busy' })
   try {
     await endExpiredOwner(station.owner.home, claim.expiredOwner)
-    await withLease(station, claim, (dropped) => archiveSnapshot(station, sequence, claim, dropped))
+    await withLease(station, queue, claim, (dropped) => archiveSnapshot(station, queue, sequence, claim, dropped))
   } catch (error) {
     await sequence.endBackground(AbortSignal.abort())
     if (error instanceof ClaimLost) station.log.warn(`claim lost: ${messageOf(error)}`)
@@ -48,7 +47,7 @@ async function archiveNext(station: WorkerStation, sequence: HookSequence): Prom
       // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
       station.log.error(`snapshot ${claim.id}: ${messageOf(error)}`)
       if (error instanceof Error) station.log.debug(error.stack ?? '')
-      await delayClaim(station.owner, claim, 1_000 * 2 ** claim.attempts)
+      await queue.release(claim, 1_000 * 2 ** claim.attempts, true)
     }
   }
   station.tell({ type: 'progress' })

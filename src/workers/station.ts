@@ -2,7 +2,7 @@ import type { Bell } from '../base/abort.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { HookSettings } from '../hooks/discover.ts'
-import type { Owner } from '../machines/claim.ts'
+import type { Owner } from '../machines/queues.ts'
 
 /** What every working process of the hierarchy has, leader and workers alike. */
 export interface Station {

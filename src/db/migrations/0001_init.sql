@@ -78,8 +78,7 @@ create table crawl (
   attempts    integer not null default 0,                          -- claims that did not end in a release
   created_at  timestamptz not null default now(),
   modified_at timestamptz not null default now(),
-  sealed_at   timestamptz,
-  check ((status = 'sealed') = (sealed_at is not null)),
+  status_changed_at timestamptz not null default now(),
   check (status <> 'sealed' or (retry_at is null and claim_token is null)),
   check ((claim_token is null) = (claimed_by is null))
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -105,16 +104,14 @@ create table snapshot (
   attempts           integer not null default 0,
   created_at         timestamptz not null default now(),
   modified_at        timestamptz not null default now(),
-  started_at         timestamptz,
-  sealed_at          timestamptz,
+  status_changed_at  timestamptz not null default now(),
   unique (crawl_id, url_hash),
-  check ((status = 'sealed') = (sealed_at is not null)),
   check (status <> 'sealed' or (retry_at is null and claim_token is null)),
   check ((claim_token is null) = (claimed_by is null))
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create index snapshot_due on snapshot (crawl_id, retry_at, id) where status in ('queued', 'started');
 create index snapshot_open on snapshot (crawl_id) where status in ('queued', 'started', 'paused');
-create index snapshot_sealed on snapshot (crawl_id, sealed_at) where status = 'sealed';
+create index snapshot_sealed on snapshot (crawl_id, status_changed_at) where status = 'sealed';
 create index snapshot_status on snapshot (status);
 create index snapshot_claimed on snapshot (claimed_by) where claimed_by is not null;
 
