@@ -25,7 +25,7 @@ async function bundle(input, dir) {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'base/[name]-[hash].js',
-    minify: false,
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   })
   await build.close()
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))

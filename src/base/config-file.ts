@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse } from 'smol-toml'
 import { codeOf, messageOf, UsageError } from './errors.ts'
 
 export const CONFIG_FILE = 'archivebox.toml'
@@ -9,7 +8,7 @@ export const CONFIG_FILE = 'archivebox.toml'
  * The settings in DATA_DIR/archivebox.toml as the environment would hold them: upper-case keys; a table's keys count as if they stood
  * outside it; arrays and dates as JSON text. No file: no settings. Throws UsageError for a file that is not TOML.
  */
-export function readConfigFile(dataDir: string): Record<string, string> {
+export async function readConfigFile(dataDir: string): Promise<Record<string, string>> {
   const file = join(dataDir, CONFIG_FILE)
   let text: string
   try {
@@ -26,7 +25,8 @@ export function readConfigFile(dataDir: string): Record<string, string> {
     }
   }
   try {
-    if (text.trim()) collect(parse(text))
+    // As it is made, the file has only comments: then nobody has to wait for the parser.
+    if (/^\s*[^#\s]/m.test(text)) collect((await import('smol-toml')).parse(text))
   } catch (error) {
     throw new UsageError(`${file} is not valid TOML: ${messageOf(error)}`, 'mend the line it names, or move the file away')
   }

@@ -108,21 +108,27 @@ async function hasLiveRunner(home: Home): Promise<boolean> {
   return false
 }
 
+/**
+ * Does a page have a successful result? What only describes it (its headers, its icon, the hashes of what there is) counts for one
+ * only where nothing failed: an error page has headers, too.
+ */
+const ARCHIVED = sql`
+  coalesce(bool_or(r.status = 'succeeded' and r.plugin not in ('headers', 'favicon', 'hashes')), false)
+  or coalesce(bool_or(r.status = 'succeeded') and not bool_or(r.status = 'failed'), false)`
+
 /** Seconds that a page may be sealed and not yet seen: a long transaction commits with an early time. */
 const LATE_SECONDS = 30
 
 /** One line for each page that was sealed since the last look. */
 async function sayNews(home: Home, crawlId: string, said: Set<string>): Promise<void> {
-  const { rows } = await sql<{ id: string; url: string; title: string | null; succeeded: number; failed: number }>`
-    select s.id, s.url, s.title,
-           (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
-           (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
-    from snapshot s
+  const { rows } = await sql<{ id: string; url: string; title: string | null; archived: boolean | null; failed: number }>`
+    select s.id, s.url, s.title, result.archived, result.failed
+    from snapshot s, lateral (select ${ARCHIVED} as archived, count(*) filter (where r.status = 'failed') as failed from archive_result r where r.snapshot_id = s.id) result
     where s.crawl_id = ${crawlId} and s.status = 'sealed' and s.status_changed_at > now() - make_interval(secs => ${LATE_SECONDS})
     order by s.status_changed_at`.execute(home.db)
   for (const row of rows.filter(({ id }) => !said.has(id))) {
     said.add(row.id)
-    const mark = row.succeeded > 0 ? pc.green('✓') : pc.red('✗')
+    const mark = row.archived ? pc.green('✓') : pc.red('✗')
     terminal.say(
       `${mark} ${row.url}${row.title ? pc.dim(` ${row.title}`) : ''}${row.failed > 0 ? pc.yellow(` (${row.failed} failed)`) : ''}`,
     )
@@ -131,15 +137,15 @@ async function sayNews(home: Home, crawlId: string, said: Set<string>): Promise<
 
 /** Where everything lies, what was missing, and the exit code. */
 async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<void> {
-  const { rows } = await sql<{ url: string; output_dir: string; depth: number; succeeded: number; reason: string | null }>`
-    select s.url, s.output_dir, s.depth, count(r.id) filter (where r.status = 'succeeded') as succeeded,
+  const { rows } = await sql<{ url: string; output_dir: string; depth: number; archived: boolean | null; reason: string | null }>`
+    select s.url, s.output_dir, s.depth, ${ARCHIVED} as archived,
            min(r.output_str) filter (where r.status = 'failed' and r.output_str <> '') as reason
     from snapshot s left join archive_result r on r.snapshot_id = s.id
     where s.crawl_id = ${crawl.id} group by s.id order by s.depth, s.id`.execute(home.db)
   const missing = await sql<{ output: string }>`
     select distinct r.output_str as output from archive_result r join snapshot s on s.id = r.snapshot_id
     where s.crawl_id = ${crawl.id} and r.status = 'skipped' and r.output_str like '%not found%' order by 1`.execute(home.db)
-  const empty = rows.filter((row) => row.succeeded === 0)
+  const empty = rows.filter((row) => !row.archived)
   for (const row of empty) terminal.say(`${pc.red('nothing archived:')} ${row.url}${row.reason ? `: ${row.reason}` : ''}`)
   for (const { output } of missing.rows) terminal.say(pc.dim(`skipped: ${output}`))
   if (rows.length === 0) terminal.say(`${pc.yellow('no pages:')} the allow and deny lists leave none of these URLs`)

@@ -27,7 +27,7 @@ export async function openDatabaseOf(
   dataDir: string,
   say: (line: string) => void,
 ): Promise<{ url: string; kind: OpenHome['kind']; leave(): Promise<void> }> {
-  const url = options.databaseUrl ?? readConfigFile(dataDir)['DATABASE_URL']
+  const url = options.databaseUrl ?? (await readConfigFile(dataDir))['DATABASE_URL']
   if (url) return { url, kind: 'external', leave: async () => {} }
   const lease = await enterServer(dataDir, { say })
   return {
@@ -46,11 +46,11 @@ export async function openHome(
   say: (line: string) => void,
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
-  const settings = { ...readConfigFile(dataDir), ...process.env }
+  const settings = { ...(await readConfigFile(dataDir)), ...process.env }
   const server = await openDatabaseOf(options, dataDir, say)
   let db: Home['db'] | undefined
   try {
-    db = openDatabase(server.url, { name: applicationName('cli') })
+    db = openDatabase(server.url, { name: applicationName('cli'), prepare: server.kind === 'embedded' })
     const applied = await migrate(db)
     if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
     const machine = await currentMachine(db)
@@ -59,7 +59,12 @@ export async function openHome(
       await open.destroy()
       await server.leave()
     }
-    return { home: { db, databaseUrl: server.url, machineId: machine.id, dataDir }, kind: server.kind, settings, close }
+    return {
+      home: { db, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId: machine.id, dataDir },
+      kind: server.kind,
+      settings,
+      close,
+    }
   } catch (error) {
     await db?.destroy().catch(() => {})
     await server.leave().catch(() => {})

@@ -104,6 +104,26 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
     (await import('./commands/status.ts')).status(globals()),
   )
 
+  const crawls = verb(root, 'crawl', 'the crawls')
+  verb(crawls, 'list', 'crawls, newest first')
+    .option('--status <status>', 'only this status')
+    .option('-n <count>', 'at most so many', '100')
+    .action(async (options: object) => (await import('./commands/crawl.ts')).crawlList(globals(), options))
+  for (const [name, description] of [
+    ['pause', 'stop working on crawls; what is done stays done'],
+    ['resume', 'go on with paused crawls'],
+    ['cancel', 'seal crawls with what they have'],
+  ] as const) {
+    verb(crawls, name, description)
+      .argument('<id...>')
+      .action(async (ids: string[]) => (await import('./commands/crawl.ts')).crawlCommand(globals(), ids, name))
+  }
+  verb(crawls, 'retry', 'run hooks again that failed, were skipped, or found nothing; earlier attempts are kept')
+    .argument('<id...>')
+    .option('--failed', 'only those that failed')
+    .option('--plugin <names>', 'only of these plugins, comma-separated')
+    .action(async (ids: string[], options: object) => (await import('./commands/crawl.ts')).crawlRetry(globals(), ids, options))
+
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')
     .option('--all', 'also those that have ended')

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { AppError, codeOf, EXIT, messageOf, UsageError } from '../base/errors.ts'
@@ -22,8 +23,9 @@ export function applicationName(role: string, runnerId = ''): string {
 /**
  * Opens a small pool. Nothing is sent before the first query, so an unreachable server shows there (see `explainDatabaseError`).
  * @param connections the most connections this process may hold; workers need one or two
+ * @param prepare keep each statement prepared on its connection: halves the server's work, but wants the server itself, no pooler in between
  */
-export function openDatabase(url: string, options: { name: string; connections?: number }): Database {
+export function openDatabase(url: string, options: { name: string; connections?: number; prepare?: boolean }): Database {
   if (!/^postgres(ql)?:\/\//.test(url)) throw badUrl(url)
   const pool = new pg.Pool({
     connectionString: url,
@@ -33,13 +35,36 @@ export function openDatabase(url: string, options: { name: string; connections?:
     idleTimeoutMillis: 0,
     keepAlive: true,
     types: types as pg.CustomTypesConfig,
+    ...(options.prepare ? { Client: PreparingClient } : {}),
   })
-  // An idle connection that the server cuts must not end the process: the next query opens a new one.
+  // A connection that the server cuts, idle or between two statements, must not end the process: the next query says what is wrong.
   pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET', 'EACCES'])
+
+/** Names each statement by what it says, so that the server parses and plans it once per connection. */
+class PreparingClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    const query = this.query.bind(this) as (...args: unknown[]) => unknown
+    // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many statements.
+    const prepared = (text: unknown, values: unknown, ...rest: unknown[]) =>
+      typeof text === 'string' && Array.isArray(values) && values.length > 0
+        ? query({ name: statementName(text), text, values }, ...rest)
+        : query(text, values, ...rest)
+    this.query = prepared as typeof this.query
+  }
+}
+
+const names = new Map<string, string>()
+function statementName(text: string): string {
+  const name = names.get(text) ?? createHash('sha1').update(text).digest('base64url')
+  names.set(text, name)
+  return name
+}
 
 /** Is this error about the connection or the server, rather than about the statement? */
 export function isConnectionError(error: unknown): boolean {

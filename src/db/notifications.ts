@@ -9,7 +9,7 @@ export const CHANNELS = { work: 'archivebox_work', runner: 'archivebox_runner' }
  * Calls back on each notification, and once after each (re)connection, since some may have been missed. postgres.js re-subscribes by itself
  * when the connection is lost; whoever listens must poll as well, so a listener that cannot connect only costs time.
  */
-export function listen(url: string, runnerId: string, channels: readonly string[], onNews: () => void): { close(): Promise<void> } {
+export function listen(url: string, runnerId: string, channels: Readonly<Record<string, () => void>>): { close(): Promise<void> } {
   const [address, socket] = forPostgresJs(url)
   const client = postgres(address, {
     ...socket,
@@ -21,6 +21,6 @@ export function listen(url: string, runnerId: string, channels: readonly string[
     connection: { application_name: applicationName('listen', runnerId) },
     onnotice: () => {},
   })
-  for (const channel of channels) client.listen(channel, onNews, onNews).catch(() => {})
+  for (const [channel, onNews] of Object.entries(channels)) client.listen(channel, onNews, onNews).catch(() => {})
   return { close: () => client.end({ timeout: 1 }).catch(() => {}) }
 }

@@ -1,11 +1,16 @@
 import { sql } from 'kysely'
 import type { Home } from './home.ts'
 
-/** Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification. */
-export async function requestHandoff(home: Home, by: string, runnerIds: readonly string[]): Promise<void> {
-  await sql`
-    with asked as (update process set handoff_requested_by = ${by} where id = any(${runnerIds}::uuid[]) returning 1)
-    select pg_notify('archivebox_runner', '') from asked`.execute(home.db)
+/**
+ * Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification.
+ * @returns those that nobody had asked before, and that are not leaving already: a signal to one of the others would mean "hurry"
+ */
+export async function requestHandoff(home: Home, by: string, runnerIds: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string; first: boolean }>`
+    with before as (select id, handoff_requested_by is null and status = 'running' as first from process where id = any(${runnerIds}::uuid[]) for update),
+    asked as (update process set handoff_requested_by = ${by} from before where process.id = before.id returning before.id, before.first)
+    select id, first, pg_notify('archivebox_runner', '') from asked`.execute(home.db)
+  return rows.filter(({ first }) => first).map(({ id }) => id)
 }
 
 /** Ends database sessions that processes of a dead runner left behind: a statement of theirs may still be under way. */

@@ -7,8 +7,12 @@ interface LiveDef<S extends string> {
   readonly startAfterMs?: number
   /** How long after a handler's "again later", or its failure, the row is due again. */
   readonly retryAfterMs?: number
+  /** How long one run of its handler may take; the runner's deadline when not given. */
+  readonly deadlineMs?: number
   /** Leaves the state by itself after so long in it, although its handler fails each time. */
   readonly timeout?: { readonly afterMs: number; readonly to: S }
+  /** Leaves the state after so many claims in a row without a clean end: failures, deadlines, dead workers. Needs `attempts`. */
+  readonly giveUp?: { readonly after: number; readonly to: S }
   /** A row that has been in this state for so long is deleted. */
   readonly deleteAfterMs?: number
   /** Only somebody from outside moves a row out of it: it is never claimed. */
@@ -21,7 +25,9 @@ interface FinalDef {
   readonly on?: never
   readonly startAfterMs?: never
   readonly retryAfterMs?: never
+  readonly deadlineMs?: never
   readonly timeout?: never
+  readonly giveUp?: never
   readonly deleteAfterMs?: number
   readonly external?: never
 }
@@ -36,7 +42,7 @@ export interface Columns {
   readonly token: string
   /** Who holds the claim (any text or uuid that the caller gives). */
   readonly owner?: string
-  /** Claims that had no clean end. */
+  /** Claims in a row that had no clean end. */
   readonly attempts?: string
   /** When the row entered its state; needed for `timeout` and `deleteAfterMs`. */
   readonly changedAt?: string
@@ -60,7 +66,10 @@ export type FinalState<M extends Machine> = { [S in State<M>]: M['states'][S] ex
 export type LiveState<M extends Machine> = Exclude<State<M>, FinalState<M>>
 /** The states in which rows are claimed: neither final nor external. */
 export type WorkState<M extends Machine> = { [S in LiveState<M>]: M['states'][S] extends { external: true } ? never : S }[LiveState<M>]
+/** The events that a state offers; of several states, those that each of them offers. */
 export type EventOf<M extends Machine, S extends State<M>> = keyof M['states'][S]['on'] & string
+/** The events that some state offers. */
+export type AnyEventOf<M extends Machine> = { [S in LiveState<M>]: EventOf<M, S> }[LiveState<M>]
 export type Target<M extends Machine, S extends State<M>, E extends EventOf<M, S>> = M['states'][S]['on'] extends infer On
   ? E extends keyof On
     ? On[E]
@@ -71,7 +80,8 @@ const DEFAULT_COLUMNS: Columns = { id: 'id', status: 'status', retryAt: 'retry_a
 
 /**
  * Declares a state graph. Unknown targets, an unknown initial state and edges out of a final state do not compile; what types cannot see
- * throws when the program starts, and names the state: unreachable states, dead ends, negative times, a timeout without `changedAt`.
+ * throws when the program starts, and names the state: unreachable states, dead ends, negative times, a timeout without `changedAt`, a
+ * `giveUp` without `attempts`.
  */
 export function defineMachine<const S extends string, const D extends Record<S, StateDef<NoInfer<S>>>>(definition: {
   readonly name: string
@@ -111,32 +121,40 @@ export class GraphError extends Error {
 }
 
 function checkGraph(machine: Machine): void {
-  const { states, initial, columns } = machine
+  const { states, initial } = machine
   const fail = (state: string, what: string): never => {
     throw new GraphError(machine, `state "${state}" ${what}`)
   }
-  if (!states[initial]) throw new GraphError(machine, `the initial state "${initial}" is not one of its states`)
-  if (states[initial].final) fail(initial, 'is initial and final at once')
-  const reached = new Set([initial])
-  for (const state of reached) for (const target of targetsOf(states[state]!)) reached.add(target)
+  if (!Object.hasOwn(states, initial)) throw new GraphError(machine, `the initial state "${initial}" is not one of its states`)
+  if (states[initial]!.final) fail(initial, 'is initial and final at once')
   for (const [state, def] of Object.entries(states)) {
-    if (!reached.has(state)) fail(state, 'cannot be reached from the initial state')
-    for (const target of targetsOf(def)) if (!states[target]) fail(state, `leads to "${target}", which is not one of its states`)
+    for (const target of targetsOf(def))
+      if (!Object.hasOwn(states, target)) fail(state, `leads to "${target}", which is not one of its states`)
     if (def.final && targetsOf(def).length > 0) fail(state, 'is final and has a way out')
     if (!def.final && targetsOf(def).length === 0) fail(state, 'is not final and has no way out')
-    for (const [name, value] of [
-      ['startAfterMs', def.startAfterMs],
-      ['retryAfterMs', def.retryAfterMs],
-      ['deleteAfterMs', def.deleteAfterMs],
-      ['timeout.afterMs', def.timeout?.afterMs],
-    ] as const) {
-      if (value !== undefined && !(value >= 0)) fail(state, `has a negative ${name}`)
-    }
-    if ((def.timeout || def.deleteAfterMs !== undefined) && !columns.changedAt)
-      fail(state, 'has a timeout or deleteAfterMs, but no column `changedAt` is named')
+    checkNumbers(machine, def, (what) => fail(state, what))
   }
+  const reached = new Set([initial])
+  for (const state of reached) for (const target of targetsOf(states[state]!)) reached.add(target)
+  for (const state of Object.keys(states)) if (!reached.has(state)) fail(state, 'cannot be reached from the initial state')
+}
+
+function checkNumbers({ columns }: Machine, def: StateDef<string>, fail: (what: string) => never): void {
+  for (const [name, value] of [
+    ['startAfterMs', def.startAfterMs],
+    ['retryAfterMs', def.retryAfterMs],
+    ['deadlineMs', def.deadlineMs],
+    ['deleteAfterMs', def.deleteAfterMs],
+    ['timeout.afterMs', def.timeout?.afterMs],
+  ] as const) {
+    if (value !== undefined && !(value >= 0 && Number.isFinite(value))) fail(`has a negative or endless ${name}`)
+  }
+  if (def.giveUp && !(Number.isInteger(def.giveUp.after) && def.giveUp.after > 0)) fail('gives up after no whole number of attempts')
+  if (def.giveUp && !columns.attempts) fail('gives up after some attempts, but no column `attempts` is named')
+  if ((def.timeout || def.deleteAfterMs !== undefined) && !columns.changedAt)
+    fail('has a timeout or deleteAfterMs, but no column `changedAt` is named')
 }
 
 function targetsOf(def: StateDef<string>): string[] {
-  return [...Object.values(def.on ?? {}), ...(def.timeout ? [def.timeout.to] : [])]
+  return [...Object.values(def.on ?? {}), ...(def.timeout ? [def.timeout.to] : []), ...(def.giveUp ? [def.giveUp.to] : [])]
 }

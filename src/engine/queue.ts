@@ -1,17 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import type { EventOf, LiveState, Machine, State, Target, WorkState } from './machine.ts'
+import { type AnyClaimed, type Claimed, ClaimLost, type Held, type Moved } from './claimed.ts'
+import type { AnyEventOf, EventOf, Machine, State, Target, WorkState } from './machine.ts'
+import { type Again, type Failed, type Outcome, type PutBack, type Step, stepOf } from './outcome.ts'
 import type { Sql, Statement } from './sql.ts'
 import {
+  claimRowStatement,
   claimStatement,
   countsStatement,
   dueStatement,
   LOWEST_ID,
+  pickStatement,
   type QueueOptions,
   releaseStatement,
   renewStatement,
   requeueStatement,
+  unknownStatement,
 } from './statements.ts'
-import { deleteStatements, externalStatement, keepStatement, settleStatement, timeoutStatements } from './transition-statements.ts'
+import { deleteStatements, externalStatement, keepStatement, settleStatement, timeoutStatement } from './transition-statements.ts'
+
+export { type AnyClaimed, type Claimed, ClaimLost, type Moved } from './claimed.ts'
+export { type Again, again, type Outcome } from './outcome.ts'
 
 /** Seconds a claim holds without a renewal (ArchiveBox's ACTIVE_STATE_LEASE_SECONDS). */
 export const LEASE_SECONDS = 60
@@ -20,42 +28,6 @@ export const RETRY_AT_MAX = new Date('9999-01-01T00:00:00Z')
 /** How long the place of the last claim is remembered before claims look at the whole index again. */
 const CURSOR_MS = 1_000
 
-declare const claimed: unique symbol
-
-/** The right to work on one row. Only `Queue.claim` mints one, so a row that was not claimed cannot be written. */
-export interface Claimed<M extends Machine, S extends LiveState<M> = WorkState<M>, Row = Record<string, unknown>> {
-  readonly id: string
-  readonly state: S
-  readonly token: string
-  /** Claims of this row that had no clean end, this one included: above 1, an earlier owner died at it. 1 where the table does not count. */
-  readonly attempts: number
-  /** Who let the lease run out, if anybody: it may still be alive, and must be ended before the work begins again. */
-  readonly expiredOwner: string | null
-  /** The row as it was claimed. */
-  readonly row: Row
-  readonly [claimed]: M
-}
-
-/** Zero rows matched a guarded write: somebody else owns the row by now. The owner drops it and writes nothing more. */
-export class ClaimLost extends Error {
-  override readonly name = 'ClaimLost'
-}
-
-/** What becomes of a claimed row: an event that its state offers, or "not yet": due again after `afterMs`, or the state's `retryAfterMs`. */
-export type Outcome<M extends Machine, S extends LiveState<M> = WorkState<M>> = EventOf<M, S> | Again
-export interface Again {
-  readonly again: true
-  readonly afterMs?: number
-}
-
-/** "Not yet": the row stays in its state and is due again later. */
-export function again(afterMs?: number): Again {
-  return afterMs === undefined ? { again: true } : { again: true, afterMs }
-}
-
-/** The claim after a change of state: in the new state; none when that state is final. */
-export type Moved<M extends Machine, To, Row> = To extends LiveState<M> ? Claimed<M, To, Row> : undefined
-
 export interface ClaimOptions {
   readonly limit?: number
   readonly leaseSeconds?: number
@@ -63,6 +35,19 @@ export interface ClaimOptions {
   readonly owner?: string
   /** The values of the queue's `where` and `fence`. */
   readonly values?: readonly unknown[]
+  /** The token of the claim, a fresh UUID: for owners that must be known before they claim. Made up when not given. */
+  readonly token?: string
+}
+
+/** A claim and what becomes of it. */
+export type Settled<M extends Machine> =
+  | { [S in WorkState<M>]: { readonly claim: Claimed<M, S, unknown>; readonly outcome: Outcome<M, S> } }[WorkState<M>]
+  | { readonly claim: Claimed<M, WorkState<M>, unknown>; readonly outcome: EventOf<M, WorkState<M>> | Again | Failed | PutBack }
+
+/** A claim and where it leads. */
+export interface Stepped {
+  readonly claim: Held
+  readonly step: Step
 }
 
 /**
@@ -97,98 +82,114 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /** Claims up to `limit` due rows by moving their schedule one lease ahead. Rows that somebody else claims at this moment are stepped over. */
-  async claim(options: ClaimOptions = {}): Promise<Claimed<M, WorkState<M>, Row>[]> {
-    const { columns, idType } = this.machine
-    const token = randomUUID()
+  async claim(options: ClaimOptions = {}): Promise<AnyClaimed<M, Row>[]> {
     const cursor = this.#options.order === 'newest' || performance.now() > (this.#cursor?.until ?? 0) ? undefined : this.#cursor
     const limit = roundLimit(options.limit ?? 1)
     const statement = this.#once(`claim ${limit}`, () => claimStatement(this.machine, this.#options, limit))
-    const rows = await this.sql.query<Record<string, unknown>>(statement, [
-      options.leaseSeconds ?? LEASE_SECONDS,
-      cursor?.at ?? '-infinity',
-      cursor?.id ?? LOWEST_ID[idType],
-      token,
-      ...(columns.owner ? [options.owner ?? null] : []),
-      ...(options.values ?? []),
-    ])
-    if (rows.length === 0 && cursor) {
-      // Nothing behind the cursor is no proof of an empty queue.
+    const lowest = LOWEST_ID[this.machine.idType]
+    const token = options.token ?? randomUUID()
+    const rows = await this.#claimRows(statement, [cursor?.at ?? '-infinity', cursor?.id ?? lowest], token, options)
+    if (rows.length === 0) {
       this.#cursor = undefined
-      return await this.claim(options)
+      // Nothing behind the cursor is no proof of an empty queue.
+      return cursor ? await this.claim(options) : []
     }
-    const claims: Claimed<M, WorkState<M>, Row>[] = []
-    let last = { at: '-infinity', id: LOWEST_ID[idType] as string }
-    for (const { engine_was: was, engine_expired_owner: expiredOwner, ...row } of rows) {
-      const id = String(row[columns.id])
-      if (String(was) >= last.at) last = { at: String(was), id }
-      const attempts = columns.attempts ? Number(row[columns.attempts]) : 1
-      claims.push({ id, state: row[columns.status], token, attempts, expiredOwner, row } as unknown as Claimed<M, WorkState<M>, Row>)
+    let last = { at: '-infinity', id: lowest as string }
+    const claims: AnyClaimed<M, Row>[] = []
+    for (const row of rows) {
+      const claim = this.#claimed(row, token)
+      if (String(row['engine_was']) >= last.at) last = { at: String(row['engine_was']), id: claim.id }
+      claims.push(claim)
     }
     this.#cursor = { ...last, until: cursor?.until ?? performance.now() + CURSOR_MS }
     return claims
   }
 
+  /** Claims this very row; undefined when it is not due, or somebody else was faster. */
+  async claimRow(id: string, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | undefined> {
+    const token = options.token ?? randomUUID()
+    const statement = this.#once('claim row', () => claimRowStatement(this.machine, this.#options))
+    const [row] = await this.#claimRows(statement, [id], token, options)
+    return row && this.#claimed(row, token)
+  }
+
+  /** Claims one row, at random out of the first `topN` that are due. 'empty': none is due; 'taken': somebody else was faster. */
+  async pick(topN: number, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | 'taken' | 'empty'> {
+    const token = options.token ?? randomUUID()
+    const statement = this.#once(`pick ${topN}`, () => pickStatement(this.machine, this.#options, Math.max(1, Math.trunc(topN))))
+    const [row] = await this.#claimRows(statement, [], token, options)
+    if (!row) return 'empty'
+    return row[this.machine.columns.id] === null ? 'taken' : this.#claimed(row, token)
+  }
+
   /** Renews claims for another lease. Returns the ids that are still ours; the others are lost. */
-  async renew(claims: readonly Pick<Claimed<M>, 'id' | 'token'>[], leaseSeconds = LEASE_SECONDS): Promise<Set<string>> {
+  async renew(claims: readonly Held[], leaseSeconds = LEASE_SECONDS): Promise<Set<string>> {
     const rows = await this.sql.query<{ id: string }>(
       this.#once('renew', () => renewStatement(this.machine)),
-      [claims.map(({ id }) => id), claims.map(({ token }) => token), leaseSeconds],
+      [...inOrder(claims, (held) => held.id, [({ id }) => id, ({ token }) => token]), leaseSeconds],
     )
     return new Set(rows.map(({ id }) => id))
   }
 
   /**
    * Ends claims, each with its outcome, in one statement. Returns the ids that were ours; the others are lost, and nothing was written to them.
+   * Throws ForeignOutcome, and writes nothing at all, when a state does not offer its outcome.
    * @param by who does it, for the history
    */
-  async settle(
-    settled: readonly { readonly claim: Claimed<M>; readonly outcome: Outcome<M> }[],
-    by: string | null = null,
-  ): Promise<Set<string>> {
-    if (settled.length === 0) return new Set()
-    const steps = settled.map(({ claim, outcome }) => this.#step(claim.state, outcome as string | Again))
+  async settle(settled: readonly Settled<M>[], by: string | null = null): Promise<Set<string>> {
+    return await this.apply(
+      settled.map(({ claim, outcome }) => ({ claim, step: stepOf(this.machine, claim, outcome) })),
+      by,
+    )
+  }
+
+  /** What `settle` does once it is known where each outcome leads. */
+  async apply(steps: readonly Stepped[], by: string | null = null): Promise<Set<string>> {
+    if (steps.length === 0) return new Set()
+    const [ids, tokens, from, to, events, afterSeconds, attempts] = inOrder(steps, ({ claim }) => claim.id, [
+      ({ claim }) => claim.id,
+      ({ claim }) => claim.token,
+      ({ step }) => step.from,
+      ({ step }) => step.to,
+      ({ step }) => step.event,
+      ({ step }) => step.afterSeconds,
+      ({ step }) => step.attempts,
+    ])
     const rows = await this.sql.query<{ id: string }>(
       this.#once('settle', () => settleStatement(this.machine)),
-      [
-        settled.map(({ claim }) => claim.id),
-        settled.map(({ claim }) => claim.token),
-        settled.map(({ claim }) => claim.state),
-        steps.map(({ to }) => to),
-        steps.map(({ event }) => event),
-        steps.map(({ afterSeconds }) => afterSeconds),
-        by,
-      ],
+      [ids, tokens, from, to, events, afterSeconds, by, ...(this.machine.columns.attempts ? [attempts] : [])],
     )
     return new Set(rows.map(({ id }) => id))
   }
 
   /**
-   * Moves a claimed row along one edge. Into a live state the claim goes on; into a final one it ends. Throws ClaimLost when the row is not
-   * ours, or not in that state, any more.
+   * Moves a claimed row along one edge. Into a state in which rows are claimed the claim goes on; into any other it ends. Throws ClaimLost
+   * when the row is not ours, or not in that state, any more.
    */
   async move<S extends WorkState<M>, const E extends EventOf<M, S>>(
     claim: Claimed<M, S, Row>,
     event: E,
     by: string | null = null,
   ): Promise<Moved<M, Target<M, S, E>, Row>> {
-    const { to, afterSeconds } = this.#step(claim.state, event)
-    const rows =
-      afterSeconds === null
-        ? await this.settle([{ claim: claim as unknown as Claimed<M>, outcome: event as unknown as Outcome<M> }], by)
-        : await this.sql.query<{ id: string }>(
-            this.#once('keep', () => keepStatement(this.machine)),
-            [claim.id, claim.token, claim.state, to, event, by],
-          )
+    const step = stepOf(this.machine, claim, event)
+    const { final, external } = this.machine.states[step.to]!
+    const ends = final || external
+    const rows = ends
+      ? await this.apply([{ claim, step }], by)
+      : await this.sql.query<{ id: string }>(
+          this.#once('keep', () => keepStatement(this.machine)),
+          [claim.id, claim.token, claim.state, step.to, event, by],
+        )
     if ((rows instanceof Set ? rows.size : rows.length) !== 1)
-      throw new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${to}`)
-    return (afterSeconds === null ? undefined : { ...claim, state: to }) as Moved<M, Target<M, S, E>, Row>
+      throw new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${step.to}`)
+    return (ends ? undefined : { ...claim, state: step.to }) as Moved<M, Target<M, S, E>, Row>
   }
 
   /**
    * Gives a row back in its state, due again after `afterMs`. `blame`: the attempt counts, because it failed; otherwise it was only put off.
    * False: it was not ours any more.
    */
-  async release(claim: Pick<Claimed<M>, 'id' | 'token'>, afterMs = 0, blame = false): Promise<boolean> {
+  async release(claim: Held, afterMs = 0, blame = false): Promise<boolean> {
     const statement = this.#once('release', () => releaseStatement(this.machine))
     return (await this.sql.query(statement, [claim.id, claim.token, afterMs / 1000, blame])).length === 1
   }
@@ -204,23 +205,29 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> {
     ).length
   }
 
-  /** An event from outside, on rows that need not be claimed: whoever has claimed one, loses it. Returns the ids in a state that offers the event. */
-  async send(
-    ids: readonly string[],
-    event: EventOf<M, LiveState<M>>,
-    dueAt: Date | null = new Date(0),
-    by: string | null = null,
-  ): Promise<string[]> {
-    const statement = externalStatement(this.machine, event)
+  /**
+   * An event from outside, on rows that need not be claimed: whoever has claimed one, loses it.
+   * @param dueAt when they are due in their new state, if that is not final; as the graph has it when not given
+   * @returns the ids of those that were in a state that offers the event
+   */
+  async send(ids: readonly string[], event: AnyEventOf<M>, dueAt?: Date | null, by: string | null = null): Promise<string[]> {
+    const statement = externalStatement(this.machine, event, dueAt !== undefined)
     if (!statement) throw new TypeError(`state graph "${this.machine.name}": no state offers the event "${event}"`)
-    return (await this.sql.query<{ id: string }>(statement, [ids, dueAt, by])).map(({ id }) => id)
+    const values = [ids, by, ...(dueAt !== undefined ? [dueAt] : [])]
+    return (await this.sql.query<{ id: string }>(statement, values)).map(({ id }) => id)
   }
 
-  /** Moves rows along their timeouts, as far as nobody works on them. Returns how many. */
+  /** Moves rows along their timeouts, as far as nobody works on them: up to `limit` of each state. Returns how many. */
   async expire(limit = 1_000, by: string | null = null): Promise<number> {
     let moved = 0
-    for (const statement of timeoutStatements(this.machine)) moved += (await this.sql.query(statement, [limit, by])).length
+    for (const state of Object.keys(this.machine.states) as State<M>[]) moved += await this.expireState(state, limit, by)
     return moved
+  }
+
+  /** The same for one state. */
+  async expireState(state: State<M>, limit: number, by: string | null = null): Promise<number> {
+    const statement = timeoutStatement(this.machine, state)
+    return statement ? (await this.sql.query(statement, [limit, by])).length : 0
   }
 
   /** Deletes rows whose time in a state with `deleteAfterMs` is over. Returns how many. */
@@ -236,18 +243,29 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> {
     return row!
   }
 
-  /** Where an outcome leads, and when the row is due there; null: never again. */
-  #step(state: string, outcome: string | Again): { to: string; event: string; afterSeconds: number | null } {
-    const def = this.machine.states[state]
-    if (typeof outcome === 'object') return { to: state, event: '', afterSeconds: (outcome.afterMs ?? def?.retryAfterMs ?? 0) / 1000 }
-    const to = def?.on?.[outcome]
-    if (to === undefined) throw new TypeError(`state graph "${this.machine.name}": state "${state}" does not offer the event "${outcome}"`)
-    const target = this.machine.states[to]!
-    return {
-      to,
-      event: outcome,
-      afterSeconds: target.final ? null : target.external ? EXTERNAL_SECONDS : (target.startAfterMs ?? 0) / 1000,
-    }
+  /** States of rows that the graph does not know, and how many there are: nobody claims them until somebody knows their state again. */
+  async unknown(): Promise<Record<string, number>> {
+    const rows = await this.sql.query<{ state: string; count: number }>(
+      this.#once('unknown', () => unknownStatement(this.machine)),
+      [],
+    )
+    return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
+  }
+
+  async #claimRows(
+    statement: Statement,
+    which: readonly unknown[],
+    token: string,
+    { leaseSeconds = LEASE_SECONDS, owner, values = [] }: Omit<ClaimOptions, 'token'>,
+  ): Promise<Record<string, unknown>[]> {
+    const owned = this.machine.columns.owner ? [owner ?? null] : []
+    return await this.sql.query(statement, [leaseSeconds, ...which, token, ...owned, ...values])
+  }
+
+  #claimed({ engine_was: _, engine_expired_owner: expiredOwner, ...row }: Record<string, unknown>, token: string): AnyClaimed<M, Row> {
+    const { id, status, attempts } = this.machine.columns
+    const count = attempts ? Number(row[attempts]) : 1
+    return { id: String(row[id]), state: row[status], token, attempts: count, expiredOwner, row } as unknown as AnyClaimed<M, Row>
   }
 
   #once(verb: string, write: () => Statement): Statement {
@@ -263,5 +281,12 @@ function roundLimit(limit: number): number {
   return most <= 16 ? most : most - (most % 16)
 }
 
-/** A state that only somebody from outside leaves is not due for as long as anybody lives. */
-const EXTERNAL_SECONDS = 100 * 365 * 86_400
+/** The columns of a batch, sorted by id: batches that lock the same rows lock them in the same order, and do not wait for each other in a ring. */
+function inOrder<T, const C extends readonly ((one: T) => unknown)[]>(
+  batch: readonly T[],
+  id: (one: T) => string,
+  columns: C,
+): { [K in keyof C]: ReturnType<C[K]>[] } {
+  const sorted = batch.toSorted((a, b) => (id(a) < id(b) ? -1 : 1))
+  return columns.map((column) => sorted.map(column)) as { [K in keyof C]: ReturnType<C[K]>[] }
+}

@@ -51,7 +51,8 @@ export const list = (texts: readonly string[]) => texts.map(literal).join(', ') 
 
 /** Prepared statements are kept by name for as long as a connection lives: the name says what the text is. */
 export function named(machine: Machine, verb: string, text: string): Statement {
-  return { name: `${machine.name.slice(0, 24)}:${verb}:${createHash('sha1').update(text).digest('hex').slice(0, 12)}`, text: text.trim() }
+  // PostgreSQL cuts names at 63 bytes; the hash comes first, so that what is cut off does not matter.
+  return { name: `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60), text: text.trim() }
 }
 
 /** The lowest id of each type: a cursor that steps over nothing. */
@@ -65,34 +66,82 @@ export const LOWEST_ID = { uuid: '00000000-0000-0000-0000-000000000000', bigint:
  */
 export function claimStatement(machine: Machine, options: QueueOptions, limit: number): Statement {
   const t = tableOf(machine)
-  const first = t.owner ? 6 : 5
-  const where = options.where ? ` and ${options.where(first)}` : ''
-  const fence = options.fence?.(first + (options.whereValues ?? 0))
+  const { fence, from, take } = claimParts(machine, t, options, 4)
+  // Materialized: a limit must not be applied again to a row that was waited for.
   return named(
     machine,
     `claim ${limit}`,
     `
-    with ${fence ? `fence as (${fence} for share), ` : ''}due as materialized ( -- materialized: a limit must not be applied again to a row that was waited for
-      select work.${t.id} as id, work.${t.retryAt}::text as was, ${t.owner ? `work.${t.owner}::text` : 'null::text'} as expired_owner
-      from ${t.name} as work${fence ? ', fence' : ''}
-      where ${due(machine, t)} and (work.${t.retryAt}, work.${t.id}) >= ($2::timestamptz, $3::${machine.idType})${where}
+    with ${fence}due as materialized (
+      select ${seen(t)} ${from} and (work.${t.retryAt}, work.${t.id}) >= ($2::timestamptz, $3::${machine.idType})
       order by ${order(t, options)}
       limit ${limit}
       for no key update of work skip locked
     )
-    update ${t.name} as work
-    set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $4${t.owner ? `, ${t.owner} = $5` : ''}${
-      t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
-    }${t.modified}
-    from due where work.${t.id} = due.id
-    returning work.*, due.was as engine_was, due.expired_owner as engine_expired_owner`,
+    ${take}`,
   )
 }
+
+/**
+ * Parameters: lease in seconds, id, token, owner, those of `where` and `fence`. Claims this very row, if it is due. Whoever loses waits for
+ * the winner's commit, and then finds the row not due any more.
+ */
+export function claimRowStatement(machine: Machine, options: QueueOptions): Statement {
+  const t = tableOf(machine)
+  const { fence, from, take } = claimParts(machine, t, options, 3)
+  return named(
+    machine,
+    'claim row',
+    `with ${fence}due as materialized (select ${seen(t)} ${from} and work.${t.id} = $2::${machine.idType} for no key update of work) ${take}`,
+  )
+}
+
+/**
+ * Parameters: lease in seconds, token, owner, those of `where` and `fence`. Claims one row, picked at random out of the first `topN`: claimants
+ * seldom meet, so none needs to step over another's locks. Answers with no row when nothing is due, and with a row of nulls when somebody
+ * else was faster.
+ */
+export function pickStatement(machine: Machine, options: QueueOptions, topN: number): Statement {
+  const t = tableOf(machine)
+  const { fence, from, take } = claimParts(machine, t, options, 2, `and ${isDue(machine, t)}`)
+  return named(
+    machine,
+    `pick ${topN}`,
+    `
+    with ${fence}top as materialized (
+      select ${seen(t)} ${from} order by ${order(t, options)} limit ${topN}
+    ), due as materialized (
+      select * from top order by random() limit 1
+    ), taken as (
+      ${take}
+    )
+    select taken.* from due left join taken on true`,
+  )
+}
+
+/** What every claim has in common: the fence, which rows, and how they are taken. The token is parameter number `tokenAt`; owner and values follow. */
+function claimParts(machine: Machine, t: Table, options: QueueOptions, tokenAt: number, recheck = '') {
+  const valuesAt = tokenAt + (t.owner ? 2 : 1)
+  const fence = options.fence?.(valuesAt + (options.whereValues ?? 0))
+  return {
+    fence: fence ? `fence as (${fence} for share), ` : '',
+    from: `from ${t.name} as work${fence ? ', fence' : ''} where ${isDue(machine, t)}${options.where ? ` and ${options.where(valuesAt)}` : ''}`,
+    take: `update ${t.name} as work
+    set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $${tokenAt}${t.owner ? `, ${t.owner} = $${tokenAt + 1}` : ''}${
+      t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
+    }${t.modified}
+    from due where work.${t.id} = due.id ${recheck}
+    returning work.*, due.was as engine_was, due.expired_owner as engine_expired_owner`,
+  }
+}
+
+const seen = (t: Table) =>
+  `work.${t.id} as id, work.${t.retryAt}::text as was, ${t.owner ? `work.${t.owner}::text` : 'null::text'} as expired_owner`
 
 /** Parameters: limit. Rows that are due, in the order of claims; claims nothing. */
 export function dueStatement(machine: Machine, options: QueueOptions): Statement {
   const t = tableOf(machine)
-  return named(machine, 'due', `select work.* from ${t.name} as work where ${due(machine, t)} order by ${order(t, options)} limit $1`)
+  return named(machine, 'due', `select work.* from ${t.name} as work where ${isDue(machine, t)} order by ${order(t, options)} limit $1`)
 }
 
 /** Parameters: ids, tokens, lease in seconds. Answers with the ids that are still ours. */
@@ -141,7 +190,25 @@ export function countsStatement(machine: Machine, states: readonly string[]): St
   return named(machine, 'counts', `select ${each.join(', ')}`)
 }
 
-const due = (machine: Machine, t: Table) => `work.${t.status} in (${list(workStates(machine))}) and work.${t.retryAt} <= now()`
+/** No parameters. The states of rows that the graph does not know, and how many: steps from state to state along the index, not through the rows. */
+export function unknownStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  return named(
+    machine,
+    'unknown',
+    `
+    with recursive present as (
+      select min(${t.status}::text) as state from ${t.name}
+      union all
+      select (select min(${t.status}::text) from ${t.name} where ${t.status}::text > present.state) from present where present.state is not null
+    )
+    select state, (select count(*) from ${t.name} where ${t.status}::text = present.state)::float8 as count
+    from present where state not in (${list(Object.keys(machine.states))})`,
+  )
+}
 
-const order = (t: Table, { order: first }: QueueOptions) =>
+/** Due by the database's clock, and in a state in which rows are claimed. */
+export const isDue = (machine: Machine, t: Table) => `work.${t.status} in (${list(workStates(machine))}) and work.${t.retryAt} <= now()`
+
+export const order = (t: Table, { order: first }: QueueOptions) =>
   first === 'newest' ? `work.${t.retryAt} desc, work.${t.id} desc` : `work.${t.retryAt}, work.${t.id}`

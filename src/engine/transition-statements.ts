@@ -3,25 +3,28 @@ import type { Statement } from './sql.ts'
 import { list, literal, named, type Table, tableOf } from './statements.ts'
 
 /**
- * Parameters: ids, tokens, states before, states after, events, seconds until due (null: never again), who does it (uuid or null).
+ * Parameters: ids, tokens, states before, states after, events ('': it stays where it is), seconds until due (null: never again; infinity:
+ * not before somebody from outside says so), who does it (uuid or null), attempts from then on (when the table counts them).
  * A whole batch of outcomes in one guarded statement; rows that are not ours any more are not in the answer.
  */
 export function settleStatement(machine: Machine): Statement {
   const t = tableOf(machine)
-  const ifMoved = (column: string, then: string) =>
-    `, ${column} = case when o.to_status <> o.from_status then ${then} else work.${column} end`
+  const counts = t.attempts
+    ? { type: ', $8::int[]', name: ', attempts', set: `, ${t.attempts} = o.attempts` }
+    : { type: '', name: '', set: '' }
+  const changed = t.changedAt ? `, ${t.changedAt} = case when o.event = '' then work.${t.changedAt} else now() end` : ''
   return named(
     machine,
     'settle',
     `
     with outcome as (
-      select * from unnest($1::${machine.idType}[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::float8[])
-        as o (id, token, from_status, to_status, event, after_s)
+      select * from unnest($1::${machine.idType}[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::float8[]${counts.type})
+        as o (id, token, from_status, to_status, event, after_s${counts.name})
     ), moved as (
       update ${t.name} as work
-      set ${t.status} = o.to_status, ${t.retryAt} = now() + make_interval(secs => o.after_s), ${t.unclaim}${
-        t.attempts ? ifMoved(t.attempts, '0') : ''
-      }${t.changedAt ? ifMoved(t.changedAt, 'now()') : ''}${t.modified}
+      set ${t.status} = o.to_status,
+        ${t.retryAt} = case o.after_s when 'infinity' then ${FAR} else now() + make_interval(secs => o.after_s) end,
+        ${t.unclaim}${counts.set}${changed}${t.modified}
       from outcome o
       where work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status
       returning work.${t.id} as id, o.from_status, o.to_status, o.event, $7::uuid as by
@@ -47,50 +50,55 @@ export function keepStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, when it is due again, who does it. An event from outside, on rows that nobody needs to have claimed: whoever has, loses the claim.
- * Null when no state offers this event.
+ * Parameters: ids, who does it, and, if `scheduled`, when it is due again. An event from outside, on rows that nobody needs to have claimed:
+ * whoever has, loses the claim. Null when no state offers this event.
  */
-export function externalStatement(machine: Machine, event: string): Statement | null {
+export function externalStatement(machine: Machine, event: string, scheduled: boolean): Statement | null {
   const t = tableOf(machine)
   const edges = Object.entries(machine.states).flatMap(([state, def]) =>
-    def.on?.[event] === undefined ? [] : [[state, def.on[event]] as const],
+    Object.hasOwn(def.on ?? {}, event) ? [{ from: state, to: def.on![event]! }] : [],
   )
   if (edges.length === 0) return null
-  const target = `case before.from_status ${edges.map(([from, to]) => `when ${literal(from)} then ${literal(to)}`).join(' ')} end`
+  const perState = (value: (to: string) => string) =>
+    `case before.from_status ${edges.map(({ from, to }) => `when ${literal(from)} then ${value(to)}`).join(' ')} end`
+  const target = perState(literal)
+  const due = perState((to) => (scheduled && !machine.states[to]!.final ? '$3::timestamptz' : dueIn(machine, to)))
+  // In the order in which batches of outcomes lock their rows, so that they do not wait for each other.
   return named(
     machine,
     event,
     `
     with before as (
-      select ${t.id} as id, ${t.status} as from_status from ${t.name}
-      where ${t.id} = any($1::${machine.idType}[]) and ${t.status} in (${list(edges.map(([from]) => from))}) for no key update
+      select ${t.id} as id, ${t.status}::text as from_status from ${t.name}
+      where ${t.id} = any($1::${machine.idType}[]) and ${t.status} in (${list(edges.map(({ from }) => from))})
+      order by ${t.id}::text collate "C" for no key update
     ), moved as (
-      update ${t.name} as work set ${t.status} = ${target}, ${t.retryAt} = $2, ${t.unclaim}${t.changed}${t.modified}
+      update ${t.name} as work set ${t.status} = ${target}, ${t.retryAt} = ${due}, ${entered(t)}
       from before where work.${t.id} = before.id
-      returning work.${t.id} as id, before.from_status, ${target} as to_status, ${literal(event)} as event, $3::uuid as by
+      returning work.${t.id} as id, before.from_status, ${target} as to_status, ${literal(event)} as event, $2::uuid as by
     )${history(machine)}
     select id::text from moved`,
   )
 }
 
-/** Parameters: limit, who does it. One statement for each state with a timeout: rows that nobody works on at this moment move along it. */
-export function timeoutStatements(machine: Machine): Statement[] {
+/** Parameters: limit, who does it. Moves rows along their state's timeout, as far as nobody works on them. Null when the state has none. */
+export function timeoutStatement(machine: Machine, state: string): Statement | null {
   const t = tableOf(machine)
-  return Object.entries(machine.states).flatMap(([state, { timeout }]) => {
-    if (!timeout) return []
-    const target = machine.states[timeout.to]!
-    const due = target.final ? 'null' : `now() + make_interval(secs => ${(target.startAfterMs ?? 0) / 1000})`
-    const text = `
-    with late as (
+  const timeout = machine.states[state]?.timeout
+  if (!timeout) return null
+  return named(
+    machine,
+    `timeout ${state}`,
+    `
+    with late as materialized (
       select ${t.id} as id from ${t.name} where ${restingFor(t, state, timeout.afterMs)} limit $1 for no key update skip locked
     ), moved as (
-      update ${t.name} as work set ${t.status} = ${literal(timeout.to)}, ${t.retryAt} = ${due}, ${t.unclaim}${t.changed}${t.modified}
+      update ${t.name} as work set ${t.status} = ${literal(timeout.to)}, ${t.retryAt} = ${dueIn(machine, timeout.to)}, ${entered(t)}
       from late where work.${t.id} = late.id
       returning work.${t.id} as id, ${literal(state)} as from_status, ${literal(timeout.to)} as to_status, 'timeout' as event, $2::uuid as by
     )${history(machine)}
-    select id::text from moved`
-    return [named(machine, `timeout ${state}`, text)]
-  })
+    select id::text from moved`,
+  )
 }
 
 /** Parameters: limit. One statement for each state whose rows are deleted some day. */
@@ -99,10 +107,11 @@ export function deleteStatements(machine: Machine): Statement[] {
   return Object.entries(machine.states).flatMap(([state, { deleteAfterMs }]) => {
     if (deleteAfterMs === undefined) return []
     const text = `
-    delete from ${t.name} where ${t.id} in (
-      select ${t.id} from ${t.name} where ${restingFor(t, state, deleteAfterMs)} limit $1 for update skip locked
+    with old as materialized (
+      select ${t.id} as id from ${t.name} where ${restingFor(t, state, deleteAfterMs)} limit $1 for update skip locked
     )
-    returning ${t.id}::text as id`
+    delete from ${t.name} as work using old where work.${t.id} = old.id
+    returning work.${t.id}::text as id`
     return [named(machine, `delete ${state}`, text)]
   })
 }
@@ -111,10 +120,22 @@ export function deleteStatements(machine: Machine): Statement[] {
 const restingFor = (t: Table, state: string, ms: number) =>
   `${t.status} = ${literal(state)} and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000}) and (${t.token} is null or ${t.retryAt} <= now())`
 
+/** The schedule of rows that only somebody from outside moves on. */
+const FAR = `timestamptz '9999-01-01 00:00:00Z'`
+
+/** When a row that enters this state is due there. */
+function dueIn(machine: Machine, state: string): string {
+  const { final, external, startAfterMs } = machine.states[state]!
+  return final ? 'null::timestamptz' : external ? FAR : `now() + make_interval(secs => ${(startAfterMs ?? 0) / 1000})`
+}
+
+/** A row that enters a state has no claim, and a new count of attempts. */
+const entered = (t: Table) => `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.modified}`
+
 const history = (machine: Machine) =>
   machine.history
     ? `, logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select ${literal(machine.name)}, id, from_status, to_status, event, by from moved where from_status <> to_status
+      select ${literal(machine.name)}, id, from_status, to_status, event, by from moved where event <> ''
     )`
     : ''

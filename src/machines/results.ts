@@ -62,6 +62,9 @@ export async function prepareResults(
   return [...current.values()]
 }
 
+/** Nobody needs to find after a power cut that a hook had been started: this commit need not wait for the disk. */
+const RELAXED = sql`, set_config('synchronous_commit', 'off', true)`
+
 /** Moves a result along one edge, guarded by its snapshot's claim. Throws ClaimLost. */
 export async function moveResult<S extends LiveState<Results>, const E extends EventOf<Results, S>>(
   owner: Owner,
@@ -90,6 +93,20 @@ export async function moveResult<S extends LiveState<Results>, const E extends E
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'archive_result', id, ${from}, ${target}, ${event}, ${owner.processId} from moved
     )
-    select id from moved`.execute(owner.home.db)
+    select id${target === 'started' ? RELAXED : sql``} from moved`.execute(owner.home.db)
   if (rows.length !== 1) throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
+}
+
+/** Ends the results of a snapshot that are still open, in the transaction that seals it. */
+export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: string, reason: string): Promise<void> {
+  await sql`
+    with open as (
+      select id, status from archive_result where snapshot_id = ${snapshotId} and status in ('queued', 'started', 'backoff') for update
+    ), skipped as (
+      update archive_result r set status = 'skipped', output_str = ${reason}, start_ts = coalesce(r.start_ts, now()), end_ts = now()
+      from open where r.id = open.id
+      returning r.id, open.status as from_status
+    )
+    insert into transition (model, row_id, from_status, to_status, event)
+    select 'archive_result', id, from_status, 'skipped', 'skip' from skipped`.execute(tx)
 }

@@ -74,7 +74,7 @@ async function otherRunners(home: Home, me: Registered): Promise<LiveRow[]> {
 
 /** Asks older runners to hand over, waits, and kills what does not go. */
 async function endOlder(home: Home, log: Log, me: Registered, older: readonly LiveRow[], stop: Stop, bell: Bell): Promise<void> {
-  await requestHandoff(
+  const first = await requestHandoff(
     home,
     me.id,
     older.map(({ id }) => id),
@@ -84,7 +84,7 @@ async function endOlder(home: Home, log: Log, me: Registered, older: readonly Li
     log.info(
       `taking over from runner pid ${row.pid}${(await livenessOf(identity)) === 'unknown' ? ' in another container: asked through the database' : ''}`,
     )
-    await signalIdentity(identity, 'SIGTERM')
+    if (first.includes(row.id)) await signalIdentity(identity, 'SIGTERM')
     await signalIdentity(identity, 'SIGCONT') // A stopped process sees no other signal.
   }
   const begun = performance.now()

@@ -6,6 +6,7 @@ import { isConnectionError } from '../db/database.ts'
 import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining } from '../db/processes.ts'
 import { writeArchivePage } from '../workers/index-pages.ts'
+import { reapRunner } from '../workers/reap.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import type { Station } from '../workers/station.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
@@ -29,7 +30,10 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
   const station: Station = { owner: { home, processId: me.id, term: term.number }, runnerId: me.id, log, stop, bell, settings }
   const pool = new WorkerPool(station, { kind: 'crawl', size: crawlId ? 1 : crawlWorkers(settings), cwd: home.dataDir, crawlId })
   const heart = new Heartbeat(home, me.id, stop, log)
-  const news = listen(home.databaseUrl, me.id, Object.values(CHANNELS), () => bell.wake())
+  const work = listen(home.databaseUrl, me.id, {
+    [CHANNELS.work]: () => bell.wake(),
+    [CHANNELS.runner]: () => void heart.beat(),
+  })
   let page = { changes: 0, writtenAt: 0 }
   let healthyAt = performance.now()
   try {
@@ -59,8 +63,9 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
     return stop.force.aborted ? 'forced' : heart.handoff ? 'superseded' : 'drained'
   } finally {
     await pool.close()
+    await reapRunner(home, me.id).catch((error: unknown) => log.error(`cannot clean up: ${messageOf(error)}`))
     heart.end()
-    await news.close()
+    await work.close()
     if (pool.changes > page.changes) await writeArchivePage(home).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   }
 }

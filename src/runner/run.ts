@@ -13,7 +13,7 @@ import { followSignals } from './signals.ts'
 export async function run(options: RunOptions): Promise<WhyEnded> {
   const stop = new Stop()
   const bell = new Bell()
-  const unfollow = followSignals(stop, bell, options.log)
+  followSignals(stop, bell, options.log)
   const me = await register(options)
   try {
     const passed = await passGate(options, me, stop, bell)
@@ -21,6 +21,5 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
     return await lead(options, me, passed.term, stop, bell)
   } finally {
     await deregister(options.home, me)
-    unfollow()
   }
 }

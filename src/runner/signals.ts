@@ -10,9 +10,9 @@ const SAME_PRESS_MS = 150
 
 /**
  * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next start sweeps up).
- * Handlers only pull these levers; the loops act. Returns a function that restores the default.
+ * Handlers only pull these levers; the loops act. They stay until the process ends: one that is leaving in order must not die of a late signal.
  */
-export function followSignals(stop: Stop, bell: Bell, log: Log): () => void {
+export function followSignals(stop: Stop, bell: Bell, log: Log): void {
   let count = 0
   let last = Number.NEGATIVE_INFINITY
   const onSignal = (signal: NodeJS.Signals) => {
@@ -33,9 +33,5 @@ export function followSignals(stop: Stop, bell: Bell, log: Log): () => void {
     }
     bell.wake()
   }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  for (const signal of signals) process.on(signal, onSignal)
-  return () => {
-    for (const signal of signals) process.off(signal, onSignal)
-  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
 }

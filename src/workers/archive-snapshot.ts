@@ -11,7 +11,7 @@ import { hookSettings } from '../hooks/environment.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
-import { prepareResults } from '../machines/results.ts'
+import { prepareResults, skipOpenResults } from '../machines/results.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 import { SnapshotHooks } from './snapshot-hooks.ts'
@@ -91,6 +91,7 @@ async function seal(
   await db.transaction().execute(async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: snapshot.depth + 1, parentId: snapshot.id })
     if (found.tags.length > 0) await tagSnapshots(tx, [snapshot.id], found.tags)
+    await skipOpenResults(tx, snapshot.id, 'its plugin is not there, or switched off, any more')
     await sql`
       update snapshot set title = ${title}, output_size = (select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${snapshot.id})
       where id = ${snapshot.id} and claim_token = ${claim.token}`.execute(tx)

@@ -7,33 +7,31 @@ import { endExpiredOwner } from './reap.ts'
 import { runCrawl } from './run-crawl.ts'
 import { snapshotWorkers } from './sizes.ts'
 import { WorkerPool } from './worker-pool.ts'
-import { type WorkerStation, workerProcess } from './worker-process.ts'
+import type { WorkerStation } from './worker-process.ts'
 
 const POLL_MS = 2_000
 const IDLE_MS = 5_000
 
 /** The CrawlWorker: claims crawls one after another, and supervises the SnapshotWorkers that archive their pages. */
-export async function crawlWorker(): Promise<void> {
-  await workerProcess('crawl', async (station) => {
-    const { home } = station.owner
-    const pool = new WorkerPool(station, { kind: 'snapshot', size: snapshotWorkers(station.settings), cwd: home.dataDir })
-    const sequence = new HookSequence(station, home.dataDir)
-    const queue = crawlQueue(station.owner, station.crawlId)
-    try {
-      let idleSince = performance.now()
-      while (!station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS) {
-        if (await runNext(station, queue, pool, sequence)) {
-          idleSince = performance.now()
-          continue
-        }
-        station.tell({ type: 'idle' })
-        await station.bell.wait(POLL_MS, station.stop.drain)
+export async function crawlWorker(station: WorkerStation): Promise<void> {
+  const { home } = station.owner
+  const pool = new WorkerPool(station, { kind: 'snapshot', size: snapshotWorkers(station.settings), cwd: home.dataDir })
+  const sequence = new HookSequence(station, home.dataDir)
+  const queue = crawlQueue(station.owner, station.crawlId)
+  try {
+    let idleSince = performance.now()
+    while (!station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS) {
+      if (await runNext(station, queue, pool, sequence)) {
+        idleSince = performance.now()
+        continue
       }
-    } finally {
-      await pool.close()
-      await sequence.close()
+      station.tell({ type: 'idle' })
+      await station.bell.wait(POLL_MS, station.stop.drain)
     }
-  })
+  } finally {
+    await pool.close()
+    await sequence.close()
+  }
 }
 
 async function runNext(

@@ -1,9 +1,8 @@
-import { crawlWorker } from './crawl-worker.ts'
-import { snapshotWorker } from './snapshot-worker.ts'
+import { workerProcess } from './worker-process.ts'
 
-/** What a process started as `worker KIND` does. */
+/** What a process started as `worker KIND` does. Its code is loaded while the database answers the first connection. */
 export async function worker(kind: string | undefined): Promise<void> {
-  if (kind === 'crawl') return await crawlWorker()
-  if (kind === 'snapshot') return await snapshotWorker()
+  if (kind === 'crawl') return await workerProcess(kind, async () => (await import('./crawl-worker.ts')).crawlWorker)
+  if (kind === 'snapshot') return await workerProcess(kind, async () => (await import('./snapshot-worker.ts')).snapshotWorker)
   throw new Error(`unknown worker: ${kind}`)
 }

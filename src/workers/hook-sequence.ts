@@ -66,7 +66,10 @@ export class HookSequence {
       const running = await launchHook(scope, hook, cwd, logs)
       await orKill(running, started(running.processId))
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
-      if (exit) return { hook, exit, cause: 'exit', logs, processId: running.processId }
+      if (exit) {
+        await killFamily(running.family) // What it left behind.
+        return { hook, exit, cause: 'exit', logs, processId: running.processId }
+      }
       const cause = cut.signal.aborted ? 'interrupt' : 'timeout'
       return { hook, exit: await endForeground(running, dropped), cause, logs, processId: running.processId }
     } finally {
@@ -92,7 +95,10 @@ export class HookSequence {
     const deadline = running.startedAt + hook.timeoutMs
     while (!dropped.aborted && performance.now() < deadline) {
       const exit = await exitWithin(running, READY_POLL_MS, dropped)
-      if (exit) return this.#ended(running, exit, 'exit')
+      if (exit) {
+        await killFamily(running.family)
+        return this.#ended(running, exit, 'exit')
+      }
       if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
     }
     if (dropped.aborted) return undefined // The end of the sequence sees to it.
@@ -103,7 +109,9 @@ export class HookSequence {
   async reap(): Promise<HookEnd[]> {
     const now = sleep(0).then(() => undefined)
     const ends = await Promise.all(this.#background.map(async (running) => ({ running, exit: await Promise.race([running.exited, now]) })))
-    return ends.flatMap(({ running, exit }) => (exit ? [this.#ended(running, exit, 'exit')] : []))
+    const over = ends.flatMap(({ running, exit }) => (exit ? [{ running, exit }] : []))
+    for (const { running } of over) await killFamily(running.family)
+    return over.map(({ running, exit }) => this.#ended(running, exit, 'exit'))
   }
 
   /**
@@ -151,16 +159,16 @@ export class HookSequence {
     const { stop } = this.#station
     const over = new AbortController()
     let timer: NodeJS.Timeout | undefined
-    const onDrain = () => {
+    // Each time anew: a handoff may shorten a drain that is under way.
+    const unwatch = stop.watch(() => {
+      clearTimeout(timer)
       if (Number.isFinite(stop.capMs)) timer = setTimeout(() => over.abort(), stop.capMs)
-    }
-    stop.drain.addEventListener('abort', onDrain)
-    if (stop.drain.aborted) onDrain()
+    })
     return {
       signal: AbortSignal.any([dropped, over.signal]),
       done: () => {
         clearTimeout(timer)
-        stop.drain.removeEventListener('abort', onDrain)
+        unwatch()
       },
     }
   }

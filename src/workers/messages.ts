@@ -21,6 +21,7 @@ export type FromWorker =
 /** How a worker learns who it is: its row was written before it was started. */
 export const WORKER_ENV = {
   databaseUrl: 'ARCHIVEBOX_DATABASE_URL',
+  embedded: 'ARCHIVEBOX_DATABASE_EMBEDDED',
   machineId: 'ARCHIVEBOX_MACHINE_ID',
   parentId: 'ARCHIVEBOX_PARENT_ID',
   term: 'ARCHIVEBOX_TERM',

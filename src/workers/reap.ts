@@ -19,9 +19,21 @@ export async function reapWorker(
     markers: [processId, ...below.map(({ id }) => id)].map((id) => `${MARKER.process}=${id}`),
   })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
-  await markEnded(home.db, processId, exit)
-  for (const row of below) await markEnded(home.db, row.id, null)
-  return await requeueClaimsOf(home.db, [processId, ...below.map(({ id }) => id)])
+  // All or nothing: whoever reaps may die at it, and the next one must find the whole tree again.
+  return await home.db.transaction().execute(async (tx) => {
+    const requeued = await requeueClaimsOf(tx, [processId, ...below.map(({ id }) => id)])
+    for (const row of below) await markEnded(tx, row.id, null)
+    await markEnded(tx, processId, exit)
+    return requeued
+  })
+}
+
+/** When a runner leaves: whatever still carries its mark ends with it, and rows that nobody closed are closed. */
+export async function reapRunner(home: Home, runnerId: string): Promise<void> {
+  const survivors = await killFamily({ markers: [`${MARKER.runner}=${runnerId}`] })
+  if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
+  const open = (await liveRows(home)).filter((row) => row.runner_id === runnerId)
+  for (const row of open) await reapWorker(home, row.id, null)
 }
 
 /**

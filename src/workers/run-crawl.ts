@@ -4,6 +4,7 @@ import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { type CrawlRow, lockCrawl } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import { insertSnapshots, openSnapshots } from '../db/snapshots.ts'
+import { ClaimLost } from '../engine/queue.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
 import { describeExit } from '../hooks/terminate.ts'
@@ -40,7 +41,8 @@ export async function runCrawl(
   await writeCrawlPage(home, crawl, 'started')
   try {
     for (;;) {
-      const { open, due } = await openSnapshots(home.db, crawl.id)
+      const { open, due, token } = await openSnapshots(home.db, crawl.id)
+      if (token !== started.token) throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
       if (open === 0 && (await sealed(station, queue, started))) {
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'

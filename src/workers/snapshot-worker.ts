@@ -5,36 +5,34 @@ import { archiveSnapshot } from './archive-snapshot.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { withLease } from './lease.ts'
 import { endExpiredOwner } from './reap.ts'
-import { type WorkerStation, workerProcess } from './worker-process.ts'
+import type { WorkerStation } from './worker-process.ts'
 
 const POLL_MS = 2_000
 /** How long a worker without work stays, warm, for the next. */
 const IDLE_MS = 5_000
 
 /** The SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another, until there are none for a while. */
-export async function snapshotWorker(): Promise<void> {
-  await workerProcess('snapshot', async (station) => {
-    const sequence = new HookSequence(station, station.owner.home.dataDir)
-    const queue = snapshotQueue(station.owner, station.parentId)
-    sequence.warmUp()
-    try {
-      let idleSince = performance.now()
-      while (!station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS) {
-        if (await archiveNext(station, queue, sequence)) {
-          idleSince = performance.now()
-          continue
-        }
-        station.tell({ type: 'idle' })
-        await station.bell.wait(POLL_MS, station.stop.drain)
+export async function snapshotWorker(station: WorkerStation): Promise<void> {
+  const sequence = new HookSequence(station, station.owner.home.dataDir)
+  const queue = snapshotQueue(station.owner, station.parentId)
+  try {
+    let idleSince = performance.now()
+    while (!station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS) {
+      if (await archiveNext(station, queue, sequence)) {
+        idleSince = performance.now()
+        continue
       }
-    } finally {
-      await sequence.close()
+      station.tell({ type: 'idle' })
+      await station.bell.wait(POLL_MS, station.stop.drain)
     }
-  })
+  } finally {
+    await sequence.close()
+  }
 }
 
 async function archiveNext(station: WorkerStation, queue: ReturnType<typeof snapshotQueue>, sequence: HookSequence): Promise<boolean> {
   const claim = await queue.next()
+  sequence.warmUp() // Beside whatever comes next, the first time.
   if (!claim) return false
   station.tell({ type: 'busy' })
   try {

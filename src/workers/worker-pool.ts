@@ -13,7 +13,8 @@ import type { Station } from './station.ts'
 interface Worker {
   readonly processId: string
   readonly child: ChildProcess
-  idle: boolean
+  /** `starting` until it first speaks: it will look for work by itself. */
+  state: 'starting' | 'idle' | 'busy'
 }
 
 /** More than this many due rows: two starts per round instead of one (seed numbers of the actors: never burst). */
@@ -50,15 +51,16 @@ export class WorkerPool {
   }
 
   get busy(): number {
-    return [...this.#workers].filter((worker) => !worker.idle).length + this.#reaping.size
+    return [...this.#workers].filter((worker) => worker.state !== 'idle').length + this.#reaping.size
   }
 
   /** One round of the spawn policy for `due` waiting rows: wake the idle, start what is missing, at most one or two at a time. */
   async fill(due: number): Promise<void> {
     if (due === 0) return
-    const idle = [...this.#workers].filter((worker) => worker.idle)
+    const idle = [...this.#workers].filter((worker) => worker.state === 'idle')
+    const starting = [...this.#workers].filter((worker) => worker.state === 'starting')
     for (const worker of idle) send(worker, { type: 'wake' })
-    const missing = Math.min(due - idle.length, this.#size - this.size, due > LONG_QUEUE ? 2 : 1)
+    const missing = Math.min(due - idle.length - starting.length, this.#size - this.size, due > LONG_QUEUE ? 2 : 1)
     if (performance.now() < this.#notBefore) return
     for (let started = 0; started < missing; started += 1) await this.#start()
   }
@@ -108,6 +110,7 @@ export class WorkerPool {
       [MARKER.process]: row.id,
       [MARKER.runner]: runnerId,
       [WORKER_ENV.databaseUrl]: home.databaseUrl,
+      [WORKER_ENV.embedded]: String(home.embedded),
       [WORKER_ENV.machineId]: home.machineId,
       [WORKER_ENV.parentId]: parentId,
       [WORKER_ENV.term]: String(term),
@@ -115,7 +118,7 @@ export class WorkerPool {
     }
     // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
     const child = spawn(argv[0]!, argv.slice(1), { cwd: this.#cwd, env, detached: true, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-    const worker: Worker = { processId: row.id, child, idle: false }
+    const worker: Worker = { processId: row.id, child, state: 'starting' }
     this.#workers.add(worker)
     child.on('message', (message: FromWorker) => this.#hear(worker, message))
     child.once('exit', (code, signal) => this.#reap(worker, { code, signal }))
@@ -133,7 +136,7 @@ export class WorkerPool {
     if (message.type === 'log') log.relay(message.line)
     else {
       if (message.type === 'progress') this.changes += 1
-      else worker.idle = message.type === 'idle'
+      else worker.state = message.type
       this.#crashes = 0
       bell.wake()
     }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { Bell } from '../base/abort.ts'
 import { readConfigFile } from '../base/config-file.ts'
 import { messageOf } from '../base/errors.ts'
@@ -21,7 +22,10 @@ export interface WorkerStation extends Station {
  * end of that channel is an order too: a worker never outlives the one that it works for.
  * Sets the process's exit code: 0 done, 1 failed (the supervisor then reaps).
  */
-export async function workerProcess(kind: 'crawl' | 'snapshot', work: (station: WorkerStation) => Promise<void>): Promise<void> {
+export async function workerProcess(
+  kind: 'crawl' | 'snapshot',
+  load: () => Promise<(station: WorkerStation) => Promise<void>>,
+): Promise<void> {
   const stop = new Stop()
   const bell = new Bell()
   const tell = (message: FromWorker) => {
@@ -38,10 +42,12 @@ export async function workerProcess(kind: 'crawl' | 'snapshot', work: (station: 
   for (const ignored of ['SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 
   const databaseUrl = required(WORKER_ENV.databaseUrl)
+  const embedded = process.env[WORKER_ENV.embedded] === 'true'
   const dataDir = required('DATA_DIR')
   const runnerId = required(MARKER.runner)
-  const db = openDatabase(databaseUrl, { name: applicationName(kind, runnerId), connections: 2 })
-  const home = { db, databaseUrl, machineId: required(WORKER_ENV.machineId), dataDir }
+  const db = openDatabase(databaseUrl, { name: applicationName(kind, runnerId), connections: 2, prepare: embedded })
+  const connected = sql`select 1`.execute(db).catch(() => {}) // The first real query says what is wrong.
+  const home = { db, databaseUrl, embedded, machineId: required(WORKER_ENV.machineId), dataDir }
   const station: WorkerStation = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
@@ -51,12 +57,14 @@ export async function workerProcess(kind: 'crawl' | 'snapshot', work: (station: 
     ),
     stop,
     bell,
-    settings: { ...readConfigFile(dataDir), ...process.env },
+    settings: { ...(await readConfigFile(dataDir)), ...process.env },
     parentId: required(WORKER_ENV.parentId),
     crawlId: process.env[WORKER_ENV.crawlId],
     tell,
   }
   try {
+    const work = await load()
+    await connected
     await work(station)
     process.exitCode = 0
   } catch (error) {

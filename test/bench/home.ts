@@ -21,17 +21,20 @@ export function emptyDataDir(): string {
 
 /** Stops what runs on a data dir of ours, and removes it. */
 export async function removeDataDir(dir: string): Promise<void> {
-  await archivebox(dir, 'db', 'stop', '--force').catch(() => {})
+  await stopServer(dir)
   rmSync(dir, { recursive: true, force: true })
   made.delete(dir)
 }
 
-/** All that are left: for an end by a signal. */
+/** All that are left: after a bench, and at an end by a signal. */
 export async function removeAllDataDirs(): Promise<void> {
   await Promise.all([...made].map(removeDataDir))
 }
 
-/** A data dir with a running embedded server, which our own share keeps up while others come and go. */
+/**
+ * A data dir with a running embedded server, which our own share keeps up while others come and go. Its files stay until the bench is over:
+ * for some minutes ext4 steps over deleted inodes one by one, so that every removal would slow down the rounds after it.
+ */
 export async function withHome<T>(work: (home: Home) => Promise<T>): Promise<T> {
   const dataDir = emptyDataDir()
   try {
@@ -42,12 +45,16 @@ export async function withHome<T>(work: (home: Home) => Promise<T>): Promise<T> 
     try {
       await sql`select 1`.execute(db)
       const machine = await currentMachine(db)
-      return await work({ db, databaseUrl, machineId: machine.id, dataDir })
+      return await work({ db, databaseUrl, embedded: true, machineId: machine.id, dataDir })
     } finally {
       await db.destroy()
       await server.leave()
     }
   } finally {
-    await removeDataDir(dataDir)
+    await stopServer(dataDir)
   }
+}
+
+async function stopServer(dataDir: string): Promise<void> {
+  await archivebox(dataDir, 'db', 'stop', '--force').catch(() => {})
 }

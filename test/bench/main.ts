@@ -1,16 +1,18 @@
+import { tmpdir } from 'node:os'
 import { crawl } from './crawl.ts'
 import { type Figure, tableOf } from './figures.ts'
 import { removeAllDataDirs } from './home.ts'
 import { page } from './page.ts'
+import { killChildren } from './program.ts'
 import { server } from './server.ts'
 import { start } from './start.ts'
 
 /** Each bench with the rounds it takes until its medians stand still on a quiet machine. */
 const BENCHES = {
   start: { run: start, rounds: 15 },
-  server: { run: server, rounds: 5 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
+  server: { run: server, rounds: 5 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES
 
@@ -34,8 +36,10 @@ let leaving = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     // A terminal and our parent may both pass it on.
-    if (!leaving) void removeAllDataDirs().finally(() => process.exit(130))
+    if (leaving) return
     leaving = true
+    killChildren()
+    void removeAllDataDirs().finally(() => process.exit(130))
   })
 }
 
@@ -49,9 +53,11 @@ for (const name of names.length > 0 ? names : (Object.keys(BENCHES) as Name[])) 
   } catch (error) {
     console.error(`error: bench ${name} broke: ${error instanceof Error ? error.message : String(error)}`)
     process.exitCode = 1
+  } finally {
+    await removeAllDataDirs()
   }
 }
 console.log(
-  `\nMedian [min..max] of the rounds; ratios are taken round by round. Node ${process.versions.node}, ${new Date().toISOString()}`,
+  `\nMedian [min..max] of the rounds; ratios are taken round by round. Node ${process.versions.node}, data dirs in ${tmpdir()} (TMPDIR).`,
 )
 process.stdout.write(tableOf(figures))

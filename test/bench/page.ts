@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
 import { type Figure, median } from './figures.ts'
 import { withHome } from './home.ts'
 import { NPM_ONLY } from './plugins.ts'
-import { archivebox, cleanEnv, MAIN, nodeStartMs, until } from './program.ts'
+import { archivebox, MAIN, nodeStartMs, startNode, until } from './program.ts'
 import { withSite } from './site.ts'
 
 type State = 'cold' | 'warm'
@@ -16,7 +16,7 @@ export async function page(rounds: number): Promise<Figure[]> {
   const steps: Record<State, Steps[]> = { cold: [], warm: [] }
   await withSite(1, (site) =>
     withHome(async (home) => {
-      const runner = spawn(process.execPath, [MAIN, '--data-dir', home.dataDir, 'run', '--daemon'], { env: cleanEnv, stdio: 'ignore' })
+      const runner = startNode([MAIN, '--data-dir', home.dataDir, 'run', '--daemon'], { stdio: 'ignore' })
       try {
         await leading(home)
         for (let round = 0; round < rounds; round += 1) {

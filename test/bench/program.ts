@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -19,11 +19,26 @@ export interface Ran {
   readonly stdout: string
 }
 
+const children = new Set<ChildProcess>()
+
+/** Starts the Node that runs us, in a clean environment unless another is given. */
+export function startNode(args: readonly string[], options: SpawnOptions): ChildProcess {
+  const child = spawn(process.execPath, args, { env: cleanEnv, ...options })
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+  return child
+}
+
+/** For an end by a signal. What they started leaves by itself when they are gone. */
+export function killChildren(): void {
+  for (const child of children) child.kill('SIGKILL')
+}
+
 /** Runs a Node of the version that runs us, to its end. Throws when that is not exit code 0. */
 export async function runNode(args: readonly string[]): Promise<Ran> {
   const begun = performance.now()
-  const child = spawn(process.execPath, args, { env: cleanEnv, stdio: ['ignore', 'pipe', 'pipe'] })
-  const output = Promise.all([text(child.stdout), text(child.stderr)])
+  const child = startNode(args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = Promise.all([text(child.stdout!), text(child.stderr!)])
   const [code, signal] = await once(child, 'exit')
   const ms = performance.now() - begun
   const [stdout, stderr] = await output

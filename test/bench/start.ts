@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
@@ -7,7 +6,7 @@ import { MARKER } from '../../src/processes/family.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from '../../src/workers/messages.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
-import { archivebox, cleanEnv, MAIN, nodeStartMs, runNode } from './program.ts'
+import { archivebox, cleanEnv, MAIN, nodeStartMs, runNode, startNode } from './program.ts'
 
 const TERM = 1
 
@@ -74,7 +73,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
     [WORKER_ENV.term]: String(TERM),
   }
   const begun = performance.now()
-  const child = spawn(process.execPath, argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = startNode(argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   const ready = Promise.withResolvers<number>()
   child.on('message', (message: FromWorker) => {

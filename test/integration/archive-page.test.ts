@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf, resultsOf } from '../support/archive.ts'
@@ -7,7 +7,6 @@ import { killAll, processesOf } from '../support/processes.ts'
 import { eventually, program } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
 import { type Site, startSite } from '../support/site.ts'
-import { rmSync } from 'node:fs'
 
 // The whole thing as a stranger meets it: nothing but a folder that is not there yet, and the embedded server.
 let site: Site
@@ -95,9 +94,16 @@ describe('add --run', () => {
       expect(existsSync(join(dirname(snapshotPage), decodeURIComponent(link[1]!))), link[1]).toBe(true)
     }
     for (const text of ['Page 1', 'html/output.html', 'readability/content.html', `${site.url}/page-1.html`]) expect(html).toContain(text)
-    const records = readFileSync(join(dirname(snapshotPage), 'index.jsonl'), 'utf8').trim().split('\n')
+    const records = readFileSync(join(dirname(snapshotPage), 'index.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
     const [first, ...rest] = records.map((line) => JSON.parse(line) as Record<string, unknown>)
-    expect(first).toMatchObject({ type: 'Snapshot', status: 'sealed', title: 'Page 1', output_dir: relative(dataDir, dirname(snapshotPage)) })
+    expect(first).toMatchObject({
+      type: 'Snapshot',
+      status: 'sealed',
+      title: 'Page 1',
+      output_dir: relative(dataDir, dirname(snapshotPage)),
+    })
     expect(rest.every((record) => record['type'] === 'ArchiveResult')).toBe(true)
     expect(rest.length).toBeGreaterThanOrEqual(8)
   })

@@ -22,7 +22,16 @@ describe('the queue', () => {
     const { stdout, stderr, code } = await home.run(['add', '--plugins', 'html', page(1)])
     expect(code, stderr).toBe(0)
     const first = JSON.parse(stdout) as Record<string, unknown>
-    expect(first).toMatchObject({ type: 'Crawl', status: 'queued', urls: [page(1)], max_depth: 0, max_urls: 0, max_size: 0, tags: [], label: '' })
+    expect(first).toMatchObject({
+      type: 'Crawl',
+      status: 'queued',
+      urls: [page(1)],
+      max_depth: 0,
+      max_urls: 0,
+      max_size: 0,
+      tags: [],
+      label: '',
+    })
     const second = await home.add('--plugins', 'html', page(2))
     expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }, { status: 'queued' }])
     const run = await home.run(['run', '--exit-on-idle'])
@@ -42,7 +51,8 @@ describe('the queue', () => {
     const home = await homes.make()
     const runner = home.start(['run'])
     await runner.says(/leading/)
-    await eventually(() => home.value("select true from pg_stat_activity where application_name like 'archivebox-ts listen %' and datname = current_database()"))
+    const listener = "application_name like 'archivebox-ts listen %' and datname = current_database() and query ilike 'listen %'"
+    await eventually(() => home.value(`select true from pg_stat_activity where ${listener}`))
     for (const number of [1, 2]) {
       const crawl = await home.add('--plugins', 'html', page(number))
       await eventually(() => home.value("select status = 'sealed' from crawl where id = $1", [crawl]))

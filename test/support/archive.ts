@@ -65,7 +65,8 @@ export async function expectComplete(home: TestHome, crawlId: string): Promise<P
     }
     expectHashes(dir)
   }
-  const records = pages.length > 0 ? new Set(pages.map(({ id }) => results.filter((result) => result.snapshot_id === id).length)) : new Set()
+  const records =
+    pages.length > 0 ? new Set(pages.map(({ id }) => results.filter((result) => result.snapshot_id === id).length)) : new Set()
   expect(records.size, 'every page has as many results').toBeLessThanOrEqual(1)
   return pages
 }

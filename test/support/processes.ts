@@ -31,7 +31,13 @@ function look(pid: string): (Seen & { readonly cwd: string }) | undefined {
     const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (state === 'Z' || state === 'X') return undefined
     const cwd = readlinkSync(`/proc/${pid}/cwd`)
-    return { pid: Number(pid), ppid: Number(ppid), cwd, command: file('cmdline').replaceAll('\0', ' ').trim(), environ: file('environ').split('\0') }
+    return {
+      pid: Number(pid),
+      ppid: Number(ppid),
+      cwd,
+      command: file('cmdline').replaceAll('\0', ' ').trim(),
+      environ: file('environ').split('\0'),
+    }
   } catch {
     return undefined // Gone, a kernel thread, or not ours to see.
   }

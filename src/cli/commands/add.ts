@@ -5,6 +5,7 @@ import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
 import { archivableUrl } from '../../base/urls.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import { crawlRecord } from '../../db/records.ts'
+import { findPlugins, pluginTrees } from '../../hooks/discover.ts'
 import { follow } from '../follow.ts'
 import { asProcess, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -43,6 +44,7 @@ export async function add(options: GlobalOptions, args: readonly string[], verb:
 async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, demo: boolean): Promise<void> {
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
   try {
+    if (crawl.config.plugins) namePlugins(crawl.config.plugins, findPlugins(pluginTrees(open.home.dataDir, open.settings)))
     await asProcess(open.home, 'add', async (processId) => {
       const row = await insertCrawl(open.home.db, crawl)
       if (!verb.run && !verb.wait && !demo) {
@@ -114,6 +116,16 @@ function whole(value: string, option: string, max: number): number {
   const number = Number(value)
   if (!/^\d+$/.test(value) || number > max) throw new UsageError(`${option} takes a whole number from 0 to ${max}, not "${value}"`)
   return number
+}
+
+/** A plugin's name that is nobody's is most likely a mistake in typing; but the runner may have more plugin folders than we see. */
+function namePlugins(wanted: readonly string[], there: readonly { readonly name: string }[]): void {
+  const unknown = wanted.filter((name) => !there.some((plugin) => plugin.name === name))
+  const known = there
+    .map(({ name }) => name)
+    .sort()
+    .join(', ')
+  if (unknown.length > 0) terminal.say(`${pc.yellow('careful:')} there is no plugin ${unknown.join(', ')} here; there are: ${known}`)
 }
 
 function list(value: string | undefined): string[] {

@@ -3,6 +3,7 @@ import { atLeast, Log, levelFrom, toAll, toFile } from '../../base/log.ts'
 import { crawlById } from '../../db/crawls.ts'
 import { run } from '../../runner/run.ts'
 import { openHome, runnerLog } from '../home.ts'
+import { uuid } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
 import { liveCounts } from '../progress.ts'
 import { logLevel, terminal, terminalSink } from '../terminal.ts'
@@ -12,6 +13,8 @@ export interface RunVerbOptions {
   readonly crawlId?: string
   readonly daemon?: boolean
 }
+
+const LEAVE_MS = 500
 
 /** The parent's row, when a command of ours started this runner. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
@@ -40,11 +43,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Pro
   } finally {
     view?.end()
     await open.close()
+    // A listener that was reconnecting while it was closed may still hold the process: everything is closed, so leave.
+    setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
-}
-
-function uuid(text: string): string {
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text))
-    throw new UsageError(`not an id: ${text}`, 'ids look like 01994f6e-0c1a-7c3e-9d55-0123456789ab')
-  return text
 }

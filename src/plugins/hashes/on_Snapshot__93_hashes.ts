@@ -2,7 +2,7 @@
 // SHA-256 of every file that the plugins wrote, and one hash over all of them.
 import { join } from 'node:path'
 import { writeJson } from '../base/files.ts'
-import { defineHook, succeeded } from '../base/hook.ts'
+import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { sizeText } from '../base/settings.ts'
 import { hashFile } from './hash-file.ts'
 import { merkleRoot } from './merkle-root.ts'
@@ -24,6 +24,7 @@ export default defineHook(import.meta, {
       const hash = await hashFile(join(snapshotDir, path), context.signal)
       if (hash) files.push({ path, ...hash })
     }
+    if (files.length === 0) return noResults('no files to hash')
     const root = merkleRoot(files.map((file) => file.sha256))
     const size = files.reduce((sum, file) => sum + file.size, 0)
     writeJson(context.outputDir, 'hashes.json', { root_hash: root, files, metadata: { file_count: files.length, total_size: size } })

@@ -1,0 +1,26 @@
+import type { Intake } from './intake.ts'
+
+/** Rows in one statement of housekeeping: small, so that it holds no row for long. */
+const BATCH = 500
+
+/** Moves rows along their timeouts, in small batches until none is late. Returns whether any was. */
+export async function expire({ queue, counts, machine }: Intake, by: string | null, signal?: AbortSignal): Promise<boolean> {
+  let any = false
+  for (const [state, { timeout }] of Object.entries(machine.states)) {
+    if (!timeout) continue
+    for (let moved = BATCH; moved === BATCH && !signal?.aborted; ) {
+      moved = await queue.expireState(state, BATCH, by)
+      if (moved > 0) counts.stepped({ from: state, event: 'timeout', to: timeout.to, afterSeconds: null, attempts: 0 }, moved)
+      any ||= moved > 0
+    }
+  }
+  return any
+}
+
+/** Deletes rows whose time in their state is over, in small batches until none is left. */
+export async function deleteOld({ queue, counts }: Intake, signal?: AbortSignal): Promise<void> {
+  for (let deleted = BATCH; deleted >= BATCH && !signal?.aborted; ) {
+    deleted = await queue.deleteOld(BATCH)
+    counts.deleted += deleted
+  }
+}

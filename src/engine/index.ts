@@ -1,0 +1,29 @@
+export type { AnyClaimed, Claimed, Moved, SomeClaim } from './claimed.ts'
+export { ClaimLost } from './claimed.ts'
+export type { ModelSummary, Summary } from './counts.ts'
+export { type Answer, type Context, type Handled, type Handler, type Handlers, type Model, withHandlers } from './handlers.ts'
+export type { ModelOptions } from './intake.ts'
+export type { OnError } from './lane.ts'
+export {
+  type AnyEventOf,
+  type Columns,
+  defineMachine,
+  type EventOf,
+  type FinalState,
+  finalStates,
+  GraphError,
+  type LiveState,
+  type Machine,
+  type State,
+  type Target,
+  type WorkState,
+  workStates,
+} from './machine.ts'
+export { type Again, again, FAILED, ForeignOutcome, type Outcome, PUT_BACK, TryAgainLater } from './outcome.ts'
+export { type ClaimOptions, LEASE_SECONDS, Queue, RETRY_AT_MAX, type Settled } from './queue.ts'
+export { Runner } from './runner.ts'
+export type { RunnerOptions, RunOptions } from './runner-options.ts'
+export { pgSql, type Sql, type Statement } from './sql.ts'
+export type { QueueOptions } from './statements.ts'
+export { DeadlineExceeded } from './tick.ts'
+export { WATCHDOG_EXIT_CODE, type WatchdogOptions } from './watchdog.ts'

@@ -1,0 +1,129 @@
+import { Counts } from './counts.ts'
+import type { Model } from './handlers.ts'
+import { asError, Lane, type OnError } from './lane.ts'
+import type { Machine } from './machine.ts'
+import type { Step } from './outcome.ts'
+import { Pace } from './pace.ts'
+import { LEASE_SECONDS, Queue } from './queue.ts'
+import type { Sql } from './sql.ts'
+import type { QueueOptions } from './statements.ts'
+
+/** A model as a runner works on it. */
+export interface ModelOptions {
+  /** What `withHandlers` made. */
+  readonly handlers: Model
+  /** Handlers at work at once; by default all of the runner's, less one for each other model. */
+  readonly concurrency?: number
+  /** What narrows its queue down. */
+  readonly queue?: QueueOptions
+  /** The values of the queue's `where` and `fence`, asked for with each claim. */
+  readonly values?: () => readonly unknown[]
+  /** Seconds a claim holds without a renewal; it is renewed three times as often. */
+  readonly leaseSeconds?: number
+}
+
+/** What models share. */
+export interface Shared {
+  /** For the engine's statements, and for the handlers'. */
+  readonly engineSql: Sql
+  readonly sql: Sql
+  readonly owner: string
+  readonly by: string | null
+  readonly deadlineMs: number
+  readonly log: ((line: string) => void) | undefined
+  readonly onError: OnError
+  /** There may be something to claim, or room for it. */
+  readonly onNews: () => void
+}
+
+/** One model's way into the process: claims its due rows as far as there is room, and hands them to its lane. */
+export class Intake {
+  readonly machine: Machine
+  readonly queue: Queue<Machine, unknown>
+  readonly lane: Lane
+  readonly counts = new Counts()
+  readonly leaseSeconds: number
+  readonly #options: ModelOptions
+  readonly #shared: Shared
+  readonly #concurrency: number
+  readonly #pace = new Pace()
+  /** Rows that a claim under way may bring. */
+  #asked = 0
+  #isNews = false
+
+  constructor(options: ModelOptions, concurrency: number, shared: Shared) {
+    this.#options = options
+    this.#shared = shared
+    this.#concurrency = options.concurrency ?? concurrency
+    this.machine = options.handlers.machine
+    this.leaseSeconds = options.leaseSeconds ?? LEASE_SECONDS
+    this.queue = new Queue(this.machine, shared.engineSql, options.queue)
+    const { sql, by, deadlineMs, log, onError } = shared
+    this.lane = new Lane({
+      ...{ model: options.handlers, queue: this.queue, leaseSeconds: this.leaseSeconds, counts: this.counts },
+      ...{ sql, by, deadlineMs, log, onError },
+      onRoom: (first) => this.#room(first),
+    })
+  }
+
+  /** Slots taken: handlers at work, and rows asked for. */
+  get used(): number {
+    return this.lane.running + this.#asked
+  }
+
+  /** Nothing in hand, nothing on its way. */
+  get isIdle(): boolean {
+    return this.used === 0 && this.lane.unsettled === 0
+  }
+
+  /** How many rows it may claim. Outcomes that wait for the database take room, too: else a slow database would let them pile up. */
+  get room(): number {
+    return Math.min(this.#concurrency - this.used, 2 * this.#concurrency - this.used - this.lane.unsettled)
+  }
+
+  /** Milliseconds until it wants to claim; infinite while it cannot. */
+  get waitMs(): number {
+    return this.#asked > 0 || this.room < 1 ? Number.POSITIVE_INFINITY : this.#pace.waitMs
+  }
+
+  /** Somebody says that there is something to do. */
+  news(): void {
+    this.#isNews = true
+    this.#pace.soon()
+    this.#shared.onNews()
+  }
+
+  /** Claims up to `limit` rows and starts their handlers; gives them back when `signal` has aborted meanwhile. Returns how many. Never throws. */
+  async claim(limit: number, signal?: AbortSignal): Promise<number> {
+    this.#asked = limit
+    this.#isNews = false
+    const askedAt = performance.now()
+    let found = 0
+    try {
+      const values = this.#options.values?.()
+      const claims = await this.queue.claim({
+        ...{ limit, leaseSeconds: this.leaseSeconds, owner: this.#shared.owner },
+        ...(values ? { values } : {}),
+      })
+      found = claims.length
+      this.counts.claimed += found
+      for (const claim of claims) {
+        if (signal?.aborted) this.lane.putBack(claim, askedAt)
+        else this.lane.start(claim, askedAt)
+      }
+    } catch (error) {
+      this.#shared.onError(asError(error))
+    }
+    this.#asked = 0
+    if (found > 0) this.#pace.found()
+    else this.#pace.foundNothing()
+    if (this.#isNews) this.#pace.soon()
+    this.#shared.onNews()
+    return found
+  }
+
+  #room(first: Step | undefined): void {
+    if (first?.afterSeconds != null && first.afterSeconds < 60) this.#pace.soon(first.afterSeconds * 1000)
+    this.#shared.onNews()
+  }
+}

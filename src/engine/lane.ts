@@ -1,0 +1,197 @@
+import { ClaimLost, type SomeClaim } from './claimed.ts'
+import type { Counts } from './counts.ts'
+import type { Context, Model } from './handlers.ts'
+import type { Machine } from './machine.ts'
+import { again, FAILED, isLethal, PUT_BACK, type Step, stepOf, TryAgainLater } from './outcome.ts'
+import type { Queue } from './queue.ts'
+import { Settler } from './settler.ts'
+import type { Sql } from './sql.ts'
+import { DeadlineExceeded, Tick, type TickEnd } from './tick.ts'
+
+/** Reports what went wrong, and with which row, if with one. */
+export type OnError = (error: Error, claim?: SomeClaim) => void
+
+export interface LaneOptions {
+  readonly model: Model
+  readonly queue: Queue<Machine, unknown>
+  /** What handlers are given. */
+  readonly sql: Sql
+  readonly log?: ((line: string) => void) | undefined
+  readonly leaseSeconds: number
+  readonly deadlineMs: number
+  readonly by: string | null
+  readonly counts: Counts
+  readonly onError: OnError
+  /** Something ended: there may be room for more. The step: after which a row of ours is due again first. */
+  readonly onRoom: (first?: Step) => void
+}
+
+/** The rows of one model that this process has in hand: runs their handlers, keeps their leases, and settles their outcomes. */
+export class Lane {
+  readonly #options: LaneOptions
+  readonly #running = new Set<Tick>()
+  readonly #settler: Settler
+
+  constructor(options: LaneOptions) {
+    this.#options = options
+    const { queue, by, counts, onRoom } = options
+    this.#settler = new Settler({ queue, by, counts, onError: (error, tick) => this.#report(error, tick?.claim), onSettled: onRoom })
+  }
+
+  /** Handlers at work. */
+  get running(): number {
+    return this.#running.size
+  }
+
+  /** Outcomes that are not written yet. */
+  get unsettled(): number {
+    return this.#settler.size
+  }
+
+  /**
+   * Starts the handler of a row that was claimed just now. A row that has ended too many owners is given up instead.
+   * @param claimedAt on the monotonic clock, before the claim was asked for
+   */
+  start(claim: SomeClaim, claimedAt: number, done?: (end: TickEnd) => void): void {
+    const { model, sql, log, deadlineMs } = this.#options
+    const tick = new Tick(claim, {
+      sql,
+      log,
+      deadlineAt: performance.now() + (model.machine.states[claim.state]?.deadlineMs ?? deadlineMs),
+      trustedUntil: claimedAt + this.#trustMs,
+      done,
+    })
+    this.#running.add(tick)
+    if (isLethal(model.machine, claim)) {
+      this.#fail(tick, new Error(`${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts without an end`))
+      return
+    }
+    try {
+      const answer = (model.tick as (claim: SomeClaim, context: Context) => unknown)(claim, tick)
+      if (isPromise(answer)) {
+        answer.then(
+          (value) => this.#answered(tick, value),
+          (error) => this.#threw(tick, error),
+        )
+      } else this.#answered(tick, answer)
+    } catch (error) {
+      this.#threw(tick, error)
+    }
+  }
+
+  /** Gives a row back that was claimed but is not to be worked on. */
+  putBack(claim: SomeClaim, claimedAt: number): void {
+    const tick = new Tick(claim, {
+      sql: this.#options.sql,
+      log: undefined,
+      deadlineAt: 0,
+      trustedUntil: claimedAt + this.#trustMs,
+      done: undefined,
+    })
+    this.#settler.add(tick, stepOf(this.#machine, claim, PUT_BACK), { how: 'putBack' })
+  }
+
+  /** Stops every handler, and gives their rows back without blame. */
+  putAllBack(reason: Error): void {
+    for (const tick of this.#running) {
+      this.#running.delete(tick)
+      tick.stop(reason)
+      this.#settler.add(tick, stepOf(this.#machine, tick.claim, PUT_BACK), { how: 'putBack' })
+    }
+  }
+
+  /** Stops handlers that are past their deadline, and drops rows whose lease may have ended. Call it often. */
+  check(): void {
+    const now = performance.now()
+    for (const tick of this.#running) {
+      if (tick.trustedUntil < now) this.#lose(tick, 'its lease could not be renewed')
+      else if (tick.deadlineAt < now) this.#overdue(tick)
+    }
+  }
+
+  /** Renews all leases in one statement; drops what is not ours any more. */
+  async renew(): Promise<void> {
+    const held = [...this.#running]
+    if (held.length === 0) return
+    const askedAt = performance.now()
+    const ours = await this.#options.queue.renew(
+      held.map(({ claim }) => claim),
+      this.#options.leaseSeconds,
+    )
+    for (const tick of held) {
+      if (ours.has(tick.claim.id)) tick.trustedUntil = askedAt + this.#trustMs
+      else if (this.#running.has(tick)) this.#lose(tick, 'it belongs to somebody else by now')
+    }
+  }
+
+  get #machine(): Machine {
+    return this.#options.model.machine
+  }
+
+  /** A twelfth of the lease is left for stopping. */
+  get #trustMs(): number {
+    return (this.#options.leaseSeconds * 1000 * 11) / 12
+  }
+
+  #answered(tick: Tick, answer: unknown): void {
+    if (!this.#running.has(tick)) return // Stopped before: what it says now is dropped.
+    try {
+      if (performance.now() > tick.deadlineAt) this.#overdue(tick)
+      else this.#end(tick, stepOf(this.#machine, tick.claim, answer), { how: 'settled' })
+    } catch (error) {
+      this.#fail(tick, asError(error))
+    }
+  }
+
+  #threw(tick: Tick, thrown: unknown): void {
+    if (!this.#running.has(tick)) return
+    if (thrown instanceof TryAgainLater) this.#answered(tick, again(thrown.afterMs))
+    else if (thrown instanceof ClaimLost) this.#lose(tick, thrown.message)
+    else this.#fail(tick, asError(thrown))
+  }
+
+  #overdue(tick: Tick): void {
+    const { id, state } = tick.claim
+    const error = new DeadlineExceeded(`${this.#machine.name} ${id}: the handler of "${state}" was not done at its deadline`)
+    tick.stop(error)
+    this.#fail(tick, error)
+  }
+
+  #fail(tick: Tick, error: Error): void {
+    this.#options.counts.failed += 1
+    this.#report(error, tick.claim)
+    this.#end(tick, stepOf(this.#machine, tick.claim, FAILED), { how: 'failed', error })
+  }
+
+  #lose(tick: Tick, why: string): void {
+    this.#running.delete(tick)
+    tick.stop(new ClaimLost(`${this.#machine.name} ${tick.claim.id}: ${why}`))
+    this.#options.counts.lost += 1
+    tick.done?.({ how: 'lost' })
+    this.#options.onRoom()
+  }
+
+  #end(tick: Tick, step: Step, end: TickEnd): void {
+    this.#running.delete(tick)
+    this.#settler.add(tick, step, end)
+    this.#options.onRoom()
+  }
+
+  /** Whoever is told must not stop the work. */
+  #report(error: unknown, claim?: SomeClaim): void {
+    try {
+      this.#options.onError(asError(error), claim)
+    } catch {
+      // A reporter that fails has nobody to report to.
+    }
+  }
+}
+
+function isPromise(answer: unknown): answer is Promise<unknown> {
+  return typeof answer === 'object' && answer !== null && 'then' in answer && typeof answer.then === 'function'
+}
+
+/** What was thrown, as an Error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`not an Error was thrown: ${String(thrown)}`, { cause: thrown })
+}

@@ -1,0 +1,35 @@
+/** How long a loop waits between two looks that found nothing: at first, and at most. */
+const SHORTEST_MS = 500
+const LONGEST_MS = 5_000
+const GROWTH = 1.5
+
+/** When to look for due rows next: at once after a look that found some, later and later while there are none. On the monotonic clock. */
+export class Pace {
+  #at = 0
+  #delay = SHORTEST_MS
+  /** When a row is known to become due; that lies in the past when none is known. */
+  #known = 0
+
+  /** Milliseconds until the next look; 0: now. */
+  get waitMs(): number {
+    return Math.max(0, this.#at - performance.now())
+  }
+
+  found(): void {
+    this.#at = 0
+    this.#delay = SHORTEST_MS
+  }
+
+  foundNothing(): void {
+    const now = performance.now()
+    this.#at = Math.min(now + this.#delay, this.#known > now ? this.#known : Number.POSITIVE_INFINITY)
+    this.#delay = Math.min(this.#delay * GROWTH, LONGEST_MS)
+  }
+
+  /** Something is known to be due in `ms`. */
+  soon(ms = 0): void {
+    const now = performance.now()
+    if (this.#known <= now || now + ms < this.#known) this.#known = now + ms
+    this.#at = Math.min(this.#at, now + ms)
+  }
+}

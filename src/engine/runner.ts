@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { aborted, Bell } from '../base/abort.ts'
+import type { Summary } from './counts.ts'
+import { Gauge } from './gauge.ts'
+import { deleteOld, expire } from './housekeeping.ts'
+import { Intake } from './intake.ts'
+import { type Kept, keepClaims, keepHouse, keepWatch } from './keepers.ts'
+import { asError, type OnError } from './lane.ts'
+import { DEFAULTS, type RunnerOptions, type RunOptions } from './runner-options.ts'
+import { Tally } from './tally.ts'
+
+/** How long the loop waits when nothing tells it when to look again: it is woken by what happens. */
+const LONGEST_WAIT_MS = 10_000
+
+/**
+ * Works on the rows of some models: claims what is due as far as there is room, runs handlers, writes their outcomes, and starts over.
+ * Several runners may work on the same tables, in one process or in many.
+ */
+export class Runner {
+  readonly #options: RunnerOptions
+  readonly #concurrency: number
+  readonly #onError: OnError
+  readonly #bell = new Bell()
+  readonly #gauge: Gauge
+  /** Who claimed longest ago comes first. */
+  #intakes: Intake[]
+  #isRunning = false
+
+  /** Throws TypeError when two models have the same name, or one that is excluded is not there. */
+  constructor(options: RunnerOptions) {
+    const { models, exclude = [], concurrency = DEFAULTS.concurrency, deadlineMs = DEFAULTS.deadlineMs } = options
+    const names = models.map(({ handlers }) => handlers.machine.name)
+    for (const name of names) if (names.indexOf(name) !== names.lastIndexOf(name)) throw new TypeError(`two models are named "${name}"`)
+    for (const name of exclude) if (!names.includes(name)) throw new TypeError(`there is no model "${name}" to exclude`)
+    this.#options = options
+    this.#concurrency = concurrency
+    this.#onError = options.onError ?? ((error) => process.emitWarning(error))
+    this.#gauge = new Gauge(options.sql)
+    const ours = models.filter(({ handlers }) => !exclude.includes(handlers.machine.name))
+    // One slot is left to each other model, so that no backlog keeps another's new rows waiting for a handler to end.
+    const each = Math.max(1, concurrency - (ours.length - 1))
+    const shared = {
+      ...{ engineSql: this.#gauge, sql: options.sql, owner: options.owner ?? randomUUID(), by: options.by ?? null, deadlineMs },
+      ...{ log: options.log, onError: this.#onError, onNews: () => this.#bell.wake() },
+    }
+    this.#intakes = ours.map((model) => new Intake(model, each, shared))
+  }
+
+  /** Works until told to stop, then drains. Returns what was handled. Throws TypeError when it runs already. */
+  async run({ signal, force, runForMs }: RunOptions = {}): Promise<Summary> {
+    const stops = [signal, force, runForMs === undefined ? undefined : AbortSignal.timeout(runForMs)].filter((stop) => stop !== undefined)
+    const stop = AbortSignal.any(stops)
+    if (force) void aborted(force).then(() => this.#putAllBack(asError(force.reason)))
+    return await this.#whileKept(async (kept, over) => {
+      const listener = await this.#listen()
+      const keepers = [...keepWatch(kept, over), ...keepHouse(kept, stop)]
+      while (!stop.aborted) {
+        this.#claim(stop)
+        await this.#bell.wait(this.#waitMs, stop)
+      }
+      await this.#idle()
+      await listener?.close()
+      return keepers
+    })
+  }
+
+  /** One cycle, for tests and for callers with a clock of their own: housekeeping, one claim for each model, and the end of what it brought. */
+  async runOnce(): Promise<Summary> {
+    return await this.#whileKept(async ({ tally }) => {
+      for (const intake of this.#intakes) {
+        await expire(intake, this.#options.by ?? null)
+        await deleteOld(intake)
+        intake.news()
+      }
+      await tally.lookForUnknown()
+      this.#claim()
+      await this.#idle()
+      return []
+    })
+  }
+
+  /** Lets each model that wants to claim have its share of the free slots, the one first that had its turn longest ago. */
+  #claim(stop?: AbortSignal): void {
+    const hungry = this.#intakes.filter((intake) => intake.waitMs === 0)
+    for (const [index, intake] of hungry.entries()) {
+      const share = Math.min(intake.room, Math.ceil(this.#free / (hungry.length - index)))
+      if (share < 1) continue
+      this.#intakes = [...this.#intakes.filter((other) => other !== intake), intake]
+      void intake.claim(share, stop)
+    }
+  }
+
+  get #free(): number {
+    return this.#concurrency - this.#intakes.reduce((used, intake) => used + intake.used, 0)
+  }
+
+  /** Until some model wants to claim, if there is room at all; the bell rings when there is. */
+  get #waitMs(): number {
+    return this.#free > 0 ? Math.min(...this.#intakes.map((intake) => intake.waitMs), LONGEST_WAIT_MS) : LONGEST_WAIT_MS
+  }
+
+  /** Waits until nothing is in hand. */
+  async #idle(): Promise<void> {
+    while (!this.#intakes.every((intake) => intake.isIdle)) await this.#bell.wait(LONGEST_WAIT_MS)
+  }
+
+  /** Does `work` while leases are renewed and deadlines kept, and until what it has started besides has ended, too. */
+  async #whileKept(work: (kept: Kept, over: AbortSignal) => Promise<Promise<void>[]>): Promise<Summary> {
+    if (this.#isRunning) throw new TypeError('the runner runs already')
+    this.#isRunning = true
+    const report = (error: unknown) => this.#onError(asError(error))
+    const tally = new Tally(this.#intakes, this.#options.onSummary, this.#onError)
+    const kept = { options: this.#options, intakes: this.#intakes, gauge: this.#gauge, tally, report }
+    const over = new AbortController()
+    const keepers = keepClaims(kept, over.signal)
+    try {
+      keepers.push(...(await work(kept, over.signal)))
+    } finally {
+      over.abort()
+      await Promise.all(keepers)
+      this.#isRunning = false
+    }
+    tally.summarise()
+    return tally.total()
+  }
+
+  async #listen(): Promise<{ close(): unknown } | undefined> {
+    try {
+      return await this.#options.listen?.(() => {
+        for (const intake of this.#intakes) intake.news()
+      })
+    } catch (error) {
+      this.#onError(asError(error)) // It only costs time: the loop looks by itself.
+      return undefined
+    }
+  }
+
+  #putAllBack(reason: Error): void {
+    for (const { lane } of this.#intakes) lane.putAllBack(reason)
+    this.#bell.wake()
+  }
+}

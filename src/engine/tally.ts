@@ -1,0 +1,53 @@
+import { Counts, type ModelSummary, type Summary } from './counts.ts'
+import type { Intake } from './intake.ts'
+
+/** Adds up what is done with all models: by period, for whoever wants to know, and in all. */
+export class Tally {
+  readonly #intakes: readonly Intake[]
+  readonly #onSummary: ((summary: Summary) => void) | undefined
+  readonly #onError: (error: Error) => void
+  readonly #total = new Map<string, Counts>()
+  readonly #startedAt = performance.now()
+  #at = performance.now()
+
+  constructor(intakes: readonly Intake[], onSummary: ((summary: Summary) => void) | undefined, onError: (error: Error) => void) {
+    this.#intakes = intakes
+    this.#onSummary = onSummary
+    this.#onError = onError
+  }
+
+  /** Closes the period that began with the last call. */
+  summarise(): void {
+    const models: Record<string, ModelSummary> = {}
+    for (const { machine, counts } of this.#intakes) {
+      const taken = counts.take()
+      models[machine.name] = taken
+      const total = this.#total.get(machine.name) ?? new Counts()
+      total.add(taken)
+      this.#total.set(machine.name, total)
+    }
+    const seconds = (performance.now() - this.#at) / 1000
+    this.#at = performance.now()
+    this.#onSummary?.({ seconds, models })
+  }
+
+  /** All periods so far. Call it once, at the end. */
+  total(): Summary {
+    const models = [...this.#total].map(([name, counts]) => [name, counts.take()] as const)
+    return { seconds: (performance.now() - this.#startedAt) / 1000, models: Object.fromEntries(models) }
+  }
+
+  /** Rows in states that their graph does not know are left alone, but not in silence. */
+  async lookForUnknown(): Promise<void> {
+    for (const { queue, counts, machine } of this.#intakes) {
+      const unknown = await queue.unknown()
+      for (const [state, count] of Object.entries(unknown)) {
+        if (counts.unknown[state] !== undefined) continue
+        this.#onError(
+          new Error(`state graph "${machine.name}": ${count} rows are in state "${state}", which it does not know: nobody claims them`),
+        )
+      }
+      counts.unknown = unknown
+    }
+  }
+}

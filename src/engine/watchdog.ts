@@ -1,0 +1,113 @@
+import { writeSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+
+/** The exit code of a process whose loop missed its schedule (sysexits: EX_SOFTWARE). */
+export const WATCHDOG_EXIT_CODE = 70
+
+export interface WatchdogOptions {
+  /** How long the loop may be silent. */
+  readonly afterMs: number
+  readonly exitCode?: number
+}
+
+/** How long nothing may be at work before the thread is given up: it costs some 10 MB. */
+const QUIET_MS = 60_000
+
+/**
+ * Ends the process when its loop misses its schedule, so that another takes its work over. What blocks the loop is seen by a thread of its
+ * own, which is there while handlers are at work.
+ */
+export class Watchdog {
+  readonly #options: Required<WatchdogOptions>
+  readonly #ticks = new Int32Array(new SharedArrayBuffer(4))
+  #thread: Worker | undefined
+  #workedAt = 0
+
+  constructor({ afterMs, exitCode = WATCHDOG_EXIT_CODE }: WatchdogOptions) {
+    this.#options = { afterMs, exitCode }
+  }
+
+  /**
+   * The loop is alive. Call it several times within `afterMs`.
+   * @param isAtWork handlers run, or are about to
+   * @param stuckMs how long the loop has been waiting for its own next step, if it is
+   */
+  feed(isAtWork: boolean, stuckMs = 0): void {
+    const { afterMs, exitCode } = this.#options
+    if (stuckMs > afterMs) {
+      writeSync(
+        2,
+        `watchdog: the database has not answered for ${Math.round(stuckMs)} ms, ending process ${process.pid} with exit code ${exitCode}\n`,
+      )
+      process.exit(exitCode)
+    }
+    Atomics.add(this.#ticks, 0, 1)
+    const now = performance.now()
+    if (isAtWork) this.#workedAt = now
+    if (isAtWork) this.#thread ??= this.#start()
+    else if (now - this.#workedAt > QUIET_MS) this.close()
+  }
+
+  close(): void {
+    void this.#thread?.terminate()
+    this.#thread = undefined
+  }
+
+  #start(): Worker {
+    const thread = new Worker(`(${watch.toString()})()`, {
+      eval: true,
+      execArgv: [],
+      env: {},
+      trackUnmanagedFds: false,
+      workerData: { ticks: this.#ticks, ...this.#options },
+    })
+    thread.unref()
+    thread.on('error', (error) => process.emitWarning(error))
+    return thread
+  }
+}
+
+/**
+ * The thread's program; its text is all that gets there. `process.exit` in a thread ends the thread alone, so it goes through the debugger's
+ * door: code that is evaluated in the main thread even while that runs a loop of its own. A thread that waits inside the system does not
+ * hear that either: then SIGKILL, and a line that says why. Whoever slept itself for too long was stopped with the whole process, and
+ * gives the loop another turn.
+ */
+function watch(): void {
+  const { writeSync } = require('node:fs') as typeof import('node:fs')
+  const { workerData } = require('node:worker_threads') as typeof import('node:worker_threads')
+  const { ticks, afterMs, exitCode } = workerData as { ticks: Int32Array; afterMs: number; exitCode: number }
+  const LOOKS = 4
+  const say = (line: string) => {
+    try {
+      writeSync(2, `${line}\n`)
+    } catch {
+      // Nobody listens; the exit code still tells.
+    }
+  }
+  let seen = Atomics.load(ticks, 0)
+  let silent = 0
+  const look = () => {
+    const asleepAt = performance.now()
+    setTimeout(() => {
+      const wasStopped = performance.now() - asleepAt > (2 * afterMs) / LOOKS + 1_000
+      const now = Atomics.load(ticks, 0)
+      silent = now === seen && !wasStopped ? silent + 1 : 0
+      seen = now
+      if (silent < LOOKS) look()
+      else end()
+    }, afterMs / LOOKS)
+  }
+  const end = () => {
+    say(`watchdog: the loop has been silent for ${afterMs} ms, ending process ${process.pid} with exit code ${exitCode}`)
+    setTimeout(() => {
+      say(`watchdog: process ${process.pid} does not react, killing it`)
+      process.kill(process.pid, 'SIGKILL')
+    }, 1_000)
+    const { Session } = require('node:inspector') as typeof import('node:inspector') // Not before it is needed: it is large.
+    const session = new Session()
+    session.connectToMainThread()
+    session.post('Runtime.evaluate', { expression: `process.removeAllListeners('exit'); process.exit(${exitCode})` })
+  }
+  look()
+}

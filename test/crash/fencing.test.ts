@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { uuidv7 } from '../../src/base/ids.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import type { SnapshotRow } from '../../src/db/snapshots.ts'
+import { ClaimLost } from '../../src/engine/queue.ts'
+import { OwnedQueue, type Owner, requeueClaimsOf } from '../../src/machines/queues.ts'
+import { snapshotMachine } from '../../src/machines/snapshot.ts'
+import { useHomes } from '../support/homes.ts'
+import { openRows } from '../support/observer.ts'
+import { eventually } from '../support/program.ts'
+
+const homes = useHomes()
+const queueOf = (owner: Owner) => new OwnedQueue<typeof snapshotMachine, SnapshotRow>(owner, snapshotMachine)
+
+describe('the term', () => {
+  it('raised by somebody else ends the leadership of an idle leader: exit code 1 and a clear line', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading \(term 1\)/)
+    await home.query('update runner_term set term = term + 1')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(1)
+    expect(stderr).toMatch(/no longer leading: another term began/)
+    expect(stderr).not.toMatch(/^\s+at /m)
+    expect(await openRows(home)).toEqual([])
+  })
+
+  it('fences claims: under an older term they match no row, and a lost claim writes nothing', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    runner.signal('SIGTERM')
+    await runner.finished()
+    await home.add('http://127.0.0.1:1/')
+    const crawl = await home.value<string>('select id from crawl')
+    await home.query(
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir) select gen_random_uuid(), $1, n::text, sha256(n::text::bytea), '' from generate_series(1, 3) n`,
+      [crawl],
+    )
+    const { machine_id: machineId } = (await home.query<{ machine_id: string }>('select machine_id from runner_term'))[0]!
+    const db = openDatabase(home.databaseUrl, { name: 'the test' })
+    try {
+      const owner = {
+        home: { db, databaseUrl: home.databaseUrl, embedded: true, machineId, dataDir: home.dataDir },
+        processId: uuidv7(),
+        term: 1,
+      }
+      const queue = queueOf(owner)
+      const first = (await queue.next())!
+      const second = (await queue.next())!
+      expect(first).toMatchObject({ state: 'queued', attempts: 1, expiredOwner: null })
+      expect(await queue.next()).toBeDefined()
+      expect(await queue.next()).toBeUndefined()
+      expect(await queue.release(second)).toBe(true)
+
+      await home.query('update runner_term set term = 2')
+      expect(await queue.next()).toBeUndefined()
+      const heir = queueOf({ ...owner, processId: uuidv7(), term: 2 })
+      expect(await requeueClaimsOf(db, [owner.processId])).toBe(2)
+      const taken = [await heir.next(), await heir.next(), await heir.next()]
+      const again = taken.find((claim) => claim?.id === first.id)!
+      expect(again.attempts).toBe(2)
+
+      expect(await queue.renew([first])).toEqual(new Set())
+      await expect(queue.move(first as typeof first & { state: 'queued' }, 'start')).rejects.toThrow(ClaimLost)
+      expect(await queue.release(first)).toBe(false)
+      expect(await queue.release(first, 1, true)).toBe(false)
+      expect(await home.value('select claim_token from snapshot where id = $1', [first.id])).toBe(again.token)
+      expect(await home.value("select count(*) from transition where model = 'snapshot'")).toBe('0')
+    } finally {
+      await db.destroy()
+    }
+  })
+
+  it('is never raised twice at once: a second active runner is refused by the schema', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    const copy = `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, start_ticks, boot_id, pid_namespace, started_at, term)
+      select gen_random_uuid(), machine_id, data_dir, process_type, worker_type, status, pid + 1, start_ticks, boot_id, pid_namespace, now(), 2
+      from process where worker_type = 'worker_runner'`
+    await expect(home.query(copy)).rejects.toThrow(/single_active_runner_per_data_dir/)
+    runner.signal('SIGTERM')
+    await eventually(() => runner.isOver)
+    expect((await runner.finished()).code).toBe(0)
+  })
+})

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, resultsOf } from '../support/archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { expectOneAtATime, gone, openRows, pidsOf, sealedPages } from '../support/observer.ts'
+import { processesOf } from '../support/processes.ts'
+import { eventually, type Running } from '../support/program.ts'
+import { pages, type Site, startSite } from '../support/site.ts'
+
+const PAGES = 20
+const PLUGINS = 'headers,html,title,parse_html_urls,hashes,oracle,family'
+const homes = useHomes()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(pages(PAGES))
+})
+afterAll(() => site.close())
+
+async function crawling(): Promise<{ home: TestHome; crawl: string; runner: Running }> {
+  const home = await homes.make()
+  home.install('oracle', 'family')
+  const crawl = await home.add('--depth', '1', '--plugins', PLUGINS, '-c', 'FAMILY_SECONDS=0.1', `${site.url}/`)
+  const runner = home.start(['run', '--exit-on-idle'])
+  await sealedPages(home, 4)
+  return { home, crawl, runner }
+}
+
+async function expectAllThere(home: TestHome, crawl: string): Promise<void> {
+  expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
+  const results = await resultsOf(home, crawl)
+  expect(results).toHaveLength((PAGES + 1) * PLUGINS.split(',').length)
+  expect(results.filter(({ status }) => status !== 'succeeded')).toEqual([])
+  expect(await openRows(home)).toEqual([])
+}
+
+describe('kill -9 in the middle of a crawl', () => {
+  it.each(['snapshot', 'crawl', 'host', 'hook'] as const)('of a %s process costs nothing but time', async (kind) => {
+    const { home, crawl, runner } = await crawling()
+    const victim = await eventually(async () => (await pidsOf(home, kind)).at(0))
+    process.kill(victim, 'SIGKILL')
+    const { code, stderr } = await runner.finished(90_000)
+    expect(code, stderr).toBe(0)
+    const [row] = await home.query('select status, exit_code, exit_signal from process where pid = $1 order by seq desc', [victim])
+    expect(row).toEqual({ status: 'exited', exit_code: null, exit_signal: 'SIGKILL' })
+    expectOneAtATime(home)
+    if (kind === 'hook' || kind === 'host') {
+      // The page's own hook was killed, not the worker: that hook's result says so, and everything else is there.
+      const failed = (await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')
+      expect(failed.length).toBeLessThanOrEqual(1)
+      for (const { output_str } of failed) expect(output_str).toContain('SIGKILL')
+      expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
+    } else await expectAllThere(home, crawl)
+  })
+
+  it('of the leader ends everything below it, and the next runner finishes the crawl', async () => {
+    const { home, crawl, runner } = await crawling()
+    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    const family = processesOf(home.dataDir)
+    runner.signal('SIGKILL')
+    expect((await runner.finished()).signal).toBe('SIGKILL')
+    await gone(home, family)
+    const next = await home.run(['run', '--exit-on-idle'])
+    expect(next.code, next.stderr).toBe(0)
+    expect(expectOneAtATime(home)).toHaveLength(2)
+    await expectAllThere(home, crawl)
+    expect(await home.value('select max(term) from runner_term')).toBe('2')
+  })
+
+  it('of the leader and all of its workers at once leaves hooks to the next runner, which ends them before it works', async () => {
+    const { home, crawl, runner } = await crawling()
+    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
+    // The leader first: nobody reaps.
+    for (const pid of [runner.pid, ...workers]) process.kill(pid, 'SIGKILL')
+    await runner.finished()
+    const orphans = processesOf(home.dataDir)
+    const next = await home.run(['run', '--exit-on-idle'])
+    expect(next.code, next.stderr).toBe(0)
+    await gone(home, orphans, 0)
+    expectOneAtATime(home)
+    await expectAllThere(home, crawl)
+  })
+
+  it('of one process after another, whatever it is, still ends with every page archived once', async () => {
+    const { home, crawl, runner } = await crawling()
+    for (const kind of ['snapshot', 'crawl', 'snapshot', 'snapshot'] as const) {
+      const victim = await eventually(async () => (await pidsOf(home, kind)).at(-1))
+      process.kill(victim, 'SIGKILL')
+      await eventually(
+        async () => (await home.value("select status not in ('running', 'draining') from process where pid = $1", [victim])) === true,
+      )
+      if (runner.isOver) break
+    }
+    expect((await runner.finished(90_000)).code).toBe(0)
+    expectOneAtATime(home)
+    await expectAllThere(home, crawl)
+  })
+})

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, resultsOf } from '../support/archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { expectOneAtATime, openRows, pidsOf } from '../support/observer.ts'
+import { processesOf } from '../support/processes.ts'
+import { eventually, type Running } from '../support/program.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+const homes = useHomes()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(12)
+})
+afterAll(() => site.close())
+
+/** A crawl of twelve pages with a hook that is running now, for `seconds`. */
+async function working(seconds: number, args: readonly string[] = ['run']): Promise<{ home: TestHome; crawl: string; runner: Running }> {
+  const home = await homes.make()
+  home.install('oracle')
+  const urls = Array.from({ length: 12 }, (_, i) => `${site.url}/page-${i + 1}.html`)
+  const crawl = await home.add('--plugins', 'html,oracle,hashes', '-c', `ORACLE_SECONDS=${seconds}`, ...urls)
+  const runner = home.start(args)
+  await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+  return { home, crawl, runner }
+}
+
+async function expectRest(home: TestHome, crawl: string): Promise<void> {
+  const next = await home.run(['run', '--exit-on-idle'])
+  expect(next.code, next.stderr).toBe(0)
+  expect(await expectComplete(home, crawl)).toHaveLength(12)
+  const results = await resultsOf(home, crawl)
+  expect(results).toHaveLength(36)
+  expect(results.filter(({ status }) => status !== 'succeeded')).toEqual([])
+  expectOneAtATime(home)
+}
+
+describe('a runner', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'that gets %s lets the running hook end, keeps its result, and leaves with 0',
+    async (signal) => {
+      const { home, crawl, runner } = await working(1)
+      runner.signal(signal)
+      await runner.says(/draining/)
+      const { code, stderr } = await runner.finished()
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain('drained')
+      expect(processesOf(home.dataDir)).toEqual([])
+      expect(await openRows(home)).toEqual([])
+      const done = await home.query("select status from archive_result where plugin = 'oracle' and status <> 'queued'")
+      expect(done.length).toBeGreaterThan(0)
+      expect(done.every(({ status }) => status === 'succeeded')).toBe(true)
+      expect(Number(await home.value("select count(*) from snapshot where status <> 'sealed'"))).toBeGreaterThan(0)
+      expect(await home.value('select count(*) from snapshot where claimed_by is not null')).toBe('0')
+      await home.query("update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '\"0.05\"')")
+      await expectRest(home, crawl)
+    },
+  )
+
+  it('that gets a second SIGINT kills its hooks and leaves with 130, and the next run does them again', async () => {
+    const { home, crawl, runner } = await working(1000)
+    runner.signal('SIGINT')
+    await runner.says(/draining/)
+    await eventually(async () => (await home.value("select status from process where worker_type = 'worker_runner'")) === 'draining')
+    await new Promise((resolve) => setTimeout(resolve, 200)) // Two presses within 150 ms count as one.
+    runner.signal('SIGINT')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(130)
+    expect(stderr).toContain('killing hooks now')
+    expect(processesOf(home.dataDir)).toEqual([])
+    expect(await openRows(home)).toEqual([])
+    expect(await home.query("select id from archive_result where status in ('started', 'failed')")).toEqual([])
+    await home.query("update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '\"0.05\"')")
+    await expectRest(home, crawl)
+  })
+
+  it('that gets a third SIGINT leaves at once, and the next run cleans up and completes', async () => {
+    const { home, crawl, runner } = await working(1000)
+    const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
+    for (const pid of workers) process.kill(pid, 'SIGSTOP') // So that neither a drain nor a force comes to its end.
+    for (const said of [/draining/, /killing hooks now/, /leaving at once/]) {
+      runner.signal('SIGINT')
+      await runner.says(said)
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    expect((await runner.finished()).code).toBe(130)
+    await home.query("update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '\"0.05\"')")
+    await expectRest(home, crawl)
+    expect(await openRows(home)).toEqual([])
+  })
+
+  it('that is idle leaves with 0 at the first signal', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    runner.signal('SIGINT')
+    expect((await runner.finished()).code).toBe(0)
+    expect(await home.query("select status, exit_code from process where worker_type = 'worker_runner'")).toEqual([
+      { status: 'exited', exit_code: 0 },
+    ])
+  })
+})
+
+describe('add --run', () => {
+  it('that gets SIGINT drains, says how to go on, and leaves the rest for the next run', async () => {
+    const home = await homes.make()
+    home.install('oracle')
+    const urls = Array.from({ length: 12 }, (_, i) => `${site.url}/page-${i + 1}.html`)
+    const add = home.start(['add', '--run', '--plugins', 'html,oracle,hashes', '-c', 'ORACLE_SECONDS=0.2', ...urls])
+    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    add.signal('SIGINT')
+    const { code, stderr } = await add.finished()
+    expect(stderr).toMatch(/stopped before the end.*goes on with crawl/)
+    expect(code, stderr).not.toBe(0)
+    expect(processesOf(home.dataDir)).toEqual([])
+    await expectRest(home, await home.value<string>('select id from crawl'))
+  })
+})

@@ -1,0 +1,69 @@
+import { rmSync } from 'node:fs'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { enterServer, type ServerLease, urlOf } from '../../src/db/embedded/server.ts'
+import { pgSql, type Sql } from '../../src/engine/index.ts'
+import { newFolder } from './homes.ts'
+
+type Row = Record<string, unknown>
+
+/** A database of one test. */
+export class TestDatabase {
+  readonly url: string
+  readonly pool: pg.Pool
+  readonly sql: Sql
+
+  constructor(url: string) {
+    this.url = url
+    this.pool = new pg.Pool({ connectionString: url, max: 8 })
+    this.pool.on('error', () => {}) // Some tests end their connections.
+    this.sql = pgSql(this.pool)
+  }
+
+  async query<T extends Row = Row>(text: string, values: readonly unknown[] = []): Promise<T[]> {
+    return (await this.pool.query<T>(text, [...values])).rows
+  }
+
+  /** The one value of a query. */
+  async value<T>(text: string, values: readonly unknown[] = []): Promise<T> {
+    const [row] = await this.query(text, values)
+    return Object.values(row ?? {})[0] as T
+  }
+}
+
+/** One embedded server for the tests of a file, and an empty database for each of them. */
+export function useDatabases(): { make(...statements: string[]): Promise<TestDatabase> } {
+  let server: { readonly dir: string; readonly lease: ServerLease } | undefined
+  let admin: pg.Pool | undefined
+  let made: TestDatabase[] = []
+  let count = 0
+
+  beforeAll(async () => {
+    const dir = newFolder()
+    server = { dir, lease: await enterServer(dir) }
+    admin = new pg.Pool({ connectionString: urlOf(server.lease.address), max: 1 })
+    admin.on('error', () => {})
+  })
+
+  afterEach(async () => {
+    for (const { pool } of made) await pool.end()
+    made = []
+  })
+
+  afterAll(async () => {
+    await admin?.end()
+    await server?.lease.leave()
+    if (server) rmSync(server.dir, { recursive: true, force: true })
+  })
+
+  return {
+    async make(...statements) {
+      const name = `engine_${++count}`
+      await admin!.query(`create database ${name}`)
+      const database = new TestDatabase(urlOf({ ...server!.lease.address, database: name }))
+      made.push(database)
+      for (const statement of statements) await database.query(statement)
+      return database
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { TestHome } from './homes.ts'
+import { processesOf, type Seen } from './processes.ts'
+import { eventually } from './program.ts'
+
+type Kind = 'worker_runner' | 'runner_waiting' | 'crawl' | 'snapshot' | 'hook' | 'host'
+
+/** The pids of live rows of one kind, as the program itself has registered them. Hooks are those that are processes of their own. */
+export async function pidsOf(home: TestHome, kind: Kind): Promise<number[]> {
+  const where = {
+    worker_runner: "worker_type = 'worker_runner'",
+    runner_waiting: "worker_type = 'runner_waiting'",
+    crawl: "worker_type = 'crawl'",
+    snapshot: "worker_type = 'snapshot'",
+    hook: "process_type = 'hook' and url is not null",
+    host: "process_type = 'hook' and url is null",
+  }[kind]
+  const rows = await home.query<{ pid: number }>(
+    `select pid from process where status in ('running', 'draining') and ${where} order by seq`,
+  )
+  return rows.map(({ pid }) => pid)
+}
+
+/** The process rows that are not closed: none once everybody has left in order. */
+export async function openRows(home: TestHome): Promise<object[]> {
+  return await home.query(
+    `select p.process_type, p.worker_type, p.status, p.pid, p.cmd, parent.worker_type as parent, parent.status as parent_status,
+            parent.exit_signal as parent_signal, p.ended_at, parent.ended_at as parent_ended_at
+     from process p left join process parent on parent.id = p.parent_id where p.status in ('starting', 'running', 'draining')`,
+  )
+}
+
+/** Waits until at least `count` pages are sealed. */
+export async function sealedPages(home: TestHome, count: number): Promise<void> {
+  await eventually(() => home.value<boolean>("select count(*) >= $1 from snapshot where status = 'sealed'", [count]), 60_000)
+}
+
+/** Waits until a crawl is sealed. */
+export async function sealedCrawl(home: TestHome, id: string): Promise<void> {
+  await eventually(() => home.value<boolean>("select status = 'sealed' from crawl where id = $1", [id]), 90_000)
+}
+
+/** Waits until the processes with these pids are gone. */
+export async function gone(home: TestHome, processes: readonly Seen[], ms = 5_000): Promise<void> {
+  const pids = new Set(processes.map(({ pid }) => pid))
+  await eventually(() => !processesOf(home.dataDir).some(({ pid }) => pids.has(pid)), ms)
+}
+
+/**
+ * What the `oracle` fixture saw: no page was ever in work twice at once, and no runner's hook began after a later runner's first one had.
+ * @returns the runners in the order in which their hooks began
+ */
+export function expectOneAtATime(home: TestHome): string[] {
+  const file = join(home.dataDir, 'oracle.log')
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+  expect(lines.filter((line) => line.startsWith('OVERLAP'))).toEqual([])
+  const runners: string[] = []
+  for (const line of lines) {
+    const [what, runner] = line.split(' ')
+    if (runner === runners.at(-1)) continue
+    expect(runners, `${what} of a runner that another one had followed`).not.toContain(runner)
+    runners.push(runner!)
+  }
+  return runners
+}
