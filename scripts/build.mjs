@@ -1,6 +1,7 @@
 // Builds dist/: the program as one bundle with lazy chunks (it starts fast, and needs no node_modules but the database's binaries),
 // and the built-in plugins as executables in ArchiveBox's plugin layout.
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -45,9 +46,43 @@ function licences(modules) {
   })
 }
 
+/** Writes the declarations of a library entry and of what it imports, for those who use it from TypeScript. */
+function declareTypes(entry, dir) {
+  const options = [
+    '--ignoreConfig',
+    '--declaration',
+    '--emitDeclarationOnly',
+    '--rootDir',
+    'src',
+    '--outDir',
+    dir,
+    '--skipLibCheck',
+    '--strict',
+  ]
+  const language = [
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--exactOptionalPropertyTypes',
+    '--allowImportingTsExtensions',
+    '--types',
+    'node',
+  ]
+  execFileSync(process.execPath, [join(root, 'node_modules', '.bin', 'tsc'), entry, ...options, ...language], {
+    cwd: root,
+    stdio: 'inherit',
+  })
+  // A declaration may name its neighbours by what they will be at run time only.
+  for (const file of globSync('**/*.d.ts', { cwd: dir })) {
+    const path = join(dir, file)
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/(from '\.[^']*)\.ts'/g, "$1.js'"))
+  }
+}
+
 // In place: a running program still loads chunks of the build it started from. Only a package must be free of earlier ones.
 if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true })
-const program = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts' }
+const program = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts', engine: 'src/engine/index.ts' }
 const modules = await bundle(Object.fromEntries(Object.entries(program).filter(([, source]) => existsSync(join(root, source)))), out)
 chmodSync(join(out, 'main.js'), 0o755)
 
@@ -66,6 +101,6 @@ for (const [from, to] of [
 ]) {
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
-mkdirSync(out, { recursive: true })
+declareTypes('src/engine/index.ts', join(out, 'types'))
 writeFileSync(join(out, 'LICENSES.txt'), licences(new Set(modules)).join(`\n${'-'.repeat(80)}\n\n`))
 console.log(`built ${basename(out)}: ${hooks.length} hooks`)

@@ -41,8 +41,11 @@ for (const project of files.length > 0 ? [undefined] : ['unit', 'integration', '
     counts.passed += result.numPassedTests
     counts.failed += result.numFailedTests
     counts.skipped += result.numPendingTests + (result.numTodoTests ?? 0)
-    // A file that does not load, or an error outside a test, fails the run without failing a test.
-    if (status !== 0 && result.numFailedTests === 0) counts.failed += 1
+    // A file that does not load, or whose preparation breaks, fails the run without failing a test; so does an error outside of all files.
+    const broken = result.testResults.filter(
+      (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
+    ).length
+    counts.failed += broken > 0 ? broken : status !== 0 && result.numFailedTests === 0 ? 1 : 0
   } else counts.failed += 1
 }
 rmSync(folder, { recursive: true, force: true })

@@ -30,6 +30,15 @@ export function messageOf(error: unknown): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
+const MACHINE_TROUBLE = new Set(
+  'ENOSPC EDQUOT EROFS EIO EMFILE ENFILE ENOMEM EAGAIN EACCES EPERM ENOTDIR 53100 53200'.split(' '), // 53...: the database's own disk or memory
+)
+
+/** Is this the machine's trouble (a full disk, no more descriptors, no permission), which says nothing against the work at hand? */
+export function isMachineTrouble(error: unknown): boolean {
+  return MACHINE_TROUBLE.has(codeOf(error) ?? '')
+}
+
 /** The `code` of a system or database error (`ENOENT`, `23505`, ...), if it has one. */
 export function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined

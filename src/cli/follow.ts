@@ -7,9 +7,9 @@ import { AppError, EXIT } from '../base/errors.ts'
 import { asset } from '../base/package-root.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
-import { identityIn, isRunner, liveRows } from '../db/processes.ts'
+import { isRunner, liveRows } from '../db/processes.ts'
 import { crawlRecord } from '../db/records.ts'
-import { livenessOf } from '../processes/identity.ts'
+import { presenceOf } from '../processes/presence.ts'
 import { PARENT_ENV } from './commands/run.ts'
 import { type OpenHome, runnerLog } from './home.ts'
 import type { GlobalOptions } from './options.ts'
@@ -17,6 +17,7 @@ import { countPages, countsText } from './progress.ts'
 import { printRecord, terminal, wantsJson } from './terminal.ts'
 
 const LOOK_MS = 150
+const SOON_MS = 4_000
 
 /**
  * Follows a crawl until it is sealed, and reports where its pages lie. With `run`, a runner for this crawl is started whenever there is none.
@@ -40,6 +41,7 @@ export async function follow(
   try {
     const said = new Set<string>()
     let warned = false
+    let paused = false
     for (;;) {
       const crawl = await crawlById(home.db, crawlId)
       if (!crawl) throw new AppError(`crawl ${crawlId} was deleted`)
@@ -56,9 +58,15 @@ export async function follow(
         warned = true
         terminal.say(`no runner is there to work on it: start one with ${pc.bold('archivebox-ts run')}`)
       }
-      if (idle && by.run) {
-        if (runner?.exitCode)
-          throw new AppError(`the runner ended with exit code ${runner.exitCode}`, { hint: `see ${runnerLog(home.dataDir)}` })
+      if (crawl.status === 'paused' && !paused) terminal.say(`paused: ${pc.bold(`archivebox-ts crawl resume ${crawlId}`)} goes on with it`)
+      paused = crawl.status === 'paused'
+      // One that is put off is not due for a runner: it would only leave again.
+      const isDue = !paused && (crawl.retry_at?.getTime() ?? Number.POSITIVE_INFINITY) <= Date.now() + SOON_MS
+      if (idle && by.run && isDue) {
+        if (runner?.exitCode || runner?.signalCode)
+          throw new AppError(`the runner ended with ${runner.signalCode ?? `exit code ${runner.exitCode}`}`, {
+            hint: `see ${runnerLog(home.dataDir)}`,
+          })
         runner = startRunner(home, crawlId, by.processId, options)
       }
       if (terminal.isTTY) terminal.live(countsText(await countPages(home, crawlId)))
@@ -101,10 +109,7 @@ function startRunner(home: Home, crawlId: string, processId: string, options: Gl
 }
 
 async function hasLiveRunner(home: Home): Promise<boolean> {
-  for (const row of await liveRows(home)) {
-    const identity = identityIn(row)
-    if (isRunner(row) && identity && (await livenessOf(identity)) !== 'gone') return true
-  }
+  for (const row of await liveRows(home)) if (isRunner(row) && (await presenceOf(row)) !== 'gone') return true
   return false
 }
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { readConfigFile } from '../base/config-file.ts'
 import { openDataDir } from '../base/data-dir.ts'
+import { AppError, EXIT } from '../base/errors.ts'
+import { shownCommand } from '../base/shown-command.ts'
 import { applicationName, explainDatabaseError, openDatabase } from '../db/database.ts'
 import { enterServer, urlOf } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
@@ -44,13 +46,14 @@ export async function openHome(
   options: GlobalOptions,
   create: 'never' | 'if-empty' | 'force',
   say: (line: string) => void,
+  name = applicationName('cli'),
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const settings = { ...(await readConfigFile(dataDir)), ...process.env }
   const server = await openDatabaseOf(options, dataDir, say)
   let db: Home['db'] | undefined
   try {
-    db = openDatabase(server.url, { name: applicationName('cli'), prepare: server.kind === 'embedded' })
+    db = openDatabase(server.url, { name, prepare: server.kind === 'embedded' })
     const applied = await migrate(db)
     if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
     const machine = await currentMachine(db)
@@ -74,13 +77,22 @@ export async function openHome(
 
 /** Runs a command as a registered process: its row is there while it works, with its exit code afterwards. */
 export async function asProcess<T>(home: Home, processType: ProcessType, work: (id: string) => Promise<T>): Promise<T> {
-  const { id } = await insertStarting(home, { processType, parentId: null, runnerId: null, pwd: home.dataDir, cmd: process.argv })
+  const { id } = await insertStarting(home, {
+    processType,
+    parentId: null,
+    runnerId: null,
+    pwd: home.dataDir,
+    cmd: shownCommand(process.argv),
+  })
   await markRunning(home.db, id, await ownIdentity())
-  let code = 1
+  let code: number = EXIT.failed
   try {
     const value = await work(id)
-    code = Number(process.exitCode ?? 0)
+    code = Number(process.exitCode ?? EXIT.ok)
     return value
+  } catch (error) {
+    if (error instanceof AppError) code = error.exitCode
+    throw error
   } finally {
     await markEnded(home.db, id, { code, signal: null }).catch(() => {})
   }

@@ -11,6 +11,8 @@ export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null }
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
 
 export interface NewProcess {
+  /** A new one when not given. */
+  readonly id?: string
   readonly processType: ProcessType
   readonly workerType?: WorkerType
   readonly parentId: string | null
@@ -30,7 +32,7 @@ export async function insertStarting(home: Home, values: NewProcess): Promise<{ 
   return await home.db
     .insertInto('process')
     .values({
-      id: uuidv7(),
+      id: values.id ?? uuidv7(),
       machine_id: home.machineId,
       data_dir: home.dataDir,
       parent_id: values.parentId,

@@ -12,5 +12,5 @@ const JITTER = 0.2
 export function retryDelayMs(retryAfterMs: number = DEFAULT_RETRY_MS, attempts = 1, random: number = Math.random()): number {
   const doubled = retryAfterMs * 2 ** Math.max(0, attempts - 1)
   const capped = Math.min(doubled, Math.max(BACKOFF_CAP_MS, retryAfterMs))
-  return capped * (1 - JITTER + 2 * JITTER * random)
+  return Math.round(capped * (1 - JITTER + 2 * JITTER * random))
 }

@@ -1,18 +1,34 @@
 import { sleep } from '../base/abort.ts'
 
-/** Does `work` now and then again every `ms`, never twice at once, until `signal` aborts. What it throws goes to `onError`, and it goes on. */
+/** Does `work` every `ms`, first after `ms`, never twice at once, until `signal` aborts. What it throws goes to `onError`, and it goes on. */
 export async function every(
   ms: number,
   signal: AbortSignal,
   onError: (error: unknown) => void,
   work: () => Promise<void> | void,
 ): Promise<void> {
-  while (!signal.aborted) {
+  for (;;) {
+    await sleep(ms, signal)
+    if (signal.aborted) return
     try {
       await work()
     } catch (error) {
       onError(error)
     }
-    await sleep(ms, signal)
   }
+}
+
+/** The same, but first of all now. */
+export async function nowAndEvery(
+  ms: number,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+  work: () => Promise<void> | void,
+): Promise<void> {
+  try {
+    if (!signal.aborted) await work()
+  } catch (error) {
+    onError(error)
+  }
+  await every(ms, signal, onError, work)
 }

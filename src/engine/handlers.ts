@@ -16,10 +16,14 @@ export interface Context {
 // biome-ignore lint/suspicious/noConfusingVoidType: an async handler that returns nothing has this type
 export type Answer<M extends Machine, S extends LiveState<M>> = Outcome<M, S> | undefined | void
 
+/**
+ * What is done with a row in one state: an async function. (One that answers at once works, too, but is not in the type: beside it TypeScript
+ * widens the lone `return 'finish'` of an async one to `string`, and refuses it.)
+ */
 export type Handler<M extends Machine, S extends WorkState<M>, Row = Record<string, unknown>> = (
   claim: Claimed<M, S, Row>,
   context: Context,
-) => Answer<M, S> | Promise<Answer<M, S>>
+) => Promise<Answer<M, S>>
 
 export type Handlers<M extends Machine, Row = Record<string, unknown>> = { readonly [S in WorkState<M>]: Handler<M, S, Row> }
 

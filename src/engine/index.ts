@@ -1,7 +1,20 @@
+export { Actor, ObjectAlreadyClaimed, QueueIsEmpty } from './actor.ts'
+export type { Launch, Loop } from './actor-launch.ts'
+export { ACTOR_DEFAULTS, type ActorHooks, type ActorOptions } from './actor-options.ts'
+export { ActorPool, type ActorPoolOptions } from './actor-pool.ts'
+export type { ActorMode } from './actor-slot.ts'
 export type { AnyClaimed, Claimed, Moved, SomeClaim } from './claimed.ts'
 export { ClaimLost } from './claimed.ts'
 export type { ModelSummary, Summary } from './counts.ts'
-export { type Answer, type Context, type Handled, type Handler, type Handlers, type Model, withHandlers } from './handlers.ts'
+export {
+  type Answer,
+  type Context,
+  type Handled,
+  type Handler,
+  type Handlers,
+  type Model,
+  withHandlers,
+} from './handlers.ts'
 export type { ModelOptions } from './intake.ts'
 export type { OnError } from './lane.ts'
 export {
@@ -23,7 +36,10 @@ export { type Again, again, FAILED, ForeignOutcome, type Outcome, PUT_BACK, TryA
 export { type ClaimOptions, LEASE_SECONDS, Queue, RETRY_AT_MAX, type Settled } from './queue.ts'
 export { Runner } from './runner.ts'
 export type { RunnerOptions, RunOptions } from './runner-options.ts'
+export { serveActor } from './serve-actor.ts'
+export { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
 export { pgSql, type Sql, type Statement } from './sql.ts'
 export type { QueueOptions } from './statements.ts'
 export { DeadlineExceeded } from './tick.ts'
+export { type QueueView, type ViewName, viewsOf } from './views.ts'
 export { WATCHDOG_EXIT_CODE, type WatchdogOptions } from './watchdog.ts'

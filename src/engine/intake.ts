@@ -34,6 +34,8 @@ export interface Shared {
   readonly onError: OnError
   /** There may be something to claim, or room for it. */
   readonly onNews: () => void
+  /** Handlers are about to be started. */
+  readonly onWork: () => void
 }
 
 /** One model's way into the process: claims its due rows as far as there is room, and hands them to its lane. */
@@ -107,6 +109,7 @@ export class Intake {
       })
       found = claims.length
       this.counts.claimed += found
+      if (found > 0) this.#shared.onWork()
       for (const claim of claims) {
         if (signal?.aborted) this.lane.putBack(claim, askedAt)
         else this.lane.start(claim, askedAt)

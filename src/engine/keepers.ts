@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
-import { every } from './every.ts'
+import { every, nowAndEvery } from './every.ts'
 import type { Gauge } from './gauge.ts'
 import { deleteOld, expire } from './housekeeping.ts'
 import type { Intake } from './intake.ts'
 import { DEFAULTS, type RunnerOptions } from './runner-options.ts'
 import type { Tally } from './tally.ts'
-import { Watchdog } from './watchdog.ts'
+import type { Watchdog } from './watchdog.ts'
 
 const LIVENESS_EVERY_MS = 10_000
 const BEAT_MS = 250
@@ -16,45 +16,54 @@ export interface Kept {
   readonly intakes: readonly Intake[]
   readonly gauge: Gauge
   readonly tally: Tally
+  readonly watchdog: Watchdog | undefined
   readonly report: (error: unknown) => void
 }
 
 /** Renews leases and keeps deadlines, for as long as rows are in hand. */
-export function keepClaims({ intakes, report }: Kept, until: AbortSignal): Promise<void>[] {
-  return intakes.flatMap(({ lane, leaseSeconds }) => [
+export function keepClaims(
+  lanes: readonly Pick<Intake, 'lane' | 'leaseSeconds'>[],
+  report: (error: unknown) => void,
+  until: AbortSignal,
+): Promise<void>[] {
+  return lanes.flatMap(({ lane, leaseSeconds }) => [
     every((leaseSeconds * 1000) / 3, until, report, () => lane.renew()),
     every(BEAT_MS, until, report, () => lane.check()),
   ])
 }
 
 /** Shows that the loop is alive: feeds the watchdog, writes the liveness file, hands out summaries. */
-export function keepWatch({ options, intakes, gauge, tally, report }: Kept, until: AbortSignal): Promise<void>[] {
-  const { livenessFile, summaryEveryMs = DEFAULTS.summaryEveryMs, watchdog: watch = DEFAULTS.watchdog } = options
-  const watchdog = watch ? new Watchdog(watch) : undefined
-  const isAtWork = () => intakes.some(({ isIdle }) => !isIdle)
-  let isFirst = true
-  return [
-    every(Math.min(BEAT_MS, watch ? watch.afterMs / 8 : BEAT_MS), until, report, () => watchdog?.feed(isAtWork(), gauge.oldestMs)).finally(
-      () => watchdog?.close(),
-    ),
-    every(LIVENESS_EVERY_MS, until, report, async () => {
-      if (livenessFile !== undefined && gauge.oldestMs < LIVENESS_EVERY_MS) await writeFile(livenessFile, `${process.pid}\n`)
-    }),
+export function keepWatch({ options, intakes, gauge, tally, report, watchdog }: Kept, until: AbortSignal): Promise<void>[] {
+  const { livenessFile, summaryEveryMs = DEFAULTS.summaryEveryMs } = options
+  const keepers = [
+    tally.lookForUnknown().catch(report),
     every(summaryEveryMs, until, report, async () => {
       await tally.lookForUnknown()
-      if (!isFirst) tally.summarise()
-      isFirst = false
+      tally.summarise()
     }),
   ]
+  if (livenessFile !== undefined) {
+    keepers.push(
+      nowAndEvery(LIVENESS_EVERY_MS, until, report, async () => {
+        if (gauge.oldestMs < LIVENESS_EVERY_MS) await writeFile(livenessFile, `${process.pid}\n`)
+      }),
+    )
+  }
+  if (watchdog) {
+    const isAtWork = () => intakes.some(({ isIdle }) => !isIdle)
+    const feeding = nowAndEvery(Math.min(BEAT_MS, watchdog.afterMs / 8), until, report, () => watchdog.feed(isAtWork(), gauge.oldestMs))
+    keepers.push(feeding.finally(() => watchdog.close()))
+  }
+  return keepers
 }
 
 /** Moves rows along their timeouts and deletes those whose time is over, each with a timer of its own. */
 export function keepHouse({ options, intakes, report }: Kept, until: AbortSignal): Promise<void>[] {
   const { timeoutsEveryMs = DEFAULTS.timeoutsEveryMs, deletionsEveryMs = DEFAULTS.deletionsEveryMs, by = null } = options
   return intakes.flatMap((intake) => [
-    every(timeoutsEveryMs, until, report, async () => {
+    nowAndEvery(timeoutsEveryMs, until, report, async () => {
       if (await expire(intake, by, until)) intake.news()
     }),
-    every(deletionsEveryMs, until, report, () => deleteOld(intake, until)),
+    nowAndEvery(deletionsEveryMs, until, report, () => deleteOld(intake, until)),
   ])
 }

@@ -15,8 +15,16 @@ import {
   renewStatement,
   requeueStatement,
   unknownStatement,
+  updateStatement,
 } from './statements.ts'
-import { deleteStatements, externalStatement, keepStatement, settleStatement, timeoutStatement } from './transition-statements.ts'
+import {
+  deleteStatements,
+  externalStatement,
+  keepStatement,
+  settleAlikeStatement,
+  settleStatement,
+  timeoutStatement,
+} from './transition-statements.ts'
 
 export { type AnyClaimed, type Claimed, ClaimLost, type Moved } from './claimed.ts'
 export { type Again, again, type Outcome } from './outcome.ts'
@@ -73,11 +81,14 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> {
     return new Queue(this.machine, sql, this.#options)
   }
 
-  /** The rows that are due, in the order of claims; claims nothing. */
-  async due(limit: number): Promise<Row[]> {
+  /**
+   * The rows that are due, in the order of claims; claims nothing.
+   * @param values those of the queue's `where`
+   */
+  async due(limit: number, values: readonly unknown[] = []): Promise<Row[]> {
     return await this.sql.query<Row>(
       this.#once('due', () => dueStatement(this.machine, this.#options)),
-      [limit],
+      [limit, ...values],
     )
   }
 
@@ -145,7 +156,17 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> {
 
   /** What `settle` does once it is known where each outcome leads. */
   async apply(steps: readonly Stepped[], by: string | null = null): Promise<Set<string>> {
-    if (steps.length === 0) return new Set()
+    const first = steps[0]?.step
+    if (!first) return new Set()
+    const counts = this.machine.columns.attempts !== undefined
+    if (steps.every(({ step }) => isAlike(step, first))) {
+      const held = inOrder(steps, ({ claim }) => claim.id, [({ claim }) => claim.id, ({ claim }) => claim.token])
+      const rows = await this.sql.query<{ id: string }>(
+        this.#once('settle alike', () => settleAlikeStatement(this.machine)),
+        [...held, first.from, first.to, first.event, first.afterSeconds, by, ...(counts ? [first.attempts] : [])],
+      )
+      return new Set(rows.map(({ id }) => id))
+    }
     const [ids, tokens, from, to, events, afterSeconds, attempts] = inOrder(steps, ({ claim }) => claim.id, [
       ({ claim }) => claim.id,
       ({ claim }) => claim.token,
@@ -157,7 +178,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> {
     ])
     const rows = await this.sql.query<{ id: string }>(
       this.#once('settle', () => settleStatement(this.machine)),
-      [ids, tokens, from, to, events, afterSeconds, by, ...(this.machine.columns.attempts ? [attempts] : [])],
+      [ids, tokens, from, to, events, afterSeconds, by, ...(counts ? [attempts] : [])],
     )
     return new Set(rows.map(({ id }) => id))
   }
@@ -183,6 +204,18 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> {
     if ((rows instanceof Set ? rows.size : rows.length) !== 1)
       throw new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${step.to}`)
     return (ends ? undefined : { ...claim, state: step.to }) as Moved<M, Target<M, S, E>, Row>
+  }
+
+  /**
+   * Writes other columns of a claimed row. Throws ClaimLost when the row is not ours, or not in that state, any more; TypeError for a column of
+   * the engine's.
+   */
+  async update(claim: Claimed<M, WorkState<M>, Row>, fields: Partial<Row>): Promise<void> {
+    const names = Object.keys(fields)
+    if (names.length === 0) return
+    const statement = updateStatement(this.machine, names)
+    const rows = await this.sql.query(statement, [claim.id, claim.token, claim.state, ...Object.values(fields)])
+    if (rows.length !== 1) throw new ClaimLost(`${this.machine.name} ${claim.id}: update in "${claim.state}"`)
   }
 
   /**
@@ -290,3 +323,6 @@ function inOrder<T, const C extends readonly ((one: T) => unknown)[]>(
   const sorted = batch.toSorted((a, b) => (id(a) < id(b) ? -1 : 1))
   return columns.map((column) => sorted.map(column)) as { [K in keyof C]: ReturnType<C[K]>[] }
 }
+
+const isAlike = (a: Step, b: Step) =>
+  a.from === b.from && a.to === b.to && a.event === b.event && a.afterSeconds === b.afterSeconds && a.attempts === b.attempts

@@ -8,6 +8,7 @@ import { type Kept, keepClaims, keepHouse, keepWatch } from './keepers.ts'
 import { asError, type OnError } from './lane.ts'
 import { DEFAULTS, type RunnerOptions, type RunOptions } from './runner-options.ts'
 import { Tally } from './tally.ts'
+import { Watchdog } from './watchdog.ts'
 
 /** How long the loop waits when nothing tells it when to look again: it is woken by what happens. */
 const LONGEST_WAIT_MS = 10_000
@@ -24,6 +25,7 @@ export class Runner {
   readonly #gauge: Gauge
   /** Who claimed longest ago comes first. */
   #intakes: Intake[]
+  #watchdog: Watchdog | undefined
   #isRunning = false
 
   /** Throws TypeError when two models have the same name, or one that is excluded is not there. */
@@ -41,7 +43,7 @@ export class Runner {
     const each = Math.max(1, concurrency - (ours.length - 1))
     const shared = {
       ...{ engineSql: this.#gauge, sql: options.sql, owner: options.owner ?? randomUUID(), by: options.by ?? null, deadlineMs },
-      ...{ log: options.log, onError: this.#onError, onNews: () => this.#bell.wake() },
+      ...{ log: options.log, onError: this.#onError, onNews: () => this.#bell.wake(), onWork: () => this.#watchdog?.feed(true) },
     }
     this.#intakes = ours.map((model) => new Intake(model, each, shared))
   }
@@ -51,6 +53,8 @@ export class Runner {
     const stops = [signal, force, runForMs === undefined ? undefined : AbortSignal.timeout(runForMs)].filter((stop) => stop !== undefined)
     const stop = AbortSignal.any(stops)
     if (force) void aborted(force).then(() => this.#putAllBack(asError(force.reason)))
+    const { watchdog = DEFAULTS.watchdog } = this.#options
+    if (!this.#isRunning) this.#watchdog = watchdog ? new Watchdog(watchdog) : undefined
     return await this.#whileKept(async (kept, over) => {
       const listener = await this.#listen()
       const keepers = [...keepWatch(kept, over), ...keepHouse(kept, stop)]
@@ -110,14 +114,15 @@ export class Runner {
     this.#isRunning = true
     const report = (error: unknown) => this.#onError(asError(error))
     const tally = new Tally(this.#intakes, this.#options.onSummary, this.#onError)
-    const kept = { options: this.#options, intakes: this.#intakes, gauge: this.#gauge, tally, report }
+    const kept = { options: this.#options, intakes: this.#intakes, gauge: this.#gauge, tally, watchdog: this.#watchdog, report }
     const over = new AbortController()
-    const keepers = keepClaims(kept, over.signal)
+    const keepers = keepClaims(this.#intakes, report, over.signal)
     try {
       keepers.push(...(await work(kept, over.signal)))
     } finally {
       over.abort()
       await Promise.all(keepers)
+      this.#watchdog = undefined
       this.#isRunning = false
     }
     tally.summarise()

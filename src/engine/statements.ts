@@ -55,6 +55,12 @@ export function named(machine: Machine, verb: string, text: string): Statement {
   return { name: `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60), text: text.trim() }
 }
 
+/**
+ * A claim that a power cut undoes is a row that is due again: its commit need not wait for the disk. (Of this transaction only; whatever else
+ * the caller does in it gets the same. Outcomes always wait.)
+ */
+const RELAXED = "(select set_config('synchronous_commit', 'off', true)) as relaxed"
+
 /** The lowest id of each type: a cursor that steps over nothing. */
 export const LOWEST_ID = { uuid: '00000000-0000-0000-0000-000000000000', bigint: '-9223372036854775808', text: '' } as const
 
@@ -77,8 +83,8 @@ export function claimStatement(machine: Machine, options: QueueOptions, limit: n
       order by ${order(t, options)}
       limit ${limit}
       for no key update of work skip locked
-    )
-    ${take}`,
+    ), ${take}
+    select taken.* from taken, ${RELAXED}`,
   )
 }
 
@@ -92,7 +98,7 @@ export function claimRowStatement(machine: Machine, options: QueueOptions): Stat
   return named(
     machine,
     'claim row',
-    `with ${fence}due as materialized (select ${seen(t)} ${from} and work.${t.id} = $2::${machine.idType} for no key update of work) ${take}`,
+    `with ${fence}due as materialized (select ${seen(t)} ${from} and work.${t.id} = $2::${machine.idType} for no key update of work), ${take} select * from taken`,
   )
 }
 
@@ -112,9 +118,7 @@ export function pickStatement(machine: Machine, options: QueueOptions, topN: num
       select ${seen(t)} ${from} order by ${order(t, options)} limit ${topN}
     ), due as materialized (
       select * from top order by random() limit 1
-    ), taken as (
-      ${take}
-    )
+    ), ${take}
     select taken.* from due left join taken on true`,
   )
 }
@@ -126,22 +130,32 @@ function claimParts(machine: Machine, t: Table, options: QueueOptions, tokenAt: 
   return {
     fence: fence ? `fence as (${fence} for share), ` : '',
     from: `from ${t.name} as work${fence ? ', fence' : ''} where ${isDue(machine, t)}${options.where ? ` and ${options.where(valuesAt)}` : ''}`,
-    take: `update ${t.name} as work
-    set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $${tokenAt}${t.owner ? `, ${t.owner} = $${tokenAt + 1}` : ''}${
-      t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
-    }${t.modified}
-    from due where work.${t.id} = due.id ${recheck}
-    returning work.*, due.was as engine_was, due.expired_owner as engine_expired_owner`,
+    // By an array of ids: a join over them is planned as a scan of the whole table while that is small.
+    take: `changed as (
+      update ${t.name} as work
+      set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $${tokenAt}${t.owner ? `, ${t.owner} = $${tokenAt + 1}` : ''}${
+        t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
+      }${t.modified}
+      where work.${t.id} = any(array(select id from due)) ${recheck}
+      returning work.*
+    ), taken as (
+      select changed.*, due.was as engine_was, due.expired_owner as engine_expired_owner from changed join due on due.id = changed.${t.id}
+    )`,
   }
 }
 
 const seen = (t: Table) =>
   `work.${t.id} as id, work.${t.retryAt}::text as was, ${t.owner ? `work.${t.owner}::text` : 'null::text'} as expired_owner`
 
-/** Parameters: limit. Rows that are due, in the order of claims; claims nothing. */
+/** Parameters: limit, those of `where`. Rows that are due, in the order of claims; claims nothing. */
 export function dueStatement(machine: Machine, options: QueueOptions): Statement {
   const t = tableOf(machine)
-  return named(machine, 'due', `select work.* from ${t.name} as work where ${isDue(machine, t)} order by ${order(t, options)} limit $1`)
+  const where = options.where ? ` and ${options.where(2)}` : ''
+  return named(
+    machine,
+    'due',
+    `select work.* from ${t.name} as work where ${isDue(machine, t)}${where} order by ${order(t, options)} limit $1`,
+  )
 }
 
 /** Parameters: ids, tokens, lease in seconds. Answers with the ids that are still ours. */
@@ -155,6 +169,22 @@ export function renewStatement(machine: Machine): Statement {
     from unnest($1::${machine.idType}[], $2::uuid[]) as held (id, token)
     where work.${t.id} = held.id and work.${t.token} = held.token
     returning work.${t.id}::text as id`,
+  )
+}
+
+/** Parameters: id, token, state, a value for each of these columns. Writes what is not the engine's own. Throws TypeError for what is. */
+export function updateStatement(machine: Machine, names: readonly string[]): Statement {
+  const t = tableOf(machine)
+  for (const name of names) {
+    const own = Object.entries(machine.columns).find(([key, column]) => column === name && key !== 'modifiedAt')
+    if (own)
+      throw new TypeError(`state graph "${machine.name}": the column "${name}" (${own[0]}) is written by transitions and claims alone`)
+  }
+  const set = names.map((name, index) => `${quote(name)} = $${index + 4}`).join(', ')
+  return named(
+    machine,
+    'update',
+    `update ${t.name} set ${set}${t.modified} where ${t.id} = $1 and ${t.token} = $2 and ${t.status} = $3 returning ${t.id}::text as id`,
   )
 }
 

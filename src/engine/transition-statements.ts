@@ -26,8 +26,36 @@ export function settleStatement(machine: Machine): Statement {
         ${t.retryAt} = case o.after_s when 'infinity' then ${FAR} else now() + make_interval(secs => o.after_s) end,
         ${t.unclaim}${counts.set}${changed}${t.modified}
       from outcome o
-      where work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status
+      where work.${t.id} = any(array(select id from outcome)) -- as with claims: no plan may depend on how large the batch is
+        and work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status
       returning work.${t.id} as id, o.from_status, o.to_status, o.event, $7::uuid as by
+    )${history(machine)}
+    select id::text from moved`,
+  )
+}
+
+/**
+ * Parameters: ids, tokens, state before, state after, event, seconds until due, who does it, attempts from then on (when the table counts them).
+ * The common batch, in which every row takes the same step: a third of the parameters, half of the work.
+ */
+export function settleAlikeStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  const attempts = t.attempts ? `, ${t.attempts} = $8` : ''
+  const changed = t.changedAt ? `, ${t.changedAt} = case when $5 = '' then work.${t.changedAt} else now() end` : ''
+  return named(
+    machine,
+    'settle alike',
+    `
+    with held as (
+      select * from unnest($1::${machine.idType}[], $2::uuid[]) as h (id, token)
+    ), moved as (
+      update ${t.name} as work
+      set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR} else now() + make_interval(secs => $6) end,
+        ${t.unclaim}${attempts}${changed}${t.modified}
+      from held
+      where work.${t.id} = any(array(select id from held))
+        and work.${t.id} = held.id and work.${t.token} = held.token and work.${t.status} = $3
+      returning work.${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
     )${history(machine)}
     select id::text from moved`,
   )
@@ -62,7 +90,9 @@ export function externalStatement(machine: Machine, event: string, scheduled: bo
   const perState = (value: (to: string) => string) =>
     `case before.from_status ${edges.map(({ from, to }) => `when ${literal(from)} then ${value(to)}`).join(' ')} end`
   const target = perState(literal)
-  const due = perState((to) => (scheduled && !machine.states[to]!.final ? '$3::timestamptz' : dueIn(machine, to)))
+  // A final state has no schedule, whatever is asked for; the parameter is named all the same, since it is there.
+  const asked = (to: string) => (machine.states[to]!.final ? 'nullif($3::timestamptz, $3)' : '$3::timestamptz')
+  const due = perState((to) => (scheduled ? asked(to) : dueIn(machine, to)))
   // In the order in which batches of outcomes lock their rows, so that they do not wait for each other.
   return named(
     machine,

@@ -10,6 +10,8 @@ export interface WatchdogOptions {
   readonly exitCode?: number
 }
 
+/** Several looks in a row must find the loop silent: a process that was stopped for a while, and its watchdog with it, is not to blame. */
+const LOOKS = 4
 /** How long nothing may be at work before the thread is given up: it costs some 10 MB. */
 const QUIET_MS = 60_000
 
@@ -22,19 +24,25 @@ export class Watchdog {
   readonly #ticks = new Int32Array(new SharedArrayBuffer(4))
   #thread: Worker | undefined
   #workedAt = 0
+  #stuck = 0
 
   constructor({ afterMs, exitCode = WATCHDOG_EXIT_CODE }: WatchdogOptions) {
     this.#options = { afterMs, exitCode }
   }
 
+  get afterMs(): number {
+    return this.#options.afterMs
+  }
+
   /**
-   * The loop is alive. Call it several times within `afterMs`.
+   * The loop is alive. Call it several times within `afterMs`, and before handlers are started: they may never let it be called again.
    * @param isAtWork handlers run, or are about to
    * @param stuckMs how long the loop has been waiting for its own next step, if it is
    */
   feed(isAtWork: boolean, stuckMs = 0): void {
     const { afterMs, exitCode } = this.#options
-    if (stuckMs > afterMs) {
+    this.#stuck = stuckMs > afterMs ? this.#stuck + 1 : 0
+    if (this.#stuck === LOOKS) {
       writeSync(
         2,
         `watchdog: the database has not answered for ${Math.round(stuckMs)} ms, ending process ${process.pid} with exit code ${exitCode}\n`,
@@ -59,10 +67,13 @@ export class Watchdog {
       execArgv: [],
       env: {},
       trackUnmanagedFds: false,
-      workerData: { ticks: this.#ticks, ...this.#options },
+      workerData: { ticks: this.#ticks, looks: LOOKS, ...this.#options },
     })
     thread.unref()
     thread.on('error', (error) => process.emitWarning(error))
+    thread.on('exit', () => {
+      if (this.#thread === thread) this.#thread = undefined
+    })
     return thread
   }
 }
@@ -70,14 +81,12 @@ export class Watchdog {
 /**
  * The thread's program; its text is all that gets there. `process.exit` in a thread ends the thread alone, so it goes through the debugger's
  * door: code that is evaluated in the main thread even while that runs a loop of its own. A thread that waits inside the system does not
- * hear that either: then SIGKILL, and a line that says why. Whoever slept itself for too long was stopped with the whole process, and
- * gives the loop another turn.
+ * hear that either: then SIGKILL, and a line that says why.
  */
 function watch(): void {
-  const { writeSync } = require('node:fs') as typeof import('node:fs')
-  const { workerData } = require('node:worker_threads') as typeof import('node:worker_threads')
-  const { ticks, afterMs, exitCode } = workerData as { ticks: Int32Array; afterMs: number; exitCode: number }
-  const LOOKS = 4
+  const { writeSync } = process.getBuiltinModule('node:fs') // Not an import: those stay behind.
+  const { workerData } = process.getBuiltinModule('node:worker_threads')
+  const { ticks, looks, afterMs, exitCode } = workerData as { ticks: Int32Array; looks: number; afterMs: number; exitCode: number }
   const say = (line: string) => {
     try {
       writeSync(2, `${line}\n`)
@@ -87,27 +96,23 @@ function watch(): void {
   }
   let seen = Atomics.load(ticks, 0)
   let silent = 0
-  const look = () => {
-    const asleepAt = performance.now()
-    setTimeout(() => {
-      const wasStopped = performance.now() - asleepAt > (2 * afterMs) / LOOKS + 1_000
-      const now = Atomics.load(ticks, 0)
-      silent = now === seen && !wasStopped ? silent + 1 : 0
-      seen = now
-      if (silent < LOOKS) look()
-      else end()
-    }, afterMs / LOOKS)
-  }
+  const looking = setInterval(() => {
+    const now = Atomics.load(ticks, 0)
+    silent = now === seen ? silent + 1 : 0
+    seen = now
+    if (silent < looks) return
+    clearInterval(looking)
+    end()
+  }, afterMs / looks)
   const end = () => {
     say(`watchdog: the loop has been silent for ${afterMs} ms, ending process ${process.pid} with exit code ${exitCode}`)
     setTimeout(() => {
       say(`watchdog: process ${process.pid} does not react, killing it`)
       process.kill(process.pid, 'SIGKILL')
     }, 1_000)
-    const { Session } = require('node:inspector') as typeof import('node:inspector') // Not before it is needed: it is large.
+    const { Session } = process.getBuiltinModule('node:inspector') // Not before it is needed: it is large.
     const session = new Session()
     session.connectToMainThread()
     session.post('Runtime.evaluate', { expression: `process.removeAllListeners('exit'); process.exit(${exitCode})` })
   }
-  look()
 }

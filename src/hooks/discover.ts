@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { asset } from '../base/package-root.ts'
 
@@ -40,15 +40,23 @@ export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
 export function findPlugins(trees: readonly string[]): Plugin[] {
   const plugins = new Map<string, Plugin>()
   for (const [index, tree] of trees.entries()) {
-    if (!existsSync(tree)) continue
-    for (const entry of readdirSync(tree, { withFileTypes: true })) {
-      if (/^[._]/.test(entry.name) || entry.name === 'base' || !(entry.isDirectory() || entry.isSymbolicLink())) continue
-      const folder = join(tree, entry.name)
-      const hooks = readdirSync(folder).filter((name) => HOOK_NAME.test(name))
-      plugins.set(entry.name, { name: entry.name, folder, builtIn: index === 0, requires: requiredPlugins(folder), hooks })
+    for (const name of entriesOf(tree) ?? []) {
+      if (/^[._]/.test(name) || name === 'base') continue
+      const folder = join(tree, name)
+      const hooks = entriesOf(folder)?.filter((file) => HOOK_NAME.test(file))
+      if (hooks) plugins.set(name, { name, folder, builtIn: index === 0, requires: requiredPlugins(folder), hooks })
     }
   }
   return [...plugins.values()]
+}
+
+/** What is in a folder; undefined for what is none: a tree that is not there, a stray file, a link to nowhere. */
+function entriesOf(folder: string): string[] | undefined {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return undefined
+  }
 }
 
 /**

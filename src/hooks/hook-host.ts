@@ -64,7 +64,7 @@ export class HookHost {
       return exit
     })
     exited.catch(() => {})
-    const family = { roots: identity ? [identity] : [], markers: [`${MARKER.process}=${row.id}`] }
+    const family = { sessions: true, roots: identity ? [identity] : [], markers: [`${MARKER.process}=${row.id}`] }
     const host = new HookHost(row.id, child, family, exited)
     return host
   }
@@ -105,7 +105,8 @@ export class HookHost {
     if (force.aborted) onForce()
     try {
       const end = await finished.promise
-      if (end.cause !== 'exit') await this.kill()
+      // A host that ended by itself may have left children of a hook behind.
+      if (end.cause !== 'exit' || this.#exit) await this.kill()
       return end
     } finally {
       clearTimeout(timer)

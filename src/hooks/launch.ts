@@ -73,7 +73,7 @@ export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs
     return exit
   })
   exited.catch(() => {}) // Whoever waits for it sees the failure; until then it must not count as unhandled.
-  const family = { roots: identity ? [identity] : [], markers: [`${MARKER.process}=${id}`] }
+  const family = { sessions: true, roots: identity ? [identity] : [], markers: [`${MARKER.process}=${id}`] }
   return { hook, processId: id, pid: child.pid, logs, startedAt, family, exited }
 }
 

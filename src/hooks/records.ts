@@ -24,14 +24,14 @@ export interface HookRecords {
 
 const MAX_LINE = 1024 * 1024
 const MAX_RECORDS = 50_000
-const STATUSES: Readonly<Record<string, ResultRecord['status']>> = {
-  succeeded: 'succeeded',
-  success: 'succeeded',
-  failed: 'failed',
-  skipped: 'skipped',
-  noresults: 'noresults',
-  noresult: 'noresults',
-}
+const STATUSES = new Map<unknown, ResultRecord['status']>([
+  ['succeeded', 'succeeded'],
+  ['success', 'succeeded'],
+  ['failed', 'failed'],
+  ['skipped', 'skipped'],
+  ['noresults', 'noresults'],
+  ['noresult', 'noresults'],
+])
 
 /** Reads the JSONL records in a hook's stdout; everything else in there is talk. Memory stays bounded whatever the hook printed. */
 export async function readRecords(file: string): Promise<HookRecords> {
@@ -42,8 +42,9 @@ export async function readRecords(file: string): Promise<HookRecords> {
   for await (const line of lines(file)) {
     if (line === null) rejected += 1
     if (!line?.startsWith('{')) continue
-    const record = snapshots.length + tags.length < MAX_RECORDS ? parse(line) : undefined
-    if (!record) rejected += 1
+    const record = parse(line)
+    const isFull = snapshots.length + tags.length >= MAX_RECORDS
+    if (!record || (isFull && record['type'] !== 'ArchiveResult')) rejected += 1
     else if (record['type'] === 'ArchiveResult') result = resultOf(record)
     else if (typeof record['url'] === 'string' && (record['type'] === 'Snapshot' || record['type'] === undefined))
       snapshots.push({
@@ -62,7 +63,7 @@ export async function readUrlsFile(file: string): Promise<SnapshotRecord[]> {
 
 function resultOf(record: Record<string, unknown>): ResultRecord {
   const output = record['output_str'] ?? record['output'] ?? ''
-  const status = STATUSES[String(record['status'])] ?? 'failed'
+  const status = STATUSES.get(record['status']) ?? 'failed'
   return {
     status,
     output: clean(typeof output === 'string' ? output : JSON.stringify(output)).slice(0, 4096),
@@ -72,7 +73,8 @@ function resultOf(record: Record<string, unknown>): ResultRecord {
 
 function parse(line: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(line)
+    // What PostgreSQL's text and jsonb do not take: NUL, and halves of characters.
+    const value: unknown = JSON.parse(line, (_key, part: unknown) => (typeof part === 'string' ? clean(part).toWellFormed() : part))
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined

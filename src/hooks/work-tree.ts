@@ -104,6 +104,7 @@ export class WorkTree {
 /** Copies regular files (never links, sockets or devices: an output cannot point outside) and lists them. */
 function copyTree(from: string, to: string, copy: (from: string, to: string) => void, durable = false): Record<string, OutputFile> {
   const files: Record<string, OutputFile> = {}
+  let count = 0
   const walk = (below: string) => {
     mkdirSync(join(to, below), { recursive: true })
     for (const name of readdirSync(join(from, below))) {
@@ -111,7 +112,8 @@ function copyTree(from: string, to: string, copy: (from: string, to: string) => 
       const stats: Stats = lstatSync(join(from, path))
       if (stats.isDirectory()) walk(path)
       if (!stats.isFile()) continue
-      if (Object.keys(files).length >= MAX_FILES) throw new Error(`more than ${MAX_FILES} output files`)
+      count += 1
+      if (count > MAX_FILES) throw new Error(`more than ${MAX_FILES} output files`)
       copy(join(from, path), join(to, path))
       if (durable) flush(join(to, path))
       files[path] = { size: stats.size, mimetype: mimeOf(name) }

@@ -6,7 +6,8 @@ import { crawlMachine } from './crawl.ts'
 import { skipOpenResults } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
 
-// What people do to crawls: events from outside. Whoever works on a row loses its claim, writes nothing more, and ends its hooks.
+// What people do to crawls: events from outside. Whoever works on a row loses its claim, records nothing more, and ends its hooks when it
+// notices, at its next step; whoever claims the row before that ends it first (endFormerWorkers).
 
 /** Pauses crawls and their unfinished snapshots. Returns the crawls that were not paused or sealed already. */
 export async function pauseCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
@@ -43,6 +44,8 @@ export async function retryCrawls(
   only?: readonly string[],
 ): Promise<{ hooks: number; snapshots: number }> {
   return await db.transaction().execute(async (tx) => {
+    // The crawls first, as everybody does: none of them is sealed meanwhile.
+    await sql`select 1 from crawl where id = any(${ids}::uuid[]) order by id for no key update`.execute(tx)
     const { rows } = await sql<{ snapshot_id: string; plugin: string; hook_name: string; attempt: number; status: string }>`
       select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.snapshot_id, r.plugin, r.hook_name, r.attempt, r.status
       from archive_result r join snapshot s on s.id = r.snapshot_id

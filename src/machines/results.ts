@@ -110,3 +110,15 @@ export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: strin
     insert into transition (model, row_id, from_status, to_status, event)
     select 'archive_result', id, from_status, 'skipped', 'skip' from skipped`.execute(tx)
 }
+
+/** After a lost claim, when our hooks on the snapshot have ended: results that our own processes had started are nobody's any more. */
+export async function forgetStarted(owner: Owner, snapshotId: string): Promise<void> {
+  await sql`
+    with forgotten as (
+      update archive_result set status = 'queued', start_ts = null, process_id = null
+      where snapshot_id = ${snapshotId} and status = 'started' and process_id in (select id from process where parent_id = ${owner.processId})
+      returning id
+    )
+    insert into transition (model, row_id, from_status, to_status, event, process_id)
+    select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from forgotten`.execute(owner.home.db)
+}

@@ -10,6 +10,8 @@ export const MARKER = { process: 'ARCHIVEBOX_PROCESS_ID', runner: 'ARCHIVEBOX_RU
  */
 export interface Family {
   readonly roots?: readonly { readonly pid: number; readonly startTicks: number }[]
+  /** The roots led sessions of their own and have only just ended: what is left in those sessions is theirs, since a pid is not given again while it names one. */
+  readonly sessions?: boolean
   readonly markers?: readonly string[]
 }
 
@@ -18,8 +20,11 @@ export function membersOf(family: Family): ProcEntry[] {
   if (!hasProc) return []
   const all = scanProc()
   const roots = new Set<number>()
-  for (const root of family.roots ?? [])
-    if (all.some(({ pid, startTicks }) => pid === root.pid && startTicks === root.startTicks)) roots.add(root.pid)
+  for (const root of family.roots ?? []) {
+    const now = all.find(({ pid }) => pid === root.pid)
+    const left = family.sessions && !now && all.some((entry) => entry.session === root.pid && entry.startTicks >= root.startTicks)
+    if (now?.startTicks === root.startTicks || left) roots.add(root.pid)
+  }
   const markers = new Set(family.markers)
   const inside = new Set<number>()
   for (const entry of all) {

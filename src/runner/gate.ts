@@ -6,7 +6,8 @@ import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
 import { requestHandoff } from '../db/runners.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
-import { livenessOf, signalIdentity } from '../processes/identity.ts'
+import { signalIdentity } from '../processes/identity.ts'
+import { presenceOf } from '../processes/presence.ts'
 import { promote, type Term } from './promote.ts'
 import type { Registered } from './registration.ts'
 import { sweep } from './sweep.ts'
@@ -16,8 +17,6 @@ const GRACE_MS = 10_000
 /** How long a killed tree may take to be gone (a process in uninterruptible sleep may never be). */
 const KILL_MS = 5_000
 const LOOK_MS = 20
-/** An older runner that we cannot see (another container) is waited for until its heartbeat is this old, by the database's clock. */
-const UNSEEN_EXPIRY_SECONDS = 30
 
 interface GateOptions {
   readonly home: Home
@@ -52,8 +51,8 @@ export async function passGate({ home, log }: GateOptions, me: Registered, stop:
       log.info(`leading (term ${term.number}${term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''})`)
       return { term }
     } catch (error) {
-      // The index has the last word: somebody was promoted in between. Look again.
-      if (codeOf(error) !== '23505') throw error
+      // The index has the last word: somebody was promoted in between. A lock that did not come in time is no reason to leave nobody leading.
+      if (!['23505', '55P03', '40P01'].includes(codeOf(error) ?? '')) throw error
       await sleep(LOOK_MS)
     }
   }
@@ -64,10 +63,8 @@ async function otherRunners(home: Home, me: Registered): Promise<LiveRow[]> {
   const alive: LiveRow[] = []
   for (const row of await liveRows(home)) {
     if (row.id === me.id || !isRunner(row)) continue
-    const identity = identityIn(row)
     // A row without identity is a runner between its insert and its first update: too young to work; it sees us, or we see it next time.
-    const liveness = identity ? await livenessOf(identity) : 'gone'
-    if (liveness === 'alive' || (liveness === 'unknown' && maybeThere(row))) alive.push(row)
+    if ((await presenceOf(row)) !== 'gone') alive.push(row)
   }
   return alive
 }
@@ -82,7 +79,7 @@ async function endOlder(home: Home, log: Log, me: Registered, older: readonly Li
   for (const row of older) {
     const identity = identityIn(row)!
     log.info(
-      `taking over from runner pid ${row.pid}${(await livenessOf(identity)) === 'unknown' ? ' in another container: asked through the database' : ''}`,
+      `taking over from runner pid ${row.pid}${(await presenceOf(row)) === 'unseen' ? ' in another container: asked through the database' : ''}`,
     )
     if (first.includes(row.id)) await signalIdentity(identity, 'SIGTERM')
     await signalIdentity(identity, 'SIGCONT') // A stopped process sees no other signal.
@@ -93,9 +90,9 @@ async function endOlder(home: Home, log: Log, me: Registered, older: readonly Li
     const left: LiveRow[] = []
     let unseen = false
     for (const row of await stillThere(home, older)) {
-      const liveness = await livenessOf(identityIn(row)!)
-      if (liveness === 'unknown' && maybeThere(row)) unseen = true
-      else if (liveness !== 'alive') continue
+      const presence = await presenceOf(row)
+      if (presence === 'gone') continue
+      if (presence === 'unseen') unseen = true
       left.push(row)
     }
     if (left.length === 0 || stop.drain.aborted) return
@@ -124,9 +121,4 @@ async function stillThere(home: Home, rows: readonly LiveRow[]): Promise<LiveRow
   const now = new Map((await liveRows(home)).map((row) => [row.id, row]))
   // A row that closed itself may still belong to a process that has not left yet.
   return rows.map((row) => now.get(row.id) ?? row)
-}
-
-/** A process that we cannot see counts as there for as long as its heartbeat is fresh, by the database's clock. */
-function maybeThere(row: LiveRow): boolean {
-  return (row.heartbeat_age_s ?? Number.POSITIVE_INFINITY) < UNSEEN_EXPIRY_SECONDS
 }

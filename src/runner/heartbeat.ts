@@ -19,6 +19,7 @@ export class Heartbeat {
   readonly #log: Log
   readonly #timer: NodeJS.Timeout
   #trustedSince = performance.now()
+  #ended = false
   /** A newer runner waits. */
   handoff = false
   /** We cannot know that we lead. */
@@ -33,6 +34,7 @@ export class Heartbeat {
   }
 
   async beat(): Promise<void> {
+    if (this.#ended) return
     const begun = performance.now()
     try {
       const answer = await heartbeat(this.#home, this.#id)
@@ -50,6 +52,7 @@ export class Heartbeat {
   }
 
   end(): void {
+    this.#ended = true
     clearInterval(this.#timer)
   }
 

@@ -27,13 +27,23 @@ const MAX_OUTAGE_MS = 60_000
  */
 export async function lead(options: RunOptions, me: Registered, term: Term, stop: Stop, bell: Bell): Promise<WhyEnded> {
   const { home, log, settings, crawlId } = options
-  const station: Station = { owner: { home, processId: me.id, term: term.number }, runnerId: me.id, log, stop, bell, settings }
+  const station: Station = {
+    owner: { home, processId: me.id, term: term.number },
+    runnerId: me.id,
+    log,
+    stop,
+    bell,
+    onRecheck: new Set(),
+    settings,
+  }
   const pool = new WorkerPool(station, { kind: 'crawl', size: crawlId ? 1 : crawlWorkers(settings), cwd: home.dataDir, crawlId })
   const heart = new Heartbeat(home, me.id, stop, log)
   const work = listen(home.databaseUrl, me.id, {
     [CHANNELS.work]: () => bell.wake(),
     [CHANNELS.runner]: () => void heart.beat(),
   })
+  // At once, even while a query of ours hangs.
+  stop.force.addEventListener('abort', () => pool.force())
   let page = { changes: 0, writtenAt: 0 }
   let healthyAt = performance.now()
   try {
@@ -41,6 +51,7 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
       try {
         const { due, open } = await openCrawls(home.db, { crawlId, soonMs: POLL_MS })
         healthyAt = performance.now()
+        await pool.killStuck()
         await pool.fill(due)
         if (options.exitOnIdle && open === 0 && pool.busy === 0) return 'idle'
         if (pool.changes > page.changes && performance.now() - page.writtenAt > PAGE_MS) {

@@ -3,6 +3,8 @@ import type { Home } from '../db/home.ts'
 import type { HookSettings } from '../hooks/discover.ts'
 
 export interface RunOptions {
+  /** Our row's id to be: connections carry it in their names from the start, so that a takeover can end them. */
+  readonly id: string
   readonly home: Home
   readonly log: Log
   readonly settings: HookSettings

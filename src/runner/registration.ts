@@ -1,3 +1,4 @@
+import { shownCommand } from '../base/shown-command.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import { MARKER } from '../processes/family.ts'
@@ -11,15 +12,21 @@ export interface Registered {
 }
 
 /** Writes our row as a runner that waits at the gate, and puts our marker into the environment that children inherit. */
-export async function register(options: { home: Home; parentId: string | null; crawlId: string | undefined }): Promise<Registered> {
+export async function register(options: {
+  id: string
+  home: Home
+  parentId: string | null
+  crawlId: string | undefined
+}): Promise<Registered> {
   const { home } = options
   const row = await insertStarting(home, {
+    id: options.id,
     processType: 'orchestrator',
     workerType: 'runner_waiting',
     parentId: options.parentId,
     runnerId: null,
     pwd: home.dataDir,
-    cmd: process.argv,
+    cmd: shownCommand(process.argv),
     crawlId: options.crawlId ?? null,
   })
   await markRunning(home.db, row.id, await ownIdentity())
@@ -29,6 +36,6 @@ export async function register(options: { home: Home; parentId: string | null; c
 }
 
 /** Closes our row: the last thing that a runner does. A database that is gone does not keep us: the next runner closes it. */
-export async function deregister(home: Home, me: Registered): Promise<void> {
-  await markEnded(home.db, me.id, { code: Number(process.exitCode ?? 0), signal: null }).catch(() => {})
+export async function deregister(home: Home, me: Registered, code: number): Promise<void> {
+  await markEnded(home.db, me.id, { code, signal: null }).catch(() => {})
 }

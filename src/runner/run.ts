@@ -1,4 +1,5 @@
 import { Bell } from '../base/abort.ts'
+import { EXIT } from '../base/errors.ts'
 import { Stop } from '../base/stop.ts'
 import { passGate } from './gate.ts'
 import { lead } from './lead.ts'
@@ -15,11 +16,13 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
   const bell = new Bell()
   followSignals(stop, bell, options.log)
   const me = await register(options)
+  let code: number = EXIT.failed
   try {
     const passed = await passGate(options, me, stop, bell)
-    if (!passed.term) return passed.why
-    return await lead(options, me, passed.term, stop, bell)
+    const why = passed.term ? await lead(options, me, passed.term, stop, bell) : passed.why
+    code = Number(process.exitCode ?? EXIT.ok)
+    return why
   } finally {
-    await deregister(options.home, me)
+    await deregister(options.home, me, code)
   }
 }

@@ -14,6 +14,7 @@ import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { prepareResults, skipOpenResults } from '../machines/results.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeSnapshotPages } from './index-pages.ts'
+import { endFormerWorkers } from './reap.ts'
 import { SnapshotHooks } from './snapshot-hooks.ts'
 import type { Station } from './station.ts'
 
@@ -47,6 +48,7 @@ export async function archiveSnapshot(
   const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'Snapshot', settings, crawl.config.plugins)
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir))
   mkdirSync(tree.root, { recursive: true })
+  await endFormerWorkers(owner, snapshot.id)
   tree.open()
   const target = {
     dataDir: home.dataDir,
@@ -59,7 +61,7 @@ export async function archiveSnapshot(
   }
   const run = new SnapshotHooks(station, sequence, started, tree, { home, parentId: owner.processId, runnerId, target, settings }, dropped)
   const results = await prepareResults(owner, started, hooks)
-  if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, `given up after ${MAX_ATTEMPTS} workers died at this page`)
+  if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, `given up: ${MAX_ATTEMPTS} attempts at this page came to no end`)
   else await run.run(hooks, results)
   if (run.unfinished) {
     if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
@@ -87,7 +89,6 @@ async function seal(
   const snapshot = claim.row
   const title = titleIn(tree) ?? snapshot.title
   const children = snapshot.depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
-  await writeSnapshotPages(station.owner.home, { ...snapshot, title }, crawl)
   await db.transaction().execute(async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: snapshot.depth + 1, parentId: snapshot.id })
     if (found.tags.length > 0) await tagSnapshots(tx, [snapshot.id], found.tags)
@@ -95,6 +96,8 @@ async function seal(
     await sql`
       update snapshot set title = ${title}, output_size = (select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${snapshot.id})
       where id = ${snapshot.id} and claim_token = ${claim.token}`.execute(tx)
+    // From inside: it shows the results as this transaction leaves them. A page without its row is written again.
+    await writeSnapshotPages(tx, station.owner.home.dataDir, { ...snapshot, title }, crawl)
     await queue.on(kyselySql(tx)).move(claim, 'seal', station.owner.processId)
   })
 }

@@ -44,7 +44,7 @@ async function runNext(
   if (!claim) return false
   station.tell({ type: 'busy' })
   try {
-    await endExpiredOwner(station.owner.home, claim.expiredOwner)
+    await endExpiredOwner(station.owner, claim.expiredOwner)
     await withLease(station, queue, claim, (dropped) => runCrawl(station, queue, pool, sequence, claim, dropped))
   } catch (error) {
     await sequence.endBackground(AbortSignal.abort())

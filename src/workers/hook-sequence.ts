@@ -186,7 +186,7 @@ async function orKill(running: RunningHook, recorded: Promise<void>): Promise<vo
 
 /** Where a hook's output goes: beside the plugins' directories, never inside one. */
 export function logsFor(root: string, hook: Hook, attempt: number): HookLogs {
-  const base = join(root, '.logs', `${hook.name}.${attempt}`)
+  const base = join(root, '.logs', hook.plugin, `${hook.name}.${attempt}`)
   return { stdout: `${base}.stdout.log`, stderr: `${base}.stderr.log` }
 }
 

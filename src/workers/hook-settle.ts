@@ -49,7 +49,7 @@ export async function settleHook(
       return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
     }
   }
-  if (verdict.event === 'fail' && last) tree.setAside(hook.plugin, `${hook.name}.${attempt}`)
+  if (verdict.event === 'fail' && last) tree.setAside(hook.plugin, `${hook.plugin}.${hook.name}.${attempt}`)
   return { ...verdict, records }
 }
 

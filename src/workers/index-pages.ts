@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import type { CrawlRow } from '../db/crawls.ts'
+import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
@@ -13,15 +14,15 @@ import { snapshotPage } from '../pages/snapshot-page.ts'
 const MAX_LINES = 5_000
 
 /** Writes index.html and index.jsonl of a snapshot that is about to be sealed. */
-export async function writeSnapshotPages(home: Home, snapshot: SnapshotRow, crawl: CrawlRow): Promise<void> {
-  const rows = await home.db
+export async function writeSnapshotPages(db: Database, dataDir: string, snapshot: SnapshotRow, crawl: CrawlRow): Promise<void> {
+  const rows = await db
     .selectFrom('archive_result')
     .selectAll()
     .where('snapshot_id', '=', snapshot.id)
     .orderBy('hook_name')
     .orderBy('attempt')
     .execute()
-  const dir = join(home.dataDir, snapshot.output_dir)
+  const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const html = snapshotPage({
     url: snapshot.url,
@@ -100,7 +101,7 @@ function publishFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   const fd = openSync(aside, 'w', 0o644)
   try {
-    writeSync(fd, text)
+    writeFileSync(fd, text)
     fsyncSync(fd)
   } finally {
     closeSync(fd)

@@ -30,9 +30,12 @@ export async function withLease<M extends Machine, Row, T>(
     }
   }
   const timer = setInterval(() => void renew(), RENEW_MS)
+  const recheck = () => void renew()
+  station.onRecheck.add(recheck)
   try {
     return await work(AbortSignal.any([lost.signal, station.stop.force]))
   } finally {
     clearInterval(timer)
+    station.onRecheck.delete(recheck)
   }
 }

@@ -4,6 +4,8 @@ import type { LogLine } from '../base/log.ts'
 export type ToWorker =
   /** There may be work. */
   | { readonly type: 'wake' }
+  /** The crawl was taken away: see whether your claim still holds. */
+  | { readonly type: 'recheck' }
   /** Take no more; let hooks that run end within `capMs` (null: within their own timeouts). */
   | { readonly type: 'drain'; readonly capMs: number | null }
   /** Kill hooks and leave. */

@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
 import { identityIn, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
-import { requeueClaimsOf } from '../machines/queues.ts'
+import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
 
 /**
@@ -40,8 +41,22 @@ export async function reapRunner(home: Home, runnerId: string): Promise<void> {
  * The owner of an expired lease may be alive on this machine: stopped, or stuck. Two owners may not work at once, so it is ended, with all below it, before
  * the new one begins.
  */
-export async function endExpiredOwner(home: Home, ownerId: string | null): Promise<void> {
-  if (ownerId !== null && (await liveRows(home)).some(({ id }) => id === ownerId)) await reapWorker(home, ownerId, null)
+export async function endExpiredOwner({ home, processId }: Owner, ownerId: string | null): Promise<void> {
+  if (ownerId === null || ownerId === processId) return
+  if ((await liveRows(home)).some(({ id }) => id === ownerId)) await reapWorker(home, ownerId, null)
+}
+
+/**
+ * Somebody may have taken the snapshot away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
+ * It is ended, with all below it, before the work begins again.
+ */
+export async function endFormerWorkers({ home, processId }: Owner, snapshotId: string): Promise<void> {
+  const { rows } = await sql<{ parent_id: string }>`
+    select distinct p.parent_id from archive_result r join process p on p.id = r.process_id
+    where r.snapshot_id = ${snapshotId} and r.status = 'started' and p.status in ('starting', 'running', 'draining') and p.parent_id <> ${processId}`.execute(
+    home.db,
+  )
+  for (const { parent_id } of rows) await reapWorker(home, parent_id, null)
 }
 
 function descendantsOf(id: string, rows: readonly ProcessRow[]): ProcessRow[] {

@@ -42,12 +42,16 @@ export async function runCrawl(
   try {
     for (;;) {
       const { open, due, token } = await openSnapshots(home.db, crawl.id)
-      if (token !== started.token) throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
+      if (token !== started.token) {
+        pool.recheck()
+        throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
+      }
       if (open === 0 && (await sealed(station, queue, started))) {
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'
       }
       if (stop.drain.aborted || dropped.aborted) break
+      await pool.killStuck()
       await pool.fill(due)
       await bell.wait(LOOK_MS, dropped)
     }

@@ -12,6 +12,9 @@ import type { Station } from './station.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
 
+/** Two plugins may name their hooks alike. */
+const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
+
 /** The hooks of one snapshot: runs what has no final result yet, in order, and keeps each result's row true to what happened. */
 export class SnapshotHooks {
   /** Pages and tags that the hooks found, those of earlier rounds included. */
@@ -44,7 +47,7 @@ export class SnapshotHooks {
     for (const hook of hooks) {
       const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
       if (FINAL.has(result.status)) await this.#recall(hook, result)
-      else this.#open.set(hook.name, { hook, result })
+      else this.#open.set(keyOf(hook), { hook, result })
     }
     for (const { hook, result } of [...this.#open.values()]) {
       if (this.#station.stop.drain.aborted || this.#dropped.aborted) break
@@ -73,12 +76,12 @@ export class SnapshotHooks {
   }
 
   async #settle(end: HookEnd): Promise<void> {
-    const { hook, result } = this.#open.get(end.hook.name)!
+    const { hook, result } = this.#open.get(keyOf(end.hook))!
     const others = [...this.#open.values()].some((other) => other.hook !== hook && other.hook.plugin === hook.plugin)
     const { event, records, ...output } = await settleHook(this.#tree, hook, result.attempt, end, end.logs, !others)
     await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, output)
     if (event === 'interrupt') return
-    this.#open.delete(hook.name)
+    this.#open.delete(keyOf(hook))
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
     if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))

@@ -1,6 +1,8 @@
-import { messageOf } from '../base/errors.ts'
+import { isMachineTrouble, messageOf } from '../base/errors.ts'
+import { isConnectionError } from '../db/database.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { snapshotQueue } from '../machines/queues.ts'
+import { forgetStarted } from '../machines/results.ts'
 import { archiveSnapshot } from './archive-snapshot.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { withLease } from './lease.ts'
@@ -8,6 +10,8 @@ import { endExpiredOwner } from './reap.ts'
 import type { WorkerStation } from './worker-process.ts'
 
 const POLL_MS = 2_000
+/** A full disk is looked at again after so long; the page is not to blame for it. */
+const TROUBLE_MS = 15_000
 /** How long a worker without work stays, warm, for the next. */
 const IDLE_MS = 5_000
 
@@ -36,16 +40,19 @@ async function archiveNext(station: WorkerStation, queue: ReturnType<typeof snap
   if (!claim) return false
   station.tell({ type: 'busy' })
   try {
-    await endExpiredOwner(station.owner.home, claim.expiredOwner)
+    await endExpiredOwner(station.owner, claim.expiredOwner)
     await withLease(station, queue, claim, (dropped) => archiveSnapshot(station, queue, sequence, claim, dropped))
   } catch (error) {
     await sequence.endBackground(AbortSignal.abort())
-    if (error instanceof ClaimLost) station.log.warn(`claim lost: ${messageOf(error)}`)
-    else {
+    if (error instanceof ClaimLost) {
+      station.log.warn(`claim lost: ${messageOf(error)}`)
+      await forgetStarted(station.owner, claim.id)
+    } else {
       // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
       station.log.error(`snapshot ${claim.id}: ${messageOf(error)}`)
       if (error instanceof Error) station.log.debug(error.stack ?? '')
-      await queue.release(claim, 1_000 * 2 ** claim.attempts, true)
+      const blameless = isMachineTrouble(error) || isConnectionError(error)
+      await queue.release(claim, blameless ? TROUBLE_MS : 1_000 * 2 ** claim.attempts, !blameless)
     }
   }
   station.tell({ type: 'progress' })

@@ -10,6 +10,8 @@ export interface Station {
   readonly runnerId: string
   readonly log: Log
   readonly stop: Stop
+  /** Called back when a claim may have been taken away. */
+  readonly onRecheck: Set<() => void>
   /** Rings when there may be something new to see. */
   readonly bell: Bell
   /** The environment over the configuration file; a crawl's own settings come on top of it. */

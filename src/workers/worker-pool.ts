@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
 import { asset } from '../base/package-root.ts'
 import { isConnectionError } from '../db/database.ts'
@@ -16,6 +17,11 @@ interface Worker {
   /** `starting` until it first speaks: it will look for work by itself. */
   state: 'starting' | 'idle' | 'busy'
 }
+
+/** A worker that was told to stop at once and is there so much later does not listen. */
+const DEAF_MS = 3_000
+/** So long after the end of its lease a worker is not late but stuck. */
+const STUCK_SECONDS = 15
 
 /** More than this many due rows: two starts per round instead of one (seed numbers of the actors: never burst). */
 const LONG_QUEUE = 10
@@ -74,11 +80,20 @@ export class WorkerPool {
     for (const worker of this.#workers) send(worker, { type: 'force' })
   }
 
+  /** Has every worker see at once whether its claim still holds. */
+  recheck(): void {
+    for (const worker of this.#workers) send(worker, { type: 'recheck' })
+  }
+
   /** Drains, and waits until all are gone and reaped; `force` of the station's stop cuts it short. */
   async close(): Promise<void> {
     const { stop } = this.#station
     this.drain(stop.capMs)
-    const onForce = () => this.force()
+    let deaf: NodeJS.Timeout | undefined
+    const onForce = () => {
+      this.force()
+      deaf = setTimeout(() => this.#kill([...this.#workers]), DEAF_MS)
+    }
     stop.force.addEventListener('abort', onForce)
     if (stop.force.aborted) onForce()
     while (this.size > 0) {
@@ -86,7 +101,26 @@ export class WorkerPool {
       this.drain(stop.capMs)
       await this.#station.bell.wait(200)
     }
+    clearTimeout(deaf)
     stop.force.removeEventListener('abort', onForce)
+  }
+
+  /** Kills workers that let the lease of what they hold run out: stopped, or stuck where no order reaches them. Reaping makes their work due. */
+  async killStuck(): Promise<void> {
+    const busy = [...this.#workers].filter((worker) => worker.state === 'busy')
+    if (busy.length === 0) return
+    const { rows } = await sql<{ id: string }>`
+      select claimed_by as id from ${sql.table(this.#kind)}
+      where claimed_by = any(${busy.map(({ processId }) => processId)}::uuid[]) and retry_at < now() - make_interval(secs => ${STUCK_SECONDS})`.execute(
+      this.#station.owner.home.db,
+    )
+    const stuck = busy.filter(({ processId }) => rows.some(({ id }) => id === processId))
+    for (const { child } of stuck) this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not renew its lease: killing it`)
+    this.#kill(stuck)
+  }
+
+  #kill(workers: readonly Worker[]): void {
+    for (const { child } of workers) child.kill('SIGKILL')
   }
 
   async #start(): Promise<void> {
@@ -135,9 +169,10 @@ export class WorkerPool {
     const { log, bell } = this.#station
     if (message.type === 'log') log.relay(message.line)
     else {
-      if (message.type === 'progress') this.changes += 1
-      else worker.state = message.type
-      this.#crashes = 0
+      if (message.type === 'progress') {
+        this.changes += 1
+        this.#crashes = 0
+      } else worker.state = message.type
       bell.wake()
     }
   }

@@ -28,12 +28,14 @@ export async function workerProcess(
 ): Promise<void> {
   const stop = new Stop()
   const bell = new Bell()
+  const onRecheck = new Set<() => void>()
   const tell = (message: FromWorker) => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {})
   }
   process.on('message', (message: ToWorker) => {
     if (message.type === 'drain') stop.requestDrain(message.capMs ?? Number.POSITIVE_INFINITY)
     if (message.type === 'force') stop.requestForce()
+    if (message.type === 'recheck') for (const recheck of onRecheck) recheck()
     bell.wake()
   })
   process.on('disconnect', () => stop.requestForce())
@@ -57,6 +59,7 @@ export async function workerProcess(
     ),
     stop,
     bell,
+    onRecheck,
     settings: { ...(await readConfigFile(dataDir)), ...process.env },
     parentId: required(WORKER_ENV.parentId),
     crawlId: process.env[WORKER_ENV.crawlId],

@@ -1,11 +1,13 @@
 /** What is promised: a ratio to the rival (`x`) or a value in the figure's own unit. */
-export type Target = { readonly atMost: number; readonly of: 'ratio' | 'value' } | { readonly atLeast: number; readonly of: 'value' }
+export type Target =
+  | { readonly atMost: number; readonly of: 'ratio' | 'value' }
+  | { readonly atLeast: number; readonly of: 'ratio' | 'value' }
 
 /** One measured thing: a value from each round, beside its rival's from the same round. */
 export interface Figure {
   readonly bench: string
   readonly what: string
-  readonly unit: 'ms' | 's' | 'pages/s' | '%'
+  readonly unit: 'ms' | 's' | 'pages/s' | 'jobs/s' | '%'
   readonly values: readonly number[]
   /** The yardstick of the machine as it was in that round. */
   readonly rival?: { readonly name: string; readonly values: readonly number[] }
@@ -63,8 +65,8 @@ export function tableOf(figures: readonly Figure[]): string {
 
 function targetText({ target, unit }: Figure): string {
   if (!target) return ''
-  if ('atLeast' in target) return `>= ${target.atLeast} ${unit}`
-  return `<= ${target.atMost} ${target.of === 'ratio' ? 'x' : unit}`
+  const of = target.of === 'ratio' ? 'x' : unit
+  return 'atLeast' in target ? `>= ${target.atLeast} ${of}` : `<= ${target.atMost} ${of}`
 }
 
 function digitsFor(value: number): number {

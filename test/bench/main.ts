@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
 import { crawl } from './crawl.ts'
+import { engine } from './engine.ts'
 import { type Figure, tableOf } from './figures.ts'
 import { removeAllDataDirs } from './home.ts'
 import { page } from './page.ts'
@@ -13,6 +14,7 @@ const BENCHES = {
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
   server: { run: server, rounds: 5 },
+  engine: { run: engine, rounds: 3 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES
 

@@ -26,7 +26,7 @@ describe('a page whose hook kills its worker each time', () => {
     for (const result of await resultsOf(home, crawl)) {
       const expected = result.snapshot_id !== poisoned.id || result.plugin === 'html' ? 'succeeded' : 'failed'
       expect(`${result.plugin} ${result.status}`).toBe(`${result.plugin} ${expected}`)
-      if (expected === 'failed') expect(result.output_str).toMatch(/given up after 5/)
+      if (expected === 'failed') expect(result.output_str).toMatch(/given up: 5 attempts at this page/)
     }
     const killed = readFileSync(join(home.dataDir, 'killed.log'), 'utf8').trim().split('\n')
     expect(killed).toHaveLength(5)

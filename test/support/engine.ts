@@ -2,8 +2,9 @@ import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { enterServer, type ServerLease, urlOf } from '../../src/db/embedded/server.ts'
-import { pgSql, type Sql } from '../../src/engine/index.ts'
+import { pgSql, type Runner, type Sql, type Summary } from '../../src/engine/index.ts'
 import { newFolder } from './homes.ts'
+import { eventually } from './program.ts'
 
 type Row = Record<string, unknown>
 
@@ -66,4 +67,25 @@ export function useDatabases(): { make(...statements: string[]): Promise<TestDat
       return database
     },
   }
+}
+
+/** A promise that a test resolves. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+/** Runs a runner until `isOver` says so, or fails after a while; then drains it. */
+export async function runUntil(runner: Runner, isOver: () => unknown): Promise<Summary> {
+  const stop = new AbortController()
+  const running = runner.run({ signal: stop.signal })
+  try {
+    await eventually(isOver)
+  } finally {
+    stop.abort()
+  }
+  return await running
 }

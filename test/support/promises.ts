@@ -5,10 +5,10 @@ const PROMISES: Readonly<Record<string, string>> = {
   'one active runner': `
     select machine_id, data_dir from process where worker_type = 'worker_runner' and status in ('running', 'draining')
     group by 1, 2 having count(*) > 1`,
-  'a term has one leader': `select term from process where worker_type = 'worker_runner' group by term having count(*) > 1`,
+  'a term has one leader': `select machine_id, data_dir, term from process where worker_type = 'worker_runner' group by 1, 2, 3 having count(*) > 1`,
   'a hook has one final result on a page': `
-    select snapshot_id, plugin, hook_name from archive_result where status in ('succeeded', 'failed', 'skipped', 'noresults')
-    group by 1, 2, 3 having count(*) > 1`,
+    select snapshot_id, plugin, hook_name, attempt from archive_result where status in ('succeeded', 'failed', 'skipped', 'noresults')
+    group by 1, 2, 3, 4 having count(*) > 1`,
   'a sealed page has no open result': `
     select r.id from archive_result r join snapshot s on s.id = r.snapshot_id
     where s.status = 'sealed' and r.status not in ('succeeded', 'failed', 'skipped', 'noresults')`,

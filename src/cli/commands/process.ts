@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import pc from 'picocolors'
 import { UsageError } from '../../base/errors.ts'
-import { identityIn, LIVE_STATUSES, type LiveRow, liveRows, type ProcessRow } from '../../db/processes.ts'
+import { LIVE_STATUSES, type LiveRow, liveRows, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
-import { livenessOf } from '../../processes/identity.ts'
+import { presenceOf } from '../../processes/presence.ts'
 import { ago, table } from '../format.ts'
 import { type OpenHome, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -55,8 +55,7 @@ export async function processTree(options: GlobalOptions): Promise<void> {
 export async function aliveRows(rows: readonly LiveRow[]): Promise<LiveRow[]> {
   const alive: LiveRow[] = []
   for (const row of rows) {
-    const identity = identityIn(row)
-    if (identity && (await livenessOf(identity)) !== 'gone') alive.push(row)
+    if ((await presenceOf(row)) !== 'gone') alive.push(row)
   }
   return alive
 }

@@ -1,6 +1,8 @@
 import { UsageError } from '../../base/errors.ts'
+import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, levelFrom, toAll, toFile } from '../../base/log.ts'
 import { crawlById } from '../../db/crawls.ts'
+import { applicationName } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
 import { openHome, runnerLog } from '../home.ts'
 import { uuid } from '../ids.ts'
@@ -21,7 +23,8 @@ export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 
 /** `run`: be the runner. */
 export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Promise<void> {
-  const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
+  const id = uuidv7()
+  const open = await openHome(options, 'if-empty', (line) => terminal.say(line), applicationName('runner', id))
   const { home, settings } = open
   if (options.verbose) process.env['LOG_LEVEL'] = 'debug' // For the workers, too.
   const toLogFile = atLeast(levelFrom(process.env), toFile(runnerLog(home.dataDir)))
@@ -32,6 +35,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Pro
       throw new UsageError(`there is no crawl ${verb.crawlId}`, 'archivebox-ts status shows what is queued')
     }
     const why = await run({
+      id,
       home,
       log,
       settings,

@@ -1,0 +1,49 @@
+import { finalStates, type Machine, workStates } from './machine.ts'
+import type { Sql } from './sql.ts'
+import { isDue, list, named, order, type QueueOptions, tableOf } from './statements.ts'
+
+/** Some of the rows of a table, by what becomes of them next. */
+export interface QueueView<Row> {
+  /** How many rows; not more than `atMost` are counted. */
+  count(atMost?: number): Promise<number>
+  rows(limit: number): Promise<Row[]>
+}
+
+/**
+ * - `pending`: due, so that the next claim may take it; stalled ones, too
+ * - `stalled`: due although somebody has claimed it: its owner let the lease run out
+ * - `future`: nobody's, and due later: scheduled, or backing off
+ * - `active`: somebody works on it
+ * - `final`: its life is over
+ */
+export type ViewName = 'pending' | 'stalled' | 'future' | 'active' | 'final'
+
+/**
+ * The views of a queue. ArchiveBox tells active from future by the status; the token tells it exactly.
+ * @param values those of the queue's `where`
+ */
+export function viewsOf<Row>(
+  machine: Machine,
+  sql: Sql,
+  options: QueueOptions = {},
+  values: () => readonly unknown[] = () => [],
+): Readonly<Record<ViewName, QueueView<Row>>> {
+  const t = tableOf(machine)
+  const work = `work.${t.status} in (${list(workStates(machine))})`
+  const view = (name: ViewName, condition: string): QueueView<Row> => {
+    const from = `from ${t.name} as work where ${condition}${options.where ? ` and ${options.where(2)}` : ''}`
+    const count = named(machine, `count ${name}`, `select count(*)::float8 as count from (select 1 ${from} limit $1) as seen`)
+    const rows = named(machine, name, `select work.* ${from} order by ${order(t, options)} limit $1`)
+    return {
+      count: async (atMost) => (await sql.query<{ count: number }>(count, [atMost ?? null, ...values()]))[0]!.count,
+      rows: async (limit) => await sql.query<Row>(rows, [limit, ...values()]),
+    }
+  }
+  return {
+    pending: view('pending', isDue(machine, t)),
+    stalled: view('stalled', `${isDue(machine, t)} and work.${t.token} is not null`),
+    future: view('future', `${work} and work.${t.retryAt} > now() and work.${t.token} is null`),
+    active: view('active', `${work} and work.${t.retryAt} > now() and work.${t.token} is not null`),
+    final: view('final', `work.${t.status} in (${list(finalStates(machine))})`),
+  }
+}

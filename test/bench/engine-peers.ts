@@ -1,0 +1,213 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import pg from 'pg'
+import { defineMachine, pgSql, Runner, withHandlers } from '../../src/engine/index.ts'
+
+/** One queue on PostgreSQL, as its own documentation says it is fastest, and as it is when nothing is set. */
+export interface Peer {
+  /** Makes its tables; safe to call again. */
+  install(url: string): Promise<void>
+  enqueue(url: string, jobs: number): Promise<void>
+  add(client: pg.Client, id: number): Promise<void>
+  /** Jobs that are not finished in the database. */
+  pending(client: pg.Client): Promise<number>
+  work(url: string, mode: Mode, handler: (id: number) => void): Promise<{ stop(): Promise<void> }>
+}
+export type Mode = 'best' | 'default'
+export type PeerName = 'ours' | 'graphile-worker' | 'pg-boss'
+
+/** The rivals' packages lie in `folder`, outside of this checkout. */
+export async function peer(name: PeerName, folder: string): Promise<Peer> {
+  if (name === 'ours') return ours
+  const main = createRequire(join(folder, 'package.json')).resolve(name)
+  const module: unknown = await import(pathToFileURL(main).href)
+  return name === 'graphile-worker' ? graphile(module as GraphileModule) : boss(module as BossModule)
+}
+
+const CHUNK = 5_000
+
+/** Calls back with ids from 0 on, in chunks. */
+async function inChunks(url: string, jobs: number, insert: (client: pg.Client, ids: number[]) => Promise<unknown>): Promise<void> {
+  await connected(url, async (client) => {
+    for (let from = 0; from < jobs; from += CHUNK)
+      await insert(
+        client,
+        Array.from({ length: Math.min(CHUNK, jobs - from) }, (_, i) => from + i),
+      )
+  })
+}
+
+async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const count = async (client: pg.Client, text: string) => Number((await client.query<{ n: string }>(text)).rows[0]!.n)
+
+const machine = defineMachine({
+  name: 'job',
+  table: 'job',
+  idType: 'bigint',
+  initial: 'queued',
+  states: { queued: { on: { finish: 'done' }, retryAfterMs: 1_000 }, done: { final: true } },
+})
+
+const ours: Peer = {
+  install: (url) =>
+    connected(
+      url,
+      async (client) =>
+        void (await client.query(
+          `create table if not exists job (id bigint generated always as identity primary key, payload jsonb, status text not null default 'queued',
+         retry_at timestamptz default now(), claim_token uuid) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+       create index if not exists job_due on job (retry_at, id) where status = 'queued';
+       create or replace function job_added() returns trigger language plpgsql as $$ begin perform pg_notify('job', ''); return null; end $$;
+       create or replace trigger job_added after insert on job for each statement execute function job_added()`,
+        )),
+    ),
+  enqueue: (url, jobs) =>
+    inChunks(url, jobs, (client, ids) =>
+      client.query('insert into job (payload) select unnest($1::jsonb[])', [ids.map((id) => JSON.stringify({ id }))]),
+    ),
+  add: async (client, id) => void (await client.query({ name: 'add', text: 'insert into job (payload) values ($1)', values: [{ id }] })),
+  pending: (client) => count(client, 'select count(*) as n from job where retry_at is not null'),
+  work: async (url, mode, handler) => {
+    const pool = new pg.Pool({ connectionString: url, max: 4 })
+    const stop = new AbortController()
+    const handlers = withHandlers(machine, {
+      queued: async (claim) => {
+        handler((claim.row['payload'] as { id: number }).id)
+        return 'finish'
+      },
+    })
+    const listen = async (onNews: () => void) => {
+      const client = new pg.Client(url)
+      await client.connect()
+      client.on('notification', onNews)
+      await client.query('listen job')
+      return { close: () => client.end() }
+    }
+    const runner = new Runner({
+      sql: pgSql(pool),
+      models: [{ handlers }],
+      concurrency: mode === 'best' ? 400 : 10,
+      listen,
+      watchdog: false,
+    })
+    const running = runner.run({ signal: stop.signal })
+    return {
+      stop: async () => {
+        stop.abort()
+        await running
+        await pool.end()
+      },
+    }
+  },
+}
+
+interface GraphileModule {
+  runMigrations(options: object): Promise<void>
+  run(options: object): Promise<{ stop(): Promise<void> }>
+  Logger: new (make: () => () => void) => unknown
+}
+
+function graphile(module: GraphileModule): Peer {
+  const logger = new module.Logger(() => () => {})
+  return {
+    install: (url) => module.runMigrations({ connectionString: url, logger }),
+    enqueue: (url, jobs) =>
+      inChunks(url, jobs, (client, ids) =>
+        client.query(
+          `select graphile_worker.add_jobs(array(
+             select json_populate_record(null::graphile_worker.job_spec, json_build_object('identifier', 'job', 'payload', json_build_object('id', n)))
+             from unnest($1::int[]) n))`,
+          [ids],
+        ),
+      ),
+    add: async (client, id) => void (await client.query(`select graphile_worker.add_job('job', json_build_object('id', $1::int))`, [id])),
+    pending: (client) => count(client, 'select count(*) as n from graphile_worker.jobs'),
+    work: async (url, mode, handler) => {
+      // The settings of its own performance test; by default ten jobs at once and no local queue.
+      const best = {
+        maxPoolSize: 25,
+        preset: {
+          worker: {
+            concurrentJobs: 24,
+            localQueue: { size: 500, refetchDelay: { durationMs: 10 } },
+            completeJobBatchDelay: 0,
+            failJobBatchDelay: 0,
+          },
+        },
+      }
+      const settings = mode === 'best' ? best : { concurrency: 10 }
+      const taskList = { job: async (payload: { id: number }) => handler(payload.id) }
+      const runner = await module.run({ connectionString: url, logger, noHandleSignals: true, pollInterval: 1_000, taskList, ...settings })
+      return { stop: () => runner.stop() }
+    },
+  }
+}
+
+interface BossModule {
+  PgBoss: new (options: object) => Boss
+}
+interface Boss {
+  on(event: 'error', listener: () => void): void
+  start(): Promise<unknown>
+  stop(options: object): Promise<void>
+  createQueue(name: string, options?: object): Promise<unknown>
+  insert(name: string, jobs: readonly object[]): Promise<unknown>
+  work(name: string, options: object, handler: (jobs: { data: { id: number } }[]) => Promise<void>): Promise<unknown>
+}
+
+function boss({ PgBoss }: BossModule): Peer {
+  const open = async (url: string) => {
+    const instance = new PgBoss({ connectionString: url, useListenNotify: true })
+    instance.on('error', () => {})
+    await instance.start()
+    return instance
+  }
+  const withBoss = async (url: string, work: (instance: Boss) => Promise<unknown>) => {
+    const instance = await open(url)
+    await work(instance)
+    await instance.stop({ graceful: false, wait: true })
+  }
+  let adder: Boss | undefined
+  return {
+    install: (url) => withBoss(url, (instance) => instance.createQueue('job', { notify: true })),
+    enqueue: (url, jobs) =>
+      withBoss(url, async (instance) => {
+        for (let from = 0; from < jobs; from += CHUNK) {
+          await instance.insert(
+            'job',
+            Array.from({ length: Math.min(CHUNK, jobs - from) }, (_, i) => ({ data: { id: from + i } })),
+          )
+        }
+      }),
+    add: async (client, id) => {
+      adder ??= await open(`postgres://${client.user}@${encodeURIComponent(client.host)}:${client.port}/${client.database}`)
+      await adder.insert('job', [{ data: { id } }])
+    },
+    pending: (client) =>
+      count(client, `select count(*) as n from pgboss.job where name = 'job' and state in ('created', 'retry', 'active')`),
+    work: async (url, mode, handler) => {
+      const instance = await open(url)
+      const settings = { batchSize: mode === 'best' ? 1000 : 10, burstWhenBatchFull: true }
+      const take = async (jobs: { data: { id: number } }[]) => {
+        for (const { data } of jobs) handler(data.id)
+      }
+      for (let worker = 0; worker < (mode === 'best' ? 2 : 1); worker += 1) await instance.work('job', settings, take)
+      return {
+        stop: async () => {
+          await adder?.stop({ graceful: false, wait: true })
+          await instance.stop({ graceful: false, wait: true })
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ROOT } from '../support/program.ts'
+
+/** Rooms from the top down; those of one line stand side by side and do not know each other. */
+const STOREYS = [
+  ['main.ts'],
+  ['cli'],
+  ['runner'],
+  ['workers'],
+  ['hooks', 'pages', 'demo'],
+  ['machines'],
+  ['processes'],
+  ['db'],
+  ['engine'],
+  ['base'],
+]
+const src = join(ROOT, 'src')
+
+/** One import of a file of ours by another; `type` when nothing of it is left when the program runs. */
+interface Edge {
+  readonly from: string
+  readonly to: string
+  readonly type: boolean
+}
+
+const files = globSync('**/*.ts', { cwd: src })
+const edges = files.flatMap(edgesOf)
+
+function edgesOf(from: string): Edge[] {
+  const code = readFileSync(join(src, from), 'utf8').replace(/^\s*(\/\/|\*|\/\*).*$/gm, '')
+  const found = code.matchAll(/\b(import|export)(\s+type)?\b[^;'`]*?'(\.\.?\/[^'\n]*\.ts)'/g)
+  return [...found].map(([, , type, target]) => ({ from, to: relative(src, join(src, dirname(from), target!)), type: type !== undefined }))
+}
+
+const roomOf = (file: string) => file.split('/')[0]!
+const storeyOf = (file: string) => STOREYS.findIndex((rooms) => rooms.includes(roomOf(file)))
+const written = ({ from, to }: Edge) => `${from} imports ${to}`
+
+describe('imports', () => {
+  it('are seen by this test, each of a file that is there', () => {
+    expect(files.length).toBeGreaterThan(100)
+    for (const file of files) {
+      const mentioned = readFileSync(join(src, file), 'utf8').match(/'\.\.?\/[^'\n]*\.ts'/g)?.length ?? 0
+      expect(edges.filter(({ from }) => from === file).length, file).toBe(mentioned)
+    }
+    expect(edges.filter(({ to }) => !files.includes(to)).map(written)).toEqual([])
+    const rooms = new Set(files.map(roomOf))
+    expect(
+      [...rooms].filter((room) => room !== 'plugins' && !STOREYS.flat().includes(room)),
+      'rooms without a storey',
+    ).toEqual([])
+  })
+
+  it('between rooms go down only', () => {
+    const up = edges.filter(({ from, to }) => {
+      if (roomOf(from) === roomOf(to) || roomOf(from) === 'plugins' || roomOf(to) === 'plugins') return false
+      return storeyOf(to) <= storeyOf(from)
+    })
+    expect(up.map(written)).toEqual([])
+  })
+
+  it('of a plugin are its own files, what plugins share, and the leaves', () => {
+    const folderOf = (file: string) => file.split('/').slice(0, 2).join('/')
+    const wrong = edges.filter(({ from, to }) => {
+      if (roomOf(from) !== 'plugins') return false
+      const allowed = folderOf(from) === 'plugins/base' ? ['plugins/base'] : [folderOf(from), 'plugins/base']
+      return roomOf(to) !== 'base' && !allowed.includes(folderOf(to))
+    })
+    expect(wrong.map(written)).toEqual([])
+  })
+
+  it('of plugins are nobody’s: they are executables; only the warm host knows their common base', () => {
+    const wrong = edges.filter(({ from, to }) => {
+      if (roomOf(to) !== 'plugins' || roomOf(from) === 'plugins') return false
+      return !(from === 'hooks/host.ts' && to.startsWith('plugins/base/'))
+    })
+    expect(wrong.map(written)).toEqual([])
+  })
+
+  it('never go in circles when the program runs', () => {
+    const circles = new Set<string>()
+    const done = new Set<string>()
+    const visit = (file: string, path: readonly string[]) => {
+      if (path.includes(file)) circles.add([...path.slice(path.indexOf(file)), file].join(' -> '))
+      else if (!done.has(file)) {
+        for (const { to } of edges.filter((edge) => edge.from === file && !edge.type)) visit(to, [...path, file])
+        done.add(file)
+      }
+    }
+    for (const file of files) visit(file, [])
+    expect([...circles]).toEqual([])
+  })
+})

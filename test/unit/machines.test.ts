@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { withGraphs } from '../../scripts/draw-machines.ts'
+import { finalStates, type Machine, workStates } from '../../src/engine/machine.ts'
+import { archiveResultMachine } from '../../src/machines/archive-result.ts'
+import { crawlMachine } from '../../src/machines/crawl.ts'
+import { snapshotMachine } from '../../src/machines/snapshot.ts'
+import { ROOT } from '../support/program.ts'
+
+const MACHINES: readonly Machine[] = [crawlMachine, snapshotMachine, archiveResultMachine]
+const schema = readFileSync(join(ROOT, 'src', 'db', 'migrations', '0001_init.sql'), 'utf8').replace(/--.*$/gm, '')
+
+/** The definition of one table. */
+function definition(table: string): string {
+  const found = new RegExp(`create table ${table} \\((.*?)\\n\\)`, 's').exec(schema)
+  expect(found, `table ${table}`).not.toBeNull()
+  return found![1]!
+}
+
+/** The values that a column's own CHECK allows. */
+function allowed(table: string, column: string): string[] {
+  const found = new RegExp(`^\\s*${column}\\s[^\\n]*check\\s*\\(${column} in\\s*\\(([^)]*)\\)`, 'm').exec(definition(table))
+  expect(found, `check of ${table}.${column}`).not.toBeNull()
+  return quoted(found![1]!)
+}
+
+const quoted = (text: string) => [...text.matchAll(/'([^']*)'/g)].map((match) => match[1]!)
+
+describe('the schema', () => {
+  it.each(MACHINES.map((machine) => [machine.name, machine] as const))('allows %s exactly the states of its graph', (_name, machine) => {
+    expect(allowed(machine.table, machine.columns.status).sort()).toEqual(Object.keys(machine.states).sort())
+    const start = new RegExp(`^\\s*${machine.columns.status}\\s[^\\n]*default '(\\w+)'`, 'm').exec(definition(machine.table))
+    expect(start?.[1]).toBe(machine.initial)
+  })
+
+  it.each(MACHINES.map((machine) => [machine.name, machine] as const))('has the columns that the graph of %s names', (_name, machine) => {
+    const claimed = machine !== archiveResultMachine
+    const { id, status, retryAt, token, ...named } = machine.columns
+    const columns = [id, status, ...(claimed ? [retryAt, token] : []), ...Object.values(named)]
+    for (const column of columns) expect(definition(machine.table)).toMatch(new RegExp(`^\\s*${column}\\s`, 'm'))
+  })
+
+  it('counts a result as ended in exactly the final states', () => {
+    const check = /check \(\(status in \(([^)]*)\)\) = \(end_ts is not null\)\)/.exec(definition('archive_result'))
+    expect(quoted(check?.[1] ?? '').sort()).toEqual(finalStates(archiveResultMachine).sort())
+  })
+
+  it.each([crawlMachine, snapshotMachine].map((machine) => [machine.name, machine] as const))(
+    'indexes as due exactly the states in which a %s is claimed',
+    (name, machine) => {
+      const index = new RegExp(`create index ${name}_due on ${name} [^;]*where status in \\(([^)]*)\\)`).exec(schema)
+      expect(quoted(index?.[1] ?? '').sort()).toEqual(workStates<Machine>(machine).sort())
+    },
+  )
+
+  it('has the statuses and types of processes that scripts rely on', () => {
+    expect(allowed('process', 'status')).toEqual(['starting', 'running', 'draining', 'exited', 'lost'])
+    expect(allowed('process', 'worker_type').sort()).toEqual(['', 'binary', 'crawl', 'runner_waiting', 'snapshot', 'worker_runner'])
+    expect(allowed('process', 'process_type').sort()).toEqual(
+      ['add', 'binary', 'cli', 'hook', 'orchestrator', 'search', 'server', 'supervisord', 'update', 'worker'].sort(),
+    )
+  })
+
+  it('has one leader a machine and data dir, by an index over the states in which it lives', () => {
+    const gate = /create unique index single_active_runner_per_data_dir on process \(machine_id, data_dir\)\s*where ([^;]*);/.exec(schema)
+    expect(quoted(gate?.[1] ?? '')).toEqual(['worker_runner', 'running', 'draining'])
+  })
+})
+
+describe('the graphs', () => {
+  it('are in the README of src/machines as the code has them', () => {
+    const readme = readFileSync(join(ROOT, 'src', 'machines', 'README.md'), 'utf8')
+    expect(readme, 'node scripts/draw-machines.ts draws them').toBe(withGraphs(readme))
+    for (const machine of MACHINES) {
+      expect(readme).toContain(`### ${machine.name}\n`)
+      for (const [state, { on }] of Object.entries(machine.states))
+        for (const [event, target] of Object.entries(on ?? {})) expect(readme).toContain(`    ${state} --> ${target}: ${event}\n`)
+    }
+  })
+
+  it('have the statuses that scripts rely on', () => {
+    for (const machine of [crawlMachine, snapshotMachine])
+      expect(Object.keys(machine.states)).toEqual(['queued', 'started', 'paused', 'sealed'])
+    expect(Object.keys(archiveResultMachine.states)).toEqual([
+      'queued',
+      'started',
+      'backoff',
+      'succeeded',
+      'failed',
+      'skipped',
+      'noresults',
+    ])
+    expect(finalStates(archiveResultMachine)).toEqual(['succeeded', 'failed', 'skipped', 'noresults'])
+    expect(finalStates(crawlMachine)).toEqual(['sealed'])
+  })
+
+  it.each(MACHINES.map((machine) => [machine.name, machine] as const))('of %s lead from every state to an end', (_name, machine) => {
+    for (const start of Object.keys(machine.states)) {
+      const reached = new Set([start])
+      for (const state of reached) for (const target of Object.values(machine.states[state]!.on ?? {})) reached.add(target)
+      expect(
+        [...reached].some((state) => machine.states[state]!.final),
+        start,
+      ).toBe(true)
+    }
+  })
+
+  it('never claim what is paused', () => {
+    for (const machine of [crawlMachine, snapshotMachine]) expect(workStates<Machine>(machine)).toEqual(['queued', 'started'])
+  })
+})
