@@ -1,5 +1,6 @@
 import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import { Stop } from '../base/stop.ts'
 import { passGate } from './gate.ts'
 import { lead } from './lead.ts'
@@ -18,6 +19,7 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
   const me = await register(options)
   let code: number = EXIT.failed
   try {
+    await failpoint('gate.registered')
     const passed = await passGate(options, me, stop, bell)
     const why = passed.term ? await lead(options, me, passed.term, stop, bell) : passed.why
     code = Number(process.exitCode ?? EXIT.ok)
