@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { failpoint } from '../base/failpoint.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
@@ -47,6 +48,7 @@ export class HookHost {
       pwd: cwd,
       cmd: argv,
     })
+    await failpoint('spawn.host_row')
     mkdirSync(dirname(log), { recursive: true })
     const output = openSync(log, 'a', 0o600)
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], [MARKER.process]: row.id, [MARKER.runner]: scope.runnerId }
@@ -56,11 +58,14 @@ export class HookHost {
       child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
       child.once('exit', (code, signal) => resolve({ code, signal }))
     })
+    await failpoint('spawn.host_spawned')
     const identity = child.pid === undefined ? null : await identityOf(child.pid)
     if (identity) await markRunning(scope.home.db, row.id, identity)
+    await failpoint('spawn.host_running')
     const exited = ended.then(async (exit) => {
       host.#exit = exit
       await markEnded(scope.home.db, row.id, exit)
+      await failpoint('shutdown.host_row_closed')
       return exit
     })
     exited.catch(() => {})
@@ -123,6 +128,7 @@ export class HookHost {
 
   async kill(): Promise<void> {
     await killFamily(this.#family)
+    await failpoint('shutdown.host_killed')
     await this.#exited
   }
 }

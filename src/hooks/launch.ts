@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs'
 import { dirname, extname } from 'node:path'
+import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import { type Family, MARKER } from '../processes/family.ts'
@@ -59,6 +60,7 @@ export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs
     snapshotId: scope.target.snapshotId ?? null,
     timeout: Math.round(hook.timeoutMs / 1000),
   })
+  await failpoint('spawn.hook_row')
   const env = hookEnvironment(scope.settings, scope.target, hook, { processId: id, runnerId: scope.runnerId })
   const startedAt = performance.now()
   const child = spawnToFiles(argv, cwd, env, logs)
@@ -66,10 +68,13 @@ export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs
     child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
+  await failpoint('spawn.hook_spawned')
   const identity = child.pid === undefined ? null : await identityOf(child.pid)
   if (identity) await markRunning(scope.home.db, id, identity)
+  await failpoint('spawn.hook_running')
   const exited = ended.then(async (exit) => {
     await markEnded(scope.home.db, id, exit)
+    await failpoint('publish.hook_row_closed')
     return exit
   })
   exited.catch(() => {}) // Whoever waits for it sees the failure; until then it must not count as unhandled.

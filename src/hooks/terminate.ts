@@ -1,4 +1,5 @@
 import { sleep } from '../base/abort.ts'
+import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import { killFamily, membersOf, signalMembers } from '../processes/family.ts'
 import type { Exit, RunningHook } from './launch.ts'
@@ -31,6 +32,7 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
     signalMembers(members, 'SIGCONT')
     log.debug(`SIGTERM to ${hook.name} and ${Math.max(0, members.length - 1)} children`)
   }
+  await failpoint('shutdown.hooks_asked')
   return await Promise.all(
     hooks.map(async (running) => {
       const remaining = Math.max(0, running.startedAt + running.hook.timeoutMs - performance.now())
@@ -40,10 +42,12 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
       if (exit) {
         log.info(`${running.hook.name} ended (${describeExit(exit)})`)
         await killFamily(running.family) // What it left behind.
+        await failpoint('shutdown.hook_left')
         return { running, exit, killed: false }
       }
       log.warn(`SIGKILL to ${running.hook.name} and its children`)
       await killFamily(running.family)
+      await failpoint('shutdown.hook_killed')
       return { running, exit: await running.exited, killed: true }
     }),
   )
@@ -67,8 +71,10 @@ export async function endForeground(running: RunningHook, force: AbortSignal): P
   const members = membersOf(running.family)
   signalMembers(members, 'SIGTERM')
   signalMembers(members, 'SIGCONT')
+  await failpoint('publish.late_hook_asked')
   await exitWithin(running, 2_000, force)
   await killFamily(running.family)
+  await failpoint('publish.late_hook_killed')
   return await running.exited
 }
 

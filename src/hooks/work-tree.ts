@@ -13,6 +13,7 @@ import {
   type Stats,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { failpoint } from '../base/failpoint.ts'
 import { mimeOf } from '../base/mime.ts'
 import type { OutputFile } from '../db/tables.ts'
 
@@ -32,12 +33,12 @@ export class WorkTree {
   }
 
   /** Starts clean: what a dead worker left half-written goes, what is published is there. */
-  open(): void {
+  async open(): Promise<void> {
     rmSync(this.work, { recursive: true, force: true })
     mkdirSync(this.work, { recursive: true })
     for (const entry of readdirSync(this.root, { withFileTypes: true })) {
       if (entry.name.startsWith('.publish-')) rmSync(join(this.root, entry.name), { recursive: true, force: true })
-      if (entry.name.startsWith('.replaced-')) this.#undoReplace(entry.name)
+      if (entry.name.startsWith('.replaced-')) await this.#undoReplace(entry.name)
     }
     for (const entry of readdirSync(this.root, { withFileTypes: true })) {
       if (entry.isDirectory() && !entry.name.startsWith('.'))
@@ -57,7 +58,7 @@ export class WorkTree {
    * @param last no other hook will write in this directory, so its files can be linked instead of copied
    * @returns the files by their path below the plugin's directory
    */
-  publish(plugin: string, last: boolean): Record<string, OutputFile> {
+  async publish(plugin: string, last: boolean): Promise<Record<string, OutputFile>> {
     const from = join(this.work, plugin)
     const to = join(this.root, plugin)
     const aside = join(this.root, `.publish-${plugin}`)
@@ -67,11 +68,18 @@ export class WorkTree {
       rmSync(aside, { recursive: true, force: true })
       return files
     }
+    await failpoint('publish.files_aside')
     const replaced = join(this.root, `.replaced-${plugin}`)
-    if (existsSync(to)) renameSync(to, replaced)
+    if (existsSync(to)) {
+      renameSync(to, replaced)
+      await failpoint('publish.files_replaced')
+    }
     renameSync(aside, to)
+    await failpoint('publish.files_renamed')
     flush(this.root)
+    await failpoint('publish.files_flushed')
     rmSync(replaced, { recursive: true, force: true })
+    await failpoint('publish.files_tidied')
     return files
   }
 
@@ -79,13 +87,14 @@ export class WorkTree {
    * Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. Its empty directory stays: it tells them that it
    * was tried.
    */
-  setAside(plugin: string, attempt: string): void {
+  async setAside(plugin: string, attempt: string): Promise<void> {
     const from = join(this.work, plugin)
     if (!existsSync(from) || readdirSync(from).length === 0) return
     const to = join(this.root, '.attempts', attempt)
     mkdirSync(dirname(to), { recursive: true })
     rmSync(to, { recursive: true, force: true })
     renameSync(from, to)
+    await failpoint('publish.failed_set_aside')
     mkdirSync(from)
   }
 
@@ -94,10 +103,13 @@ export class WorkTree {
   }
 
   /** A crash between the two renames of a replacement left the old version under its temporary name. */
-  #undoReplace(name: string): void {
+  async #undoReplace(name: string): Promise<void> {
     const original = join(this.root, name.slice('.replaced-'.length))
     if (existsSync(original)) rmSync(join(this.root, name), { recursive: true, force: true })
-    else renameSync(join(this.root, name), original)
+    else {
+      renameSync(join(this.root, name), original)
+      await failpoint('publish.replaced_undone')
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
@@ -37,7 +38,9 @@ export class Heartbeat {
     if (this.#ended) return
     const begun = performance.now()
     try {
+      await failpoint('heartbeat.beating')
       const answer = await heartbeat(this.#home, this.#id)
+      await failpoint('heartbeat.beaten')
       if (!answer) return this.#lose('another term began')
       this.#trustedSince = begun
       if (answer.handoffRequestedBy && !this.handoff) {

@@ -1,5 +1,6 @@
 import type { Bell } from '../base/abort.ts'
 import { AppError, messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import type { Stop } from '../base/stop.ts'
 import { openCrawls } from '../db/crawls.ts'
 import { isConnectionError } from '../db/database.ts'
@@ -68,15 +69,20 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
       }
       await bell.wait(POLL_MS, stop.drain)
     }
+    await failpoint('shutdown.drain_seen')
     await heart.beat() // Was it a newer runner who signalled? Then its time is shorter.
     await markDraining(home.db, me.id)
+    await failpoint('shutdown.row_draining')
     if (heart.lost) throw new AppError('stopped: this runner cannot know that it leads', { hint: 'see the log above; start it again' })
     return stop.force.aborted ? 'forced' : heart.handoff ? 'superseded' : 'drained'
   } finally {
     await pool.close()
+    await failpoint('shutdown.workers_gone')
     await reapRunner(home, me.id).catch((error: unknown) => log.error(`cannot clean up: ${messageOf(error)}`))
+    await failpoint('shutdown.reaped')
     heart.end()
     await work.close()
+    await failpoint('shutdown.heart_stopped')
     if (pool.changes > page.changes) await writeArchivePage(home).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   }
 }

@@ -1,3 +1,4 @@
+import { failpoint } from '../base/failpoint.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
@@ -29,7 +30,9 @@ export async function register(options: {
     cmd: shownCommand(process.argv),
     crawlId: options.crawlId ?? null,
   })
+  await failpoint('registration.row_written')
   await markRunning(home.db, row.id, await ownIdentity())
+  await failpoint('registration.identity_written')
   process.env[MARKER.process] = row.id
   process.env[MARKER.runner] = row.id
   return row
@@ -38,4 +41,5 @@ export async function register(options: {
 /** Closes our row: the last thing that a runner does. A database that is gone does not keep us: the next runner closes it. */
 export async function deregister(home: Home, me: Registered, code: number): Promise<void> {
   await markEnded(home.db, me.id, { code, signal: null }).catch(() => {})
+  await failpoint('shutdown.row_closed')
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, liveRows } from '../db/processes.ts'
@@ -29,10 +30,12 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<void>
   const found = membersOf(family).length
   if (found > 0) log.warn(`ending ${found} processes that an earlier runner left behind`)
   const survivors = await killFamily(family)
+  await failpoint('sweep.killed')
   if (survivors.length > 0) {
     throw new AppError(`processes of an earlier runner cannot be ended: ${survivors.join(', ')}`, {
       hint: 'end them by hand, then start again',
     })
   }
   await terminateBackendsOf(home, [...runners])
+  await failpoint('sweep.backends_ended')
 }

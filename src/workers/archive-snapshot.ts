@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
@@ -43,13 +44,16 @@ export async function archiveSnapshot(
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
   // A dead owner may have left it started.
   const started = isQueued(claim) ? await queue.move(claim, 'start', owner.processId) : (claim as SnapshotClaim<'started'>)
+  await failpoint('claim.snapshot_started')
 
   const settings = hookSettings([station.settings, crawl.config.env ?? {}])
   const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'Snapshot', settings, crawl.config.plugins)
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir))
   mkdirSync(tree.root, { recursive: true })
   await endFormerWorkers(owner, snapshot.id)
-  tree.open()
+  await failpoint('claim.former_workers_ended')
+  await tree.open()
+  await failpoint('publish.work_opened')
   const target = {
     dataDir: home.dataDir,
     crawlId: crawl.id,
@@ -61,15 +65,20 @@ export async function archiveSnapshot(
   }
   const run = new SnapshotHooks(station, sequence, started, tree, { home, parentId: owner.processId, runnerId, target, settings }, dropped)
   const results = await prepareResults(owner, started, hooks)
+  await failpoint('claim.results_prepared')
   if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, `given up: ${MAX_ATTEMPTS} attempts at this page came to no end`)
   else await run.run(hooks, results)
   if (run.unfinished) {
     if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
     await queue.release(started)
+    await failpoint('claim.snapshot_released')
     return 'released'
   }
+  await failpoint('publish.page_unsealed')
   await seal(station, queue, started, crawl, tree, run)
+  await failpoint('publish.page_sealed')
   tree.close()
+  await failpoint('publish.work_closed')
   log.info(`archived ${snapshot.url}`)
   return 'sealed'
 }
@@ -91,6 +100,7 @@ async function seal(
   const children = snapshot.depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
   await db.transaction().execute(async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: snapshot.depth + 1, parentId: snapshot.id })
+    await failpoint('publish.page_children_added')
     if (found.tags.length > 0) await tagSnapshots(tx, [snapshot.id], found.tags)
     await skipOpenResults(tx, snapshot.id, 'its plugin is not there, or switched off, any more')
     await sql`
@@ -98,7 +108,9 @@ async function seal(
       where id = ${snapshot.id} and claim_token = ${claim.token}`.execute(tx)
     // From inside: it shows the results as this transaction leaves them. A page without its row is written again.
     await writeSnapshotPages(tx, station.owner.home.dataDir, { ...snapshot, title }, crawl)
+    await failpoint('publish.page_written')
     await queue.on(kyselySql(tx)).move(claim, 'seal', station.owner.processId)
+    await failpoint('publish.page_sealing')
   })
 }
 

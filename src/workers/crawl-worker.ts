@@ -1,4 +1,5 @@
 import { messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlQueue } from '../machines/queues.ts'
 import { HookSequence } from './hook-sequence.ts'
@@ -42,9 +43,11 @@ async function runNext(
 ): Promise<boolean> {
   const claim = await queue.next()
   if (!claim) return false
+  await failpoint('claim.crawl_claimed')
   station.tell({ type: 'busy' })
   try {
     await endExpiredOwner(station.owner, claim.expiredOwner)
+    await failpoint('claim.crawl_former_owner_ended')
     await withLease(station, queue, claim, (dropped) => runCrawl(station, queue, pool, sequence, claim, dropped))
   } catch (error) {
     await sequence.endBackground(AbortSignal.abort())
@@ -54,6 +57,7 @@ async function runNext(
       station.log.error(`crawl ${claim.id}: ${messageOf(error)}`)
       if (error instanceof Error) station.log.debug(error.stack ?? '')
       await queue.release(claim, Math.min(1_000 * 2 ** claim.attempts, 600_000), true)
+      await failpoint('claim.crawl_given_back')
     }
   }
   station.tell({ type: 'progress' })

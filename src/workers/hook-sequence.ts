@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep } from '../base/abort.ts'
+import { failpoint } from '../base/failpoint.ts'
 import type { Hook } from '../hooks/discover.ts'
 import { HookHost } from '../hooks/hook-host.ts'
 import { type Exit, type HookLogs, type HookScope, launchHook, type RunningHook } from '../hooks/launch.ts'
@@ -61,13 +62,16 @@ export class HookSequence {
         const host = await this.#usableHost()
         await started(host.processId)
         const end = await host.run(scope, hook, cwd, logs, cut.signal)
+        await failpoint('publish.hosted_hook_ended')
         return { hook, exit: end.exit, cause: end.cause === 'force' ? 'interrupt' : end.cause, logs, processId: host.processId }
       }
       const running = await launchHook(scope, hook, cwd, logs)
       await orKill(running, started(running.processId))
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
       if (exit) {
+        await failpoint('publish.hook_exited')
         await killFamily(running.family) // What it left behind.
+        await failpoint('publish.hook_leftovers_killed')
         return { hook, exit, cause: 'exit', logs, processId: running.processId }
       }
       const cause = cut.signal.aborted ? 'interrupt' : 'timeout'
@@ -97,6 +101,7 @@ export class HookSequence {
       const exit = await exitWithin(running, READY_POLL_MS, dropped)
       if (exit) {
         await killFamily(running.family)
+        await failpoint('publish.background_ended_early')
         return this.#ended(running, exit, 'exit')
       }
       if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
@@ -111,6 +116,7 @@ export class HookSequence {
     const ends = await Promise.all(this.#background.map(async (running) => ({ running, exit: await Promise.race([running.exited, now]) })))
     const over = ends.flatMap(({ running, exit }) => (exit ? [{ running, exit }] : []))
     for (const { running } of over) await killFamily(running.family)
+    if (over.length > 0) await failpoint('publish.background_reaped')
     return over.map(({ running, exit }) => this.#ended(running, exit, 'exit'))
   }
 
@@ -121,6 +127,7 @@ export class HookSequence {
   async endBackground(dropped: AbortSignal, early = false): Promise<HookEnd[]> {
     const { stop, log } = this.#station
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, force: dropped }, log)
+    if (ended.length > 0) await failpoint('publish.background_ended')
     return ended.map(({ running, exit, killed }) => {
       const cut = killed && (dropped.aborted || stop.drain.aborted)
       return this.#ended(running, exit, early || cut ? 'interrupt' : killed ? 'timeout' : 'asked')
@@ -132,6 +139,7 @@ export class HookSequence {
     const host = await this.#host?.catch(() => undefined)
     if (this.#station.stop.force.aborted) await host?.kill()
     else await host?.stop()
+    await failpoint('shutdown.host_ended')
   }
 
   #ended(running: RunningHook, exit: Exit, cause: EndCause): HookEnd {
@@ -180,6 +188,7 @@ async function orKill(running: RunningHook, recorded: Promise<void>): Promise<vo
     await recorded
   } catch (error) {
     await killFamily(running.family)
+    await failpoint('spawn.unrecorded_hook_killed')
     throw error
   }
 }

@@ -41,7 +41,7 @@ export async function settleHook(
   if (verdict.event === 'succeed') {
     try {
       keepStdoutForSiblings(tree, hook.plugin, logs)
-      const files = tree.publish(hook.plugin, last)
+      const files = await tree.publish(hook.plugin, last)
       // Without a record of its own, what a hook leaves behind is its word.
       const event = records.result || Object.keys(files).length > 0 ? 'succeed' : 'empty'
       return { ...verdict, event, files, records }
@@ -49,7 +49,7 @@ export async function settleHook(
       return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
     }
   }
-  if (verdict.event === 'fail' && last) tree.setAside(hook.plugin, `${hook.plugin}.${hook.name}.${attempt}`)
+  if (verdict.event === 'fail' && last) await tree.setAside(hook.plugin, `${hook.plugin}.${hook.name}.${attempt}`)
   return { ...verdict, records }
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
+import { failpoint } from '../base/failpoint.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
@@ -42,8 +43,8 @@ export async function writeSnapshotPages(db: Database, dataDir: string, snapshot
     })),
   })
   const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }), ...rows.map(resultRecord)]
-  publishFile(join(dir, 'index.jsonl'), records.map((record) => `${JSON.stringify(record)}\n`).join(''))
-  publishFile(join(dir, 'index.html'), html)
+  await publishFile(join(dir, 'index.jsonl'), records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+  await publishFile(join(dir, 'index.html'), html)
 }
 
 /** Writes the page of a crawl as it stands now. */
@@ -75,7 +76,7 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     snapshots: lines.rows.map((row) => ({ ...row, path: relative(crawl.output_dir, row.output_dir), size: row.output_size })),
     total: lines.rows[0]?.total ?? 0,
   })
-  publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
+  await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
 }
 
 /** Writes the top page of the archive. */
@@ -92,11 +93,11 @@ export async function writeArchivePage(home: Home): Promise<void> {
     totalCrawls: totals.rows[0]!.crawls,
     totalSnapshots: totals.rows[0]!.snapshots,
   })
-  publishFile(join(home.dataDir, 'index.html'), html)
+  await publishFile(join(home.dataDir, 'index.html'), html)
 }
 
 /** Writes a file aside, flushed, and renames it into place: a reader sees the old one or the new one. */
-function publishFile(file: string, text: string): void {
+async function publishFile(file: string, text: string): Promise<void> {
   const aside = `${file}.${process.pid}.tmp`
   mkdirSync(dirname(file), { recursive: true })
   const fd = openSync(aside, 'w', 0o644)
@@ -106,5 +107,7 @@ function publishFile(file: string, text: string): void {
   } finally {
     closeSync(fd)
   }
+  await failpoint('publish.file_aside')
   renameSync(aside, file)
+  await failpoint('publish.file_renamed')
 }

@@ -1,4 +1,5 @@
 import { messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import type { Machine } from '../engine/machine.ts'
 import { type Claimed, LEASE_SECONDS, type Queue } from '../engine/queue.ts'
 import type { Station } from './station.ts'
@@ -20,7 +21,10 @@ export async function withLease<M extends Machine, Row, T>(
   let failures = 0
   const renew = async () => {
     try {
-      if (!(await queue.renew([claim])).has(claim.id)) lost.abort()
+      await failpoint('claim.renewing')
+      const held = await queue.renew([claim])
+      await failpoint('claim.renewed')
+      if (!held.has(claim.id)) lost.abort()
       failures = 0
     } catch (error) {
       failures += 1

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
@@ -20,19 +21,26 @@ export async function reapWorker(
     markers: [processId, ...below.map(({ id }) => id)].map((id) => `${MARKER.process}=${id}`),
   })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
+  await failpoint('reap.family_killed')
   // All or nothing: whoever reaps may die at it, and the next one must find the whole tree again.
-  return await home.db.transaction().execute(async (tx) => {
+  const requeued = await home.db.transaction().execute(async (tx) => {
     const requeued = await requeueClaimsOf(tx, [processId, ...below.map(({ id }) => id)])
+    await failpoint('reap.claims_due')
     for (const row of below) await markEnded(tx, row.id, null)
+    await failpoint('reap.descendants_closed')
     await markEnded(tx, processId, exit)
+    await failpoint('reap.rows_closing')
     return requeued
   })
+  await failpoint('reap.rows_closed')
+  return requeued
 }
 
 /** When a runner leaves: whatever still carries its mark ends with it, and rows that nobody closed are closed. */
 export async function reapRunner(home: Home, runnerId: string): Promise<void> {
   const survivors = await killFamily({ markers: [`${MARKER.runner}=${runnerId}`] })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
+  await failpoint('shutdown.family_killed')
   const open = (await liveRows(home)).filter((row) => row.runner_id === runnerId)
   for (const row of open) await reapWorker(home, row.id, null)
 }

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { type CrawlRow, lockCrawl } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
@@ -37,8 +38,11 @@ export async function runCrawl(
   mkdirSync(join(home.dataDir, crawl.output_dir), { recursive: true })
   // A dead owner may have left it started.
   const started = isQueued(claim) ? await start(station, queue, claim) : (claim as CrawlClaim<'started'>)
+  await failpoint('claim.crawl_started')
   await runSetupHooks(station, sequence, crawl, dropped)
+  await failpoint('spawn.setup_hooks_started')
   await writeCrawlPage(home, crawl, 'started')
+  await failpoint('publish.crawl_page_begun')
   try {
     for (;;) {
       const { open, due, token } = await openSnapshots(home.db, crawl.id)
@@ -47,6 +51,7 @@ export async function runCrawl(
         throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
       }
       if (open === 0 && (await sealed(station, queue, started))) {
+        await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'
       }
@@ -59,9 +64,12 @@ export async function runCrawl(
     // Browsers and the like belong to the whole crawl: they end after the last snapshot's hooks.
     if (stop.drain.aborted || dropped.aborted) await pool.close()
     await sequence.endBackground(dropped)
+    await failpoint('shutdown.setup_hooks_ended')
   }
   await writeCrawlPage(home, crawl, 'started')
+  await failpoint('publish.crawl_page_left')
   await queue.release(started)
+  await failpoint('claim.crawl_released')
   return 'released'
 }
 
@@ -79,7 +87,10 @@ async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClai
       [...urls].map((url) => ({ url })),
       { depth: 0, parentId: null },
     )
-    return await queue.on(kyselySql(tx)).move(claim, 'start', station.owner.processId)
+    await failpoint('claim.crawl_pages_added')
+    const started = await queue.on(kyselySql(tx)).move(claim, 'start', station.owner.processId)
+    await failpoint('claim.crawl_starting')
+    return started
   })
 }
 
@@ -87,11 +98,13 @@ async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClai
 async function sealed(station: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<boolean> {
   const { home, processId } = station.owner
   await writeCrawlPage(home, claim.row, 'sealed')
+  await failpoint('publish.crawl_page_written')
   return await home.db.transaction().execute(async (tx) => {
     // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
     await lockCrawl(tx, claim.id)
     if ((await openSnapshots(tx, claim.id)).open > 0) return false
     await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
+    await failpoint('publish.crawl_sealing')
     return true
   })
 }

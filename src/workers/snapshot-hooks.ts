@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { failpoint } from '../base/failpoint.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
@@ -63,13 +64,19 @@ export class SnapshotHooks {
     for (const hook of hooks) {
       const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
       if (FINAL.has(result.status)) await this.#recall(hook, result)
-      else await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'fail', { output: reason })
+      else {
+        await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'fail', { output: reason })
+        await failpoint('publish.hook_given_up')
+      }
     }
   }
 
   async #runOne(hook: Hook, result: ResultRow): Promise<void> {
     const logs = logsFor(this.#tree.root, hook, result.attempt)
-    const started = (processId: string) => moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'start', { processId })
+    const started = async (processId: string) => {
+      await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'start', { processId })
+      await failpoint('spawn.hook_recorded')
+    }
     const way = hook.background ? 'background' : 'foreground'
     const end = await this.#sequence[way](this.#scope, hook, this.#tree.dirFor(hook.plugin), logs, this.#dropped, started)
     if (end) await this.#settle(end)
@@ -79,7 +86,9 @@ export class SnapshotHooks {
     const { hook, result } = this.#open.get(keyOf(end.hook))!
     const others = [...this.#open.values()].some((other) => other.hook !== hook && other.hook.plugin === hook.plugin)
     const { event, records, ...output } = await settleHook(this.#tree, hook, result.attempt, end, end.logs, !others)
+    await failpoint('publish.hook_settling')
     await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, output)
+    await failpoint('publish.hook_settled')
     if (event === 'interrupt') return
     this.#open.delete(keyOf(hook))
     this.pages.push(...records.snapshots)

@@ -1,4 +1,5 @@
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import { isConnectionError } from '../db/database.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { snapshotQueue } from '../machines/queues.ts'
@@ -38,21 +39,25 @@ async function archiveNext(station: WorkerStation, queue: ReturnType<typeof snap
   const claim = await queue.next()
   sequence.warmUp() // Beside whatever comes next, the first time.
   if (!claim) return false
+  await failpoint('claim.snapshot_claimed')
   station.tell({ type: 'busy' })
   try {
     await endExpiredOwner(station.owner, claim.expiredOwner)
+    await failpoint('claim.snapshot_former_owner_ended')
     await withLease(station, queue, claim, (dropped) => archiveSnapshot(station, queue, sequence, claim, dropped))
   } catch (error) {
     await sequence.endBackground(AbortSignal.abort())
     if (error instanceof ClaimLost) {
       station.log.warn(`claim lost: ${messageOf(error)}`)
       await forgetStarted(station.owner, claim.id)
+      await failpoint('claim.lost_results_forgotten')
     } else {
       // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
       station.log.error(`snapshot ${claim.id}: ${messageOf(error)}`)
       if (error instanceof Error) station.log.debug(error.stack ?? '')
       const blameless = isMachineTrouble(error) || isConnectionError(error)
       await queue.release(claim, blameless ? TROUBLE_MS : 1_000 * 2 ** claim.attempts, !blameless)
+      await failpoint('claim.snapshot_given_back')
     }
   }
   station.tell({ type: 'progress' })

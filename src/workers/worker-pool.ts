@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
+import { failpoint } from '../base/failpoint.ts'
 import { asset } from '../base/package-root.ts'
 import { isConnectionError } from '../db/database.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
@@ -89,6 +90,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     const { stop } = this.#station
     this.drain(stop.capMs)
+    await failpoint('shutdown.workers_asked')
     let deaf: NodeJS.Timeout | undefined
     const onForce = () => {
       this.force()
@@ -138,6 +140,7 @@ export class WorkerPool {
       timeout: 3600,
       term,
     })
+    await failpoint('spawn.worker_row')
     const env = {
       ...process.env,
       DATA_DIR: home.dataDir,
@@ -160,8 +163,10 @@ export class WorkerPool {
       log.error(`cannot start a ${this.#kind} worker: ${error.message}`)
       if (child.pid === undefined) this.#reap(worker, { code: null, signal: null })
     })
+    await failpoint('spawn.worker_spawned')
     const identity = child.pid === undefined ? null : await identityOf(child.pid)
     if (identity) await markRunning(home.db, row.id, identity)
+    await failpoint('spawn.worker_running')
     log.debug(`started ${this.#kind} worker ${child.pid ?? ''}`)
   }
 
@@ -182,7 +187,11 @@ export class WorkerPool {
     this.#workers.delete(worker)
     const clean = exit.code === 0
     const work = (async () => {
-      if (clean) return await untilDatabaseIsBack(() => markEnded(owner.home.db, worker.processId, exit), stop.force)
+      if (clean) {
+        await untilDatabaseIsBack(() => markEnded(owner.home.db, worker.processId, exit), stop.force)
+        await failpoint('shutdown.worker_row_closed')
+        return
+      }
       this.#crashes += 1
       this.#notBefore = performance.now() + Math.min(2 ** this.#crashes * 50, 10_000)
       const requeued = await untilDatabaseIsBack(() => reapWorker(owner.home, worker.processId, exit), stop.force)

@@ -22,10 +22,10 @@ import { WorkTree } from '../../src/hooks/work-tree.ts'
 
 let root: string
 let tree: WorkTree
-beforeEach(() => {
+beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), 'abx-tree-'))
   tree = new WorkTree(root)
-  tree.open()
+  await tree.open()
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
@@ -41,11 +41,11 @@ const published = (path: string) => readFileSync(join(root, path), 'utf8')
 const names = () => readdirSync(root).filter((name) => name !== '.work')
 
 describe('publishing', () => {
-  it('puts files under the plugin’s name, and lists them with size and type', () => {
+  it('puts files under the plugin’s name, and lists them with size and type', async () => {
     made('html', 'output.html', '<p>ä')
     made('html', 'assets/deep/logo.png', 'png')
     expect(names()).toEqual([])
-    expect(tree.publish('html', true)).toEqual({
+    expect(await tree.publish('html', true)).toEqual({
       'output.html': { size: 5, mimetype: 'text/html' },
       'assets/deep/logo.png': { size: 3, mimetype: 'image/png' },
     })
@@ -54,40 +54,40 @@ describe('publishing', () => {
     expect(names()).toEqual(['html'])
   })
 
-  it('of nothing leaves no folder', () => {
+  it('of nothing leaves no folder', async () => {
     mkdirSync(join(tree.dirFor('html'), 'empty', 'folders'), { recursive: true })
-    expect(tree.publish('html', true)).toEqual({})
-    expect(tree.publish('never_ran', true)).toEqual({})
+    expect(await tree.publish('html', true)).toEqual({})
+    expect(await tree.publish('never_ran', true)).toEqual({})
     expect(names()).toEqual([])
   })
 
-  it('replaces an earlier version as a whole', () => {
+  it('replaces an earlier version as a whole', async () => {
     made('html', 'old.html', 'old')
     made('html', 'same.html', 'old')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     rmSync(join(tree.work, 'html'), { recursive: true })
     made('html', 'same.html', 'new')
-    expect(Object.keys(tree.publish('html', true))).toEqual(['same.html'])
+    expect(Object.keys(await tree.publish('html', true))).toEqual(['same.html'])
     expect(readdirSync(join(root, 'html'))).toEqual(['same.html'])
     expect(published('html/same.html')).toBe('new')
     expect(names()).toEqual(['html'])
   })
 
-  it('shows a reader the old folder or the new one, never a mixture: the folder itself is exchanged', () => {
+  it('shows a reader the old folder or the new one, never a mixture: the folder itself is exchanged', async () => {
     made('html', 'output.html', 'old')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     const before = statSync(join(root, 'html')).ino
     writeFileSync(join(tree.dirFor('html'), 'second.html'), 'new')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     expect(statSync(join(root, 'html')).ino).not.toBe(before)
   })
 
-  it('for the first of several hooks copies: what the next one writes changes nothing that is published', () => {
+  it('for the first of several hooks copies: what the next one writes changes nothing that is published', async () => {
     made('html', 'output.html', 'first')
-    tree.publish('html', false)
+    await tree.publish('html', false)
     appendFileSync(join(tree.work, 'html', 'output.html'), ' and second')
     expect(published('html/output.html')).toBe('first')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     expect(published('html/output.html')).toBe('first and second')
   })
 
@@ -104,7 +104,7 @@ describe('publishing', () => {
     await once(server, 'listening')
     try {
       made('evil', 'harmless.txt', 'text')
-      expect(tree.publish('evil', true)).toEqual({ 'harmless.txt': { size: 4, mimetype: 'text/plain' } })
+      expect(await tree.publish('evil', true)).toEqual({ 'harmless.txt': { size: 4, mimetype: 'text/plain' } })
       expect(readdirSync(join(root, 'evil'))).toEqual(['harmless.txt'])
       expect(lstatSync(join(root, 'evil', 'harmless.txt')).isFile()).toBe(true)
     } finally {
@@ -112,13 +112,13 @@ describe('publishing', () => {
     }
   })
 
-  it('does not follow a symlink in place of the plugin’s own folder', () => {
+  it('does not follow a symlink in place of the plugin’s own folder', async () => {
     const outside = mkdtempSync(join(tmpdir(), 'abx-outside-'))
     try {
       writeFileSync(join(outside, 'kept.txt'), 'kept')
       symlinkSync(outside, join(root, 'html'))
       made('html', 'output.html', 'new')
-      tree.publish('html', true)
+      await tree.publish('html', true)
       expect(lstatSync(join(root, 'html')).isDirectory()).toBe(true)
       expect(readdirSync(outside)).toEqual(['kept.txt'])
     } finally {
@@ -126,35 +126,35 @@ describe('publishing', () => {
     }
   })
 
-  it('keeps odd names as they are', () => {
+  it('keeps odd names as they are', async () => {
     const odd = ['with space.html', 'a%2Fb.txt', '"quoted".txt', "it's.txt", '<b>.txt', 'новый.txt', '-rf', 'line\nbreak.txt', '.dot.txt']
     for (const name of odd) made('html', name, name)
-    expect(Object.keys(tree.publish('html', true)).sort()).toEqual([...odd].sort())
+    expect(Object.keys(await tree.publish('html', true)).sort()).toEqual([...odd].sort())
     for (const name of odd) expect(published(`html/${name}`)).toBe(name)
   })
 })
 
 describe('a hook that failed', () => {
-  it('leaves its files in .attempts, out of its siblings’ sight, and its empty folder stays', () => {
+  it('leaves its files in .attempts, out of its siblings’ sight, and its empty folder stays', async () => {
     made('wget', 'half.html', 'half')
-    tree.setAside('wget', 'on_Snapshot__35_wget.js.1')
+    await tree.setAside('wget', 'on_Snapshot__35_wget.js.1')
     expect(published('.attempts/on_Snapshot__35_wget.js.1/half.html')).toBe('half')
     expect(readdirSync(join(tree.work, 'wget'))).toEqual([])
     expect(existsSync(join(root, 'wget'))).toBe(false)
   })
 
-  it('with nothing to show leaves nothing', () => {
+  it('with nothing to show leaves nothing', async () => {
     tree.dirFor('wget')
-    tree.setAside('wget', 'a.1')
-    tree.setAside('never_ran', 'b.1')
+    await tree.setAside('wget', 'a.1')
+    await tree.setAside('never_ran', 'b.1')
     expect(names()).toEqual([])
     expect(existsSync(join(tree.work, 'wget'))).toBe(true)
   })
 
-  it('a second time in the same attempt replaces the first', () => {
+  it('a second time in the same attempt replaces the first', async () => {
     for (const text of ['first', 'second']) {
       made('wget', `${text}.html`, text)
-      tree.setAside('wget', 'a.1')
+      await tree.setAside('wget', 'a.1')
     }
     expect(readdirSync(join(root, '.attempts', 'a.1'))).toEqual(['second.html'])
   })
@@ -162,72 +162,72 @@ describe('a hook that failed', () => {
 
 describe('after a crash', () => {
   /** What the next worker does. */
-  const reopened = () => {
+  const reopened = async () => {
     tree = new WorkTree(root)
-    tree.open()
+    await tree.open()
   }
 
-  it('half-written work is gone, and what is published is there for the hooks that follow', () => {
+  it('half-written work is gone, and what is published is there for the hooks that follow', async () => {
     made('html', 'sub/output.html', 'whole')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     made('title', 'title.txt', 'half')
-    reopened()
+    await reopened()
     expect(readdirSync(tree.work)).toEqual(['html'])
     expect(readFileSync(join(tree.work, 'html', 'sub', 'output.html'), 'utf8')).toBe('whole')
     appendFileSync(join(tree.work, 'html', 'sub', 'output.html'), ' and changed')
     expect(published('html/sub/output.html')).toBe('whole')
   })
 
-  it('before the renames, the half-copied version goes and the published one stays', () => {
+  it('before the renames, the half-copied version goes and the published one stays', async () => {
     made('html', 'output.html', 'old')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     mkdirSync(join(root, '.publish-html'))
     writeFileSync(join(root, '.publish-html', 'output.html'), 'ne')
-    reopened()
+    await reopened()
     expect(published('html/output.html')).toBe('old')
     expect(names()).toEqual(['html'])
   })
 
-  it('between the two renames, the replaced version comes back', () => {
+  it('between the two renames, the replaced version comes back', async () => {
     made('html', 'output.html', 'old')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     renameSync(join(root, 'html'), join(root, '.replaced-html'))
     mkdirSync(join(root, '.publish-html'))
     writeFileSync(join(root, '.publish-html', 'output.html'), 'new')
-    reopened()
+    await reopened()
     expect(published('html/output.html')).toBe('old')
     expect(readFileSync(join(tree.work, 'html', 'output.html'), 'utf8')).toBe('old')
     expect(names()).toEqual(['html'])
   })
 
-  it('after the renames, the new version stays and the replaced one goes', () => {
+  it('after the renames, the new version stays and the replaced one goes', async () => {
     made('html', 'output.html', 'new')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     mkdirSync(join(root, '.replaced-html'))
     writeFileSync(join(root, '.replaced-html', 'output.html'), 'old')
-    reopened()
+    await reopened()
     expect(published('html/output.html')).toBe('new')
     expect(names()).toEqual(['html'])
     made('html', 'output.html', 'newer')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     expect(published('html/output.html')).toBe('newer')
   })
 
-  it('.attempts and .logs are kept, and not shown to hooks', () => {
+  it('.attempts and .logs are kept, and not shown to hooks', async () => {
     made('wget', 'half.html', 'half')
-    tree.setAside('wget', 'a.1')
+    await tree.setAside('wget', 'a.1')
     mkdirSync(join(root, '.logs'))
     writeFileSync(join(root, '.logs', 'x.log'), 'x')
-    reopened()
+    await reopened()
     expect(names().sort()).toEqual(['.attempts', '.logs'])
     expect(readdirSync(tree.work)).toEqual([])
   })
 })
 
 describe('the end', () => {
-  it('takes the work away and leaves what is published', () => {
+  it('takes the work away and leaves what is published', async () => {
     made('html', 'output.html', 'whole')
-    tree.publish('html', true)
+    await tree.publish('html', true)
     tree.close()
     tree.close()
     expect(readdirSync(root)).toEqual(['html'])

@@ -1,0 +1,95 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { FAILPOINTS } from '../../src/base/failpoint.ts'
+import { ROOT } from '../support/program.ts'
+
+/** The files that claim, spawn, publish, reap, shut down and pass the lead on: where a crash between two lines must cost nothing. */
+const STEP_FILES = [
+  'hooks/hook-host.ts',
+  'hooks/launch.ts',
+  'hooks/terminate.ts',
+  'hooks/work-tree.ts',
+  'runner/heartbeat.ts',
+  'runner/lead.ts',
+  'runner/promote.ts',
+  'runner/registration.ts',
+  'runner/sweep.ts',
+  'workers/archive-snapshot.ts',
+  'workers/crawl-worker.ts',
+  'workers/hook-sequence.ts',
+  'workers/index-pages.ts',
+  'workers/lease.ts',
+  'workers/reap.ts',
+  'workers/run-crawl.ts',
+  'workers/snapshot-hooks.ts',
+  'workers/snapshot-worker.ts',
+  'workers/worker-pool.ts',
+]
+/** What changes a row, a file or another process. Whoever calls one of these has made a step. */
+const STEPS = [
+  'forgetStarted',
+  'heartbeat',
+  'insertSnapshots',
+  'insertStarting',
+  'killFamily',
+  'markDraining',
+  'markEnded',
+  'markRunning',
+  'moveResult',
+  'prepareResults',
+  'promote',
+  'renameSync',
+  'requestHandoff',
+  'requeueClaimsOf',
+  'spawn',
+  'spawnToFiles',
+  'terminateBackendsOf',
+  'writeCrawlPage',
+  'writeSnapshotPages',
+  String.raw`queue\.(?:on\(\S+\)\.)?(?:move|next|release|renew)`,
+]
+/** Steps that are no whole one, or that others account for, with the reason. */
+const EXCEPT: Readonly<Record<string, string>> = {
+  'hooks/launch.ts spawn': 'spawnToFiles is the step',
+  'runner/promote.ts requeueClaimsOf': 'inside the transaction of the promotion, which is the step',
+}
+
+const src = join(ROOT, 'src')
+const files = globSync('**/*.ts', { cwd: src })
+
+/** The steps of a file between which and the next step, or the end of their function, no failpoint stands. */
+function bareSteps(file: string): string[] {
+  const code = readFileSync(join(src, file), 'utf8')
+  const step = new RegExp(String.raw`(?<!function |[\w.'])(${STEPS.join('|')})\(`, 'g')
+  return [...code.matchAll(step)].flatMap((call) => {
+    const rest = code.slice(endOfCall(code, call.index + call[0].length))
+    const next = Math.min(
+      ...[step, /^(?: {2})?\}$/m].map((end) => new RegExp(end, end.flags.replace('g', '')).exec(rest)?.index ?? rest.length),
+    )
+    return rest.slice(0, next).includes("failpoint('") || `${file} ${call[1]}` in EXCEPT ? [] : [`${file} ${call[1]}`]
+  })
+}
+
+function endOfCall(code: string, from: number): number {
+  for (let at = from, depth = 1; at < code.length; at += 1) {
+    if (code[at] === '(') depth += 1
+    if (code[at] === ')') depth -= 1
+    if (depth === 0) return at + 1
+  }
+  return code.length
+}
+
+describe('failpoints', () => {
+  it('are listed in order, and each stands at exactly one place', () => {
+    const used = files
+      .filter((file) => file !== 'base/failpoint.ts')
+      .flatMap((file) => [...readFileSync(join(src, file), 'utf8').matchAll(/await failpoint\('([^']+)'\)/g)].map(([, name]) => name))
+    expect(used.toSorted()).toEqual([...FAILPOINTS])
+    expect([...FAILPOINTS]).toEqual([...new Set(FAILPOINTS)].toSorted())
+  })
+
+  it('follow every step of a claim, a spawn, a publication, a takeover and a shutdown', () => {
+    expect(STEP_FILES.flatMap((file) => bareSteps(file))).toEqual([])
+  })
+})
