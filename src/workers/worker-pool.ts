@@ -6,6 +6,7 @@ import { asset } from '../base/package-root.ts'
 import { isConnectionError } from '../db/database.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import type { WorkerType } from '../db/tables.ts'
+import { actorsToSpawn } from '../engine/spawn-policy.ts'
 import { MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
@@ -23,9 +24,6 @@ interface Worker {
 const DEAF_MS = 3_000
 /** So long after the end of its lease a worker is not late but stuck. */
 const STUCK_SECONDS = 15
-
-/** More than this many due rows: two starts per round instead of one (seed numbers of the actors: never burst). */
-const LONG_QUEUE = 10
 
 /**
  * The worker processes of one kind below one supervisor: started as the queue asks for them, woken, drained, and reaped.
@@ -67,7 +65,7 @@ export class WorkerPool {
     const idle = [...this.#workers].filter((worker) => worker.state === 'idle')
     const starting = [...this.#workers].filter((worker) => worker.state === 'starting')
     for (const worker of idle) send(worker, { type: 'wake' })
-    const missing = Math.min(due - idle.length - starting.length, this.#size - this.size, due > LONG_QUEUE ? 2 : 1)
+    const missing = Math.min(due - idle.length - starting.length, actorsToSpawn(due, this.size, this.#size))
     if (performance.now() < this.#notBefore) return
     for (let started = 0; started < missing; started += 1) await this.#start()
   }

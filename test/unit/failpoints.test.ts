@@ -16,6 +16,7 @@ const STEP_FILES = [
   'runner/registration.ts',
   'runner/sweep.ts',
   'workers/archive-snapshot.ts',
+  'workers/claim-loop.ts',
   'workers/crawl-worker.ts',
   'workers/hook-sequence.ts',
   'workers/index-pages.ts',

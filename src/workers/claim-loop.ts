@@ -1,0 +1,77 @@
+import { isMachineTrouble, messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
+import { isConnectionError } from '../db/database.ts'
+import { type AnyClaimed, ClaimLost } from '../engine/claimed.ts'
+import type { Machine } from '../engine/machine.ts'
+import type { OwnedQueue } from '../machines/queues.ts'
+import { withLease } from './lease.ts'
+import { endExpiredOwner } from './reap.ts'
+import type { WorkerStation } from './worker-process.ts'
+
+/** How often a worker without work looks for some; being woken is the rule. */
+const POLL_MS = 2_000
+/** How long a worker without work stays, warm, for the next. */
+const IDLE_MS = 5_000
+/** A full disk is looked at again after so long; the row is not to blame for it. */
+const TROUBLE_MS = 15_000
+const LONGEST_RETRY_MS = 600_000
+
+/** What a worker does with the rows that it claims, and around that; the hooks are those of the engine's actors. */
+export interface Claiming<M extends Machine, Row> {
+  readonly queue: OwnedQueue<M, Row>
+  readonly onStartup?: () => unknown
+  readonly onShutdown?: () => Promise<unknown>
+  readonly onTickStart?: (claim: AnyClaimed<M, Row>) => unknown
+  /**
+   * Works on one claimed row, with every process that this takes, and ends its claim: sealed, or released.
+   * @param dropped aborts when everything is to be dropped at once: on force, and when the claim is lost
+   */
+  readonly tick: (claim: AnyClaimed<M, Row>, dropped: AbortSignal) => Promise<unknown>
+  readonly onTickEnd?: (claim: AnyClaimed<M, Row>) => unknown
+  /** After a tick that threw, before its row is given back: ends what it left running. */
+  readonly onTickException: (claim: AnyClaimed<M, Row>, error: unknown) => Promise<unknown>
+}
+
+/** The loop of every worker: claims, works, claims again; leaves on a drain, or when there was nothing to claim for a while. */
+export async function claimLoop<M extends Machine, Row>(station: WorkerStation, work: Claiming<M, Row>): Promise<void> {
+  const { queue } = work
+  try {
+    await work.onStartup?.()
+    for (let idleSince = performance.now(); !station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS; ) {
+      const claim = await queue.next()
+      if (claim) {
+        await failpoint('claim.made')
+        station.tell({ type: 'busy' })
+        await tickOnce(station, work, claim)
+        station.tell({ type: 'progress' })
+        idleSince = performance.now()
+      } else {
+        station.tell({ type: 'idle' })
+        await station.bell.wait(POLL_MS, station.stop.drain)
+      }
+    }
+  } finally {
+    await work.onShutdown?.()
+  }
+}
+
+async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Claiming<M, Row>, claim: AnyClaimed<M, Row>): Promise<void> {
+  const { queue } = work
+  const { id, attempts, expiredOwner } = claim
+  try {
+    await endExpiredOwner(station.owner, expiredOwner)
+    await failpoint('claim.former_owner_ended')
+    await work.onTickStart?.(claim)
+    await withLease(station, queue, claim, (dropped) => work.tick(claim, dropped))
+    await work.onTickEnd?.(claim)
+  } catch (error) {
+    await work.onTickException(claim, error)
+    if (error instanceof ClaimLost) return station.log.warn(`claim lost: ${messageOf(error)}`)
+    // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
+    station.log.error(`${queue.machine.name} ${id}: ${messageOf(error)}`)
+    if (error instanceof Error) station.log.debug(error.stack ?? '')
+    const blameless = isMachineTrouble(error) || isConnectionError(error)
+    await queue.release(claim, blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS), !blameless)
+    await failpoint('claim.given_back')
+  }
+}
