@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { readConfigFile } from '../base/config-file.ts'
 import { openDataDir } from '../base/data-dir.ts'
+import { dataDirId } from '../base/data-dir-id.ts'
 import { AppError, EXIT } from '../base/errors.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import { applicationName, explainDatabaseError, openDatabase } from '../db/database.ts'
@@ -50,6 +51,7 @@ export async function openHome(
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const settings = { ...(await readConfigFile(dataDir)), ...process.env }
+  const id = await dataDirId(dataDir, say)
   const server = await openDatabaseOf(options, dataDir, say)
   let db: Home['db'] | undefined
   try {
@@ -63,7 +65,7 @@ export async function openHome(
       await server.leave()
     }
     return {
-      home: { db, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId: machine.id, dataDir },
+      home: { db, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId: machine.id, dataDir, dataDirId: id },
       kind: server.kind,
       settings,
       close,

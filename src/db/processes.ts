@@ -35,6 +35,7 @@ export async function insertStarting(home: Home, values: NewProcess): Promise<{ 
       id: values.id ?? uuidv7(),
       machine_id: home.machineId,
       data_dir: home.dataDir,
+      data_dir_id: home.dataDirId,
       parent_id: values.parentId,
       runner_id: values.runnerId,
       process_type: values.processType,
@@ -83,14 +84,13 @@ export async function markEnded(db: Database, id: string, exit: { code: number |
     where id = ${id} and status in ('starting', 'running', 'draining')`.execute(db)
 }
 
-/** Rows of this machine and data dir that are not closed, in order of registration, with the age of their heartbeat by the database's clock. */
+/** Rows of this data dir that are not closed, in order of registration, with the age of their heartbeat by the database's clock. */
 export async function liveRows(home: Home): Promise<LiveRow[]> {
   return await home.db
     .selectFrom('process')
     .selectAll()
     .select(sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'))
-    .where('machine_id', '=', home.machineId)
-    .where('data_dir', '=', home.dataDir)
+    .where('data_dir_id', '=', home.dataDirId)
     .where('status', 'in', LIVE_STATUSES)
     .orderBy('seq')
     .execute()
@@ -112,7 +112,7 @@ export async function heartbeat(home: Home, id: string): Promise<{ handoffReques
   const { rows } = await sql<{ handoff_requested_by: string | null }>`
     update process set heartbeat_at = now()
     where id = ${id} and status in ('running', 'draining')
-      and term = (select term from runner_term where machine_id = ${home.machineId} and data_dir = ${home.dataDir})
+      and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
     returning handoff_requested_by`.execute(home.db)
   return rows[0] ? { handoffRequestedBy: rows[0].handoff_requested_by } : null
 }

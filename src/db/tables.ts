@@ -26,6 +26,9 @@ export interface ProcessTable {
   seq: Generated<Big>
   machine_id: string
   data_dir: string
+  data_dir_id: string
+  standby: Generated<boolean>
+  started_under: Generated<string[]>
   parent_id: string | null
   runner_id: string | null
   process_type: ProcessType
@@ -52,8 +55,7 @@ export interface ProcessTable {
 }
 
 export interface RunnerTermTable {
-  machine_id: string
-  data_dir: string
+  data_dir_id: string
   term: Big
   process_id: string
 }

@@ -29,7 +29,7 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   constructor(owner: Owner, machine: M, where?: { readonly text: (first: number) => string; readonly value: unknown }) {
     super(machine, kyselySql(owner.home.db), { ...FENCE, ...(where ? { where: where.text, whereValues: 1 } : {}) } satisfies QueueOptions)
     this.#owner = owner
-    this.#values = [...(where ? [where.value] : []), owner.home.machineId, owner.home.dataDir, owner.term]
+    this.#values = [...(where ? [where.value] : []), owner.home.dataDirId, owner.term]
   }
 
   /** Claims the row that has been due the longest. */
@@ -41,7 +41,7 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
 
 // Every claim locks the term's row FOR SHARE while it is made: none of an older term slips past a promotion.
 const FENCE: QueueOptions = {
-  fence: (first) => `select 1 from runner_term where machine_id = $${first} and data_dir = $${first + 1} and term = $${first + 2}`,
+  fence: (first) => `select 1 from runner_term where data_dir_id = $${first} and term = $${first + 1}`,
 }
 
 /** The crawls, or one of them. */

@@ -35,8 +35,8 @@ export async function promote(home: Home, me: Registered): Promise<Term> {
       where id = any(${dead}::uuid[]) and status in ('starting', 'running', 'draining')`.execute(tx)
     const claims = await requeueClaimsOf(tx, await deadClaimants(tx, home))
     const { rows } = await sql<{ term: number }>`
-      insert into runner_term (machine_id, data_dir, term, process_id) values (${home.machineId}, ${home.dataDir}, 1, ${me.id})
-      on conflict (machine_id, data_dir) do update set term = runner_term.term + 1, process_id = excluded.process_id
+      insert into runner_term (data_dir_id, term, process_id) values (${home.dataDirId}, 1, ${me.id})
+      on conflict (data_dir_id) do update set term = runner_term.term + 1, process_id = excluded.process_id
       returning term`.execute(tx)
     const term = rows[0]!.term
     await sql`update process set worker_type = 'worker_runner', term = ${term} where id = ${me.id} and status = 'running'`.execute(tx)
@@ -44,11 +44,11 @@ export async function promote(home: Home, me: Registered): Promise<Term> {
   })
 }
 
-/** Every claimant of this machine and data dir whose row is closed: before a promotion, nobody here may hold a claim. */
+/** Every claimant of this data dir whose row is closed: before a promotion, nobody here may hold a claim. */
 async function deadClaimants(tx: Home['db'], home: Home): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select p.id from process p
-    where p.machine_id = ${home.machineId} and p.data_dir = ${home.dataDir} and p.status in ('exited', 'lost')
+    where p.data_dir_id = ${home.dataDirId} and p.status in ('exited', 'lost')
       and p.id in (select claimed_by from crawl where claimed_by is not null union select claimed_by from snapshot where claimed_by is not null)`.execute(
     tx,
   )

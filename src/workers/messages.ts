@@ -25,6 +25,7 @@ export const WORKER_ENV = {
   databaseUrl: 'ARCHIVEBOX_DATABASE_URL',
   embedded: 'ARCHIVEBOX_DATABASE_EMBEDDED',
   machineId: 'ARCHIVEBOX_MACHINE_ID',
+  dataDirId: 'ARCHIVEBOX_DATA_DIR_ID',
   parentId: 'ARCHIVEBOX_PARENT_ID',
   term: 'ARCHIVEBOX_TERM',
   crawlId: 'ARCHIVEBOX_CRAWL_ID',

@@ -147,6 +147,7 @@ export class WorkerPool {
       [WORKER_ENV.databaseUrl]: home.databaseUrl,
       [WORKER_ENV.embedded]: String(home.embedded),
       [WORKER_ENV.machineId]: home.machineId,
+      [WORKER_ENV.dataDirId]: home.dataDirId,
       [WORKER_ENV.parentId]: parentId,
       [WORKER_ENV.term]: String(term),
       ...(this.#crawlId ? { [WORKER_ENV.crawlId]: this.#crawlId } : {}),

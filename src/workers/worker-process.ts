@@ -49,7 +49,7 @@ export async function workerProcess(
   const runnerId = required(MARKER.runner)
   const db = openDatabase(databaseUrl, { name: applicationName(kind, runnerId), connections: 2, prepare: embedded })
   const connected = sql`select 1`.execute(db).catch(() => {}) // The first real query says what is wrong.
-  const home = { db, databaseUrl, embedded, machineId: required(WORKER_ENV.machineId), dataDir }
+  const home = { db, databaseUrl, embedded, machineId: required(WORKER_ENV.machineId), dataDir, dataDirId: required(WORKER_ENV.dataDirId) }
   const station: WorkerStation = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,

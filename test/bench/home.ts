@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { enterServer, urlOf } from '../../src/db/embedded/server.ts'
 import type { Home } from '../../src/db/home.ts'
@@ -45,7 +46,7 @@ export async function withHome<T>(work: (home: Home) => Promise<T>): Promise<T> 
     try {
       await sql`select 1`.execute(db)
       const machine = await currentMachine(db)
-      return await work({ db, databaseUrl, embedded: true, machineId: machine.id, dataDir })
+      return await work({ db, databaseUrl, embedded: true, machineId: machine.id, dataDir, dataDirId: await dataDirId(dataDir, () => {}) })
     } finally {
       await db.destroy()
       await server.leave()

@@ -20,8 +20,8 @@ export async function start(rounds: number): Promise<Figure[]> {
       pwd: home.dataDir,
       cmd: ['bench'],
     })
-    await sql`insert into runner_term (machine_id, data_dir, term, process_id)
-      values (${home.machineId}, ${home.dataDir}, ${TERM}, ${runner.id})`.execute(home.db)
+    await sql`insert into runner_term (data_dir_id, term, process_id)
+      values (${home.dataDirId}, ${TERM}, ${runner.id})`.execute(home.db)
     const measures = {
       version: async () => (await runNode([MAIN, '--version'])).ms,
       add: async () => (await archivebox(home.dataDir, 'add', 'http://127.0.0.1:9/')).ms,
@@ -69,6 +69,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
     [MARKER.runner]: runnerId,
     [WORKER_ENV.databaseUrl]: home.databaseUrl,
     [WORKER_ENV.machineId]: home.machineId,
+    [WORKER_ENV.dataDirId]: home.dataDirId,
     [WORKER_ENV.parentId]: runnerId,
     [WORKER_ENV.term]: String(TERM),
   }

@@ -37,11 +37,11 @@ describe('the term', () => {
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir) select gen_random_uuid(), $1, n::text, sha256(n::text::bytea), '' from generate_series(1, 3) n`,
       [crawl],
     )
-    const { machine_id: machineId } = (await home.query<{ machine_id: string }>('select machine_id from runner_term'))[0]!
+    const dataDirId = await home.value<string>('select data_dir_id from runner_term')
     const db = openDatabase(home.databaseUrl, { name: 'the test' })
     try {
       const owner = {
-        home: { db, databaseUrl: home.databaseUrl, embedded: true, machineId, dataDir: home.dataDir },
+        home: { db, databaseUrl: home.databaseUrl, embedded: true, machineId: '', dataDir: home.dataDir, dataDirId },
         processId: uuidv7(),
         term: 1,
       }
@@ -76,8 +76,8 @@ describe('the term', () => {
     const home = await homes.make()
     const runner = home.start(['run'])
     await runner.says(/leading/)
-    const copy = `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, start_ticks, boot_id, pid_namespace, started_at, term)
-      select gen_random_uuid(), machine_id, data_dir, process_type, worker_type, status, pid + 1, start_ticks, boot_id, pid_namespace, now(), 2
+    const copy = `insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, pid, start_ticks, boot_id, pid_namespace, started_at, term)
+      select gen_random_uuid(), machine_id, data_dir, data_dir_id, process_type, worker_type, status, pid + 1, start_ticks, boot_id, pid_namespace, now(), 2
       from process where worker_type = 'worker_runner'`
     await expect(home.query(copy)).rejects.toThrow(/single_active_runner_per_data_dir/)
     runner.signal('SIGTERM')

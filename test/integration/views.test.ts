@@ -3,6 +3,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dataDirId } from '../../src/base/data-dir-id.ts'
+import { migrations } from '../../src/db/migrate.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
 import { killAll, processesOf } from '../support/processes.ts'
@@ -301,7 +303,11 @@ describe('db', () => {
       expect(stderr).toMatch(/for the embedded server/)
     }
     expect((await home.run(['db', 'url'])).stdout.trim()).toBe(home.databaseUrl)
-    expect(JSON.parse((await home.run(['db', 'status'])).stdout)).toMatchObject({ kind: 'external', running: true, schema: 1 })
+    expect(JSON.parse((await home.run(['db', 'status'])).stdout)).toMatchObject({
+      kind: 'external',
+      running: true,
+      schema: migrations().at(-1)!.version,
+    })
   })
 })
 
@@ -345,8 +351,8 @@ describe('the program', () => {
     const home = await homes.make()
     // More than a pipe holds.
     await home.query(`
-      insert into process (id, machine_id, data_dir, process_type, status, ended_at, cmd)
-      select gen_random_uuid(), m.id, '${home.dataDir}', 'cli', 'exited', now(), to_jsonb(array[repeat('x', 500)])
+      insert into process (id, machine_id, data_dir, data_dir_id, process_type, status, ended_at, cmd)
+      select gen_random_uuid(), m.id, '${home.dataDir}', '${await dataDirId(home.dataDir, () => {})}', 'cli', 'exited', now(), to_jsonb(array[repeat('x', 500)])
       from machine m, generate_series(1, 900)`)
     const env = { PATH: process.env['PATH'], DATA_DIR: home.dataDir, DATABASE_URL: home.databaseUrl, NO_COLOR: '1' }
     for (const [args, first] of [

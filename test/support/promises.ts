@@ -3,9 +3,9 @@ import type { TestHome } from './homes.ts'
 /** What must be true of the rows at every moment, whoever was killed when. Each query answers with the rows that break it. */
 const PROMISES: Readonly<Record<string, string>> = {
   'one active runner': `
-    select machine_id, data_dir from process where worker_type = 'worker_runner' and status in ('running', 'draining')
-    group by 1, 2 having count(*) > 1`,
-  'a term has one leader': `select machine_id, data_dir, term from process where worker_type = 'worker_runner' group by 1, 2, 3 having count(*) > 1`,
+    select data_dir_id from process where worker_type = 'worker_runner' and status in ('running', 'draining')
+    group by 1 having count(*) > 1`,
+  'a term has one leader': `select data_dir_id, term from process where worker_type = 'worker_runner' group by 1, 2 having count(*) > 1`,
   'a hook has one final result on a page': `
     select snapshot_id, plugin, hook_name, attempt from archive_result where status in ('succeeded', 'failed', 'skipped', 'noresults')
     group by 1, 2, 3, 4 having count(*) > 1`,

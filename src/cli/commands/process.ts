@@ -19,7 +19,7 @@ interface ListOptions {
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
 export async function processList(options: GlobalOptions, verb: ListOptions): Promise<void> {
   await withHome(options, async ({ home }) => {
-    let query = home.db.selectFrom('process').selectAll().where('machine_id', '=', home.machineId).where('data_dir', '=', home.dataDir)
+    let query = home.db.selectFrom('process').selectAll().where('data_dir_id', '=', home.dataDirId)
     if (!verb.all && verb.status === undefined) query = query.where('status', 'in', LIVE_STATUSES)
     if (verb.type !== undefined) query = query.where(sql`process_type`, '=', verb.type)
     if (verb.workerType !== undefined) query = query.where(sql`worker_type`, '=', verb.workerType)

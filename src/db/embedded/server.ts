@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
+import { FileLock } from '../../base/file-lock.ts'
 import { addressOf, type ServerAddress } from './address.ts'
 import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
 import { explainDisk } from './disk-errors.ts'
-import { FileLock } from './file-lock.ts'
 import { isAlive, readPostmaster, servingAddress } from './postmaster.ts'
 
 export { forPostgresJs, type ServerAddress, urlOf } from './address.ts'

@@ -1,10 +1,10 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { sleep } from '../../base/abort.ts'
 import { AppError } from '../../base/errors.ts'
+import type { FileLock } from '../../base/file-lock.ts'
 import type { ServerAddress } from './address.ts'
 import { countClients } from './client.ts'
 import type { Cluster } from './cluster.ts'
-import type { FileLock } from './file-lock.ts'
 import { servingAddress } from './postmaster.ts'
 
 /** How long a connection that its client has just closed may still be listed. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import { AppError } from '../../base/errors.ts'
+import { AppError } from './errors.ts'
 
 const WAIT_MS = 60_000
 
@@ -80,7 +80,7 @@ export class FileLock {
 }
 
 function tooLate(path: string): AppError {
-  return new AppError(`Another process has been starting or stopping the database for ${WAIT_MS / 1000} s (lock ${path})`, {
+  return new AppError(`another process has held the lock ${path} for ${WAIT_MS / 1000} s`, {
     hint: `Find it with: fuser -v ${path}`,
   })
 }

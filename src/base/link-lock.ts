@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs'
-import { sleep } from '../../base/abort.ts'
-import { codeOf } from '../../base/errors.ts'
+import { sleep } from './abort.ts'
+import { codeOf } from './errors.ts'
 
 /**
  * An exclusive lock where the kernel's are out of reach: a symbolic link whose target names its owner (pid and start time), because making

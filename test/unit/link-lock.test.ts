@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { takeLinkLock } from '../../src/db/embedded/link-lock.ts'
+import { takeLinkLock } from '../../src/base/link-lock.ts'
 
 let dir: string
 beforeEach(() => {

@@ -1,0 +1,43 @@
+import { fstatSync, ftruncateSync, readFileSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf } from './errors.ts'
+import { FileLock } from './file-lock.ts'
+import { uuidv7 } from './ids.ts'
+
+const ID_FILE = '.archivebox-id'
+
+/**
+ * Who a data dir is, whatever path, container or machine it is seen from: an id that lies in it. The file names its own inode, too, so that a
+ * copy of the directory (`cp -a`, a restored backup) is told from the directory itself, moved or mounted elsewhere, and gets an id of its own.
+ * @param dataDir an existing, writable data dir
+ * @param say told in one line when a copy was found
+ */
+export async function dataDirId(dataDir: string, say: (line: string) => void): Promise<string> {
+  const path = join(dataDir, ID_FILE)
+  const known = read(path)
+  if (known?.own) return known.id
+  const lock = new FileLock(path)
+  try {
+    await lock.exclusive() // Several processes may find none at once: one writes, the others read.
+    const now = read(path)
+    if (now?.own) return now.id
+    if (now) say(`${dataDir} is a copy of another data dir: it gets an identity of its own`)
+    const id = uuidv7()
+    ftruncateSync(lock.fd)
+    writeSync(lock.fd, `${id} ${fstatSync(lock.fd).ino}\n`)
+    return id
+  } finally {
+    lock.release()
+  }
+}
+
+/** The id in the file, and whether it is this file's own; undefined when there is none (yet). */
+function read(path: string): { id: string; own: boolean } | undefined {
+  try {
+    const match = /^([0-9a-f-]{36}) (\d+)\n$/.exec(readFileSync(path, 'utf8'))
+    return match ? { id: match[1]!, own: Number(match[2]) === statSync(path).ino } : undefined
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
