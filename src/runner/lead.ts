@@ -3,9 +3,9 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Stop } from '../base/stop.ts'
 import { openCrawls } from '../db/crawls.ts'
-import { isConnectionError } from '../db/database.ts'
 import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining } from '../db/processes.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
 import { writeArchivePage } from '../workers/index-pages.ts'
 import { reapRunner } from '../workers/reap.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
@@ -60,7 +60,7 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
           await writeArchivePage(home)
         }
       } catch (error) {
-        if (!isConnectionError(error)) throw error
+        if (!isDatabaseAway(error)) throw error
         log.warn(`the database is away, waiting for it: ${messageOf(error)}`)
         if (performance.now() - healthyAt > MAX_OUTAGE_MS)
           throw new AppError(`the database did not come back: ${messageOf(error)}`, { cause: error })

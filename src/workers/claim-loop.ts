@@ -1,6 +1,6 @@
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { isConnectionError } from '../db/database.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
 import { type AnyClaimed, ClaimLost } from '../engine/claimed.ts'
 import type { Machine } from '../engine/machine.ts'
 import type { OwnedQueue } from '../machines/queues.ts'
@@ -70,7 +70,7 @@ async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Cl
     // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
     station.log.error(`${queue.machine.name} ${id}: ${messageOf(error)}`)
     if (error instanceof Error) station.log.debug(error.stack ?? '')
-    const blameless = isMachineTrouble(error) || isConnectionError(error)
+    const blameless = isMachineTrouble(error) || isDatabaseAway(error)
     await queue.release(claim, blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS), !blameless)
     await failpoint('claim.given_back')
   }

@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { asset } from '../base/package-root.ts'
-import { isConnectionError } from '../db/database.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import type { WorkerType } from '../db/tables.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
 import { actorsToSpawn } from '../engine/spawn-policy.ts'
 import { MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
@@ -217,7 +217,7 @@ async function untilDatabaseIsBack<T>(work: () => Promise<T>, force: AbortSignal
     try {
       return await work()
     } catch (error) {
-      if (!isConnectionError(error) || force.aborted || look === OUTAGE_LOOKS) throw error
+      if (!isDatabaseAway(error) || force.aborted || look === OUTAGE_LOOKS) throw error
       await sleep(OUTAGE_LOOK_MS, force)
     }
   }

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { Socket } from 'node:net'
+import pg from 'pg'
+import { codeOf } from '../base/errors.ts'
+
+export interface ClientOptions {
+  /** How long one statement may take before its connection counts as dead, in milliseconds; Infinity: as long as it likes. */
+  readonly statementMs: number
+  /** Keep each statement prepared on its connection. */
+  readonly prepare: boolean
+}
+
+/** A connection of ours, which no silence hangs. */
+export interface BoundedClient extends pg.Client {
+  /** Its server has become read-only: a new connection may lead to the new primary. */
+  readonly spoiled: boolean
+}
+
+/**
+ * The `pg` client with a deadline for each statement. One that is late ends its connection, since nobody knows what will still come through
+ * it; the client's side alone, so that no session setting stands in the way of a pooler.
+ */
+export function boundedClient({ statementMs, prepare }: ClientOptions): new (config?: pg.ClientConfig) => BoundedClient {
+  return class extends pg.Client {
+    spoiled = false
+
+    constructor(config: pg.ClientConfig = {}) {
+      const socket = new Socket()
+      super({ ...config, stream: () => socket })
+      const query = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>
+      // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many statements.
+      const bounded = async (text: string, values: unknown[] = []) => {
+        const late = Number.isFinite(statementMs) ? setTimeout(() => socket.destroy(tooLate(statementMs)), statementMs) : undefined
+        try {
+          return await (prepare && values.length > 0 ? query({ name: statementName(text), text, values }) : query(text, values))
+        } catch (error) {
+          if (codeOf(error) === '25006') this.spoiled = true
+          throw error
+        } finally {
+          clearTimeout(late)
+        }
+      }
+      this.query = bounded as typeof this.query
+    }
+  }
+}
+
+function tooLate(ms: number): Error {
+  return Object.assign(new Error(`the database did not answer within ${ms / 1000} s`), { code: 'ETIMEDOUT' })
+}
+
+const names = new Map<string, string>()
+
+/** Names each statement by what it says, so that the server parses and plans it once per connection. */
+function statementName(text: string): string {
+  const name = names.get(text) ?? createHash('sha1').update(text).digest('base64url')
+  names.set(text, name)
+  return name
+}

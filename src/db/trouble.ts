@@ -1,0 +1,50 @@
+import { AppError, codeOf, EXIT, messageOf, UsageError } from '../base/errors.ts'
+
+const UNREACHABLE = new Set('ECONNREFUSED ECONNRESET EPIPE ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH'.split(' '))
+/** SQLSTATEs of a server that does nothing for us just now: connection lost (08), shutting down or starting (57P), out of something (53), its disk
+ * broken (58030), left in the middle of a transaction (25P03), read-only since a failover (25006). */
+const NOT_SERVING = /^(08|57P|53|58030|25P03|25006)/
+/** What `pg` and its pool say without a code. */
+const DRIVER = /Connection terminated|timeout exceeded when trying to connect|not queryable|connection has been discarded/
+/** Deadlock, serialization failure, lock timeout, a statement that somebody cancelled: nothing was done, and it may work the next time. */
+const COLLISIONS = new Set(['40P01', '40001', '55P03', '57014'])
+
+/** Is the database away for now (the connection, or the whole server), rather than this statement wrong? Waiting helps. */
+export function isDatabaseAway(error: unknown): boolean {
+  const code = codeOf(error) ?? ''
+  // A socket that is not there (ENOENT), say; a file that is not there is another matter.
+  const connecting = error instanceof Error && 'syscall' in error && error.syscall === 'connect'
+  return connecting || UNREACHABLE.has(code) || NOT_SERVING.test(code) || DRIVER.test(messageOf(error))
+}
+
+/** Did another transaction get in the way? Then nothing was done, and the same again may work at once. */
+export function isCollision(error: unknown): boolean {
+  return COLLISIONS.has(codeOf(error) ?? '')
+}
+
+/** Turns a failed connection into one clear line with what to do; other errors pass unchanged. */
+export function explainDatabaseError(error: unknown, url: string): unknown {
+  const code = codeOf(error) ?? ''
+  const where = maskPassword(url)
+  const say = (message: string, hint: string) => new AppError(message, { hint, exitCode: EXIT.usage, cause: error })
+  if (code === '28P01' || code === '28000')
+    return say(`the database refused the login: ${messageOf(error)}`, `check user and password in ${where}`)
+  if (code === '3D000') return say(`${messageOf(error)} (${where})`, 'create it with: createdb NAME')
+  if (code === 'ERR_INVALID_URL') return badUrl(url)
+  if (code === '53300') return say(`the database at ${where} has no free connection: ${messageOf(error)}`, 'wait, or raise max_connections')
+  if (code === '25006')
+    return say(`the database at ${where} is read-only: ${messageOf(error)}`, 'is it a standby? point DATABASE_URL to the primary')
+  if (isDatabaseAway(error) && !code.startsWith('53'))
+    return say(`cannot reach the database at ${where}: ${messageOf(error)}`, 'is the server up, and is DATABASE_URL right?')
+  return error
+}
+
+/** The refusal of a text that is no database URL. */
+export function badUrl(url: string): UsageError {
+  return new UsageError(`not a database URL: ${maskPassword(url)}`, 'write it as postgres://user:password@host:5432/database')
+}
+
+/** A database URL that may be shown: the password replaced by stars. */
+export function maskPassword(url: string): string {
+  return url.replace(/(:\/\/[^:/@]*):[^@]*@/, '$1:***@')
+}
