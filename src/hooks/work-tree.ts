@@ -84,8 +84,8 @@ export class WorkTree {
   }
 
   /**
-   * Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. Its empty directory stays: it tells them that it
-   * was tried.
+   * Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. What its plugin has published stays in sight;
+   * without that an empty directory tells that it was tried.
    */
   async setAside(plugin: string, attempt: string): Promise<void> {
     const from = join(this.work, plugin)
@@ -96,6 +96,7 @@ export class WorkTree {
     renameSync(from, to)
     await failpoint('publish.failed_set_aside')
     mkdirSync(from)
+    copyTree(join(this.root, plugin), from, copyFileSync)
   }
 
   close(): void {

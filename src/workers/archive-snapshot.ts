@@ -1,21 +1,16 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
-import { archivableUrl, urlFilter } from '../base/urls.ts'
-import { type CrawlRow, crawlById } from '../db/crawls.ts'
-import { kyselySql } from '../db/database.ts'
-import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
+import { crawlById } from '../db/crawls.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
-import type { SnapshotRecord } from '../hooks/records.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
-import { prepareResults, skipOpenResults } from '../machines/results.ts'
+import { prepareResults } from '../machines/results.ts'
 import type { HookSequence } from './hook-sequence.ts'
-import { writeSnapshotPages } from './index-pages.ts'
 import { endFormerWorkers } from './reap.ts'
+import { sealSnapshot } from './seal-snapshot.ts'
 import { SnapshotHooks } from './snapshot-hooks.ts'
 import type { Station } from './station.ts'
 
@@ -75,8 +70,7 @@ export async function archiveSnapshot(
     return 'released'
   }
   await failpoint('publish.page_unsealed')
-  await seal(station, queue, started, crawl, tree, run)
-  await failpoint('publish.page_sealed')
+  await sealSnapshot(station.owner, queue, started, crawl, tree, run)
   tree.close()
   await failpoint('publish.work_closed')
   log.info(`archived ${snapshot.url}`)
@@ -84,61 +78,3 @@ export async function archiveSnapshot(
 }
 
 const isQueued = (claim: SnapshotClaim): claim is SnapshotClaim<'queued'> => claim.state === 'queued'
-
-/** One transaction: the pages it found and its own end, so that a crawl never looks finished in between. */
-async function seal(
-  station: Station,
-  queue: SnapshotQueue,
-  claim: SnapshotClaim<'started'>,
-  crawl: CrawlRow,
-  tree: WorkTree,
-  found: { readonly pages: readonly SnapshotRecord[]; readonly tags: readonly string[] },
-): Promise<void> {
-  const { db } = station.owner.home
-  const snapshot = claim.row
-  const title = titleIn(tree) ?? snapshot.title
-  const children = snapshot.depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
-  await db.transaction().execute(async (tx) => {
-    await insertSnapshots(tx, crawl.id, children, { depth: snapshot.depth + 1, parentId: snapshot.id })
-    await failpoint('publish.page_children_added')
-    if (found.tags.length > 0) await tagSnapshots(tx, [snapshot.id], found.tags)
-    await skipOpenResults(tx, snapshot.id, 'its plugin is not there, or switched off, any more')
-    await sql`
-      update snapshot set title = ${title}, output_size = (select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${snapshot.id})
-      where id = ${snapshot.id} and claim_token = ${claim.token}`.execute(tx)
-    // From inside: it shows the results as this transaction leaves them. A page without its row is written again.
-    await writeSnapshotPages(tx, station.owner.home.dataDir, { ...snapshot, title }, crawl)
-    await failpoint('publish.page_written')
-    await queue.on(kyselySql(tx)).move(claim, 'seal', station.owner.processId)
-    await failpoint('publish.page_sealing')
-  })
-}
-
-/** The pages that belong to the crawl: archivable, inside its filters, each once. */
-function childrenOf(crawl: CrawlRow, pages: readonly SnapshotRecord[]): SnapshotRecord[] {
-  const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
-  const children = new Map<string, SnapshotRecord>()
-  for (const page of pages) {
-    try {
-      const url = archivableUrl(page.url)
-      if (inside(url) && !children.has(url)) children.set(url, { ...page, url })
-    } catch {
-      // Not a page: a hook's record is not a promise.
-    }
-  }
-  return [...children.values()]
-}
-
-/** The title that the title plugin published. */
-function titleIn(tree: WorkTree): string | null {
-  try {
-    return (
-      readFileSync(join(tree.root, 'title', 'title.txt'), 'utf8')
-        .replaceAll('\u0000', '')
-        .trim()
-        .slice(0, 512) || null
-    )
-  } catch {
-    return null
-  }
-}

@@ -16,18 +16,16 @@ const IDLE_MS = 5_000
 const TROUBLE_MS = 15_000
 const LONGEST_RETRY_MS = 600_000
 
-/** What a worker does with the rows that it claims, and around that; the hooks are those of the engine's actors. */
+/** What a worker does with the rows that it claims; named as in the engine's actors. */
 export interface Claiming<M extends Machine, Row> {
   readonly queue: OwnedQueue<M, Row>
   readonly onStartup?: () => unknown
   readonly onShutdown?: () => Promise<unknown>
-  readonly onTickStart?: (claim: AnyClaimed<M, Row>) => unknown
   /**
    * Works on one claimed row, with every process that this takes, and ends its claim: sealed, or released.
    * @param dropped aborts when everything is to be dropped at once: on force, and when the claim is lost
    */
   readonly tick: (claim: AnyClaimed<M, Row>, dropped: AbortSignal) => Promise<unknown>
-  readonly onTickEnd?: (claim: AnyClaimed<M, Row>) => unknown
   /** After a tick that threw, before its row is given back: ends what it left running. */
   readonly onTickException: (claim: AnyClaimed<M, Row>, error: unknown) => Promise<unknown>
 }
@@ -61,9 +59,7 @@ async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Cl
   try {
     await endExpiredOwner(station.owner, expiredOwner)
     await failpoint('claim.former_owner_ended')
-    await work.onTickStart?.(claim)
     await withLease(station, queue, claim, (dropped) => work.tick(claim, dropped))
-    await work.onTickEnd?.(claim)
   } catch (error) {
     await work.onTickException(claim, error)
     if (error instanceof ClaimLost) return station.log.warn(`claim lost: ${messageOf(error)}`)

@@ -3,7 +3,6 @@ import { dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { CrawlRow } from '../db/crawls.ts'
-import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
@@ -14,8 +13,8 @@ import { snapshotPage } from '../pages/snapshot-page.ts'
 
 const MAX_LINES = 5_000
 
-/** Writes index.html and index.jsonl of a snapshot that is about to be sealed. */
-export async function writeSnapshotPages(db: Database, dataDir: string, snapshot: SnapshotRow, crawl: CrawlRow): Promise<void> {
+/** Writes index.html and index.jsonl of a snapshot that is sealed, or about to be. */
+export async function writeSnapshotPages({ db, dataDir }: Home, snapshot: SnapshotRow, crawl: CrawlRow): Promise<void> {
   const rows = await db
     .selectFrom('archive_result')
     .selectAll()

@@ -1,10 +1,6 @@
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Machine } from '../../src/engine/machine.ts'
-import { archiveResultMachine } from '../../src/machines/archive-result.ts'
-import { crawlMachine } from '../../src/machines/crawl.ts'
-import { snapshotMachine } from '../../src/machines/snapshot.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, expectHashes, pagesOf, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, pidsOf, sealedCrawl, sealedPages } from '../support/observer.ts'
@@ -12,13 +8,11 @@ import { processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
-const MACHINES: readonly Machine[] = [crawlMachine, snapshotMachine, archiveResultMachine]
 const FINAL = "('succeeded', 'failed', 'skipped', 'noresults')"
 /** How long a worker may take to see that its claim is not its own any more: one renewal, and the end of its hook. */
 const DROPPED_MS = 40_000
 
 const homes = useHomes()
-const made: TestHome[] = []
 let site: Site
 
 beforeAll(async () => {
@@ -26,38 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-// What people do shows in the history: states are left by hand, sealed ones, too, and a hook has several attempts. Checked here; then
-// forgotten, so that the promises about work that nobody disturbs can be proved of the rest.
-afterEach(async ({ task }) => {
-  for (const home of made.splice(0)) {
-    if (task.result?.state === 'fail') continue
-    const edges = MACHINES.flatMap(({ name, states }) =>
-      Object.entries(states).flatMap(([from, { on }]) => Object.entries(on ?? {}).map(([event, to]) => `${name} ${from} ${event} ${to}`)),
-    )
-    const allowed = [...edges, 'crawl sealed retry queued', 'snapshot sealed retry queued']
-    const seen = await home.query<{ edge: string }>(
-      "select distinct concat_ws(' ', model, from_status, event, to_status) as edge from transition",
-    )
-    expect(seen.map(({ edge }) => edge).filter((edge) => !allowed.includes(edge))).toEqual([])
-    const gaps = `
-      select id from (select id, from_status, lag(to_status) over (partition by row_id order by id) as before from transition) t
-      where before <> from_status`
-    expect(await home.query(gaps)).toEqual([])
-    expect(
-      await home.query(
-        `select 1 from archive_result where status in ${FINAL} group by snapshot_id, plugin, hook_name, attempt having count(*) > 1`,
-      ),
-    ).toEqual([])
-    await home.query('truncate transition')
-    await home.query(`
-      delete from archive_result r using archive_result later
-      where (later.snapshot_id, later.plugin, later.hook_name) = (r.snapshot_id, r.plugin, r.hook_name) and later.attempt > r.attempt`)
-  }
-})
-
 async function newHome(...plugins: string[]): Promise<TestHome> {
   const home = await homes.make()
-  made.push(home)
   home.install(...plugins)
   return home
 }
@@ -109,6 +73,13 @@ async function nothingRuns(home: TestHome): Promise<void> {
 }
 
 describe('crawl list', () => {
+  it('refuses a status that no crawl can have', async () => {
+    const home = await newHome()
+    const { code, stdout, stderr } = await home.run(['crawl', 'list', '--status', 'nonsense'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toBe('error: there is no status "nonsense"\nhint:  the statuses of a crawl are queued, started, paused, sealed\n')
+  })
+
   it('shows crawls newest first, filters by status, and stops at -n', async () => {
     const home = await newHome()
     const ids: string[] = []
@@ -245,6 +216,19 @@ describe('crawl cancel', () => {
     expect((await home.run(['run', '--exit-on-idle'])).stderr).toContain('nothing left to do')
   })
 
+  it('rewrites the pages of the crawl, of its snapshots and of the archive: they show what became of it', async () => {
+    const { home, id, runner } = await halfway(1000)
+    await crawl(home, 'cancel', id)
+    const [row] = await home.query<{ output_dir: string }>('select output_dir from crawl')
+    const page = (...path: string[]) => readFileSync(join(home.dataDir, ...path, 'index.html'), 'utf8')
+    expect(page(row!.output_dir)).toContain('<span class="sealed">sealed</span>')
+    expect(page(row!.output_dir)).not.toMatch(/class="(queued|started)"/)
+    expect(page()).toContain('sealed')
+    for (const { output_dir } of await pagesOf(home, id)) expect(page(output_dir)).not.toMatch(/class="(queued|started)"/)
+    await nothingRuns(home)
+    await end(runner)
+  })
+
   it('seals what is queued and what is paused', async () => {
     const home = await newHome()
     const queued = await home.add('--plugins', 'html', urls(1)[0]!)
@@ -348,6 +332,31 @@ describe('crawl retry', () => {
     await eventually(() => home.value("select status = 'failed' from archive_result where plugin = 'exit_1' and attempt = 2"))
     await sealedCrawl(home, id)
     await end(runner)
+  })
+
+  it('begins what was cancelled before it was begun: a crawl without pages, and pages without results', async () => {
+    const { home, id, runner } = await halfway(1000)
+    await crawl(home, 'cancel', id)
+    const untouched = await home.add('--plugins', 'html', urls(1)[0]!)
+    await end(runner)
+    await crawl(home, 'cancel', untouched)
+    await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"') where id = $1`, [id])
+    expect(await crawl(home, 'retry', '--failed', id, untouched)).toContain('nothing to run again')
+    await crawl(home, 'retry', id, untouched)
+    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
+    await expectComplete(home, untouched)
+    expect(await statuses(home)).toEqual({ sealed: 13 })
+    const latest = 'select distinct on (snapshot_id, hook_name) status from archive_result order by snapshot_id, hook_name, attempt desc'
+    expect(await home.query(`select status, count(*)::int from (${latest}) r group by 1`)).toEqual([{ status: 'succeeded', count: 37 }])
+    expectOneAtATime(home)
+  })
+
+  it('of a crawl that is not there is a mistake, and nothing of it is done', async () => {
+    const { home, id } = await failed()
+    const { code, stdout, stderr } = await home.run(['crawl', 'retry', id, '01994f6e-0c1a-7c3e-9d55-0123456789ab'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^error: there is no crawl 01994f6e-0c1a-7c3e-9d55-0123456789ab\n/)
+    expect(await attempts(home)).toEqual(FIRST)
   })
 
   it('leaves a crawl alone that is not at its end', async () => {

@@ -1,3 +1,7 @@
+import type { Machine } from '../../src/engine/machine.ts'
+import { archiveResultMachine } from '../../src/machines/archive-result.ts'
+import { crawlMachine } from '../../src/machines/crawl.ts'
+import { snapshotMachine } from '../../src/machines/snapshot.ts'
 import type { TestHome } from './homes.ts'
 
 /** What must be true of the rows at every moment, whoever was killed when. Each query answers with the rows that break it. */
@@ -14,22 +18,29 @@ const PROMISES: Readonly<Record<string, string>> = {
     where s.status = 'sealed' and r.status not in ('succeeded', 'failed', 'skipped', 'noresults')`,
   'a sealed crawl has no open page': `
     select s.id from snapshot s join crawl c on c.id = s.crawl_id where c.status = 'sealed' and s.status <> 'sealed'`,
-  'a page is sealed once': `
-    select row_id from transition where model in ('snapshot', 'crawl') and to_status = 'sealed' group by row_id having count(*) > 1`,
-  'a final state is never left': `
-    select id from transition where from_status in ('sealed', 'succeeded', 'failed', 'skipped', 'noresults')`,
+  'a page is sealed once, and once more for each retry': `
+    select row_id from transition where model in ('snapshot', 'crawl') group by row_id
+    having count(*) filter (where to_status = 'sealed') > 1 + count(*) filter (where event = 'retry')`,
+  'a final state is left by a retry alone': `
+    select id from transition where from_status in ('sealed', 'succeeded', 'failed', 'skipped', 'noresults') and event <> 'retry'`,
   'each transition starts where the last one ended': `
     select id from (select id, from_status, lag(to_status) over (partition by row_id order by id) as before from transition) t
     where before is not null and before <> from_status`,
   'only edges of the graphs': `
-    select id from transition t where not (
-      model in ('crawl', 'snapshot') and (from_status, to_status) in (('queued', 'started'), ('started', 'sealed'))
-      or model = 'archive_result' and (from_status, to_status) in (('queued', 'started'), ('queued', 'failed'), ('started', 'queued'),
-        ('started', 'succeeded'), ('started', 'failed'), ('started', 'skipped'), ('started', 'noresults')))`,
+    select id from transition t where (model, from_status, event, to_status) not in (${edges([crawlMachine, snapshotMachine, archiveResultMachine])},
+      ('crawl', 'sealed', 'retry', 'queued'), ('snapshot', 'sealed', 'retry', 'queued'))`,
   'a success has its process': `select id from archive_result where status = 'succeeded' and process_id is null`,
   'exit code 0 is never made up': `select id from process where status = 'lost' and exit_code is not null`,
   'a child is started by somebody': `
     select id from process where process_type in ('worker', 'hook') and (parent_id is null or runner_id is null)`,
+}
+
+/** Every edge of these graphs, as SQL: model, from, event, to. */
+function edges(machines: readonly Machine[]): string {
+  const all = machines.flatMap(({ name, states }) =>
+    Object.entries(states).flatMap(([from, { on }]) => Object.entries(on ?? {}).map(([event, to]) => [name, from, event, to])),
+  )
+  return all.map((edge) => `(${edge.map((word) => `'${word}'`).join(', ')})`).join(', ')
 }
 
 /** The promises that this home's rows break, by name. */

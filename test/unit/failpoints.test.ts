@@ -23,6 +23,7 @@ const STEP_FILES = [
   'workers/lease.ts',
   'workers/reap.ts',
   'workers/run-crawl.ts',
+  'workers/seal-snapshot.ts',
   'workers/snapshot-hooks.ts',
   'workers/snapshot-worker.ts',
   'workers/worker-pool.ts',

@@ -143,6 +143,16 @@ describe('a hook that failed', () => {
     expect(existsSync(join(root, 'wget'))).toBe(false)
   })
 
+  it('leaves in sight what its plugin has published before', async () => {
+    made('wget', 'page.html', 'whole')
+    await tree.publish('wget', false)
+    made('wget', 'half.html', 'half')
+    await tree.setAside('wget', 'second.1')
+    expect(readdirSync(join(tree.work, 'wget'))).toEqual(['page.html'])
+    expect(published('.attempts/second.1/half.html')).toBe('half')
+    expect(published('wget/page.html')).toBe('whole')
+  })
+
   it('with nothing to show leaves nothing', async () => {
     tree.dirFor('wget')
     await tree.setAside('wget', 'a.1')

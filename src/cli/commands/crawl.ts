@@ -3,7 +3,10 @@ import { AppError, UsageError } from '../../base/errors.ts'
 import type { CrawlRow } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { crawlRecord } from '../../db/records.ts'
-import { cancelCrawls, pauseCrawls, resumeCrawls, retryCrawls } from '../../machines/commands.ts'
+import { cancelCrawls, pauseCrawls, resumeCrawls } from '../../machines/commands.ts'
+import { crawlMachine } from '../../machines/crawl.ts'
+import { retry } from '../../machines/retry.ts'
+import { rewritePages } from '../../workers/rewrite-pages.ts'
 import { ago, table } from '../format.ts'
 import { asProcess, openHome } from '../home.ts'
 import { uuid } from '../ids.ts'
@@ -16,6 +19,9 @@ export async function crawlList(options: GlobalOptions, verb: { status?: string;
   try {
     const limit = Number(verb.n ?? 100)
     if (!Number.isInteger(limit) || limit < 1) throw new UsageError(`-n takes a whole number from 1 on, not "${verb.n}"`)
+    const known = Object.keys(crawlMachine.states)
+    if (verb.status !== undefined && !known.includes(verb.status))
+      throw new UsageError(`there is no status "${verb.status}"`, `the statuses of a crawl are ${known.join(', ')}`)
     const { rows } = await sql<CrawlRow & { pages: number; sealed: number }>`
       select c.*, (select count(*) from snapshot s where s.crawl_id = c.id) as pages,
              (select count(*) from snapshot s where s.crawl_id = c.id and s.status = 'sealed') as sealed
@@ -43,8 +49,12 @@ export async function crawlCommand(options: GlobalOptions, ids: readonly string[
   await change(options, ids, async (home) => {
     const changed = await command(home.db, ids)
     const done = { pause: 'paused', resume: 'queued again', cancel: 'sealed' }[verb]
-    if (changed.length === 0) throw new AppError(`no crawl to ${verb}: ${(await statuses(home, ids)).join(', ')}`)
+    if (changed.length === 0) {
+      const there = await statuses(home, ids)
+      throw new AppError(`no crawl to ${verb}: ${ids.map((id) => `${id} is ${there.get(id.toLowerCase()) ?? 'not there'}`).join(', ')}`)
+    }
     for (const id of changed) terminal.say(`${done}: ${id}`)
+    if (verb === 'cancel') await rewritePages(home, changed)
   })
 }
 
@@ -55,15 +65,16 @@ export async function crawlRetry(
   verb: { plugin?: string; failed?: boolean },
 ): Promise<void> {
   await change(options, ids, async (home) => {
-    const wanted = verb.failed ? ['failed'] : ['failed', 'skipped', 'noresults']
-    const { hooks, snapshots } = await retryCrawls(
-      home.db,
-      ids,
-      wanted,
-      verb.plugin?.split(',').map((name) => name.trim()),
-    )
+    const there = await statuses(home, ids)
+    for (const id of ids)
+      if (!there.has(id.toLowerCase())) throw new UsageError(`there is no crawl ${id}`, 'archivebox-ts crawl list shows them')
+    const { hooks, snapshots, crawls } = await retry(home.db, {
+      crawls: ids,
+      ...(verb.failed ? { statuses: ['failed'] } : {}),
+      ...(verb.plugin === undefined ? {} : { plugins: verb.plugin.split(',').map((name) => name.trim()) }),
+    })
     terminal.say(
-      hooks === 0 ? 'nothing to run again' : `${hooks} hooks of ${snapshots} pages are queued again; their earlier attempts stay`,
+      crawls.length === 0 ? 'nothing to run again' : `${hooks} hooks of ${snapshots} pages are queued again; their earlier attempts stay`,
     )
   })
 }
@@ -78,7 +89,8 @@ async function change(options: GlobalOptions, ids: readonly string[], work: (hom
   }
 }
 
-async function statuses(home: Home, ids: readonly string[]): Promise<string[]> {
+/** The statuses of those of these crawls that are there. */
+async function statuses(home: Home, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await home.db.selectFrom('crawl').select(['id', 'status']).where('id', 'in', ids).execute()
-  return ids.map((id) => `${id} is ${rows.find((row) => row.id === id)?.status ?? 'not there'}`)
+  return new Map(rows.map(({ id, status }) => [id, status]))
 }

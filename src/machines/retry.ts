@@ -1,0 +1,104 @@
+import { sql } from 'kysely'
+import { uuidv7 } from '../base/ids.ts'
+import type { Database } from '../db/database.ts'
+import type { ResultStatus } from '../db/tables.ts'
+
+/** What is to be run again: whole crawls and pages (of those what `statuses` and `plugins` say), and certain results. */
+export interface RetryRequest {
+  readonly crawls?: readonly string[]
+  readonly snapshots?: readonly string[]
+  readonly results?: readonly string[]
+  /** Of crawls and pages only hooks that ended so; when not given, those without an output, and pages that were never begun. */
+  readonly statuses?: readonly ResultStatus[]
+  /** Of crawls and pages only hooks of these plugins. */
+  readonly plugins?: readonly string[]
+}
+
+const WITHOUT_OUTPUT: readonly ResultStatus[] = ['failed', 'skipped', 'noresults']
+
+interface Attempt {
+  readonly snapshot_id: string
+  readonly plugin: string
+  readonly hook_name: string
+  readonly attempt: number
+  readonly status: ResultStatus
+  /** It belongs to a crawl or page that was asked for as a whole. */
+  readonly within: boolean
+}
+
+/**
+ * Queues another attempt of hooks of sealed pages; the earlier attempts stay as they are. The hashes are taken again, too. Pages and crawls
+ * that were sealed before anything was run are begun. The one way out of a final state: a person asked for it.
+ * @returns how many hooks and how many pages will be run again (pages of a crawl that was never begun are not known yet), of which crawls
+ */
+export async function retry(db: Database, request: RetryRequest): Promise<{ hooks: number; snapshots: number; crawls: string[] }> {
+  const { crawls = [], snapshots = [], results = [], statuses = WITHOUT_OUTPUT, plugins } = request
+  return await db.transaction().execute(async (tx) => {
+    const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
+    const concerned = sql`(${within} or s.id in (select snapshot_id from archive_result where id = any(${results}::uuid[])))`
+    // The crawls first, as everybody does: none of them is sealed meanwhile.
+    await sql`
+      select 1 from crawl where id = any(${crawls}::uuid[]) or id in (select crawl_id from snapshot s where ${concerned})
+      order by id for no key update`.execute(tx)
+    const { rows } = await sql<Attempt>`
+      select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.snapshot_id, r.plugin, r.hook_name, r.attempt, r.status, ${within} as within
+      from archive_result r join snapshot s on s.id = r.snapshot_id
+      where s.status = 'sealed' and ${concerned}
+      order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)
+    const { rows: hooks } = await sql<{ key: string }>`
+      select concat_ws('/', snapshot_id, plugin, hook_name) as key from archive_result where id = any(${results}::uuid[])`.execute(tx)
+    const named = new Set(hooks.map(({ key }) => key))
+    const isWanted = (row: Attempt) =>
+      named.has(`${row.snapshot_id}/${row.plugin}/${row.hook_name}`) ||
+      (row.within && statuses.includes(row.status) && (plugins === undefined || plugins.includes(row.plugin)))
+    const again = rows.filter(isWanted)
+    const pages = new Set(again.map((row) => row.snapshot_id))
+    const hashes = rows.filter((row) => row.plugin === 'hashes' && pages.has(row.snapshot_id) && !again.includes(row))
+    await queueAttempts(tx, [...again, ...hashes])
+    const everything = statuses === WITHOUT_OUTPUT && plugins === undefined
+    for (const id of everything ? await neverBegun(tx, sql`${within}`) : []) pages.add(id)
+    await reopen(tx, 'snapshot', [...pages])
+    const { rows: parents } = await sql<{ id: string }>`
+      select id from crawl c where id in (select crawl_id from snapshot where id = any(${[...pages]}::uuid[]))
+        or ${everything} and id = any(${crawls}::uuid[]) and not exists (select 1 from snapshot s where s.crawl_id = c.id)`.execute(tx)
+    const reopened = await reopen(
+      tx,
+      'crawl',
+      parents.map(({ id }) => id),
+    )
+    await sql`select pg_notify('archivebox_work', '')`.execute(tx)
+    return { hooks: again.length, snapshots: pages.size, crawls: reopened }
+  })
+}
+
+async function queueAttempts(tx: Database, rows: readonly Attempt[]): Promise<void> {
+  await sql`
+    insert into archive_result (id, snapshot_id, plugin, hook_name, attempt)
+    select * from unnest(${rows.map(() => uuidv7())}::uuid[], ${rows.map((row) => row.snapshot_id)}::uuid[],
+      ${rows.map((row) => row.plugin)}::text[], ${rows.map((row) => row.hook_name)}::text[], ${rows.map((row) => row.attempt + 1)}::int[])`.execute(
+    tx,
+  )
+}
+
+/** Sealed pages without any result: their crawl was cancelled before they were claimed. */
+async function neverBegun(tx: Database, within: ReturnType<typeof sql>): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from snapshot s where status = 'sealed' and ${within} and not exists (select 1 from archive_result r where r.snapshot_id = s.id)`.execute(
+    tx,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** @returns those that were sealed */
+async function reopen(tx: Database, model: 'crawl' | 'snapshot', ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    with reopened as (
+      update ${sql.table(model)} set status = 'queued', retry_at = now(), attempts = 0, status_changed_at = now(), modified_at = now()
+      where id = any(${ids}::uuid[]) and status = 'sealed' returning id
+    ), logged as (
+      insert into transition (model, row_id, from_status, to_status, event)
+      select ${model}, id, 'sealed', 'queued', 'retry' from reopened
+    )
+    select id from reopened`.execute(tx)
+  return rows.map(({ id }) => id)
+}
