@@ -82,7 +82,12 @@ function declareTypes(entry, dir) {
 
 // In place: a running program still loads chunks of the build it started from. Only a package must be free of earlier ones.
 if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true })
-const program = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts', engine: 'src/engine/index.ts' }
+const program = {
+  main: 'src/main.ts',
+  'hook-host': 'src/hooks/host.ts',
+  engine: 'src/engine/index.ts',
+  watchdog: 'src/runner/watchdog-process.ts',
+}
 const modules = await bundle(Object.fromEntries(Object.entries(program).filter(([, source]) => existsSync(join(root, source)))), out)
 chmodSync(join(out, 'main.js'), 0o755)
 

@@ -95,6 +95,11 @@ export const FAILPOINTS = [
   'spawn.worker_spawned',
   'sweep.backends_ended',
   'sweep.killed',
+  'watchdog.closed',
+  'watchdog.noticed',
+  'watchdog.spawned',
+  'watchdog.swept',
+  'watchdog.up',
 ] as const
 
 export type Failpoint = (typeof FAILPOINTS)[number]

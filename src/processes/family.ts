@@ -2,7 +2,12 @@ import { sleep } from '../base/abort.ts'
 import { hasProc, isDead, type ProcEntry, readEnviron, readProc, scanProc } from './proc.ts'
 
 /** Environment variables that every process below a runner carries, so that a sweep finds it whoever its parent is by now. */
-export const MARKER = { process: 'ARCHIVEBOX_PROCESS_ID', runner: 'ARCHIVEBOX_RUNNER_ID' } as const
+export const MARKER = {
+  process: 'ARCHIVEBOX_PROCESS_ID',
+  runner: 'ARCHIVEBOX_RUNNER_ID',
+  /** Carried by a runner's watchdog alone, in place of the others. */
+  watchdog: 'ARCHIVEBOX_WATCHDOG_OF',
+} as const
 
 /**
  * What belongs together: the processes below `roots`, in their groups and sessions, or carrying one of the markers (`NAME=value`).

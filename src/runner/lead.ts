@@ -15,6 +15,7 @@ import { Heartbeat } from './heartbeat.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
 import type { Term } from './promote.ts'
 import type { Registered } from './registration.ts'
+import { Watchdog } from './watchdog.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
@@ -38,6 +39,7 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
     settings,
   }
   const pool = new WorkerPool(station, { kind: 'crawl', size: crawlId ? 1 : crawlWorkers(settings), cwd: home.dataDir, crawlId })
+  const watchdog = new Watchdog(home, me.id, log, bell)
   const heart = new Heartbeat(home, me.id, stop, log)
   const work = listen(home.databaseUrl, me.id, {
     [CHANNELS.work]: () => bell.wake(),
@@ -53,7 +55,7 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
         const { due, open } = await openCrawls(home.db, { crawlId, soonMs: POLL_MS })
         healthyAt = performance.now()
         await pool.killStuck()
-        await pool.fill(due)
+        await pool.fill(watchdog.isUp ? due : 0)
         if (options.exitOnIdle && open === 0 && pool.busy === 0) return 'idle'
         if (pool.changes > page.changes && performance.now() - page.writtenAt > PAGE_MS) {
           page = { changes: pool.changes, writtenAt: performance.now() }
@@ -84,5 +86,6 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
     await work.close()
     await failpoint('shutdown.heart_stopped')
     if (pool.changes > page.changes) await writeArchivePage(home).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
+    await watchdog.leave()
   }
 }

@@ -26,7 +26,7 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<void>
     const identity = identityIn(row)
     if (row.runner_id && runners.has(row.runner_id) && identity && (await livenessOf(identity)) === 'alive') roots.push(identity)
   }
-  const family = { roots, markers: [...runners].map((id) => `${MARKER.runner}=${id}`) }
+  const family = { roots, markers: [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.watchdog}=${id}`]) }
   const found = membersOf(family).length
   if (found > 0) log.warn(`ending ${found} processes that an earlier runner left behind`)
   const survivors = await killFamily(family)

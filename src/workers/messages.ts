@@ -20,12 +20,8 @@ export type FromWorker =
   /** It finished or added something: look again. */
   | { readonly type: 'progress' }
 
-/** How a worker learns who it is: its row was written before it was started. */
+/** How a worker learns who it is, beside its home and its markers: its row was written before it was started. */
 export const WORKER_ENV = {
-  databaseUrl: 'ARCHIVEBOX_DATABASE_URL',
-  embedded: 'ARCHIVEBOX_DATABASE_EMBEDDED',
-  machineId: 'ARCHIVEBOX_MACHINE_ID',
-  dataDirId: 'ARCHIVEBOX_DATA_DIR_ID',
   parentId: 'ARCHIVEBOX_PARENT_ID',
   term: 'ARCHIVEBOX_TERM',
   crawlId: 'ARCHIVEBOX_CRAWL_ID',

@@ -9,6 +9,7 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import { actorsToSpawn } from '../engine/spawn-policy.ts'
 import { MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
+import { homeEnvironment } from './home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
 import { reapWorker } from './reap.ts'
 import type { Station } from './station.ts'
@@ -141,13 +142,9 @@ export class WorkerPool {
     await failpoint('spawn.worker_row')
     const env = {
       ...process.env,
-      DATA_DIR: home.dataDir,
+      ...homeEnvironment(home),
       [MARKER.process]: row.id,
       [MARKER.runner]: runnerId,
-      [WORKER_ENV.databaseUrl]: home.databaseUrl,
-      [WORKER_ENV.embedded]: String(home.embedded),
-      [WORKER_ENV.machineId]: home.machineId,
-      [WORKER_ENV.dataDirId]: home.dataDirId,
       [WORKER_ENV.parentId]: parentId,
       [WORKER_ENV.term]: String(term),
       ...(this.#crawlId ? { [WORKER_ENV.crawlId]: this.#crawlId } : {}),

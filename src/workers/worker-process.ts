@@ -4,8 +4,8 @@ import { readConfigFile } from '../base/config-file.ts'
 import { messageOf } from '../base/errors.ts'
 import { atLeast, Log, type LogLine, levelFrom } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
-import { applicationName, openDatabase } from '../db/database.ts'
 import { MARKER } from '../processes/family.ts'
+import { homeFromEnvironment, required } from './home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
 import type { Station } from './station.ts'
 
@@ -43,13 +43,9 @@ export async function workerProcess(
   process.on('SIGTERM', () => stop.requestDrain())
   for (const ignored of ['SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 
-  const databaseUrl = required(WORKER_ENV.databaseUrl)
-  const embedded = process.env[WORKER_ENV.embedded] === 'true'
-  const dataDir = required('DATA_DIR')
   const runnerId = required(MARKER.runner)
-  const db = openDatabase(databaseUrl, { name: applicationName(kind, runnerId), connections: 2, prepare: embedded })
-  const connected = sql`select 1`.execute(db).catch(() => {}) // The first real query says what is wrong.
-  const home = { db, databaseUrl, embedded, machineId: required(WORKER_ENV.machineId), dataDir, dataDirId: required(WORKER_ENV.dataDirId) }
+  const home = homeFromEnvironment(kind, runnerId, 2)
+  const connected = sql`select 1`.execute(home.db).catch(() => {}) // The first real query says what is wrong.
   const station: WorkerStation = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
@@ -60,7 +56,7 @@ export async function workerProcess(
     stop,
     bell,
     onRecheck,
-    settings: { ...(await readConfigFile(dataDir)), ...process.env },
+    settings: { ...(await readConfigFile(home.dataDir)), ...process.env },
     parentId: required(WORKER_ENV.parentId),
     crawlId: process.env[WORKER_ENV.crawlId],
     tell,
@@ -75,13 +71,7 @@ export async function workerProcess(
     if (error instanceof Error && error.stack) station.log.debug(error.stack)
     process.exitCode = 1
   }
-  await db.destroy().catch(() => {})
+  await home.db.destroy().catch(() => {})
   // The channel keeps the process alive; closing it lets what is still on its way out be sent.
   if (process.connected) process.disconnect()
-}
-
-function required(name: string): string {
-  const value = process.env[name]
-  if (!value) throw new Error(`${name} is not set: workers are started by a runner, not by hand`)
-  return value
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
 import { insertStarting } from '../../src/db/processes.ts'
 import { MARKER } from '../../src/processes/family.ts'
+import { homeEnvironment } from '../../src/workers/home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from '../../src/workers/messages.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
@@ -64,12 +65,9 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
   })
   const env = {
     ...cleanEnv,
-    DATA_DIR: home.dataDir,
+    ...homeEnvironment(home),
     [MARKER.process]: row.id,
     [MARKER.runner]: runnerId,
-    [WORKER_ENV.databaseUrl]: home.databaseUrl,
-    [WORKER_ENV.machineId]: home.machineId,
-    [WORKER_ENV.dataDirId]: home.dataDirId,
     [WORKER_ENV.parentId]: runnerId,
     [WORKER_ENV.term]: String(TERM),
   }

@@ -1,0 +1,30 @@
+import { messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
+import type { Log } from '../base/log.ts'
+import { bePatient, repeatable } from '../db/patience.ts'
+import { markEnded } from '../db/processes.ts'
+import { terminateBackendsOf } from '../db/runners.ts'
+import { homeFromEnvironment } from '../workers/home-environment.ts'
+import { reapRunner } from '../workers/reap.ts'
+
+/** How long the watchdog waits for a database that is away: the next runner can close the rows, too. */
+const PATIENCE_MS = 10_000
+
+/** What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims due, closes its rows. */
+export async function closeAfter(runnerId: string, log: Log): Promise<void> {
+  const home = homeFromEnvironment('watchdog', runnerId, 1)
+  bePatient(home.db, AbortSignal.timeout(PATIENCE_MS))
+  try {
+    await repeatable(home.db, async () => {
+      await terminateBackendsOf(home, [runnerId])
+      await reapRunner(home, runnerId)
+      await markEnded(home.db, runnerId, null)
+    })
+    await failpoint('watchdog.closed')
+    log.info(`closed the rows of runner ${runnerId}`)
+  } catch (error) {
+    log.warn(`the rows of runner ${runnerId} stay open, the next runner closes them: ${messageOf(error)}`)
+  } finally {
+    await home.db.destroy().catch(() => {})
+  }
+}

@@ -1,0 +1,38 @@
+// What the watchdog becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It knows its own runner
+// alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It begins with little, since speed counts here.
+import { setTimeout as delay } from 'node:timers/promises'
+import { failpoint } from '../base/failpoint.ts'
+import { Log, toFile } from '../base/log.ts'
+import { killFamily, MARKER, membersOf } from '../processes/family.ts'
+import { isDead, readProc } from '../processes/proc.ts'
+import { watchdogLog } from './watchdog-log.ts'
+
+/** The pipe closes a moment before the process is gone. */
+const LOOK_MS = 2
+
+for (const ignored of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
+
+const runnerId = process.env[MARKER.watchdog] ?? ''
+const dataDir = process.env['DATA_DIR'] ?? ''
+const [pid = 0, startTicks = 0] = process.argv.slice(2).map(Number)
+const log = new Log('watchdog', toFile(watchdogLog(dataDir)))
+
+if (!runnerId || !dataDir || !pid) throw new Error('the watchdog is started by a runner, not by hand')
+await failpoint('watchdog.noticed')
+while (isThere()) await delay(LOOK_MS)
+const family = { markers: [`${MARKER.runner}=${runnerId}`] }
+const found = membersOf(family).length
+const survivors = await killFamily(family)
+await failpoint('watchdog.swept')
+log.warn(`runner ${runnerId} (pid ${pid}) died: ended ${found - survivors.length} of its processes`)
+if (survivors.length > 0) log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
+else {
+  const { closeAfter } = await import('./after-death.ts')
+  await closeAfter(runnerId, log)
+}
+
+/** Where there is no /proc, the end of the pipe is all there is to know. */
+function isThere(): boolean {
+  const now = readProc(pid)
+  return now !== null && now.startTicks === startTicks && !isDead(now)
+}

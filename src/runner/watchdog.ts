@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Bell, sleep } from '../base/abort.ts'
+import { messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
+import type { Log } from '../base/log.ts'
+import { asset } from '../base/package-root.ts'
+import type { Home } from '../db/home.ts'
+import { MARKER } from '../processes/family.ts'
+import { ownIdentity } from '../processes/identity.ts'
+import { homeEnvironment } from '../workers/home-environment.ts'
+import { watchdogLog } from './watchdog-log.ts'
+
+/**
+ * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line says that all is well and lets it go; the pipe's end without
+ * one says that its runner is dead, and then it becomes the program that clears up (watchdog-process.ts).
+ */
+const WAIT = 'trap "" TERM INT HUP; echo up; read -r line || exec "$@"'
+
+/** How long it may take to leave when it is let go; a stopped one never does. */
+const LEAVE_MS = 2_000
+const LONGEST_PAUSE_MS = 5_000
+
+/**
+ * The leader's end of its watchdog: a process of its own session that outlives a kill -9 of the runner, and then ends whatever the runner
+ * left behind. One that dies is replaced; while there is none, the leader starts nothing.
+ */
+export class Watchdog {
+  readonly #home: Home
+  readonly #runnerId: string
+  readonly #log: Log
+  readonly #bell: Bell
+  readonly #leaving = new AbortController()
+  readonly #kept: Promise<void>
+  #child: ChildProcess | undefined
+  #isUp = false
+
+  /** Starts it, without waiting for it: `bell` rings when it is up. */
+  constructor(home: Home, runnerId: string, log: Log, bell: Bell) {
+    this.#home = home
+    this.#runnerId = runnerId
+    this.#log = log
+    this.#bell = bell
+    this.#kept = this.#keep()
+  }
+
+  /** Does it watch over us? */
+  get isUp(): boolean {
+    return this.#isUp
+  }
+
+  /** Lets it go: when nothing is left that it would have to end. */
+  async leave(): Promise<void> {
+    this.#leaving.abort()
+    this.#child?.stdin?.end('\n')
+    const deaf = setTimeout(() => this.#child?.kill('SIGKILL'), LEAVE_MS)
+    await this.#kept
+    clearTimeout(deaf)
+  }
+
+  async #keep(): Promise<void> {
+    const { startTicks } = await ownIdentity()
+    for (let deaths = 0; !this.#leaving.signal.aborted; deaths += 1) {
+      if (deaths > 0) await sleep(Math.min(2 ** deaths * 5, LONGEST_PAUSE_MS), this.#leaving.signal)
+      if (this.#leaving.signal.aborted) return
+      const end = await this.#oneLife(startTicks)
+      this.#isUp = false
+      if (!this.#leaving.signal.aborted) this.#log.warn(`the watchdog ended (${end}): starting another`)
+    }
+  }
+
+  /** From its start to its end, which is returned in words. */
+  async #oneLife(startTicks: number): Promise<string> {
+    const ended = Promise.withResolvers<string>()
+    try {
+      const child = this.#spawn(startTicks)
+      this.#child = child
+      child.once('exit', (code, signal) => ended.resolve(signal ?? `exit code ${code}`))
+      child.once('error', (error) => ended.resolve(messageOf(error)))
+      child.stdin?.on('error', () => {}) // A broken pipe: its exit says it, too.
+      const up = new Promise((resolve) => child.stdout?.once('data', resolve))
+      await failpoint('watchdog.spawned')
+      await Promise.race([up, ended.promise])
+      await failpoint('watchdog.up')
+      this.#isUp = true
+      this.#bell.wake()
+    } catch (error) {
+      this.#child?.kill('SIGKILL')
+      ended.resolve(messageOf(error))
+    }
+    return await ended.promise
+  }
+
+  #spawn(startTicks: number): ChildProcess {
+    const program = [process.execPath, asset('watchdog.js', 'runner/watchdog-process.ts'), String(process.pid), String(startTicks)]
+    // Not the marks of what the runner works with: its own sweep must spare the watchdog.
+    const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.watchdog]: this.#runnerId }
+    const env = { ...process.env, ...homeEnvironment(this.#home), ...marks }
+    const log = watchdogLog(this.#home.dataDir)
+    mkdirSync(dirname(log), { recursive: true })
+    const complaints = openSync(log, 'a', 0o600)
+    try {
+      return spawn('/bin/sh', ['-c', WAIT, 'archivebox-ts-watchdog', ...program], {
+        cwd: '/',
+        env,
+        detached: true,
+        stdio: ['pipe', 'pipe', complaints],
+      })
+    } finally {
+      closeSync(complaints)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { applicationName, openDatabase } from '../db/database.ts'
+import type { Home } from '../db/home.ts'
+
+const HOME_ENV = {
+  databaseUrl: 'ARCHIVEBOX_DATABASE_URL',
+  embedded: 'ARCHIVEBOX_DATABASE_EMBEDDED',
+  machineId: 'ARCHIVEBOX_MACHINE_ID',
+  dataDirId: 'ARCHIVEBOX_DATA_DIR_ID',
+} as const
+
+/** How a process of ours hands its home on to those that it starts. */
+export function homeEnvironment(home: Home): Record<string, string> {
+  return {
+    DATA_DIR: home.dataDir,
+    [HOME_ENV.databaseUrl]: home.databaseUrl,
+    [HOME_ENV.embedded]: String(home.embedded),
+    [HOME_ENV.machineId]: home.machineId,
+    [HOME_ENV.dataDirId]: home.dataDirId,
+  }
+}
+
+/** The home that our environment names, with a database of its own for `role`, in the name of this runner. */
+export function homeFromEnvironment(role: string, runnerId: string, connections: number): Home {
+  const databaseUrl = required(HOME_ENV.databaseUrl)
+  const embedded = process.env[HOME_ENV.embedded] === 'true'
+  return {
+    db: openDatabase(databaseUrl, { name: applicationName(role, runnerId), connections, prepare: embedded }),
+    databaseUrl,
+    embedded,
+    machineId: required(HOME_ENV.machineId),
+    dataDir: required('DATA_DIR'),
+    dataDirId: required(HOME_ENV.dataDirId),
+  }
+}
+
+/** A variable that whoever started us has set. */
+export function required(name: string): string {
+  const value = process.env[name]
+  if (!value) throw new Error(`${name} is not set: this is started by a runner, not by hand`)
+  return value
+}
