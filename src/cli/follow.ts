@@ -7,9 +7,8 @@ import { AppError, EXIT } from '../base/errors.ts'
 import { asset } from '../base/package-root.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
-import { isRunner, liveRows } from '../db/processes.ts'
 import { crawlRecord } from '../db/records.ts'
-import { presenceOf } from '../processes/presence.ts'
+import { commandOwnsForegroundRunner, liveRunnerProcesses, ownerOf } from '../runner/ownership.ts'
 import { PARENT_ENV } from './commands/run.ts'
 import { type OpenHome, runnerLog } from './home.ts'
 import type { GlobalOptions } from './options.ts'
@@ -53,7 +52,7 @@ export async function follow(
         terminal.live('')
         return terminal.say(`stopped before the end; ${pc.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
       }
-      const idle = !interrupt.signal.aborted && !isAlive(runner) && !(await hasLiveRunner(home))
+      const idle = !interrupt.signal.aborted && !isAlive(runner) && !(await isRunnerThere(home, by))
       if (idle && !by.run && !warned) {
         warned = true
         terminal.say(`no runner is there to work on it: start one with ${pc.bold('archivebox-ts run')}`)
@@ -108,9 +107,12 @@ function startRunner(home: Home, crawlId: string, processId: string, options: Gl
   return spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-async function hasLiveRunner(home: Home): Promise<boolean> {
-  for (const row of await liveRows(home)) if (isRunner(row) && (await presenceOf(row)) !== 'gone') return true
-  return false
+/** Is there a runner to work for us? One that belongs to a server does, unless we are to run: then we borrow the lead from it. */
+async function isRunnerThere(home: Home, by: { processId: string; run: boolean }): Promise<boolean> {
+  const runner = (await liveRunnerProcesses(home)).at(-1)
+  if (!runner || !by.run) return runner !== undefined
+  const owner = await ownerOf(home, runner.id)
+  return owner?.process_type !== 'server' || !(await commandOwnsForegroundRunner(home, by.processId))
 }
 
 /**

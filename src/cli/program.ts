@@ -97,6 +97,8 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
   ])
     .option('--exit-on-idle', 'leave when nothing is due, running or about to be')
     .option('--crawl-id <id>', 'work on this crawl only')
+    .option('--standby', 'do not take over: wait until no other runner is left, then lead')
+    .option('--handoff-grace <seconds>', 'how long an older runner may take to leave before it is killed', '10')
     .option('--daemon', 'log lines only, never a live view')
     .action(async (options: RunVerbOptions) => (await import('./commands/run.ts')).runVerb(globals(), options))
 

@@ -25,6 +25,9 @@ export interface NewProcess {
   /** Seconds after which its supervisor ends it. */
   readonly timeout?: number | null
   readonly term?: number | null
+  readonly standby?: boolean
+  /** What it was started under, the nearest first. */
+  readonly startedUnder?: readonly string[]
 }
 
 /** Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find it by. */
@@ -47,6 +50,8 @@ export async function insertStarting(home: Home, values: NewProcess): Promise<{ 
       snapshot_id: values.snapshotId ?? null,
       timeout: values.timeout ?? null,
       term: values.term ?? null,
+      ...(values.standby === undefined ? {} : { standby: values.standby }),
+      ...(values.startedUnder === undefined ? {} : { started_under: [...values.startedUnder] }),
     })
     .returning(['id', 'seq'])
     .executeTakeFirstOrThrow()
@@ -107,12 +112,19 @@ export function identityIn(row: ProcessRow): Identity | null {
   return { bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, startTicks: row.start_ticks }
 }
 
+/** What a leader learns when it says that it is alive. */
+export interface Beat {
+  /** A newer runner waits for this long at most, from when it asked. */
+  readonly handoffGraceMs: number | null
+}
+
 /** Says that the leader is alive and still leads. `null`: its row is closed or another term began, so it leads no more. */
-export async function heartbeat(home: Home, id: string): Promise<{ handoffRequestedBy: string | null } | null> {
-  const { rows } = await sql<{ handoff_requested_by: string | null }>`
+export async function heartbeat(home: Home, id: string): Promise<Beat | null> {
+  const { rows } = await sql<{ handoff_grace_s: number | null }>`
     update process set heartbeat_at = now()
     where id = ${id} and status in ('running', 'draining')
       and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
-    returning handoff_requested_by`.execute(home.db)
-  return rows[0] ? { handoffRequestedBy: rows[0].handoff_requested_by } : null
+    returning handoff_grace_s`.execute(home.db)
+  const [row] = rows
+  return row ? { handoffGraceMs: row.handoff_grace_s === null ? null : row.handoff_grace_s * 1_000 } : null
 }

@@ -3,12 +3,13 @@ import type { Home } from './home.ts'
 
 /**
  * Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification.
+ * @param graceSeconds how long we shall wait for them
  * @returns those that nobody had asked before, and that are not leaving already: a signal to one of the others would mean "hurry"
  */
-export async function requestHandoff(home: Home, by: string, runnerIds: readonly string[]): Promise<string[]> {
+export async function requestHandoff(home: Home, by: string, runnerIds: readonly string[], graceSeconds: number): Promise<string[]> {
   const { rows } = await sql<{ id: string; first: boolean }>`
     with before as (select id, handoff_requested_by is null and status = 'running' as first from process where id = any(${runnerIds}::uuid[]) for update),
-    asked as (update process set handoff_requested_by = ${by} from before where process.id = before.id returning before.id, before.first)
+    asked as (update process set handoff_requested_by = ${by}, handoff_grace_s = ${graceSeconds} from before where process.id = before.id returning before.id, before.first)
     select id, first, pg_notify('archivebox_runner', '') from asked`.execute(home.db)
   return rows.filter(({ first }) => first).map(({ id }) => id)
 }

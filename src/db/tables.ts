@@ -46,6 +46,8 @@ export interface ProcessTable {
   timeout: number | null
   term: Big | null
   handoff_requested_by: string | null
+  handoff_grace_s: Generated<number | null>
+  promoted_at: NullableInstant
   created_at: Generated<Date>
   started_at: NullableInstant
   heartbeat_at: NullableInstant

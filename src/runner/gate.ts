@@ -1,124 +1,136 @@
-import { type Bell, sleep } from '../base/abort.ts'
-import { AppError, codeOf } from '../base/errors.ts'
+import type { Bell } from '../base/abort.ts'
+import { AppError, codeOf, messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
+import { isConnectionError } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
-import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
-import { requestHandoff } from '../db/runners.ts'
-import { killFamily, MARKER } from '../processes/family.ts'
-import { signalIdentity } from '../processes/identity.ts'
-import { presenceOf } from '../processes/presence.ts'
+import type { LiveRow } from '../db/processes.ts'
+import { DataDirLock } from './data-dir-lock.ts'
+import { endOlder } from './end-older.ts'
+import { liveRunnerProcesses } from './ownership.ts'
 import { promote, type Term } from './promote.ts'
 import type { Registered } from './registration.ts'
 import { sweep } from './sweep.ts'
+import { tenureLeft } from './tenure.ts'
 
-/** How long an older runner may take to drain before its tree is killed; its own budget for a handoff is shorter. */
-const GRACE_MS = 10_000
-/** How long a killed tree may take to be gone (a process in uninterruptible sleep may never be). */
-const KILL_MS = 5_000
-const LOOK_MS = 20
+/** How long the data dir may stay locked when every runner that we know of is gone. */
+const LOCKED_MS = 15_000
+const LOCK_LOOK_MS = 50
+const RETRY_MS = 20
+const AWAY_MS = 500
 
-interface GateOptions {
+export interface GateOptions {
   readonly home: Home
   readonly log: Log
+  /** How long an older runner may take to drain before its tree is killed. */
+  readonly handoffGraceMs: number
 }
 
 export type Passed =
-  | { readonly term: Term; readonly why?: undefined }
+  | { readonly term: Term; readonly lock: DataDirLock; readonly why?: undefined }
   | { readonly term?: undefined; readonly why: 'superseded' | 'drained' | 'forced' }
 
 /**
  * The single-runner gate. The newest runner wins, by the database's order of registrations; it is promoted only when the operating system
- * says that every older one is gone, and everything that carried their marks is killed.
- * Throws AppError when an older one cannot be ended: then there is no promotion.
+ * says that every older one is gone, nobody holds the data dir, and everything that carried the older ones' marks is killed.
  */
-export async function passGate({ home, log }: GateOptions, me: Registered, stop: Stop, bell: Bell): Promise<Passed> {
-  for (;;) {
-    if (stop.drain.aborted) return { why: stop.force.aborted ? 'forced' : 'drained' }
-    const others = await otherRunners(home, me)
-    const newer = others.findLast((row) => row.seq > me.seq)
+export class Gate {
+  readonly #options: GateOptions
+  readonly #me: Registered
+  readonly #stop: Stop
+  readonly #bell: Bell
+  readonly #lock: DataDirLock
+  #away = false
+  #lockedSince: number | undefined
+  #letLead: string | undefined
+
+  constructor(options: GateOptions, me: Registered, stop: Stop, bell: Bell) {
+    this.#options = options
+    this.#me = me
+    this.#stop = stop
+    this.#bell = bell
+    this.#lock = new DataDirLock(options.home)
+  }
+
+  /** Throws AppError when an older runner cannot be ended, or somebody unknown holds the data dir: then there is no promotion. */
+  async pass(): Promise<Passed> {
+    try {
+      for (;;) {
+        const passed = await this.#attempt().catch((error: unknown) => this.#outlive(error))
+        if (passed?.term) return passed
+        if (passed) break
+      }
+    } catch (error) {
+      this.#lock.release()
+      throw error
+    }
+    this.#lock.release()
+    if (!this.#stop.drain.aborted) return { why: 'superseded' }
+    return { why: this.#stop.force.aborted ? 'forced' : 'drained' }
+  }
+
+  /** One way through. `left`: we are not to lead; undefined: the world changed, look again. */
+  async #attempt(): Promise<Extract<Passed, { term: Term }> | { term?: undefined } | undefined> {
+    const { home, log } = this.#options
+    if (this.#stop.drain.aborted) return {}
+    const others = (await liveRunnerProcesses(home)).filter(({ id }) => id !== this.#me.id)
+    await failpoint('gate.looked')
+    const newer = others.findLast((row) => row.seq > this.#me.seq)
     if (newer) {
       log.info(`a newer runner (pid ${newer.pid}) is taking over`)
-      return { why: 'superseded' }
+      return {}
     }
     if (others.length > 0) {
-      await endOlder(home, log, me, others, stop, bell)
-      continue
+      const leader = others.find((row) => row.worker_type === 'worker_runner')
+      if (leader && !(await this.#mayTakeOverFrom(leader))) return undefined
+      await endOlder(this.#options, this.#me, others, this.#stop, this.#bell)
+      await failpoint('gate.older_gone')
+      return undefined
     }
-    await sweep(home, log, me)
-    try {
-      const term = await promote(home, me)
-      log.info(`leading (term ${term.number}${term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''})`)
-      return { term }
-    } catch (error) {
-      // The index has the last word: somebody was promoted in between. A lock that did not come in time is no reason to leave nobody leading.
-      if (!['23505', '55P03', '40P01'].includes(codeOf(error) ?? '')) throw error
-      await sleep(LOOK_MS)
-    }
+    if (!(await this.#takeDataDir())) return undefined
+    await failpoint('gate.locked')
+    await sweep(home, log, this.#me)
+    await failpoint('gate.swept')
+    const term = await promote(home, this.#me)
+    await failpoint('gate.promoted')
+    log.info(`leading (term ${term.number}${term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''})`)
+    return { term, lock: this.#lock }
   }
-}
 
-/** Runners of this data dir that are not proved dead, oldest first. */
-async function otherRunners(home: Home, me: Registered): Promise<LiveRow[]> {
-  const alive: LiveRow[] = []
-  for (const row of await liveRows(home)) {
-    if (row.id === me.id || !isRunner(row)) continue
-    // A row without identity is a runner between its insert and its first update: too young to work; it sees us, or we see it next time.
-    if ((await presenceOf(row)) !== 'gone') alive.push(row)
+  /** Waits a moment after what may pass: the index had the last word, a lock did not come in time, the database is away. */
+  async #outlive(error: unknown): Promise<undefined> {
+    const away = isConnectionError(error)
+    if (!away && !['23505', '55P03', '40P01', '40001'].includes(codeOf(error) ?? '')) throw error
+    if (away && !this.#away) this.#options.log.warn(`the database is away, waiting for it: ${messageOf(error)}`)
+    this.#away = away
+    await this.#bell.wait(away ? AWAY_MS : RETRY_MS, this.#stop.drain)
   }
-  return alive
-}
 
-/** Asks older runners to hand over, waits, and kills what does not go. */
-async function endOlder(home: Home, log: Log, me: Registered, older: readonly LiveRow[], stop: Stop, bell: Bell): Promise<void> {
-  const first = await requestHandoff(
-    home,
-    me.id,
-    older.map(({ id }) => id),
-  )
-  for (const row of older) {
-    const identity = identityIn(row)!
-    log.info(
-      `taking over from runner pid ${row.pid}${(await presenceOf(row)) === 'unseen' ? ' in another container: asked through the database' : ''}`,
-    )
-    if (first.includes(row.id)) await signalIdentity(identity, 'SIGTERM')
-    await signalIdentity(identity, 'SIGCONT') // A stopped process sees no other signal.
-  }
-  const begun = performance.now()
-  let killed = false
-  for (;;) {
-    const left: LiveRow[] = []
-    let unseen = false
-    for (const row of await stillThere(home, older)) {
-      const presence = await presenceOf(row)
-      if (presence === 'gone') continue
-      if (presence === 'unseen') unseen = true
-      left.push(row)
-    }
-    if (left.length === 0 || stop.drain.aborted) return
-    if ((await otherRunners(home, me)).some((row) => row.seq > me.seq)) return
-    const waited = performance.now() - begun
-    if (!unseen && waited > GRACE_MS && !killed) {
-      killed = true
-      for (const row of left) {
-        log.warn(`runner pid ${row.pid} did not hand over within ${GRACE_MS / 1000} s: killing its processes`)
-        await killFamily({ roots: [identityIn(row)!], markers: [`${MARKER.runner}=${row.id}`] }, KILL_MS)
-      }
-    } else if (!unseen && waited > GRACE_MS + KILL_MS) {
-      throw new AppError(
-        `cannot end the older runner (pid ${left.map(({ pid }) => pid).join(', ')}): it survives SIGKILL or belongs to another user`,
-        {
-          hint: 'end it by hand, then start again; nothing was taken over',
-        },
+  /** False, after some of the wait: two supervisors fight, and the leader may keep the lead for a while. */
+  async #mayTakeOverFrom(leader: LiveRow): Promise<boolean> {
+    const { leftSeconds, takeovers } = await tenureLeft(this.#options.home, leader)
+    if (leftSeconds === 0) return true
+    if (this.#letLead !== leader.id) {
+      this.#letLead = leader.id
+      this.#options.log.warn(
+        `two supervisors restart runners against each other (superseded ${takeovers} times): leaving the lead to pid ${leader.pid} for ${Math.ceil(leftSeconds)} s; stop one of the two`,
       )
     }
-    await bell.wait(unseen ? 500 : LOOK_MS, stop.drain)
+    await this.#bell.wait(Math.min(leftSeconds * 1_000, 1_000), this.#stop.drain)
+    return false
   }
-}
 
-/** The rows again, since a heartbeat may have moved; of processes we can see, the operating system alone decides. */
-async function stillThere(home: Home, rows: readonly LiveRow[]): Promise<LiveRow[]> {
-  const now = new Map((await liveRows(home)).map((row) => [row.id, row]))
-  // A row that closed itself may still belong to a process that has not left yet.
-  return rows.map((row) => now.get(row.id) ?? row)
+  /** False: held, look again. Throws AppError when somebody whom the database does not know keeps it. */
+  async #takeDataDir(): Promise<boolean> {
+    if (await this.#lock.take()) return true
+    this.#lockedSince ??= performance.now()
+    if (performance.now() - this.#lockedSince > LOCKED_MS) {
+      throw new AppError(`the data dir is held by a runner that this database does not know: ${this.#lock.holder()}`, {
+        hint: 'it uses another database, or another container: stop it first; nothing was taken over',
+      })
+    }
+    await this.#bell.wait(LOCK_LOOK_MS, this.#stop.drain)
+    return false
+  }
 }

@@ -9,8 +9,8 @@ const BEAT_MS = 5_000
 /** Beyond this a runner that cannot see us may take us for dead (30 s): stop acting before. Monotonic, from before the query. */
 const TRUST_MS = 25_000
 
-/** Bounds for the hooks' remaining time when a newer runner waits for us: within its grace, with time to spare for killing. */
-export const HANDOFF_CAP_MS = 5_000
+/** The part of a newer runner's patience that our hooks may use up: the rest is for killing them, and for leaving. */
+const HANDOFF_SHARE = 0.5
 
 /** Keeps our lead known, and learns from the same statement whether we still have it and whether a newer runner asks for it. */
 export class Heartbeat {
@@ -43,10 +43,10 @@ export class Heartbeat {
       await failpoint('heartbeat.beaten')
       if (!answer) return this.#lose('another term began')
       this.#trustedSince = begun
-      if (answer.handoffRequestedBy && !this.handoff) {
+      if (answer.handoffGraceMs !== null && !this.handoff) {
         this.handoff = true
         this.#log.info('a newer runner takes over: handing over')
-        this.#stop.requestDrain(HANDOFF_CAP_MS)
+        this.#stop.requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
       }
     } catch (error) {
       this.#log.warn(`heartbeat failed: ${messageOf(error)}`)

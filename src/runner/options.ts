@@ -14,6 +14,12 @@ export interface RunOptions {
   readonly exitOnIdle: boolean
   /** Work on this crawl only. */
   readonly crawlId: string | undefined
+  /** Do not take over: wait until no other runner is left. */
+  readonly standby: boolean
+  /** Started to stay: when it belongs to a server, an `add --run` may borrow the lead from it. */
+  readonly daemon: boolean
+  /** How long an older runner may take to drain before its tree is killed. */
+  readonly handoffGraceMs: number
 }
 
 /** Why a runner left. All of them are fine: exit code 0, but for `forced`. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, liveRows } from '../db/processes.ts'
 import { requeueClaimsOf } from '../machines/queues.ts'
-import { livenessOf } from '../processes/identity.ts'
+import { presenceOf } from '../processes/presence.ts'
 import type { Registered } from './registration.ts'
 
 declare const promoted: unique symbol
@@ -22,11 +22,9 @@ export interface Term {
 export async function promote(home: Home, me: Registered): Promise<Term> {
   const dead: string[] = []
   for (const row of await liveRows(home)) {
-    const identity = identityIn(row)
     // The gate and the sweep have proved older runners and all below them dead, those in other containers included.
-    const older = isRunner(row) ? row.seq < me.seq : row.runner_id !== null && row.runner_id !== me.id
-    const gone = identity !== null && (await livenessOf(identity)) === 'gone'
-    if (row.id !== me.id && (older || gone)) dead.push(row.id)
+    const older = isRunner(row) ? row.seq < me.seq && !row.standby : row.runner_id !== null && row.runner_id !== me.id
+    if (row.id !== me.id && (older || (identityIn(row) && (await presenceOf(home, row)) === 'gone'))) dead.push(row.id)
   }
   return await home.db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = '2s'`.execute(tx)
@@ -39,7 +37,9 @@ export async function promote(home: Home, me: Registered): Promise<Term> {
       on conflict (data_dir_id) do update set term = runner_term.term + 1, process_id = excluded.process_id
       returning term`.execute(tx)
     const term = rows[0]!.term
-    await sql`update process set worker_type = 'worker_runner', term = ${term} where id = ${me.id} and status = 'running'`.execute(tx)
+    await sql`update process set worker_type = 'worker_runner', term = ${term}, promoted_at = now() where id = ${me.id} and status = 'running'`.execute(
+      tx,
+    )
     return { number: term, requeued: claims } as Term
   })
 }

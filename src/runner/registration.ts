@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import { startedUnder } from '../processes/ancestry.ts'
 import { MARKER } from '../processes/family.ts'
 import { ownIdentity } from '../processes/identity.ts'
 
@@ -12,12 +14,13 @@ export interface Registered {
   readonly seq: number
 }
 
-/** Writes our row as a runner that waits at the gate, and puts our marker into the environment that children inherit. */
+/** Writes our row as a runner that waits, and puts our marker into the environment that children inherit. */
 export async function register(options: {
   id: string
   home: Home
   parentId: string | null
   crawlId: string | undefined
+  standby: boolean
 }): Promise<Registered> {
   const { home } = options
   const row = await insertStarting(home, {
@@ -29,6 +32,8 @@ export async function register(options: {
     pwd: home.dataDir,
     cmd: shownCommand(process.argv),
     crawlId: options.crawlId ?? null,
+    standby: options.standby,
+    startedUnder: startedUnder(),
   })
   await failpoint('registration.row_written')
   await markRunning(home.db, row.id, await ownIdentity())
@@ -36,6 +41,33 @@ export async function register(options: {
   process.env[MARKER.process] = row.id
   process.env[MARKER.runner] = row.id
   return row
+}
+
+/** We stand by, or go to the gate: only there do newer runners mind us, and we older ones. */
+export async function setStandby(home: Home, me: Registered, standby: boolean): Promise<void> {
+  await sql`update process set standby = ${standby} where id = ${me.id} and status = 'running'`.execute(home.db)
+}
+
+/**
+ * After a lead that ended in order: from now on we only stand by, and whoever waits for us to go may stop waiting.
+ * False: our row was closed meanwhile, since somebody took us for dead.
+ */
+export async function stepBack(home: Home, me: Registered): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update process set status = 'running', worker_type = 'runner_waiting', standby = true, handoff_requested_by = null, handoff_grace_s = null
+    where id = ${me.id} and status in ('running', 'draining')`.execute(home.db)
+  await failpoint('shutdown.stepped_back')
+  return numAffectedRows === 1n
+}
+
+const SEEN_MS = 10_000
+
+/** Keeps our row fresh while we wait, for runners that cannot see our process. Returns the way to stop it. */
+export function keepSeen(home: Home, me: Registered): () => void {
+  const beat = () =>
+    sql`update process set heartbeat_at = now() where id = ${me.id} and status = 'running'`.execute(home.db).catch(() => {})
+  const timer = setInterval(() => void beat(), SEEN_MS)
+  return () => clearInterval(timer)
 }
 
 /** Closes our row: the last thing that a runner does. A database that is gone does not keep us: the next runner closes it. */

@@ -1,30 +1,71 @@
 import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { Stop } from '../base/stop.ts'
-import { passGate } from './gate.ts'
+import type { Stop } from '../base/stop.ts'
+import { Gate } from './gate.ts'
 import { lead } from './lead.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
-import { deregister, register } from './registration.ts'
-import { followSignals } from './signals.ts'
+import { ownerOf } from './ownership.ts'
+import { deregister, keepSeen, type Registered, register, setStandby, stepBack } from './registration.ts'
+import { Signals } from './signals.ts'
+import { standbyUntilForegroundRunnerNeeded, standbyUntilRunnerNeeded } from './standby.ts'
 
 /**
- * The one daemon, from start to end: register, pass the gate, lead, drain, leave.
+ * The one daemon, from start to end: register, stand by, pass the gate, lead, drain, leave.
  * Any number of these may be started; the newest passes the gate, and only when every older one is really gone.
  */
 export async function run(options: RunOptions): Promise<WhyEnded> {
-  const stop = new Stop()
   const bell = new Bell()
-  followSignals(stop, bell, options.log)
-  const me = await register(options)
+  const signals = new Signals(bell, options.log)
+  const owner = await ownerOfDaemon(options)
+  const me = await register({ ...options, standby: options.standby || owner !== undefined })
   let code: number = EXIT.failed
   try {
     await failpoint('gate.registered')
-    const passed = await passGate(options, me, stop, bell)
-    const why = passed.term ? await lead(options, me, passed.term, stop, bell) : passed.why
+    let why = await oneRound(options, me, owner?.id, options.standby, signals.newRound(), bell)
+    // From these a newer runner only borrows the lead.
+    while (why === 'superseded' && (options.standby || owner) && (await stepBack(options.home, me)))
+      why = await oneRound(options, me, owner?.id, true, signals.newRound(), bell)
     code = Number(process.exitCode ?? EXIT.ok)
     return why
   } finally {
     await deregister(options.home, me, code)
   }
+}
+
+/**
+ * Stand by if we shall, pass the gate, lead.
+ * @param ownerId the command whose daemon we are: we lead only while it may have the runner
+ * @param patient wait until no other runner is left, instead of taking over
+ */
+async function oneRound(
+  options: RunOptions,
+  me: Registered,
+  ownerId: string | undefined,
+  patient: boolean,
+  stop: Stop,
+  bell: Bell,
+): Promise<WhyEnded> {
+  const { home, log } = options
+  const seen = keepSeen(home, me)
+  try {
+    if (ownerId) await standbyUntilForegroundRunnerNeeded({ home, log, stop, bell }, ownerId)
+    if (patient) await standbyUntilRunnerNeeded({ home, log, stop, bell }, me)
+    if (ownerId || patient) await setStandby(home, me, false)
+    const passed = await new Gate(options, me, stop, bell).pass()
+    seen()
+    if (!passed.term) return passed.why
+    try {
+      return await lead(options, me, passed.term, stop, bell)
+    } finally {
+      passed.lock.release()
+    }
+  } finally {
+    seen()
+  }
+}
+
+/** The live command that a daemon works for; none for one that stands on its own, or that leaves when its work is done. */
+async function ownerOfDaemon({ home, daemon, exitOnIdle, parentId }: RunOptions) {
+  return daemon && !exitOnIdle && parentId ? await ownerOf(home, parentId) : undefined
 }

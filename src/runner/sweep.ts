@@ -16,7 +16,7 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<void>
   const rows = (await liveRows(home)).filter((row) => row.id !== me.id)
   const runners = new Set<string>()
   for (const row of rows) {
-    if (isRunner(row) && row.seq < me.seq) runners.add(row.id)
+    if (isRunner(row) && row.seq < me.seq && !row.standby) runners.add(row.id)
     if (row.runner_id) runners.add(row.runner_id)
   }
   runners.delete(me.id)

@@ -45,7 +45,8 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
   try {
     if (crawl.config.plugins) namePlugins(crawl.config.plugins, findPlugins(pluginTrees(open.home.dataDir, open.settings)))
-    await asProcess(open.home, 'add', async (processId) => {
+    // Only one that wants a runner counts as a command that may own it.
+    await asProcess(open.home, verb.run || demo ? 'add' : 'cli', async (processId) => {
       const row = await insertCrawl(open.home.db, crawl)
       if (!verb.run && !verb.wait && !demo) {
         if (wantsJson(options)) printRecord(crawlRecord(row))

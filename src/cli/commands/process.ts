@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import pc from 'picocolors'
 import { UsageError } from '../../base/errors.ts'
-import { LIVE_STATUSES, type LiveRow, liveRows, type ProcessRow } from '../../db/processes.ts'
+import { LIVE_STATUSES, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
-import { presenceOf } from '../../processes/presence.ts'
+import { presentRows } from '../../processes/presence.ts'
 import { ago, table } from '../format.ts'
 import { type OpenHome, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -33,7 +33,7 @@ export async function processList(options: GlobalOptions, verb: ListOptions): Pr
 /** `process tree`: who started whom, of what is alive. */
 export async function processTree(options: GlobalOptions): Promise<void> {
   await withHome(options, async ({ home }) => {
-    const rows = await aliveRows(await liveRows(home))
+    const rows = await presentRows(home)
     if (wantsJson(options)) return printAll(rows)
     if (rows.length === 0) return terminal.say('nothing runs')
     const running = await home.db.selectFrom('archive_result').select(['process_id', 'hook_name']).where('status', '=', 'started').execute()
@@ -51,19 +51,10 @@ export async function processTree(options: GlobalOptions): Promise<void> {
   })
 }
 
-/** The rows whose process is there, or cannot be seen from here. */
-export async function aliveRows(rows: readonly LiveRow[]): Promise<LiveRow[]> {
-  const alive: LiveRow[] = []
-  for (const row of rows) {
-    if ((await presenceOf(row)) !== 'gone') alive.push(row)
-  }
-  return alive
-}
-
 /** What a process is, in words. */
 export function describe(row: ProcessRow, hook?: string): string {
   if (row.worker_type === 'worker_runner') return `runner, leading (term ${row.term}${row.status === 'draining' ? ', draining' : ''})`
-  if (row.worker_type === 'runner_waiting') return 'runner, waiting'
+  if (row.worker_type === 'runner_waiting') return row.standby ? 'runner, standing by' : 'runner, waiting'
   if (row.process_type === 'worker') return `${row.worker_type} worker`
   if (row.process_type === 'hook') return `hook ${hook ?? hookName(row.cmd)}`
   return row.process_type

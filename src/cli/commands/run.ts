@@ -14,6 +14,8 @@ export interface RunVerbOptions {
   readonly exitOnIdle?: boolean
   readonly crawlId?: string
   readonly daemon?: boolean
+  readonly standby?: boolean
+  readonly handoffGrace: string
 }
 
 const LEAVE_MS = 500
@@ -42,6 +44,9 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Pro
       parentId: process.env[PARENT_ENV] ?? null,
       exitOnIdle: verb.exitOnIdle === true,
       crawlId: verb.crawlId,
+      standby: verb.standby === true,
+      daemon: verb.daemon === true,
+      handoffGraceMs: 1_000 * graceOf(verb.handoffGrace),
     })
     log.info({ idle: 'nothing left to do', drained: 'drained', superseded: 'handed over', forced: 'stopped' }[why])
   } finally {
@@ -50,4 +55,10 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Pro
     // A listener that was reconnecting while it was closed may still hold the process: everything is closed, so leave.
     setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
+}
+
+function graceOf(text: string): number {
+  const seconds = Number(text)
+  if (!(seconds >= 1 && seconds <= 3_600)) throw new UsageError(`--handoff-grace takes seconds from 1 to 3600, not "${text}"`)
+  return seconds
 }

@@ -4,19 +4,20 @@ import pc from 'picocolors'
 import { EXIT } from '../../base/errors.ts'
 import { VERSION } from '../../base/version.ts'
 import type { Home } from '../../db/home.ts'
-import { type LiveRow, liveRows } from '../../db/processes.ts'
+import type { LiveRow } from '../../db/processes.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import type { Machine } from '../../engine/machine.ts'
 import { archiveResultMachine } from '../../machines/archive-result.ts'
 import { crawlMachine } from '../../machines/crawl.ts'
 import { snapshotMachine } from '../../machines/snapshot.ts'
 import { sizeText } from '../../pages/layout.ts'
+import { presentRows } from '../../processes/presence.ts'
 import { readProc } from '../../processes/proc.ts'
 import { duration } from '../format.ts'
 import { type OpenHome, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { aliveRows, describe } from './process.ts'
+import { describe } from './process.ts'
 
 /** `status`: one screen, or one object. Exit code 3 when no runner lives. It starts none. */
 export async function status(options: GlobalOptions): Promise<void> {
@@ -34,7 +35,7 @@ export async function status(options: GlobalOptions): Promise<void> {
 type Facts = Awaited<ReturnType<typeof gather>>
 
 async function gather({ home, kind }: OpenHome) {
-  const alive = await aliveRows(await liveRows(home))
+  const alive = await presentRows(home)
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   const queue = {
     crawl: await counts(home, crawlMachine),

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { hasProc, readProc } from './proc.ts'
+
+/**
+ * What this process was started under, the nearest first: its ancestors up to init (`pid:start`), then its control group, then its host.
+ * A supervisor that restarts its program is there before and after: two runs have it in common.
+ */
+export function startedUnder(): string[] {
+  const names: string[] = []
+  for (let entry = ancestor(process.ppid); entry; entry = ancestor(entry.ppid)) names.push(`${entry.pid}:${entry.startTicks}`)
+  return [...names, `cgroup:${controlGroup()}`, `host:${hostname()}`]
+}
+
+/** How near what two processes have in common is to the first of them: 0 is its parent; Infinity: nothing. */
+export function kinship(mine: readonly string[], others: readonly string[]): number {
+  const nearest = mine.findIndex((name) => others.includes(name))
+  return nearest === -1 ? Number.POSITIVE_INFINITY : nearest
+}
+
+function ancestor(pid: number) {
+  return hasProc && pid > 1 ? readProc(pid) : null
+}
+
+function controlGroup(): string {
+  try {
+    return readFileSync('/proc/self/cgroup', 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
