@@ -3,9 +3,9 @@ import { AppError, codeOf, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
-import { isConnectionError } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import type { LiveRow } from '../db/processes.ts'
+import { isCollision, isDatabaseAway } from '../db/trouble.ts'
 import { DataDirLock } from './data-dir-lock.ts'
 import { endOlder } from './end-older.ts'
 import { liveRunnerProcesses } from './ownership.ts'
@@ -19,6 +19,7 @@ const LOCKED_MS = 15_000
 const LOCK_LOOK_MS = 50
 const RETRY_MS = 20
 const AWAY_MS = 500
+const UNIQUE_VIOLATION = '23505'
 
 export interface GateOptions {
   readonly home: Home
@@ -100,8 +101,8 @@ export class Gate {
 
   /** Waits a moment after what may pass: the index had the last word, a lock did not come in time, the database is away. */
   async #outlive(error: unknown): Promise<undefined> {
-    const away = isConnectionError(error)
-    if (!away && !['23505', '55P03', '40P01', '40001'].includes(codeOf(error) ?? '')) throw error
+    const away = isDatabaseAway(error)
+    if (!away && !isCollision(error) && codeOf(error) !== UNIQUE_VIOLATION) throw error
     if (away && !this.#away) this.#options.log.warn(`the database is away, waiting for it: ${messageOf(error)}`)
     this.#away = away
     await this.#bell.wait(away ? AWAY_MS : RETRY_MS, this.#stop.drain)

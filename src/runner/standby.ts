@@ -2,10 +2,10 @@ import type { Bell } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
-import { isConnectionError } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
 import { livenessOf } from '../processes/identity.ts'
 import { presentRows } from '../processes/presence.ts'
 import { foregroundRunnerOwner, newestLiveProcess, runtimeStackComponentLabel, runtimeStackOwner } from './ownership.ts'
@@ -36,7 +36,7 @@ export async function standBy({ log, stop, bell }: StandbyOptions, inTheWay: () 
   let last: LiveRow | undefined
   while (!stop.drain.aborted) {
     const row = await inTheWay().catch((error: unknown) => {
-      if (!isConnectionError(error)) throw error
+      if (!isDatabaseAway(error)) throw error
       log.debug(`the database is away: ${messageOf(error)}`)
       return last
     })
