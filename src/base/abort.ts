@@ -28,6 +28,7 @@ export class Bell {
   wake(): void {
     this.#rung = true
     this.#waiting?.()
+    this.#waiting = undefined
   }
 
   /** Waits for `wake()`, `ms`, or `signal`, whichever comes first. */

@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
+import type { QueueOptions } from './claim-statements.ts'
 import type { AnyClaimed } from './claimed.ts'
 import type { Handled } from './handlers.ts'
 import type { OnError } from './lane.ts'
 import type { Machine } from './machine.ts'
 import type { Sql } from './sql.ts'
-import type { QueueOptions } from './statements.ts'
 
 /** What happens around ticks. What a hook throws fails the tick (`onTickStart`), or is reported and nothing else. */
 export interface ActorHooks<M extends Machine, Row> {

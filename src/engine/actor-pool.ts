@@ -1,11 +1,11 @@
 import { Bell } from '../base/abort.ts'
 import { type ActorMode, type ActorSlot, startActor } from './actor-slot.ts'
+import type { QueueOptions } from './claim-statements.ts'
 import { asError } from './lane.ts'
 import type { Machine } from './machine.ts'
 import { Queue } from './queue.ts'
 import { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
 import type { Sql } from './sql.ts'
-import type { QueueOptions } from './statements.ts'
 import { type QueueView, viewsOf } from './views.ts'
 
 export interface ActorPoolOptions {

@@ -1,3 +1,4 @@
+import type { QueueOptions } from './claim-statements.ts'
 import { Counts } from './counts.ts'
 import type { Model } from './handlers.ts'
 import { asError, Lane, type OnError } from './lane.ts'
@@ -6,7 +7,6 @@ import type { Step } from './outcome.ts'
 import { Pace } from './pace.ts'
 import { LEASE_SECONDS, Queue } from './queue.ts'
 import type { Sql } from './sql.ts'
-import type { QueueOptions } from './statements.ts'
 
 /** A model as a runner works on it. */
 export interface ModelOptions {
@@ -78,9 +78,9 @@ export class Intake {
     return this.used === 0 && this.lane.unsettled === 0
   }
 
-  /** How many rows it may claim. Outcomes that wait for the database take room, too: else a slow database would let them pile up. */
+  /** How many rows it may claim: none while a slow database lets outcomes pile up, otherwise what there are slots for, so that batches stay whole. */
   get room(): number {
-    return Math.min(this.#concurrency - this.used, 2 * this.#concurrency - this.used - this.lane.unsettled)
+    return this.lane.unsettled < 2 * this.#concurrency ? this.#concurrency - this.used : 0
   }
 
   /** Milliseconds until it wants to claim; infinite while it cannot. */

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { sleep } from '../base/abort.ts'
 import { every, nowAndEvery } from './every.ts'
 import type { Gauge } from './gauge.ts'
 import { deleteOld, expire } from './housekeeping.ts'
@@ -9,6 +10,8 @@ import type { Watchdog } from './watchdog.ts'
 
 const LIVENESS_EVERY_MS = 10_000
 const BEAT_MS = 250
+/** A runner that starts in front of a backlog has better things to do than to count. */
+const UNKNOWN_AFTER_MS = 2_000
 
 /** What keepers look after. */
 export interface Kept {
@@ -36,7 +39,9 @@ export function keepClaims(
 export function keepWatch({ options, intakes, gauge, tally, report, watchdog }: Kept, until: AbortSignal): Promise<void>[] {
   const { livenessFile, summaryEveryMs = DEFAULTS.summaryEveryMs } = options
   const keepers = [
-    tally.lookForUnknown().catch(report),
+    sleep(UNKNOWN_AFTER_MS, until)
+      .then(() => tally.lookForUnknown())
+      .catch(report),
     every(summaryEveryMs, until, report, async () => {
       await tally.lookForUnknown()
       tally.summarise()

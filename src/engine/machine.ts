@@ -28,6 +28,7 @@ interface FinalDef {
   readonly deadlineMs?: never
   readonly timeout?: never
   readonly giveUp?: never
+  /** As above; 0: the outcome that leads here deletes the row instead of changing it. */
   readonly deleteAfterMs?: number
   readonly external?: never
 }
@@ -44,7 +45,7 @@ export interface Columns {
   readonly owner?: string
   /** Claims in a row that had no clean end. */
   readonly attempts?: string
-  /** When the row entered its state; needed for `timeout` and `deleteAfterMs`. */
+  /** When the row entered its state; needed for `timeout` and a `deleteAfterMs` above 0. */
   readonly changedAt?: string
   readonly modifiedAt?: string
 }
@@ -112,6 +113,12 @@ export function workStates<M extends Machine>(machine: M): WorkState<M>[] {
   return Object.keys(machine.states).filter((state) => !machine.states[state]!.final && !machine.states[state]!.external) as WorkState<M>[]
 }
 
+/** A row that a handler's outcome leads here is deleted at once. */
+export function vanishesIn({ states }: Machine, state: string): boolean {
+  const { final, deleteAfterMs } = states[state]!
+  return final === true && deleteAfterMs === 0
+}
+
 /** The error of a graph that cannot be right; it names the graph and the state. */
 export class GraphError extends Error {
   override readonly name = 'GraphError'
@@ -151,8 +158,8 @@ function checkNumbers({ columns }: Machine, def: StateDef<string>, fail: (what: 
   }
   if (def.giveUp && !(Number.isInteger(def.giveUp.after) && def.giveUp.after > 0)) fail('gives up after no whole number of attempts')
   if (def.giveUp && !columns.attempts) fail('gives up after some attempts, but no column `attempts` is named')
-  if ((def.timeout || def.deleteAfterMs !== undefined) && !columns.changedAt)
-    fail('has a timeout or deleteAfterMs, but no column `changedAt` is named')
+  if ((def.timeout || def.deleteAfterMs) && !columns.changedAt) fail('has a timeout or deleteAfterMs, but no column `changedAt` is named')
+  if (def.deleteAfterMs === 0 && !def.final) fail('is not final and has a deleteAfterMs of 0')
 }
 
 function targetsOf(def: StateDef<string>): string[] {

@@ -56,14 +56,14 @@ export class Runner {
     const { watchdog = DEFAULTS.watchdog } = this.#options
     if (!this.#isRunning) this.#watchdog = watchdog ? new Watchdog(watchdog) : undefined
     return await this.#whileKept(async (kept, over) => {
-      const listener = await this.#listen()
+      const listening = this.#listen() // Beside the first claims: a connection takes its time.
       const keepers = [...keepWatch(kept, over), ...keepHouse(kept, stop)]
       while (!stop.aborted) {
         this.#claim(stop)
         await this.#bell.wait(this.#waitMs, stop)
       }
       await this.#idle()
-      await listener?.close()
+      await (await listening)?.close()
       return keepers
     })
   }
@@ -130,10 +130,13 @@ export class Runner {
   }
 
   async #listen(): Promise<{ close(): unknown } | undefined> {
+    const onNews = () => {
+      for (const intake of this.#intakes) intake.news()
+    }
     try {
-      return await this.#options.listen?.(() => {
-        for (const intake of this.#intakes) intake.news()
-      })
+      const listener = await this.#options.listen?.(onNews)
+      if (listener) onNews() // What came before it was there.
+      return listener
     } catch (error) {
       this.#onError(asError(error)) // It only costs time: the loop looks by itself.
       return undefined

@@ -1,11 +1,11 @@
-import type { Machine } from './machine.ts'
+import { type Machine, vanishesIn } from './machine.ts'
 import type { Statement } from './sql.ts'
-import { list, literal, named, type Table, tableOf } from './statements.ts'
+import { list, literal, named, type Table, tableOf } from './table.ts'
 
 /**
  * Parameters: ids, tokens, states before, states after, events ('': it stays where it is), seconds until due (null: never again; infinity:
  * not before somebody from outside says so), who does it (uuid or null), attempts from then on (when the table counts them).
- * A whole batch of outcomes in one guarded statement; rows that are not ours any more are not in the answer.
+ * A whole batch of outcomes in one guarded statement. Answers with the ids that are lost, because the rows are not ours any more.
  */
 export function settleStatement(machine: Machine): Statement {
   const t = tableOf(machine)
@@ -13,6 +13,10 @@ export function settleStatement(machine: Machine): Statement {
     ? { type: ', $8::int[]', name: ', attempts', set: `, ${t.attempts} = o.attempts` }
     : { type: '', name: '', set: '' }
   const changed = t.changedAt ? `, ${t.changedAt} = case when o.event = '' then work.${t.changedAt} else now() end` : ''
+  const gone = Object.keys(machine.states).filter((state) => vanishesIn(machine, state))
+  const ours = `work.${t.id} = any(array(select id from outcome)) -- as with claims: no plan may depend on how large the batch is
+        and work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status`
+  const ended = `returning work.${t.id} as id, o.from_status, o.to_status, o.event, $7::uuid as by`
   return named(
     machine,
     'settle',
@@ -20,23 +24,28 @@ export function settleStatement(machine: Machine): Statement {
     with outcome as (
       select * from unnest($1::${machine.idType}[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::float8[]${counts.type})
         as o (id, token, from_status, to_status, event, after_s${counts.name})
-    ), moved as (
+    ), changed as (
       update ${t.name} as work
       set ${t.status} = o.to_status,
         ${t.retryAt} = case o.after_s when 'infinity' then ${FAR} else now() + make_interval(secs => o.after_s) end,
         ${t.unclaim}${counts.set}${changed}${t.modified}
       from outcome o
-      where work.${t.id} = any(array(select id from outcome)) -- as with claims: no plan may depend on how large the batch is
-        and work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status
-      returning work.${t.id} as id, o.from_status, o.to_status, o.event, $7::uuid as by
-    )${history(machine)}
-    select id::text from moved`,
+      where ${ours}${gone.length > 0 ? ` and o.to_status not in (${list(gone)})` : ''}
+      ${ended}
+    )${
+      gone.length > 0
+        ? `, vanished as (
+      delete from ${t.name} as work using outcome o where ${ours} and o.to_status in (${list(gone)}) ${ended}
+    ), moved as (select * from changed union all select * from vanished)`
+        : ', moved as (select * from changed)'
+    }${history(machine)}
+    ${lost(machine)}`,
   )
 }
 
 /**
- * Parameters: ids, tokens, state before, state after, event, seconds until due, who does it, attempts from then on (when the table counts them).
- * The common batch, in which every row takes the same step: a third of the parameters, half of the work.
+ * Parameters: ids, token, state before, state after, event, seconds until due, who does it, attempts from then on (when the table counts them).
+ * The common batch: rows of one claim that all take the same step. Half of the work.
  */
 export function settleAlikeStatement(machine: Machine): Statement {
   const t = tableOf(machine)
@@ -46,20 +55,39 @@ export function settleAlikeStatement(machine: Machine): Statement {
     machine,
     'settle alike',
     `
-    with held as (
-      select * from unnest($1::${machine.idType}[], $2::uuid[]) as h (id, token)
-    ), moved as (
+    with moved as (
       update ${t.name} as work
       set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR} else now() + make_interval(secs => $6) end,
         ${t.unclaim}${attempts}${changed}${t.modified}
-      from held
-      where work.${t.id} = any(array(select id from held))
-        and work.${t.id} = held.id and work.${t.token} = held.token and work.${t.status} = $3
-      returning work.${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
+      where ${oursAlike(machine, t)}
+      ${endedAlike(t)}
     )${history(machine)}
-    select id::text from moved`,
+    ${lost(machine)}`,
   )
 }
+
+/** Parameters: ids, token, state before, state after, event, who does it. The same for rows that vanish with their last step: no new version of the row, nothing to clean up later. */
+export function vanishAlikeStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  return named(
+    machine,
+    'vanish alike',
+    `
+    with moved as (
+      delete from ${t.name} as work where ${oursAlike(machine, t)} ${endedAlike(t, 6)}
+    )${history(machine)}
+    ${lost(machine)}`,
+  )
+}
+
+/** Seldom any: a batch of which nothing is lost has an empty answer. */
+const lost = ({ idType }: Machine) => `select id::text from unnest($1::${idType}[]) as asked (id)
+    where (select count(*) from moved) < cardinality($1::${idType}[]) and id not in (select id from moved)`
+
+const oursAlike = (machine: Machine, t: Table) =>
+  `work.${t.id} = any($1::${machine.idType}[]) and work.${t.token} = $2 and work.${t.status} = $3`
+const endedAlike = (t: Table, byAt = 7) =>
+  `returning work.${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
 
 /** Parameters: id, token, state before, state after, event, who does it. A change of state inside a claim that goes on. */
 export function keepStatement(machine: Machine): Statement {
@@ -148,7 +176,7 @@ export function deleteStatements(machine: Machine): Statement[] {
 
 /** In this state for so long, and in nobody's hands. */
 const restingFor = (t: Table, state: string, ms: number) =>
-  `${t.status} = ${literal(state)} and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000}) and (${t.token} is null or ${t.retryAt} <= now())`
+  `${t.status} = ${literal(state)}${ms > 0 ? ` and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000})` : ''} and (${t.token} is null or ${t.retryAt} <= now())`
 
 /** The schedule of rows that only somebody from outside moves on. */
 const FAR = `timestamptz '9999-01-01 00:00:00Z'`

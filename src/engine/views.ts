@@ -1,6 +1,7 @@
+import { order, type QueueOptions } from './claim-statements.ts'
 import { finalStates, type Machine, workStates } from './machine.ts'
 import type { Sql } from './sql.ts'
-import { isDue, list, named, order, type QueueOptions, tableOf } from './statements.ts'
+import { isDue, list, named, tableOf } from './table.ts'
 
 /** Some of the rows of a table, by what becomes of them next. */
 export interface QueueView<Row> {

@@ -4,7 +4,7 @@ import type { Home } from '../db/home.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
 import type { Machine } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
-import type { QueueOptions } from '../engine/statements.ts'
+import type { QueueOptions } from '../engine/claim-statements.ts'
 import { crawlMachine } from './crawl.ts'
 import { snapshotMachine } from './snapshot.ts'
 

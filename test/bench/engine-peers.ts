@@ -55,7 +55,7 @@ const machine = defineMachine({
   table: 'job',
   idType: 'bigint',
   initial: 'queued',
-  states: { queued: { on: { finish: 'done' }, retryAfterMs: 1_000 }, done: { final: true } },
+  states: { queued: { on: { finish: 'done' }, retryAfterMs: 1_000 }, done: { final: true, deleteAfterMs: 0 } },
 })
 
 const ours: Peer = {
@@ -95,8 +95,8 @@ const ours: Peer = {
     }
     const runner = new Runner({
       sql: pgSql(pool),
-      models: [{ handlers }],
-      concurrency: mode === 'best' ? 400 : 10,
+      models: [{ handlers, queue: { columns: ['payload'] } }],
+      concurrency: mode === 'best' ? 1_000 : 10,
       listen,
       watchdog: false,
     })

@@ -9,14 +9,17 @@ const client = new pg.Client(url)
 await client.connect()
 
 const started = new Map<number, number>()
+let handled = 0
 const begun = performance.now()
 const worker = await queue.work(url, mode, (id) => {
+  handled += 1
   if (what === 'latency') started.set(id, performance.now())
 })
 
 if (what === 'drain') {
-  // Counting costs the rivals as much as us; seldom enough not to matter.
-  while ((await queue.pending(client)) > 0) await delay(25)
+  // Counting rows takes the server longer than the work does: not before every handler has run.
+  while (handled < Number(number)) await delay(5)
+  while ((await queue.pending(client)) > 0) await delay(5)
   process.stdout.write(`${JSON.stringify({ seconds: (performance.now() - begun) / 1000 })}\n`)
 } else {
   await delay(1_500) // What a worker does when it starts is not what a job waits for.

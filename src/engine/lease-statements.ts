@@ -1,0 +1,58 @@
+import type { Machine } from './machine.ts'
+import type { Statement } from './sql.ts'
+import { named, quote, tableOf } from './table.ts'
+
+/** Parameters: ids, tokens, lease in seconds. Answers with the ids that are still ours. */
+export function renewStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  return named(
+    machine,
+    'renew',
+    `
+    update ${t.name} as work set ${t.retryAt} = now() + make_interval(secs => $3)
+    from unnest($1::${machine.idType}[], $2::uuid[]) as held (id, token)
+    where work.${t.id} = held.id and work.${t.token} = held.token
+    returning work.${t.id}::text as id`,
+  )
+}
+
+/** Parameters: id, token, state, a value for each of these columns. Writes what is not the engine's own. Throws TypeError for what is. */
+export function updateStatement(machine: Machine, names: readonly string[]): Statement {
+  const t = tableOf(machine)
+  for (const name of names) {
+    const own = Object.entries(machine.columns).find(([key, column]) => column === name && key !== 'modifiedAt')
+    if (own)
+      throw new TypeError(`state graph "${machine.name}": the column "${name}" (${own[0]}) is written by transitions and claims alone`)
+  }
+  const set = names.map((name, index) => `${quote(name)} = $${index + 4}`).join(', ')
+  return named(
+    machine,
+    'update',
+    `update ${t.name} set ${set}${t.modified} where ${t.id} = $1 and ${t.token} = $2 and ${t.status} = $3 returning ${t.id}::text as id`,
+  )
+}
+
+/** Parameters: id, token, delay in seconds, whether the attempt counts. */
+export function releaseStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  const attempts = t.attempts ? `, ${t.attempts} = case when $4 then ${t.attempts} else greatest(${t.attempts} - 1, 0) end` : ''
+  return named(
+    machine,
+    'release',
+    `
+    update ${t.name} set ${t.retryAt} = now() + make_interval(secs => $3), ${t.unclaim}${attempts}${t.modified}
+    where ${t.id} = $1 and ${t.token} = $2${t.attempts ? '' : ' and $4 is not null'}
+    returning ${t.id}::text as id`,
+  )
+}
+
+/** Parameters: owners (or tokens, where the table names no owner). The one statement that takes a future schedule from its owner. */
+export function requeueStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  const dead = t.owner ? `${t.owner}::text = any($1::text[])` : `${t.token}::text = any($1::text[])`
+  return named(
+    machine,
+    'requeue',
+    `update ${t.name} set ${t.retryAt} = now(), ${t.unclaim}${t.modified} where ${dead} returning ${t.id}::text as id`,
+  )
+}

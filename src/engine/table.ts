@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import { type Columns, type Machine, workStates } from './machine.ts'
+import type { Statement } from './sql.ts'
+
+/** A machine's table with its names quoted, for statements that are written out whole. */
+export interface Table extends Partial<Columns> {
+  readonly name: string
+  readonly id: string
+  readonly status: string
+  readonly retryAt: string
+  readonly token: string
+  /** Assignments that end a claim, and that mark a change of state or any change; '' where the table has no such column. */
+  readonly unclaim: string
+  readonly changed: string
+  readonly modified: string
+}
+
+export function tableOf(machine: Machine): Table {
+  const columns = Object.fromEntries(Object.entries(machine.columns).map(([key, name]) => [key, quote(name)])) as unknown as Columns
+  return {
+    ...columns,
+    name: quote(machine.table),
+    unclaim: `${columns.token} = null${columns.owner ? `, ${columns.owner} = null` : ''}`,
+    changed: columns.changedAt ? `, ${columns.changedAt} = now()` : '',
+    modified: columns.modifiedAt ? `, ${columns.modifiedAt} = now()` : '',
+  }
+}
+
+export const quote = (name: string) =>
+  name
+    .split('.')
+    .map((part) => `"${part.replaceAll('"', '""')}"`)
+    .join('.')
+export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
+export const list = (texts: readonly string[]) => texts.map(literal).join(', ') || 'null'
+
+/** Prepared statements are kept by name for as long as a connection lives: the name says what the text is. */
+export function named(machine: Machine, verb: string, text: string): Statement {
+  // PostgreSQL cuts names at 63 bytes; the hash comes first, so that what is cut off does not matter.
+  return { name: `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60), text: text.trim() }
+}
+
+/** Due by the database's clock, and in a state in which rows are claimed. */
+export const isDue = (machine: Machine, t: Table) => `work.${t.status} in (${list(workStates(machine))}) and work.${t.retryAt} <= now()`
