@@ -14,6 +14,10 @@ describe('a state graph is checked when it is declared', () => {
     expect(machine.columns).toEqual({ id: 'id', status: 'status', retryAt: 'retry_at', token: 'claim_token' })
   })
 
+  it('asks for no time of a change where rows are deleted at once', () => {
+    expect(define({ new: { on: { end: 'done' } }, done: { final: true, deleteAfterMs: 0 } }).columns.changedAt).toBeUndefined()
+  })
+
   const changed = { columns: { changedAt: 'changed_at' } }
   it.each<[string, object, object?]>([
     ['the initial state "new" is not one of its states', { old: { on: { end: 'done' } }, done }],
@@ -40,6 +44,7 @@ describe('a state graph is checked when it is declared', () => {
       'state "done" has a timeout or deleteAfterMs, but no column `changedAt` is named',
       { new: { on: { end: 'done' } }, done: { final: true, deleteAfterMs: 1 } },
     ],
+    ['state "new" is not final and has a deleteAfterMs of 0', { new: { on: { end: 'done' }, deleteAfterMs: 0 }, done }, changed],
     [
       'state "new" gives up after some attempts, but no column `attempts` is named',
       { new: { on: { end: 'done' }, giveUp: { after: 1, to: 'done' } }, done },
