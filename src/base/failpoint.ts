@@ -28,6 +28,7 @@ export const FAILPOINTS = [
   'gate.looked',
   'gate.older_gone',
   'gate.promoted',
+  'gate.recovered',
   'gate.registered',
   'gate.signalled',
   'gate.swept',

@@ -99,6 +99,16 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
     .option('--crawl-id <id>', 'work on this crawl only')
     .option('--standby', 'do not take over: wait until no other runner is left, then lead')
     .option('--handoff-grace <seconds>', 'how long an older runner may take to leave before it is killed', '10')
+    .option('--snapshot-id <id>', 'work on this snapshot only')
+    .option('--run-for <seconds>', 'drain after so long, and leave')
+    .option('--concurrency <n>', 'so many pages at once, over all crawls')
+    .addOption(
+      new Option('--exclude <kind>', 'leave rows of this kind alone: crawl, snapshot, binary (repeatable)')
+        .argParser(collect)
+        .default([], 'none'),
+    )
+    .option('--liveness-file <file>', 'touch this file while all is well, remove it in the end')
+    .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
     .option('--daemon', 'log lines only, never a live view')
     .action(async (options: RunVerbOptions) => (await import('./commands/run.ts')).runVerb(globals(), options))
 

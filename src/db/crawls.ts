@@ -54,19 +54,3 @@ export async function lockCrawl(tx: Database, id: string): Promise<{ max_urls: n
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
   return await db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst()
 }
-
-/**
- * Is there work for a leader: a crawl that is due, owned, or due within `soonMs`?
- * @param crawlId only this crawl
- */
-export async function openCrawls(
-  db: Database,
-  options: { crawlId?: string | undefined; soonMs: number },
-): Promise<{ due: number; open: number }> {
-  const { rows } = await sql<{ due: number; open: number }>`
-    select count(*) filter (where retry_at <= now()) as due,
-           count(*) filter (where claimed_by is not null or retry_at <= now() + make_interval(secs => ${options.soonMs / 1000})) as open
-    from crawl
-    where status in ('queued', 'started') and ${options.crawlId ? sql`id = ${options.crawlId}` : sql`true`}`.execute(db)
-  return rows[0]!
-}

@@ -6,6 +6,7 @@ import type { QueueOptions } from '../engine/claim-statements.ts'
 import type { Machine } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
+import { allOf, type Condition, crawlsWithin, snapshotsWithin, type WorkScope } from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
 
 /** Who claims: a process of ours, in the term of the runner that it works for. */
@@ -26,10 +27,11 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   readonly #owner: Owner
   readonly #values: readonly unknown[]
 
-  constructor(owner: Owner, machine: M, where?: { readonly text: (first: number) => string; readonly value: unknown }) {
-    super(machine, kyselySql(owner.home.db), { ...FENCE, ...(where ? { where: where.text, whereValues: 1 } : {}) } satisfies QueueOptions)
+  constructor(owner: Owner, machine: M, where: Condition) {
+    const options: QueueOptions = { ...FENCE, where: where.text, whereValues: where.values.length }
+    super(machine, kyselySql(owner.home.db), options)
     this.#owner = owner
-    this.#values = [...(where ? [where.value] : []), owner.home.dataDirId, owner.term]
+    this.#values = [...where.values, owner.home.dataDirId, owner.term]
   }
 
   /** Claims the row that has been due the longest. */
@@ -44,15 +46,15 @@ const FENCE: QueueOptions = {
   fence: (first) => `select 1 from runner_term where data_dir_id = $${first} and term = $${first + 1}`,
 }
 
-/** The crawls, or one of them. */
-export function crawlQueue(owner: Owner, crawlId?: string): OwnedQueue<typeof crawlMachine, CrawlRow> {
-  return new OwnedQueue(owner, crawlMachine, crawlId === undefined ? undefined : { text: (first) => `work.id = $${first}`, value: crawlId })
+/** The crawls within a scope. */
+export function crawlQueue(owner: Owner, scope: WorkScope): OwnedQueue<typeof crawlMachine, CrawlRow> {
+  return new OwnedQueue(owner, crawlMachine, crawlsWithin(scope))
 }
 
-/** The snapshots of the crawls that a crawl worker has claimed. */
-export function snapshotQueue(owner: Owner, crawlWorkerId: string): OwnedQueue<typeof snapshotMachine, SnapshotRow> {
+/** The snapshots within a scope of the crawls that a crawl worker has claimed. */
+export function snapshotQueue(owner: Owner, crawlWorkerId: string, scope: WorkScope): OwnedQueue<typeof snapshotMachine, SnapshotRow> {
   const text = (first: number) => `work.crawl_id in (select id from crawl where claimed_by = $${first})`
-  return new OwnedQueue(owner, snapshotMachine, { text, value: crawlWorkerId })
+  return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
 }
 
 /**

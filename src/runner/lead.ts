@@ -2,16 +2,17 @@ import type { Bell } from '../base/abort.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Stop } from '../base/stop.ts'
-import { openCrawls } from '../db/crawls.ts'
 import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
+import { openCrawls } from '../machines/scope.ts'
 import { writeArchivePage } from '../workers/index-pages.ts'
 import { reapRunner } from '../workers/reap.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import type { Station } from '../workers/station.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { Heartbeat } from './heartbeat.ts'
+import { Liveness } from './liveness.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
 import type { Term } from './promote.ts'
 import type { Registered } from './registration.ts'
@@ -28,7 +29,7 @@ const MAX_OUTAGE_MS = 60_000
  * and replaces the dead; on a drain it waits for all of them. Nothing of this term runs any more when it returns.
  */
 export async function lead(options: RunOptions, me: Registered, term: Term, stop: Stop, bell: Bell): Promise<WhyEnded> {
-  const { home, log, settings, crawlId } = options
+  const { home, log, settings, scope, concurrency } = options
   const station: Station = {
     owner: { home, processId: me.id, term: term.number },
     runnerId: me.id,
@@ -37,9 +38,11 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
     bell,
     onRecheck: new Set(),
     settings,
+    scope,
   }
-  const pool = new WorkerPool(station, { kind: 'crawl', size: crawlId ? 1 : crawlWorkers(settings), cwd: home.dataDir, crawlId })
   const watchdog = new Watchdog(home, me.id, log, bell)
+  const pool = new WorkerPool(station, { kind: 'crawl', size: crawlWorkers(settings, concurrency), cwd: home.dataDir, places: concurrency })
+  const liveness = new Liveness(options.livenessFile)
   const heart = new Heartbeat(home, me.id, stop, log)
   const work = listen(home.databaseUrl, me.id, {
     [CHANNELS.work]: () => bell.wake(),
@@ -52,7 +55,8 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
   try {
     while (!stop.drain.aborted) {
       try {
-        const { due, open } = await openCrawls(home.db, { crawlId, soonMs: POLL_MS })
+        const { due, open } = await openCrawls(home.db, scope, POLL_MS)
+        liveness.touch()
         healthyAt = performance.now()
         await pool.killStuck()
         await pool.fill(watchdog.isUp ? due : 0)
@@ -83,6 +87,7 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
     await reapRunner(home, me.id).catch((error: unknown) => log.error(`cannot clean up: ${messageOf(error)}`))
     await failpoint('shutdown.reaped')
     heart.end()
+    liveness.end()
     await work.close()
     await failpoint('shutdown.heart_stopped')
     if (pool.changes > page.changes) await writeArchivePage(home).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))

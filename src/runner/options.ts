@@ -1,6 +1,7 @@
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
 import type { HookSettings } from '../hooks/discover.ts'
+import type { WorkScope } from '../machines/scope.ts'
 
 export interface RunOptions {
   /** Our row's id to be: connections carry it in their names from the start, so that a takeover can end them. */
@@ -12,7 +13,9 @@ export interface RunOptions {
   readonly parentId: string | null
   /** Leave when nothing is due, running or scheduled in the next moments. */
   readonly exitOnIdle: boolean
-  /** Work on this crawl only. */
+  /** What is worked on. */
+  readonly scope: WorkScope
+  /** The one crawl of the scope, for our row. */
   readonly crawlId: string | undefined
   /** Do not take over: wait until no other runner is left. */
   readonly standby: boolean
@@ -20,7 +23,15 @@ export interface RunOptions {
   readonly daemon: boolean
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
+  /** How many pages at once over all crawls; undefined: as many as the crawls' own limits come to. */
+  readonly concurrency: number | undefined
+  /** Drain so long after the start. */
+  readonly runForMs: number | undefined
+  /** Pass the gate, end and take over what others left behind, and leave. */
+  readonly maintenanceOnly: boolean
+  /** Touched while the leader is well. */
+  readonly livenessFile: string | undefined
 }
 
 /** Why a runner left. All of them are fine: exit code 0, but for `forced`. */
-export type WhyEnded = 'idle' | 'drained' | 'superseded' | 'forced'
+export type WhyEnded = 'idle' | 'maintained' | 'drained' | 'superseded' | 'forced'

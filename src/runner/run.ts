@@ -2,6 +2,7 @@ import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Stop } from '../base/stop.ts'
+import { recover } from '../machines/recover.ts'
 import { Gate } from './gate.ts'
 import { lead } from './lead.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
@@ -17,15 +18,17 @@ import { standbyUntilForegroundRunnerNeeded, standbyUntilRunnerNeeded } from './
 export async function run(options: RunOptions): Promise<WhyEnded> {
   const bell = new Bell()
   const signals = new Signals(bell, options.log)
+  const endsAt = performance.now() + (options.runForMs ?? Number.POSITIVE_INFINITY)
+  const newRound = () => drainAt(endsAt, signals.newRound(), bell)
   const owner = await ownerOfDaemon(options)
   const me = await register({ ...options, standby: options.standby || owner !== undefined })
   let code: number = EXIT.failed
   try {
     await failpoint('gate.registered')
-    let why = await oneRound(options, me, owner?.id, options.standby, signals.newRound(), bell)
+    let why = await oneRound(options, me, owner?.id, options.standby, newRound(), bell)
     // From these a newer runner only borrows the lead.
     while (why === 'superseded' && (options.standby || owner) && (await stepBack(options.home, me)))
-      why = await oneRound(options, me, owner?.id, true, signals.newRound(), bell)
+      why = await oneRound(options, me, owner?.id, true, newRound(), bell)
     code = Number(process.exitCode ?? EXIT.ok)
     return why
   } finally {
@@ -56,7 +59,8 @@ async function oneRound(
     seen()
     if (!passed.term) return passed.why
     try {
-      return await lead(options, me, passed.term, stop, bell)
+      await mend(options)
+      return options.maintenanceOnly ? 'maintained' : await lead(options, me, passed.term, stop, bell)
     } finally {
       passed.lock.release()
     }
@@ -68,4 +72,20 @@ async function oneRound(
 /** The live command that a daemon works for; none for one that stands on its own, or that leaves when its work is done. */
 async function ownerOfDaemon({ home, daemon, exitOnIdle, parentId }: RunOptions) {
   return daemon && !exitOnIdle && parentId ? await ownerOf(home, parentId) : undefined
+}
+
+async function mend({ home, log }: RunOptions): Promise<void> {
+  const mended = await recover(home.db)
+  await failpoint('gate.recovered')
+  if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
+}
+
+/** `--run-for`: on the monotonic clock, whatever we are at by then, waiting at the gate included. */
+function drainAt(endsAt: number, stop: Stop, bell: Bell): Stop {
+  const drain = () => {
+    stop.requestDrain()
+    bell.wake()
+  }
+  if (Number.isFinite(endsAt)) setTimeout(drain, Math.max(0, endsAt - performance.now())).unref()
+  return stop
 }

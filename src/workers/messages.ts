@@ -8,6 +8,8 @@ export type ToWorker =
   | { readonly type: 'recheck' }
   /** Take no more; let hooks that run end within `capMs` (null: within their own timeouts). */
   | { readonly type: 'drain'; readonly capMs: number | null }
+  /** Have no more than so many workers of your own. */
+  | { readonly type: 'places'; readonly count: number }
   /** Kill hooks and leave. */
   | { readonly type: 'force' }
 
@@ -17,6 +19,8 @@ export type FromWorker =
   /** It found nothing to claim. */
   | { readonly type: 'idle' }
   | { readonly type: 'busy' }
+  /** It has no more than so many workers left, as it was told. */
+  | { readonly type: 'gave up'; readonly count: number }
   /** It finished or added something: look again. */
   | { readonly type: 'progress' }
 
@@ -24,5 +28,6 @@ export type FromWorker =
 export const WORKER_ENV = {
   parentId: 'ARCHIVEBOX_PARENT_ID',
   term: 'ARCHIVEBOX_TERM',
-  crawlId: 'ARCHIVEBOX_CRAWL_ID',
+  scope: 'ARCHIVEBOX_SCOPE',
+  places: 'ARCHIVEBOX_PLACES',
 } as const

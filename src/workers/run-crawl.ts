@@ -10,6 +10,7 @@ import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
+import { allPagesWithin, isWithin } from '../machines/scope.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import type { WorkerPool } from './worker-pool.ts'
@@ -22,7 +23,7 @@ const LOOK_MS = 2_000
 /**
  * Works on one claimed crawl to its end: its URLs become snapshots, its set-up hooks run, SnapshotWorkers archive the pages, and it is
  * sealed when none is open. Throws ClaimLost when somebody else owns the row by now.
- * @returns `released` when a drain came first
+ * @returns `released` when a drain came first, or when what is left of it is not to be worked on
  */
 export async function runCrawl(
   station: WorkerStation,
@@ -32,7 +33,7 @@ export async function runCrawl(
   claim: CrawlClaim,
   dropped: AbortSignal,
 ): Promise<'sealed' | 'released'> {
-  const { owner, stop, log, bell } = station
+  const { owner, stop, log, bell, scope } = station
   const { home } = owner
   const crawl = claim.row
   mkdirSync(join(home.dataDir, crawl.output_dir), { recursive: true })
@@ -55,7 +56,7 @@ export async function runCrawl(
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'
       }
-      if (stop.drain.aborted || dropped.aborted) break
+      if (stop.drain.aborted || dropped.aborted || (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id)))) break
       await pool.killStuck()
       await pool.fill(due)
       await bell.wait(LOOK_MS, dropped)

@@ -10,7 +10,7 @@ import type { WorkerStation } from './worker-process.ts'
 /** The SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
 export async function snapshotWorker(station: WorkerStation): Promise<void> {
   const sequence = new HookSequence(station, station.owner.home.dataDir)
-  const queue = snapshotQueue(station.owner, station.parentId)
+  const queue = snapshotQueue(station.owner, station.parentId, station.scope)
   await claimLoop(station, {
     queue,
     onStartup: () => sequence.warmUp(), // Beside the first claim, and whatever comes next.

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { HookSettings } from '../hooks/discover.ts'
 import type { Owner } from '../machines/queues.ts'
+import type { WorkScope } from '../machines/scope.ts'
 
 /** What every working process of the hierarchy has, leader and workers alike. */
 export interface Station {
@@ -14,6 +15,8 @@ export interface Station {
   readonly onRecheck: Set<() => void>
   /** Rings when there may be something new to see. */
   readonly bell: Bell
+  /** What is worked on. */
+  readonly scope: WorkScope
   /** The environment over the configuration file; a crawl's own settings come on top of it. */
   readonly settings: HookSettings
 }

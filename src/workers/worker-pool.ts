@@ -12,6 +12,7 @@ import { identityOf } from '../processes/identity.ts'
 import { homeEnvironment } from './home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
 import { reapWorker } from './reap.ts'
+import { Shares } from './shares.ts'
 import type { Station } from './station.ts'
 
 interface Worker {
@@ -33,31 +34,34 @@ const STUCK_SECONDS = 15
 export class WorkerPool {
   readonly #station: Station
   readonly #kind: Extract<WorkerType, 'crawl' | 'snapshot'>
-  readonly #size: number
+  #size: number
   readonly #cwd: string
-  readonly #crawlId: string | undefined
+  readonly #shares: Shares<Worker> | undefined
   readonly #workers = new Set<Worker>()
-  readonly #reaping = new Set<Promise<void>>()
+  /** Gone, but not yet reaped. */
+  readonly #dying = new Set<Worker>()
+  #small: (() => void) | undefined
   #crashes = 0
   #notBefore = 0
   /** How often a worker said that something was finished. */
   changes = 0
 
-  constructor(station: Station, options: { kind: 'crawl' | 'snapshot'; size: number; cwd: string; crawlId?: string | undefined }) {
+  /** @param options.places how many workers ours may have together, if that is bounded */
+  constructor(station: Station, options: { kind: 'crawl' | 'snapshot'; size: number; cwd: string; places?: number | undefined }) {
     this.#station = station
     this.#kind = options.kind
     this.#size = options.size
     this.#cwd = options.cwd
-    this.#crawlId = options.crawlId
+    this.#shares = options.places === undefined ? undefined : new Shares(options.places)
   }
 
   /** Workers that are there, or not yet reaped. */
   get size(): number {
-    return this.#workers.size + this.#reaping.size
+    return this.#workers.size + this.#dying.size
   }
 
   get busy(): number {
-    return [...this.#workers].filter((worker) => worker.state !== 'idle').length + this.#reaping.size
+    return [...this.#workers].filter((worker) => worker.state !== 'idle').length + this.#dying.size
   }
 
   /** One round of the spawn policy for `due` waiting rows: wake the idle, start what is missing, at most one or two at a time. */
@@ -69,6 +73,15 @@ export class WorkerPool {
     const missing = Math.min(due - idle.length - starting.length, actorsToSpawn(due, this.size, this.#size))
     if (performance.now() < this.#notBefore) return
     for (let started = 0; started < missing; started += 1) await this.#start()
+  }
+
+  /** From now on at most so many workers: those beyond leave when what they run has ended. `small` is called when they have. */
+  resize(size: number, small: () => void): void {
+    this.#size = size
+    this.#small = small
+    const idleFirst = [...this.#workers].sort((a, b) => Number(b.state === 'idle') - Number(a.state === 'idle'))
+    for (const worker of idleFirst.slice(0, Math.max(0, this.size - size))) send(worker, { type: 'drain', capMs: null })
+    this.#sayWhenSmall()
   }
 
   /** Asks every worker to leave when what it runs has ended. */
@@ -120,12 +133,24 @@ export class WorkerPool {
     this.#kill(stuck)
   }
 
+  #sayWhenSmall(): void {
+    if (this.#small === undefined || this.size > this.#size) return
+    this.#small()
+    this.#small = undefined
+  }
+
+  /** Gives those that have work their share of the places; to the others nothing. A dead one keeps its share until it is reaped. */
+  #divide(): void {
+    const atWork = [...this.#workers, ...this.#dying].filter((worker) => worker.state !== 'idle')
+    for (const [worker, count] of this.#shares?.divide(atWork) ?? []) send(worker, { type: 'places', count })
+  }
+
   #kill(workers: readonly Worker[]): void {
     for (const { child } of workers) child.kill('SIGKILL')
   }
 
   async #start(): Promise<void> {
-    const { owner, runnerId, log } = this.#station
+    const { owner, runnerId, log, scope } = this.#station
     const { home, processId: parentId, term } = owner
     const argv = [process.execPath, asset('main.js', 'main.ts'), 'worker', this.#kind]
     const row = await insertStarting(home, {
@@ -135,7 +160,7 @@ export class WorkerPool {
       runnerId,
       pwd: this.#cwd,
       cmd: argv,
-      crawlId: this.#crawlId ?? null,
+      crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0]! : null,
       timeout: 3600,
       term,
     })
@@ -147,12 +172,14 @@ export class WorkerPool {
       [MARKER.runner]: runnerId,
       [WORKER_ENV.parentId]: parentId,
       [WORKER_ENV.term]: String(term),
-      ...(this.#crawlId ? { [WORKER_ENV.crawlId]: this.#crawlId } : {}),
+      [WORKER_ENV.scope]: JSON.stringify(scope),
+      ...(this.#shares ? { [WORKER_ENV.places]: 'shared' } : {}),
     }
     // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
     const child = spawn(argv[0]!, argv.slice(1), { cwd: this.#cwd, env, detached: true, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     const worker: Worker = { processId: row.id, child, state: 'starting' }
     this.#workers.add(worker)
+    this.#divide()
     child.on('message', (message: FromWorker) => this.#hear(worker, message))
     child.once('exit', (code, signal) => this.#reap(worker, { code, signal }))
     child.once('error', (error) => {
@@ -169,11 +196,19 @@ export class WorkerPool {
   #hear(worker: Worker, message: FromWorker): void {
     const { log, bell } = this.#station
     if (message.type === 'log') log.relay(message.line)
-    else {
+    else if (message.type === 'gave up') {
+      this.#shares?.gaveUp(worker, message.count)
+      this.#divide()
+    } else {
       if (message.type === 'progress') {
         this.changes += 1
         this.#crashes = 0
-      } else worker.state = message.type
+      } else {
+        worker.state = message.type
+        // What it has left holds no claim: it is nobody's share, until there is work again.
+        if (this.#shares && message.type === 'idle') send(worker, { type: 'places', count: 0 })
+        this.#divide()
+      }
       bell.wake()
     }
   }
@@ -181,6 +216,7 @@ export class WorkerPool {
   #reap(worker: Worker, exit: { code: number | null; signal: string | null }): void {
     const { owner, log, bell, stop } = this.#station
     this.#workers.delete(worker)
+    this.#dying.add(worker)
     const clean = exit.code === 0
     const work = (async () => {
       if (clean) {
@@ -195,13 +231,14 @@ export class WorkerPool {
         `${this.#kind} worker ${worker.child.pid ?? ''} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,
       )
     })()
-    const done = work
+    void work
       .catch((error: unknown) => log.error(`cannot close the row of ${this.#kind} worker ${worker.child.pid ?? ''}: ${String(error)}`))
       .finally(() => {
-        this.#reaping.delete(done)
+        this.#dying.delete(worker)
+        this.#divide()
+        this.#sayWhenSmall()
         bell.wake()
       })
-    this.#reaping.add(done)
   }
 }
 

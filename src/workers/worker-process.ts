@@ -4,16 +4,34 @@ import { readConfigFile } from '../base/config-file.ts'
 import { messageOf } from '../base/errors.ts'
 import { atLeast, Log, type LogLine, levelFrom } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
+import type { WorkScope } from '../machines/scope.ts'
 import { MARKER } from '../processes/family.ts'
 import { homeFromEnvironment, required } from './home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
 import type { Station } from './station.ts'
 
+/** A number that a supervisor sets; none until it has. */
+class Places {
+  #count = 0
+  #listener: ((count: number) => void) | undefined
+
+  set(count: number): void {
+    this.#count = count
+    this.#listener?.(count)
+  }
+
+  /** Calls back with the number as it is, and whenever it is set. */
+  watch(listener: (count: number) => void): void {
+    this.#listener = listener
+    listener(this.#count)
+  }
+}
+
 /** A worker's station, and whose worker it is. */
 export interface WorkerStation extends Station {
   readonly parentId: string
-  /** Only this crawl; undefined: any. */
-  readonly crawlId: string | undefined
+  /** How many workers of its own it may have now, where its supervisor says so; called back when that changes. */
+  readonly places: Places | undefined
   tell(message: FromWorker): void
 }
 
@@ -29,6 +47,7 @@ export async function workerProcess(
   const stop = new Stop()
   const bell = new Bell()
   const onRecheck = new Set<() => void>()
+  const places = process.env[WORKER_ENV.places] === undefined ? undefined : new Places()
   const tell = (message: FromWorker) => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {})
   }
@@ -36,6 +55,7 @@ export async function workerProcess(
     if (message.type === 'drain') stop.requestDrain(message.capMs ?? Number.POSITIVE_INFINITY)
     if (message.type === 'force') stop.requestForce()
     if (message.type === 'recheck') for (const recheck of onRecheck) recheck()
+    if (message.type === 'places') places?.set(message.count)
     bell.wake()
   })
   process.on('disconnect', () => stop.requestForce())
@@ -58,7 +78,8 @@ export async function workerProcess(
     onRecheck,
     settings: { ...(await readConfigFile(home.dataDir)), ...process.env },
     parentId: required(WORKER_ENV.parentId),
-    crawlId: process.env[WORKER_ENV.crawlId],
+    scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,
+    places,
     tell,
   }
   try {

@@ -4,13 +4,14 @@ import { openDatabase } from '../../src/db/database.ts'
 import type { SnapshotRow } from '../../src/db/snapshots.ts'
 import { ClaimLost } from '../../src/engine/queue.ts'
 import { OwnedQueue, type Owner, requeueClaimsOf } from '../../src/machines/queues.ts'
+import { snapshotsWithin } from '../../src/machines/scope.ts'
 import { snapshotMachine } from '../../src/machines/snapshot.ts'
 import { useHomes } from '../support/homes.ts'
 import { openRows } from '../support/observer.ts'
 import { eventually } from '../support/program.ts'
 
 const homes = useHomes()
-const queueOf = (owner: Owner) => new OwnedQueue<typeof snapshotMachine, SnapshotRow>(owner, snapshotMachine)
+const queueOf = (owner: Owner) => new OwnedQueue<typeof snapshotMachine, SnapshotRow>(owner, snapshotMachine, snapshotsWithin({}))
 
 describe('the term', () => {
   it('raised by somebody else ends the leadership of an idle leader: exit code 1 and a clear line', async () => {

@@ -1,18 +1,15 @@
-import { UsageError } from '../../base/errors.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, levelFrom, toAll, toFile } from '../../base/log.ts'
-import { crawlById } from '../../db/crawls.ts'
 import { applicationName } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
 import { openHome, runnerLog } from '../home.ts'
-import { uuid } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
 import { liveCounts } from '../progress.ts'
+import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
 import { logLevel, terminal, terminalSink } from '../terminal.ts'
 
-export interface RunVerbOptions {
+export interface RunVerbOptions extends WorkOptions {
   readonly exitOnIdle?: boolean
-  readonly crawlId?: string
   readonly daemon?: boolean
   readonly standby?: boolean
   readonly handoffGrace: string
@@ -25,6 +22,7 @@ export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 
 /** `run`: be the runner. */
 export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Promise<void> {
+  const work = workOptions(verb)
   const id = uuidv7()
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line), applicationName('runner', id))
   const { home, settings } = open
@@ -33,9 +31,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Pro
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile))
   const view = verb.daemon || options.quiet || !terminal.isTTY ? undefined : liveCounts(home, verb.crawlId)
   try {
-    if (verb.crawlId !== undefined && !(await crawlById(home.db, uuid(verb.crawlId)))) {
-      throw new UsageError(`there is no crawl ${verb.crawlId}`, 'archivebox-ts status shows what is queued')
-    }
+    const scope = await scopeOf(home, verb)
     const why = await run({
       id,
       home,
@@ -43,22 +39,26 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Pro
       settings,
       parentId: process.env[PARENT_ENV] ?? null,
       exitOnIdle: verb.exitOnIdle === true,
-      crawlId: verb.crawlId,
       standby: verb.standby === true,
       daemon: verb.daemon === true,
-      handoffGraceMs: 1_000 * graceOf(verb.handoffGrace),
+      handoffGraceMs: graceMs(verb.handoffGrace),
+      scope,
+      crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
+      ...work,
     })
-    log.info({ idle: 'nothing left to do', drained: 'drained', superseded: 'handed over', forced: 'stopped' }[why])
+    log.info(
+      {
+        idle: 'nothing left to do',
+        maintained: 'nothing is left over from earlier runners',
+        drained: 'drained',
+        superseded: 'handed over',
+        forced: 'stopped',
+      }[why],
+    )
   } finally {
     view?.end()
     await open.close()
     // A listener that was reconnecting while it was closed may still hold the process: everything is closed, so leave.
     setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
-}
-
-function graceOf(text: string): number {
-  const seconds = Number(text)
-  if (!(seconds >= 1 && seconds <= 3_600)) throw new UsageError(`--handoff-grace takes seconds from 1 to 3600, not "${text}"`)
-  return seconds
 }

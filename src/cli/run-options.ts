@@ -1,0 +1,79 @@
+import { accessSync, constants } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { UsageError } from '../base/errors.ts'
+import { crawlById } from '../db/crawls.ts'
+import type { Home } from '../db/home.ts'
+import { snapshotById } from '../db/snapshots.ts'
+import { WORK_KINDS, type WorkKind, type WorkScope } from '../machines/scope.ts'
+import { uuid } from './ids.ts'
+
+/** What `run` takes from the command line about its work. */
+export interface WorkOptions {
+  readonly crawlId?: string
+  readonly snapshotId?: string
+  readonly exclude: readonly string[]
+  readonly runFor?: string
+  readonly concurrency?: string
+  readonly livenessFile?: string
+  readonly maintenanceOnly?: boolean
+}
+
+/** Timers of Node run for no longer; in seconds. */
+const LONGEST_RUN = 2_147_483
+
+/** These options, checked as far as they can be without a database. Throws UsageError. */
+export function workOptions(verb: WorkOptions) {
+  if (verb.crawlId !== undefined && verb.snapshotId !== undefined) throw new UsageError('--crawl-id and --snapshot-id exclude each other')
+  for (const kind of verb.exclude)
+    if (!(WORK_KINDS as readonly string[]).includes(kind))
+      throw new UsageError(`--exclude takes ${WORK_KINDS.join(', ')}, not "${kind}"`, 'give it several times to exclude several')
+  const seconds = verb.runFor === undefined ? undefined : Number(verb.runFor)
+  if (seconds !== undefined && !(seconds > 0 && seconds <= LONGEST_RUN))
+    throw new UsageError(`--run-for takes seconds, above 0 and up to ${LONGEST_RUN}, not "${verb.runFor}"`)
+  return {
+    runForMs: seconds === undefined ? undefined : seconds * 1_000,
+    concurrency: verb.concurrency === undefined ? undefined : wholeFrom1(verb.concurrency),
+    livenessFile: verb.livenessFile === undefined ? undefined : placeForFile(verb.livenessFile),
+    maintenanceOnly: verb.maintenanceOnly === true,
+  }
+}
+
+/** Which rows these options mean. Throws UsageError for a crawl or snapshot that is not there. */
+export async function scopeOf(home: Home, verb: WorkOptions): Promise<WorkScope> {
+  const exclude = verb.exclude as readonly WorkKind[]
+  const unknown = (what: string) => new UsageError(`there is no ${what}`, 'archivebox-ts status shows what is queued')
+  if (verb.crawlId !== undefined) {
+    if (!(await crawlById(home.db, uuid(verb.crawlId)))) throw unknown(`crawl ${verb.crawlId}`)
+    return { exclude, crawlIds: [uuid(verb.crawlId)] }
+  }
+  if (verb.snapshotId !== undefined) {
+    const snapshot = await snapshotById(home.db, uuid(verb.snapshotId))
+    if (!snapshot) throw unknown(`snapshot ${verb.snapshotId}`)
+    return { exclude, crawlIds: [snapshot.crawl_id], snapshotIds: [snapshot.id] }
+  }
+  return { exclude }
+}
+
+/** `--handoff-grace`. Throws UsageError. */
+export function graceMs(text: string): number {
+  const seconds = Number(text)
+  if (!(seconds >= 1 && seconds <= 3_600)) throw new UsageError(`--handoff-grace takes seconds from 1 to 3600, not "${text}"`)
+  return seconds * 1_000
+}
+
+function wholeFrom1(text: string): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < 1 || value > 1_000)
+    throw new UsageError(`--concurrency takes a whole number from 1 to 1000, not "${text}"`)
+  return value
+}
+
+function placeForFile(path: string): string {
+  const file = resolve(path)
+  try {
+    accessSync(dirname(file), constants.W_OK)
+  } catch {
+    throw new UsageError(`--liveness-file: cannot write in ${dirname(file)}`, 'make the folder first, or name another one')
+  }
+  return file
+}

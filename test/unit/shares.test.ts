@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { Shares } from '../../src/workers/shares.ts'
+
+const told = (news: Map<string, number>) => Object.fromEntries(news)
+
+describe('the places of a runner', () => {
+  it('all go to the only supervisor', () => {
+    const shares = new Shares<string>(5)
+    expect(told(shares.divide(['a']))).toEqual({ a: 5 })
+    expect(told(shares.divide(['a']))).toEqual({})
+  })
+
+  it('go to a second one only when the first has said that it gave them up', () => {
+    const shares = new Shares<string>(5)
+    shares.divide(['a'])
+    expect(told(shares.divide(['a', 'b']))).toEqual({ a: 3, b: 0 })
+    expect(told(shares.divide(['a', 'b']))).toEqual({})
+    shares.gaveUp('a', 4)
+    expect(told(shares.divide(['a', 'b']))).toEqual({ b: 1 })
+    shares.gaveUp('a', 3)
+    expect(told(shares.divide(['a', 'b']))).toEqual({ b: 2 })
+  })
+
+  it('come back from one that is gone', () => {
+    const shares = new Shares<string>(2)
+    shares.divide(['a'])
+    shares.divide(['a', 'b'])
+    expect(told(shares.divide(['b']))).toEqual({ b: 2 })
+  })
+
+  it('are never more together than there are, whoever comes, goes and answers when', () => {
+    for (let seed = 1; seed <= 300; seed += 1) {
+      let state = seed
+      const random = (below: number) => {
+        state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+        return Math.floor((state / 2_147_483_648) * below)
+      }
+      const total = 1 + random(6)
+      const shares = new Shares<string>(total)
+      const here = new Map<string, { may: number; uses: number }>()
+      for (let step = 0; step < 60; step += 1) {
+        const key = `k${random(8)}`
+        if (random(3) === 0 && here.has(key)) here.delete(key)
+        else if (here.size < total && !here.has(key)) here.set(key, { may: 0, uses: 0 })
+        for (const [who, places] of shares.divide([...here.keys()])) here.get(who)!.may = places
+        for (const [who, one] of here) {
+          // It uses what it may at once, and gives up when it pleases, one by one.
+          if (one.uses < one.may) one.uses = one.may
+          else if (one.uses > one.may && random(2) === 0) shares.gaveUp(who, --one.uses)
+        }
+        const used = [...here.values()].reduce((sum, { uses }) => sum + uses, 0)
+        expect(used, `seed ${seed}, step ${step}`).toBeLessThanOrEqual(total)
+      }
+      for (const [who, { may }] of here) shares.gaveUp(who, may)
+      for (const [who, places] of shares.divide([...here.keys()])) here.get(who)!.may = places
+      if (here.size > 0) expect([...here.values()].reduce((sum, { may }) => sum + may, 0)).toBe(total)
+    }
+  })
+})
