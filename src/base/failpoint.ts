@@ -62,7 +62,6 @@ export const FAILPOINTS = [
   'publish.page_children_added',
   'publish.page_findings_added',
   'publish.page_sealed',
-  'publish.page_unsealed',
   'publish.page_written',
   'publish.replaced_undone',
   'publish.work_closed',

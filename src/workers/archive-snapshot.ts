@@ -69,10 +69,10 @@ export async function archiveSnapshot(
     await failpoint('claim.snapshot_released')
     return 'released'
   }
-  await failpoint('publish.page_unsealed')
-  await sealSnapshot(station.owner, queue, started, crawl, tree, run)
+  // Before the seal: after it nobody would come back to tidy up.
   tree.close()
   await failpoint('publish.work_closed')
+  await sealSnapshot(station.owner, queue, started, crawl, tree, run)
   log.info(`archived ${snapshot.url}`)
   return 'sealed'
 }
