@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAILPOINTS, type Failpoint } from '../../src/base/failpoint.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { Observer } from '../support/observer.ts'
+import { isThere } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 import { printed, verdict } from '../support/verdict.ts'
@@ -49,17 +50,20 @@ async function scenario(name: Failpoint, action: Action): Promise<void> {
     await life.before?.(home)
     observer.watch(home)
     const points = [...(life.also ? [life.also] : []), `${name}=${action}`].join(';')
-    const runner = home.start(['run', '--exit-on-idle'], {
+    const runner = home.start(['run', '--exit-on-idle', ...(life.options ?? [])], {
       env: { ARCHIVEBOX_FAILPOINTS: points, ARCHIVEBOX_FAILPOINTS_LOG: failpointLog(home) },
     })
     await life.drive?.(home, runner, crawl)
-    await eventually(() => fired(home).has(name) || runner.isOver, 60_000)
-    expect(fired(home).has(name), `${name} was not passed: give it a life in which it is\n${runner.stderr}`).toBe(true)
+    const victim = await eventually(() => fired(home).get(name)).catch(() => {
+      throw new Error(`${name} was not passed: give it a life in which it is\n${runner.stderr}`)
+    })
     const said = [runner.stderr]
     if (action !== 'stop') said.push((await runner.finished(90_000)).stderr)
     const next = await home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 })
     expect(next.code, next.stderr).toBe(0)
-    await runner.finished()
+    if (isThere(victim)) process.kill(victim, 'SIGCONT') // Far too late: it may do nothing any more.
+    for (const started of home.started) await started.finished()
+    await eventually(() => !isThere(victim))
     const observed = await observer.unwatch(home)
     expect(observed.looks).toBeGreaterThan(0)
     const findings = await verdict(home, { urls, observed })

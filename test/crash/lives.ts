@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Failpoint } from '../../src/base/failpoint.ts'
 import type { TestHome } from '../support/homes.ts'
+import { pidsOf } from '../support/observer.ts'
 import { eventually, type Running } from '../support/program.ts'
 
 /** One way in which a runner's life may go. Together they pass every failpoint. */
@@ -10,6 +11,8 @@ export interface Life {
   readonly settings?: Readonly<Record<string, string>>
   /** What befalls its processes on the way, as ARCHIVEBOX_FAILPOINTS says it. */
   readonly also?: string
+  /** Options of its `run`. */
+  readonly options?: readonly string[]
   /** What happens before the runner with the failpoints starts. */
   readonly before?: (home: TestHome) => Promise<unknown>
   /** What happens while it runs. */
@@ -91,6 +94,41 @@ export const LIVES: Readonly<Record<string, Life>> = {
       await former.finished()
     },
     passes: ['sweep.backends_ended', 'sweep.killed'],
+  },
+  'is killed itself': {
+    settings: { ORACLE_SECONDS: '0.5' },
+    drive: async (home, runner) => {
+      await working(home)
+      runner.signal('SIGKILL')
+    },
+    passes: ['watchdog.closed', 'watchdog.noticed', 'watchdog.swept'],
+  },
+  'takes over from one that is at work': {
+    settings: { ORACLE_SECONDS: '0.5' },
+    before: async (home) => {
+      home.start(['run'])
+      await working(home)
+    },
+    passes: ['gate.asked', 'gate.older_gone', 'gate.signalled'],
+  },
+  'takes over from one that does not listen': {
+    settings: { ORACLE_SECONDS: '0.5' },
+    options: ['--handoff-grace', '1'],
+    before: async (home) => {
+      home.start(['run'])
+      await working(home)
+      for (const pid of await pidsOf(home, 'crawl')) process.kill(pid, 'SIGSTOP') // Its leader waits for it.
+    },
+    passes: ['gate.killed'],
+  },
+  'lends its lead to a newer one': {
+    settings: { ORACLE_SECONDS: '0.5' },
+    options: ['--standby'],
+    drive: async (home) => {
+      await working(home)
+      home.start(['run', '--exit-on-idle'])
+    },
+    passes: ['shutdown.stepped_back'],
   },
 }
 

@@ -78,10 +78,10 @@ class Watch {
     this.#suspects = suspects
   }
 
-  /** Rows whose process is gone are closed soon, as long as somebody leads. */
+  /** Rows whose process is gone are closed soon, as long as somebody leads and nobody who would close them stands still. */
   #rowsOfTheGone(rows: readonly OpenRow[]): void {
     const now = performance.now()
-    const led = rows.some((row) => row.worker_type === 'worker_runner' && runs(row))
+    const led = rows.some((row) => row.worker_type === 'worker_runner' && isThere(row)) && !rows.some((row) => stateOf(row) === 'T')
     for (const id of this.#goneSince.keys()) if (!led || !rows.some((row) => row.id === id && !isThere(row))) this.#goneSince.delete(id)
     for (const row of rows) {
       if (!led || isThere(row)) continue
@@ -107,7 +107,6 @@ function stateOf({ pid, start_ticks }: OpenRow): string | undefined {
   }
 }
 const isThere = (row: OpenRow) => !['Z', 'X', undefined].includes(stateOf(row))
-const runs = (row: OpenRow) => !['Z', 'X', 'T', undefined].includes(stateOf(row))
 
 const watches = new Map<string, Watch>()
 process.on('message', async (order: Order) => {

@@ -14,9 +14,6 @@ const PROMISES: Readonly<Record<string, string>> = {
     select data_dir_id from process where worker_type = 'worker_runner' and status in ('running', 'draining')
     group by 1 having count(*) > 1`,
   'a term has one leader': `select data_dir_id, term from process where worker_type = 'worker_runner' group by 1, 2 having count(*) > 1`,
-  'terms rise with registrations': `
-    select id from (select id, term, lag(term) over (partition by data_dir_id order by seq) as before
-      from process where worker_type = 'worker_runner') r where before >= term`,
   'a claim has a token of its own': `
     select claim_token from (select claim_token from crawl union all select claim_token from snapshot) c
     where claim_token is not null group by 1 having count(*) > 1`,
