@@ -51,6 +51,12 @@ export async function lockCrawl(tx: Database, id: string): Promise<{ max_urls: n
   return rows[0]
 }
 
+/** Has this crawl ever been started? Then its URLs have been made into snapshots. */
+export async function wasStarted(db: Database, id: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from transition where row_id = ${id} and model = 'crawl' and event = 'start' limit 1`.execute(db)
+  return rows.length > 0
+}
+
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
   return await db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst()
 }

@@ -58,10 +58,14 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** How many snapshots of a crawl are not sealed, how many of those are due now, and who has the crawl's claim. */
-export async function openSnapshots(db: Database, crawlId: string): Promise<{ open: number; due: number; token: string | null }> {
-  const { rows } = await sql<{ open: number; due: number; token: string | null }>`
-    select (select claim_token from crawl where id = ${crawlId}) as token, count(*) as open, count(*) filter (where status <> 'paused' and retry_at <= now()) as due
+/** How many snapshots of a crawl are not sealed, how many of those are paused, or due now, and who has the crawl's claim. */
+export async function openSnapshots(
+  db: Database,
+  crawlId: string,
+): Promise<{ open: number; paused: number; due: number; token: string | null }> {
+  const { rows } = await sql<{ open: number; paused: number; due: number; token: string | null }>`
+    select (select claim_token from crawl where id = ${crawlId}) as token, count(*) as open, count(*) filter (where status = 'paused') as paused,
+           count(*) filter (where status <> 'paused' and retry_at <= now()) as due
     from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started', 'paused')`.execute(db)
   return rows[0]!
 }

@@ -1,43 +1,73 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Database, kyselySql } from '../db/database.ts'
 import { Queue, RETRY_AT_MAX } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
 import { skipOpenResults } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
 
-// What people do to crawls: events from outside. Whoever works on a row loses its claim, records nothing more, and ends its hooks when it
+type Event = 'pause' | 'resume' | 'seal'
+
+// What people do to crawls and snapshots: events from outside. Whoever works on a row loses its claim, records nothing more, and ends its hooks when it
 // notices, at its next step; whoever claims the row before that ends it first (endFormerWorkers).
 
 /** Pauses crawls and their unfinished snapshots. Returns the crawls that were not paused or sealed already. */
 export async function pauseCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
-  return await withSnapshots(db, ids, 'pause', RETRY_AT_MAX)
+  return await sendToCrawls(db, ids, 'pause', RETRY_AT_MAX)
 }
 
 /** Puts paused crawls and their paused snapshots back into the queue, due at `when`. Finished hooks stay finished. */
 export async function resumeCrawls(db: Database, ids: readonly string[], when: Date = new Date()): Promise<string[]> {
-  return await withSnapshots(db, ids, 'resume', when)
+  return await sendToCrawls(db, ids, 'resume', when)
 }
 
 /** Seals crawls with what they have. Hooks that were not run are skipped. */
 export async function cancelCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
-  return await db.transaction().execute(async (tx) => {
-    const sealed = await withSnapshots(tx, ids, 'seal', null)
-    const { rows } = await sql<{ id: string }>`
-      select s.id from snapshot s where s.crawl_id = any(${sealed}::uuid[])
-        and exists (select 1 from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`.execute(tx)
-    for (const { id } of rows) await skipOpenResults(tx, id, 'cancelled')
+  return await inTransaction(db, async (tx) => {
+    const sealed = await sendToCrawls(tx, ids, 'seal', null)
+    await skipOpenResultsOf(tx, sql`s.crawl_id = any(${sealed}::uuid[])`)
     return sealed
   })
 }
 
-/** Sends one event to crawls and to those of their snapshots whose state offers it, in one transaction, and wakes the leader. */
-async function withSnapshots(
-  db: Database,
-  ids: readonly string[],
-  event: 'pause' | 'resume' | 'seal',
-  dueAt: Date | null,
-): Promise<string[]> {
-  const work = async (tx: Database) => {
+/** Pauses snapshots; their crawl goes on with the others. Returns those that were not paused or sealed already. */
+export async function pauseSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
+  return await sendToSnapshots(db, ids, 'pause', RETRY_AT_MAX)
+}
+
+/** Puts paused snapshots back into the queue, due at `when`; those of a paused crawl wait for that. Finished hooks stay finished. */
+export async function resumeSnapshots(db: Database, ids: readonly string[], when: Date = new Date()): Promise<string[]> {
+  return await sendToSnapshots(db, ids, 'resume', when)
+}
+
+/** Seals snapshots with what they have. Hooks that were not run are skipped. */
+export async function cancelSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
+  return await inTransaction(db, async (tx) => {
+    const sealed = await sendToSnapshots(tx, ids, 'seal', null)
+    await skipOpenResultsOf(tx, sql`s.id = any(${sealed}::uuid[])`)
+    return sealed
+  })
+}
+
+/**
+ * Takes crawls' rows for the rest of the transaction. Whoever changes snapshots from outside does so first: none of their crawls is sealed,
+ * or put to sleep, meanwhile.
+ */
+export async function lockCrawls(tx: Database, where: RawBuilder<unknown>): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from crawl where ${where} order by id for no key update`.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
+/** Has started crawls looked at again that nobody works on: those whose last snapshots are paused sleep until something becomes of them. */
+export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<void> {
+  await sql`
+    update crawl set retry_at = now(), modified_at = now()
+    where id = any(${ids}::uuid[]) and status = 'started' and claim_token is null and retry_at > now()`.execute(tx)
+  await sql`select pg_notify('archivebox_work', '')`.execute(tx)
+}
+
+/** Sends one event to crawls and to those of their snapshots whose state offers it, and wakes the leader. */
+async function sendToCrawls(db: Database, ids: readonly string[], event: Event, dueAt: Date | null): Promise<string[]> {
+  return await inTransaction(db, async (tx) => {
     const moved = await new Queue(crawlMachine, kyselySql(tx)).send(ids, event, dueAt)
     const { rows } = await sql<{ id: string }>`
       select id from snapshot where crawl_id = any(${moved}::uuid[]) and status in ('queued', 'started', 'paused')`.execute(tx)
@@ -48,6 +78,26 @@ async function withSnapshots(
     )
     await sql`select pg_notify('archivebox_work', '')`.execute(tx)
     return moved
-  }
+  })
+}
+
+/** Sends one event to snapshots, and has their crawls looked at again. */
+async function sendToSnapshots(db: Database, ids: readonly string[], event: Event, dueAt: Date | null): Promise<string[]> {
+  return await inTransaction(db, async (tx) => {
+    const crawls = await lockCrawls(tx, sql`id in (select crawl_id from snapshot where id = any(${ids}::uuid[]))`)
+    const moved = await new Queue(snapshotMachine, kyselySql(tx)).send(ids, event, dueAt)
+    await wakeCrawls(tx, crawls)
+    return moved
+  })
+}
+
+async function skipOpenResultsOf(tx: Database, snapshots: RawBuilder<unknown>): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select s.id from snapshot s where ${snapshots}
+      and exists (select 1 from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`.execute(tx)
+  for (const { id } of rows) await skipOpenResults(tx, id, 'cancelled')
+}
+
+async function inTransaction<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
   return db.isTransaction ? await work(db) : await db.transaction().execute(work)
 }

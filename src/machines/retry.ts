@@ -2,11 +2,13 @@ import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
 import type { ResultStatus } from '../db/tables.ts'
+import { wakeCrawls } from './commands.ts'
 
 /** What is to be run again: whole crawls and pages (of those what `statuses` and `plugins` say), and certain results. */
 export interface RetryRequest {
   readonly crawls?: readonly string[]
   readonly snapshots?: readonly string[]
+  /** Those that are the latest attempt of their hook. */
   readonly results?: readonly string[]
   /** Of crawls and pages only hooks that ended so; when not given, those without an output, and pages that were never begun. */
   readonly statuses?: readonly ResultStatus[]
@@ -14,9 +16,11 @@ export interface RetryRequest {
   readonly plugins?: readonly string[]
 }
 
-const WITHOUT_OUTPUT: readonly ResultStatus[] = ['failed', 'skipped', 'noresults']
+/** How hooks end that have no output. */
+export const WITHOUT_OUTPUT: readonly ResultStatus[] = ['failed', 'skipped', 'noresults']
 
 interface Attempt {
+  readonly id: string
   readonly snapshot_id: string
   readonly plugin: string
   readonly hook_name: string
@@ -26,12 +30,21 @@ interface Attempt {
   readonly within: boolean
 }
 
+/** What will be run again. */
+export interface Retried {
+  /** The new attempts. */
+  readonly results: string[]
+  /** How many pages; those of a crawl that was never begun are not known yet. */
+  readonly snapshots: number
+  /** The crawls that were at their end. */
+  readonly crawls: string[]
+}
+
 /**
  * Queues another attempt of hooks of sealed pages; the earlier attempts stay as they are. The hashes are taken again, too. Pages and crawls
  * that were sealed before anything was run are begun. The one way out of a final state: a person asked for it.
- * @returns how many hooks and how many pages will be run again (pages of a crawl that was never begun are not known yet), of which crawls
  */
-export async function retry(db: Database, request: RetryRequest): Promise<{ hooks: number; snapshots: number; crawls: string[] }> {
+export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], statuses = WITHOUT_OUTPUT, plugins } = request
   return await db.transaction().execute(async (tx) => {
     const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
@@ -41,43 +54,40 @@ export async function retry(db: Database, request: RetryRequest): Promise<{ hook
       select 1 from crawl where id = any(${crawls}::uuid[]) or id in (select crawl_id from snapshot s where ${concerned})
       order by id for no key update`.execute(tx)
     const { rows } = await sql<Attempt>`
-      select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.snapshot_id, r.plugin, r.hook_name, r.attempt, r.status, ${within} as within
+      select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt, r.status, ${within} as within
       from archive_result r join snapshot s on s.id = r.snapshot_id
       where s.status = 'sealed' and ${concerned}
       order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)
-    const { rows: hooks } = await sql<{ key: string }>`
-      select concat_ws('/', snapshot_id, plugin, hook_name) as key from archive_result where id = any(${results}::uuid[])`.execute(tx)
-    const named = new Set(hooks.map(({ key }) => key))
+    const named = new Set(results)
     const isWanted = (row: Attempt) =>
-      named.has(`${row.snapshot_id}/${row.plugin}/${row.hook_name}`) ||
-      (row.within && statuses.includes(row.status) && (plugins === undefined || plugins.includes(row.plugin)))
+      named.has(row.id) || (row.within && statuses.includes(row.status) && (plugins === undefined || plugins.includes(row.plugin)))
     const again = rows.filter(isWanted)
     const pages = new Set(again.map((row) => row.snapshot_id))
     const hashes = rows.filter((row) => row.plugin === 'hashes' && pages.has(row.snapshot_id) && !again.includes(row))
-    await queueAttempts(tx, [...again, ...hashes])
+    const attempts = await queueAttempts(tx, again)
+    await queueAttempts(tx, hashes)
     const everything = statuses === WITHOUT_OUTPUT && plugins === undefined
     for (const id of everything ? await neverBegun(tx, sql`${within}`) : []) pages.add(id)
     await reopen(tx, 'snapshot', [...pages])
     const { rows: parents } = await sql<{ id: string }>`
       select id from crawl c where id in (select crawl_id from snapshot where id = any(${[...pages]}::uuid[]))
         or ${everything} and id = any(${crawls}::uuid[]) and not exists (select 1 from snapshot s where s.crawl_id = c.id)`.execute(tx)
-    const reopened = await reopen(
-      tx,
-      'crawl',
-      parents.map(({ id }) => id),
-    )
-    await sql`select pg_notify('archivebox_work', '')`.execute(tx)
-    return { hooks: again.length, snapshots: pages.size, crawls: reopened }
+    const ids = parents.map(({ id }) => id)
+    const reopened = await reopen(tx, 'crawl', ids)
+    await wakeCrawls(tx, ids)
+    return { results: attempts, snapshots: pages.size, crawls: reopened }
   })
 }
 
-async function queueAttempts(tx: Database, rows: readonly Attempt[]): Promise<void> {
+async function queueAttempts(tx: Database, rows: readonly Attempt[]): Promise<string[]> {
+  const ids = rows.map(() => uuidv7())
   await sql`
     insert into archive_result (id, snapshot_id, plugin, hook_name, attempt)
-    select * from unnest(${rows.map(() => uuidv7())}::uuid[], ${rows.map((row) => row.snapshot_id)}::uuid[],
+    select * from unnest(${ids}::uuid[], ${rows.map((row) => row.snapshot_id)}::uuid[],
       ${rows.map((row) => row.plugin)}::text[], ${rows.map((row) => row.hook_name)}::text[], ${rows.map((row) => row.attempt + 1)}::int[])`.execute(
     tx,
   )
+  return ids
 }
 
 /** Sealed pages without any result: their crawl was cancelled before they were claimed. */

@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
-import { type CrawlRow, lockCrawl } from '../db/crawls.ts'
+import { type CrawlRow, lockCrawl, wasStarted } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import { insertSnapshots, openSnapshots } from '../db/snapshots.ts'
-import { ClaimLost } from '../engine/queue.ts'
+import { ClaimLost, RETRY_AT_MAX } from '../engine/queue.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
 import { describeExit } from '../hooks/terminate.ts'
@@ -23,7 +23,7 @@ const LOOK_MS = 2_000
 /**
  * Works on one claimed crawl to its end: its URLs become snapshots, its set-up hooks run, SnapshotWorkers archive the pages, and it is
  * sealed when none is open. Throws ClaimLost when somebody else owns the row by now.
- * @returns `released` when a drain came first, or when what is left of it is not to be worked on
+ * @returns `released` when a drain came first, or when what is left of it is paused, or not to be worked on here
  */
 export async function runCrawl(
   station: WorkerStation,
@@ -44,9 +44,10 @@ export async function runCrawl(
   await failpoint('spawn.setup_hooks_started')
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_begun')
+  let pausedBefore = 0
   try {
     for (;;) {
-      const { open, due, token } = await openSnapshots(home.db, crawl.id)
+      const { open, paused, due, token } = await openSnapshots(home.db, crawl.id)
       if (token !== started.token) {
         pool.recheck()
         throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
@@ -56,7 +57,10 @@ export async function runCrawl(
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'
       }
-      if (stop.drain.aborted || dropped.aborted || (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id)))) break
+      if (paused > pausedBefore) pool.recheck() // One of them may have been taken from its worker.
+      pausedBefore = paused
+      if (stop.drain.aborted || dropped.aborted || (open > 0 && open === paused)) break
+      if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
       await pool.fill(due)
       await bell.wait(LOOK_MS, dropped)
@@ -69,7 +73,7 @@ export async function runCrawl(
   }
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_left')
-  await queue.release(started)
+  await putBack(station, queue, started)
   await failpoint('claim.crawl_released')
   return 'released'
 }
@@ -82,12 +86,9 @@ async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClai
   const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
   const urls = new Set(crawl.urls.split('\n').filter(Boolean).map(archivableUrl).filter(inside))
   return await station.owner.home.db.transaction().execute(async (tx) => {
-    await insertSnapshots(
-      tx,
-      crawl.id,
-      [...urls].map((url) => ({ url })),
-      { depth: 0, parentId: null },
-    )
+    // Once: a page that was deleted does not come back with a retry.
+    const pages = (await wasStarted(tx, crawl.id)) ? [] : [...urls].map((url) => ({ url }))
+    await insertSnapshots(tx, crawl.id, pages, { depth: 0, parentId: null })
     await failpoint('claim.crawl_pages_added')
     const started = await queue.on(kyselySql(tx)).move(claim, 'start', station.owner.processId)
     await failpoint('claim.crawl_starting')
@@ -107,6 +108,17 @@ async function sealed(station: WorkerStation, queue: CrawlQueue, claim: CrawlCla
     await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
     await failpoint('publish.crawl_sealing')
     return true
+  })
+}
+
+/** Gives a crawl back, due at once; one of which only paused snapshots are left sleeps until something becomes of them. */
+async function putBack({ owner: { home } }: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<void> {
+  await home.db.transaction().execute(async (tx) => {
+    // Whoever resumes a snapshot takes this lock first, and wakes its crawl when nobody works on that.
+    await lockCrawl(tx, claim.id)
+    const { open, paused } = await openSnapshots(tx, claim.id)
+    await queue.on(kyselySql(tx)).release(claim, open === paused && open > 0 ? RETRY_AT_MAX.getTime() - Date.now() : 0)
+    await failpoint('claim.crawl_releasing')
   })
 }
 

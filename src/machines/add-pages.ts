@@ -1,0 +1,43 @@
+import { sql } from 'kysely'
+import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
+import type { Database } from '../db/database.ts'
+import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
+import { wakeCrawls } from './commands.ts'
+
+/**
+ * Queues a crawl whose pages are there from the start.
+ * @returns the ids of its snapshots
+ */
+export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
+  return await db.transaction().execute(async (tx) => {
+    const { id } = await insertCrawl(tx, crawl)
+    return await addTo(tx, id, crawl.urls)
+  })
+}
+
+/**
+ * Adds pages to a crawl that is not at its end.
+ * @returns the ids of its snapshots of these URLs, those that it had before included; none when the crawl takes no pages now
+ */
+export async function addPages(db: Database, crawlId: string, urls: readonly string[], tags: readonly string[]): Promise<string[]> {
+  return await db.transaction().execute(async (tx) => {
+    const ids = await addTo(tx, crawlId, urls)
+    if (tags.length > 0) await tagSnapshots(tx, ids, tags)
+    await wakeCrawls(tx, [crawlId])
+    return ids
+  })
+}
+
+async function addTo(tx: Database, crawlId: string, urls: readonly string[]): Promise<string[]> {
+  await insertSnapshots(
+    tx,
+    crawlId,
+    urls.map((url) => ({ url })),
+    { depth: 0, parentId: null },
+  )
+  const { rows } = await sql<{ id: string }>`
+    select id from snapshot
+    where crawl_id = ${crawlId} and url_hash in (select sha256(convert_to(url, 'UTF8')) from unnest(${urls}::text[]) as asked (url))
+    order by id`.execute(tx)
+  return rows.map(({ id }) => id)
+}
