@@ -14,6 +14,7 @@ import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
 import type { GlobalOptions } from './options.ts'
+import { terminal } from './terminal.ts'
 
 /** An opened data dir with its database, and the way out. */
 export interface OpenHome {
@@ -75,6 +76,16 @@ export async function openHome(
     await db?.destroy().catch(() => {})
     await server.leave().catch(() => {})
     throw explainDatabaseError(error, server.url)
+  }
+}
+
+/** Opens an existing data dir for the time of `work`. */
+export async function withHome<T>(options: GlobalOptions, work: (home: Home) => Promise<T>): Promise<T> {
+  const open = await openHome(options, 'never', (line) => terminal.say(line))
+  try {
+    return await work(open.home)
+  } finally {
+    await open.close()
   }
 }
 

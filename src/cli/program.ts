@@ -4,7 +4,9 @@ import { VERSION } from '../base/version.ts'
 import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
 import type { GlobalOptions } from './options.ts'
+import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { sayError } from './terminal.ts'
+import { collect, verb } from './verb.ts'
 
 /** Parses the command line and runs one verb. The only place that turns errors into exit codes. */
 export async function program(argv: readonly string[]): Promise<void> {
@@ -68,22 +70,16 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
     .option('--force', 'also in a directory that is not empty')
     .action(async (options: { force?: boolean }) => (await import('./commands/init.ts')).init(globals(), options))
 
-  verb(root, 'add', 'queue URLs', [
-    'archivebox-ts add https://example.com',
-    'archivebox-ts add --run --depth 1 --max-urls 50 https://example.com',
-    'archivebox-ts add --tag news,daily --file urls.txt',
-    'cat urls.txt | archivebox-ts add --dry-run',
-  ])
+  limitOptions(
+    verb(root, 'add', 'queue URLs', [
+      'archivebox-ts add https://example.com',
+      'archivebox-ts add --run --depth 1 --max-urls 50 https://example.com',
+      'archivebox-ts add --tag news,daily --file urls.txt',
+      'cat urls.txt | archivebox-ts add --dry-run',
+    ]),
+  )
     .argument('[url...]', 'http or https; none: from stdin')
     .option('--file <file>', 'read URLs from a file, one a line; - is stdin')
-    .option('--depth <n>', 'follow links so many steps, 0 to 4', '0')
-    .option('--tag <names>', 'tags for every page, comma-separated')
-    .option('--label <text>', 'a name for this crawl')
-    .option('--plugins <names>', 'only these plugins, comma-separated')
-    .option('--max-urls <n>', 'at most so many pages; 0: no limit', '0')
-    .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')
-    .option('--url-denylist <patterns>', 'no URL that matches one')
-    .addOption(new Option('-c, --config <KEY=VALUE>', 'a setting for this crawl (repeatable)').argParser(collect).default([], 'none'))
     .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
     .option('--wait', 'follow the crawl to its end; somebody else runs it')
     .option('--dry-run', 'only say what would be added')
@@ -116,25 +112,7 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
     (await import('./commands/status.ts')).status(globals()),
   )
 
-  const crawls = verb(root, 'crawl', 'the crawls')
-  verb(crawls, 'list', 'crawls, newest first')
-    .option('--status <status>', 'only this status')
-    .option('-n <count>', 'at most so many', '100')
-    .action(async (options: object) => (await import('./commands/crawl.ts')).crawlList(globals(), options))
-  for (const [name, description] of [
-    ['pause', 'stop working on crawls; what is done stays done'],
-    ['resume', 'go on with paused crawls'],
-    ['cancel', 'seal crawls with what they have'],
-  ] as const) {
-    verb(crawls, name, description)
-      .argument('<id...>')
-      .action(async (ids: string[]) => (await import('./commands/crawl.ts')).crawlCommand(globals(), ids, name))
-  }
-  verb(crawls, 'retry', 'run hooks again that failed, were skipped, or found nothing; earlier attempts are kept')
-    .argument('<id...>')
-    .option('--failed', 'only those that failed')
-    .option('--plugin <names>', 'only of these plugins, comma-separated')
-    .action(async (ids: string[], options: object) => (await import('./commands/crawl.ts')).crawlRetry(globals(), ids, options))
+  registerRecordVerbs(root, globals)
 
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')
@@ -157,15 +135,4 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
 
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root
-}
-
-/** A verb with the settings that commander does not hand down. */
-function verb(parent: Command, name: string, description: string, examples: readonly string[] = []): Command {
-  const command = parent.command(name).description(description).exitOverride().showHelpAfterError(`Try: archivebox-ts help ${name}`)
-  if (examples.length > 0) command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
-  return command
-}
-
-function collect(value: string, all: string[]): string[] {
-  return [...all, value]
 }

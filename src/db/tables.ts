@@ -9,8 +9,10 @@ type Big = number
 export type ProcessType = 'orchestrator' | 'worker' | 'cli' | 'hook' | 'server' | 'add' | 'update' | 'binary' | 'supervisord' | 'search'
 export type WorkerType = '' | 'worker_runner' | 'runner_waiting' | 'crawl' | 'snapshot' | 'binary'
 export type ProcessStatus = 'starting' | 'running' | 'draining' | 'exited' | 'lost'
-export type WorkStatus = 'queued' | 'started' | 'paused' | 'sealed'
-export type ResultStatus = 'queued' | 'started' | 'backoff' | 'succeeded' | 'failed' | 'skipped' | 'noresults'
+export const WORK_STATUSES = ['queued', 'started', 'paused', 'sealed'] as const
+export type WorkStatus = (typeof WORK_STATUSES)[number]
+export const RESULT_STATUSES = ['queued', 'started', 'backoff', 'succeeded', 'failed', 'skipped', 'noresults'] as const
+export type ResultStatus = (typeof RESULT_STATUSES)[number]
 
 export interface MachineTable {
   id: string

@@ -69,10 +69,10 @@ export async function archiveSnapshot(
     await failpoint('claim.snapshot_released')
     return 'released'
   }
-  // Before the seal: after it nobody would come back to tidy up.
+  await failpoint('publish.page_unsealed')
+  await sealSnapshot(station.owner, queue, started, crawl, tree, run)
   tree.close()
   await failpoint('publish.work_closed')
-  await sealSnapshot(station.owner, queue, started, crawl, tree, run)
   log.info(`archived ${snapshot.url}`)
   return 'sealed'
 }

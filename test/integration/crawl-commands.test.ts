@@ -386,18 +386,33 @@ describe('a crawl command', () => {
     const home = await newHome()
     const id = await home.add('--plugins', 'html', urls(1)[0]!)
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    const { code, stdout, stderr } = await home.run(['crawl', verb, id, NOBODY])
+    const { code, stdout, stderr } = await home.run(['crawl', verb, id])
     expect(code, stderr).toBe(1)
     expect(stdout).toBe('')
-    expect(stderr).toMatch(new RegExp(`^error: no crawl to ${verb}: ${id} is sealed, ${NOBODY} is not there\n`))
+    expect(stderr).toBe(`error: no crawl to ${verb}: ${id} is sealed\n`)
     await expectComplete(home, id)
   })
+
+  it.each(['pause', 'resume', 'cancel', 'retry'])(
+    'on a crawl that is not there is a mistake: %s leaves with 2, nothing changes',
+    async (verb) => {
+      const home = await newHome()
+      const id = await home.add('--plugins', 'html', urls(1)[0]!)
+      const { code, stdout, stderr } = await home.run(['crawl', verb, id, NOBODY])
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toMatch(`error: there is no crawl ${NOBODY}\n`)
+      expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
+    },
+  )
 
   it('works on those that it can change, and ids may be written in capitals', async () => {
     const home = await newHome()
     const id = await home.add('--plugins', 'html', urls(1)[0]!)
-    expect(await crawl(home, 'pause', id.toUpperCase(), NOBODY)).toContain(`paused: ${id}`)
+    const other = await home.add('--plugins', 'html', urls(1)[0]!)
+    expect(await crawl(home, 'pause', id.toUpperCase())).toBe(`paused: ${id}\n`)
+    expect(await crawl(home, 'pause', id, other)).toBe(`paused: ${other}\nleft as they are: ${id} is paused\n`)
     expect((await home.run(['crawl', 'pause', id])).code).toBe(1)
+    await crawl(home, 'cancel', other)
     await crawl(home, 'resume', id)
     expect((await home.run(['crawl', 'resume', id])).code).toBe(1)
   })

@@ -2,25 +2,17 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import pc from 'picocolors'
 import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
-import { archivableUrl } from '../../base/urls.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import { crawlRecord } from '../../db/records.ts'
 import { findPlugins, pluginTrees } from '../../hooks/discover.ts'
 import { follow } from '../follow.ts'
 import { asProcess, openHome } from '../home.ts'
+import { type CrawlOptions, checkedUrls, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
-export interface AddOptions {
+export interface AddOptions extends CrawlOptions {
   readonly file?: string
-  readonly depth: string
-  readonly tag?: string
-  readonly label?: string
-  readonly plugins?: string
-  readonly maxUrls: string
-  readonly urlAllowlist?: string
-  readonly urlDenylist?: string
-  readonly config: readonly string[]
   readonly run?: boolean
   readonly wait?: boolean
   readonly dryRun?: boolean
@@ -32,7 +24,7 @@ export async function add(options: GlobalOptions, args: readonly string[], verb:
   const limits = limitsOf(verb)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
   try {
-    const urls = checked(demo ? [demo.url] : await collect(args, verb.file))
+    const urls = checkedUrls(demo ? [demo.url] : await collect(args, verb.file))
     const crawl: NewCrawl = { ...limits, ...(demo ? { maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' } : {}), urls }
     if (verb.dryRun) return sayPlan(options, crawl)
     await queue(options, crawl, verb, demo !== undefined)
@@ -78,47 +70,6 @@ async function collect(args: readonly string[], file: string | undefined): Promi
   return lines.map((line) => line.trim()).filter((line) => line && !line.startsWith('#'))
 }
 
-/** The URLs that can be archived, each once. The others are named; when none is left, that is an error. */
-function checked(lines: readonly string[]): string[] {
-  const urls = new Set<string>()
-  const bad: string[] = []
-  for (const line of lines) {
-    try {
-      urls.add(archivableUrl(line))
-    } catch (error) {
-      bad.push(messageOf(error))
-    }
-  }
-  if (urls.size === 0) throw new UsageError(bad[0] ?? 'no URL given', 'archivebox-ts add https://example.com, or one URL a line on stdin')
-  for (const reason of bad) {
-    terminal.say(`${pc.yellow('left out:')} ${reason}`)
-  }
-  return [...urls]
-}
-
-function limitsOf(verb: AddOptions): Omit<NewCrawl, 'urls'> {
-  const env = Object.fromEntries(verb.config.map(setting))
-  return {
-    maxDepth: whole(verb.depth, '--depth', 4),
-    maxUrls: whole(verb.maxUrls, '--max-urls', 10_000_000),
-    maxSize: 0,
-    tags: list(verb.tag),
-    label: verb.label ?? '',
-    config: {
-      ...(verb.plugins === undefined ? {} : { plugins: list(verb.plugins) }),
-      ...(verb.urlAllowlist === undefined ? {} : { url_allowlist: verb.urlAllowlist }),
-      ...(verb.urlDenylist === undefined ? {} : { url_denylist: verb.urlDenylist }),
-      ...(verb.config.length === 0 ? {} : { env }),
-    },
-  }
-}
-
-function whole(value: string, option: string, max: number): number {
-  const number = Number(value)
-  if (!/^\d+$/.test(value) || number > max) throw new UsageError(`${option} takes a whole number from 0 to ${max}, not "${value}"`)
-  return number
-}
-
 /** A plugin's name that is nobody's is most likely a mistake in typing; but the runner may have more plugin folders than we see. */
 function namePlugins(wanted: readonly string[], there: readonly { readonly name: string }[]): void {
   const unknown = wanted.filter((name) => !there.some((plugin) => plugin.name === name))
@@ -127,23 +78,6 @@ function namePlugins(wanted: readonly string[], there: readonly { readonly name:
     .sort()
     .join(', ')
   if (unknown.length > 0) terminal.say(`${pc.yellow('careful:')} there is no plugin ${unknown.join(', ')} here; there are: ${known}`)
-}
-
-function list(value: string | undefined): string[] {
-  return [
-    ...new Set(
-      (value ?? '')
-        .split(',')
-        .map((item) => item.trim())
-        .filter(Boolean),
-    ),
-  ]
-}
-
-function setting(pair: string): [string, string] {
-  const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(pair)
-  if (!match) throw new UsageError(`-c takes KEY=VALUE, not "${pair}"`, 'for example: -c TIMEOUT=30')
-  return [match[1]!.toUpperCase(), match[2]!]
 }
 
 function sayPlan(options: GlobalOptions, crawl: NewCrawl): void {

@@ -1,0 +1,31 @@
+import type { Home } from '../../db/home.ts'
+import { type ListedSnapshot, listedByIds } from '../../db/listings.ts'
+import { cancelSnapshots, pauseSnapshots, resumeSnapshots } from '../../machines/commands.ts'
+import { rewritePages } from '../../workers/rewrite-pages.ts'
+import { createSnapshots } from '../records/create.ts'
+import { CRAWL, SNAPSHOT } from '../records/kinds.ts'
+import { changing, verbsOf } from '../records/verbs.ts'
+import { terminal } from '../terminal.ts'
+
+/** The verbs of `snapshot`. Its crawl goes on with the others. */
+export const snapshotVerbs = {
+  ...verbsOf(SNAPSHOT, (rows, narrowed) => ({ snapshots: rows.map(({ id }) => id), ...narrowed })),
+  create: createSnapshots,
+  pause: changing(SNAPSHOT, { verb: 'pause', done: 'paused', send: pauseSnapshots }),
+  resume: changing(SNAPSHOT, { verb: 'resume', done: 'queued again', send: resumeSnapshots, after: sayPausedCrawls }),
+  cancel: changing(SNAPSHOT, { verb: 'cancel', done: 'sealed', send: cancelSnapshots, after: rewritePagesOf }),
+}
+
+async function rewritePagesOf(home: Home, rows: readonly ListedSnapshot[]): Promise<void> {
+  await rewritePages(
+    home,
+    [...new Set(rows.map((row) => row.crawl_id))],
+    rows.map(({ id }) => id),
+  )
+}
+
+/** A page waits for its crawl. */
+async function sayPausedCrawls(home: Home, rows: readonly ListedSnapshot[]): Promise<void> {
+  const crawls = await listedByIds(home.db, CRAWL, [...new Set(rows.map((row) => row.crawl_id))])
+  for (const { id, status } of crawls) if (status === 'paused') terminal.say(`crawl ${id} is paused: crawl resume ${id} goes on with it`)
+}

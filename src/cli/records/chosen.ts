@@ -1,0 +1,58 @@
+import { UsageError } from '../../base/errors.ts'
+import type { Home } from '../../db/home.ts'
+import { listedByIds } from '../../db/listings.ts'
+import { asProcess, withHome } from '../home.ts'
+import { isUuid } from '../ids.ts'
+import type { GlobalOptions } from '../options.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { findIds, idRange } from './ids.ts'
+import { type Line, readInput } from './input.ts'
+import type { Kind } from './kinds.ts'
+
+/** The rows that a verb was asked to work on. */
+export interface Chosen<Row> {
+  readonly home: Home
+  readonly rows: readonly Row[]
+  readonly ids: readonly string[]
+}
+
+/**
+ * Finds the rows that were named, by id or by record, and has `work` done on them. Records of another type go to stdout as they came. An id
+ * that nothing has is wrong usage, and nothing is changed; a record whose row has gone in the meantime is only said.
+ */
+export async function withChosen<Row extends { readonly id: string }>(
+  options: GlobalOptions,
+  kind: Kind<Row>,
+  args: readonly string[],
+  work: (chosen: Chosen<Row>) => Promise<void>,
+): Promise<void> {
+  const { words, lines } = await readInput(args, `${kind.noun} id`)
+  const others = lines.filter(({ record }) => record?.['type'] !== undefined && record['type'] !== kind.type)
+  const records = lines.filter((line) => line.record && !others.includes(line)).map(idOf)
+  const texts = [...words, ...lines.filter(({ record }) => !record).map(({ text }) => text)]
+  for (const text of texts) idRange(text)
+  await withHome(options, async (home) => {
+    const ids = [...new Set([...(texts.length > 0 ? await findIds(home, kind, texts) : []), ...records])]
+    const rows = await listedByIds(home.db, kind, ids)
+    for (const { text } of others) process.stdout.write(`${text}\n`)
+    if (rows.length < ids.length) terminal.say(`${ids.length - rows.length} of these are not there any more`)
+    if (rows.length === 0) return terminal.say(`nothing to do: no ${kind.noun} among these`)
+    await asProcess(home, 'cli', () => work({ home, rows, ids: rows.map(({ id }) => id) }))
+  })
+}
+
+function idOf({ text, record }: Line): string {
+  const id = record?.['id']
+  if (typeof id === 'string' && isUuid(id)) return id.toLowerCase()
+  throw new UsageError(`a record without an id: ${text.slice(0, 100)}`)
+}
+
+/** What became of these rows: records for whoever reads stdout, nothing on a terminal. */
+export async function printChanged<Row extends { readonly id: string }>(
+  options: GlobalOptions,
+  home: Home,
+  kind: Kind<Row>,
+  ids: readonly string[],
+): Promise<void> {
+  if (wantsJson(options)) for (const row of await listedByIds(home.db, kind, ids)) printRecord(kind.record(row))
+}

@@ -1,0 +1,101 @@
+import { AppError, UsageError } from '../../base/errors.ts'
+import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
+import type { Home } from '../../db/home.ts'
+import { type ListedCrawl, listedByIds } from '../../db/listings.ts'
+import { addCrawlWithPages, addPages } from '../../machines/add-pages.ts'
+import { table } from '../format.ts'
+import { asProcess, withHome } from '../home.ts'
+import { type CrawlOptions, checkedUrls, commaList, limitsOf } from '../new-crawl.ts'
+import type { GlobalOptions } from '../options.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { findIds } from './ids.ts'
+import { type Line, readInput } from './input.ts'
+import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
+
+/**
+ * `crawl create`: one crawl of all URLs and of the URLs of snapshot records; a crawl record becomes another crawl like it. Nothing is run.
+ */
+export async function createCrawls(options: GlobalOptions, args: readonly string[], verb: CrawlOptions): Promise<void> {
+  const limits = limitsOf(verb)
+  const { words, lines } = await readInput(args, 'URL')
+  const copies = lines.flatMap(({ record }) => (record?.['type'] === 'Crawl' ? [copyOf(record, limits)] : []))
+  const { urls, others } = urlsIn(lines, ['Crawl'])
+  const crawls = [...(words.length + urls.length > 0 ? [{ ...limits, urls: checkedUrls([...words, ...urls]) }] : []), ...copies]
+  await withHome(options, async (home) => {
+    passThrough(others)
+    if (crawls.length === 0) return terminal.say('nothing to do: no URL among these')
+    await asProcess(home, 'cli', async () => {
+      const ids: string[] = []
+      for (const crawl of crawls) ids.push((await insertCrawl(home.db, crawl)).id)
+      printCreated(options, CRAWL, await listedByIds(home.db, CRAWL, ids))
+    })
+  })
+}
+
+export interface NewSnapshotOptions {
+  readonly tag?: string
+  readonly crawlId?: string
+}
+
+/** `snapshot create`: pages without their links, in a crawl of their own or in one that is there. Nothing is run. */
+export async function createSnapshots(options: GlobalOptions, args: readonly string[], verb: NewSnapshotOptions): Promise<void> {
+  const { words, lines } = await readInput(args, 'URL')
+  const { urls: more, others } = urlsIn(lines, [])
+  const urls = words.length + more.length > 0 ? checkedUrls([...words, ...more]) : []
+  const tags = commaList(verb.tag)
+  await withHome(options, async (home) => {
+    const crawl = verb.crawlId === undefined ? undefined : await openCrawl(home, verb.crawlId)
+    passThrough(others)
+    if (urls.length === 0) return terminal.say('nothing to do: no URL among these')
+    await asProcess(home, 'cli', async () => {
+      const ids =
+        crawl === undefined
+          ? await addCrawlWithPages(home.db, { urls, tags, maxDepth: 0, maxUrls: 0, maxSize: 0, label: '', config: {} })
+          : await addPages(home.db, crawl.id, urls, tags)
+      if (ids.length < urls.length) terminal.say(`${urls.length - ids.length} of ${urls.length} URLs are beyond the limit of their crawl`)
+      printCreated(options, SNAPSHOT, await listedByIds(home.db, SNAPSHOT, ids))
+    })
+  })
+}
+
+async function openCrawl(home: Home, text: string): Promise<ListedCrawl> {
+  const [crawl] = await listedByIds(home.db, CRAWL, await findIds(home, CRAWL, [text]))
+  if (crawl!.status === 'sealed' || crawl!.status === 'paused')
+    throw new AppError(`crawl ${crawl!.id} takes no pages: it is ${crawl!.status}`, {
+      hint: 'without --crawl-id they get a crawl of their own',
+    })
+  return crawl!
+}
+
+/** The URLs among the lines, plain or in records; records without one, and those of types that were dealt with already, are left. */
+function urlsIn(lines: readonly Line[], dealtWith: readonly string[]): { urls: string[]; others: Line[] } {
+  const urls: string[] = []
+  const others: Line[] = []
+  for (const line of lines) {
+    const { text, record } = line
+    const type = record?.['type'] ?? 'Snapshot'
+    if (!record) urls.push(text)
+    else if (type === 'Snapshot' && typeof record['url'] === 'string') urls.push(record['url'])
+    else if (!dealtWith.includes(String(type))) others.push(line)
+  }
+  return { urls, others }
+}
+
+/** A crawl like the one of a record. What the record does not say is as the options have it. Throws UsageError. */
+function copyOf(record: Readonly<Record<string, unknown>>, limits: Omit<NewCrawl, 'urls'>): NewCrawl {
+  const { urls, max_depth: depth = limits.maxDepth, max_urls: maxUrls = limits.maxUrls, tags = limits.tags, label = limits.label } = record
+  const areTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((item) => typeof item === 'string')
+  const isWhole = (value: unknown, max: number): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
+  if (!areTexts(urls) || !areTexts(tags) || typeof label !== 'string' || !isWhole(depth, 4) || !isWhole(maxUrls, 10_000_000))
+    throw new UsageError(`not a crawl that can be made: ${JSON.stringify(record).slice(0, 200)}`)
+  return { ...limits, urls: checkedUrls(urls), maxDepth: depth, maxUrls, tags, label }
+}
+
+function passThrough(lines: readonly Line[]): void {
+  for (const { text } of lines) process.stdout.write(`${text}\n`)
+}
+
+function printCreated<Row extends { readonly id: string }>(options: GlobalOptions, kind: Kind<Row>, rows: readonly Row[]): void {
+  if (wantsJson(options)) for (const row of rows) printRecord(kind.record(row))
+  else process.stdout.write(table(kind.headings, rows.map(kind.line)))
+}

@@ -1,0 +1,101 @@
+import { UsageError } from '../../base/errors.ts'
+import type { Home } from '../../db/home.ts'
+import { eachListed, type Filters, listedByIds, type Model } from '../../db/listings.ts'
+import { table } from '../format.ts'
+import { withHome } from '../home.ts'
+import { commaList } from '../new-crawl.ts'
+import type { GlobalOptions } from '../options.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { findIds } from './ids.ts'
+import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
+
+/** The filters as they were typed. */
+export interface ListOptions {
+  readonly status?: string
+  readonly url__icontains?: string
+  readonly crawlId?: string
+  readonly snapshotId?: string
+  readonly plugin?: string
+  readonly tag?: string
+  readonly n?: string
+}
+
+/** A table is for reading: no more lines than this, unless asked for. */
+const TABLE_LINES = 100
+
+/** `list`: newest first; a table on a terminal, one record a line otherwise. */
+export async function list<Row extends { readonly id: string }>(options: GlobalOptions, kind: Kind<Row>, verb: ListOptions): Promise<void> {
+  const limit = verb.n === undefined ? undefined : countOf(verb.n)
+  const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
+  await withHome(options, async (home) => {
+    const filters = { ...(statuses && { status: statuses }), ...(await filtersOf(home, verb)) }
+    if (wantsJson(options)) {
+      await eachListed(home.db, kind, { filters, ...(limit && { limit }) }, (row) => {
+        printRecord(kind.record(row))
+        return !process.stdout.destroyed // A reader that has seen enough.
+      })
+    } else await printTable(home, kind, filters, limit)
+  })
+}
+
+async function printTable<Row extends { readonly id: string }>(
+  home: Home,
+  kind: Kind<Row>,
+  filters: Partial<Filters>,
+  limit: number | undefined,
+): Promise<void> {
+  const rows: Row[] = []
+  await eachListed(home.db, kind, { filters, limit: limit ?? TABLE_LINES + 1 }, (row) => rows.push(row) > 0)
+  const shown = limit === undefined ? rows.slice(0, TABLE_LINES) : rows
+  process.stdout.write(table(kind.headings, shown.map(kind.line)))
+  if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
+}
+
+/** `show`: every field of what has these ids. */
+export async function show<Row extends { readonly id: string }>(
+  options: GlobalOptions,
+  kind: Kind<Row>,
+  ids: readonly string[],
+): Promise<void> {
+  await withHome(options, async (home) => {
+    const rows = await listedByIds(home.db, kind, await findIds(home, kind, ids))
+    for (const row of rows) {
+      if (wantsJson(options)) printRecord(kind.record(row))
+      else process.stdout.write(`${fields(kind.record(row))}\n`)
+    }
+  })
+}
+
+function fields(record: object): string {
+  const entries = Object.entries(record)
+  const width = Math.max(...entries.map(([name]) => name.length))
+  return entries.map(([name, value]) => `${name.padEnd(width)}  ${shown(value)}\n`).join('')
+}
+
+function shown(value: unknown): string {
+  if (value instanceof Date) return value.toISOString()
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+async function filtersOf(home: Home, verb: ListOptions): Promise<Partial<Filters>> {
+  return {
+    ...(verb.url__icontains !== undefined && { urlContains: verb.url__icontains }),
+    ...(verb.plugin !== undefined && { plugins: commaList(verb.plugin) }),
+    ...(verb.tag !== undefined && { tags: commaList(verb.tag) }),
+    ...(verb.crawlId !== undefined && { crawlId: (await findIds(home, CRAWL, [verb.crawlId]))[0]! }),
+    ...(verb.snapshotId !== undefined && { snapshotId: (await findIds(home, SNAPSHOT, [verb.snapshotId]))[0]! }),
+  }
+}
+
+function countOf(text: string): number {
+  const count = Number(text)
+  if (/^\d+$/.test(text) && count >= 1 && count <= 2 ** 31) return count
+  throw new UsageError(`-n takes a whole number from 1 on, not "${text}"`)
+}
+
+function statusesOf(text: string, { noun, statuses }: Model): string[] {
+  const wanted = commaList(text)
+  const unknown = wanted.find((status) => !statuses.includes(status)) ?? (wanted.length === 0 ? text : undefined)
+  if (unknown === undefined) return wanted
+  throw new UsageError(`there is no status "${unknown}"`, `the statuses of a ${noun} are ${statuses.join(', ')}`)
+}

@@ -1,0 +1,88 @@
+import { type Command, Option } from 'commander'
+import type { GlobalOptions } from '../options.ts'
+import { collect, verb } from '../verb.ts'
+import type { RetryOptions } from './change.ts'
+import type { ListOptions } from './list.ts'
+
+const IDS = 'whole, or the first digits, at least 8; none or -: from stdin, records or one a line'
+
+/** `crawl`, `snapshot` and `result`: the same verbs, as far as they make sense. What does the work is loaded when it is called for. */
+export function registerRecordVerbs(root: Command, globals: () => GlobalOptions): void {
+  const crawl = async () => (await import('../commands/crawl.ts')).crawlVerbs
+  const snapshot = async () => (await import('../commands/snapshot.ts')).snapshotVerbs
+  const result = async () => (await import('../commands/result.ts')).resultVerbs
+
+  const crawls = verb(root, 'crawl', 'the crawls: what was added, and how far it is')
+  limitOptions(verb(crawls, 'create', 'queue a crawl; like add, for pipelines'))
+    .argument('[url...]', 'or from stdin, one a line, or records')
+    .action(async (urls, options) => (await crawl()).create(globals(), urls, options))
+  registerReading(crawls, crawl, globals)
+  registerSteering(crawls, crawl, globals)
+
+  const snapshots = verb(root, 'snapshot', 'the pages of the crawls')
+  verb(snapshots, 'create', 'queue pages, in a crawl of their own or in one that is there')
+    .argument('[url...]', 'or from stdin, one a line, or records')
+    .option('--crawl-id <id>', 'add them to this crawl')
+    .option('--tag <names>', 'tags for them, comma-separated')
+    .action(async (urls, options) => (await snapshot()).create(globals(), urls, options))
+  registerReading(snapshots, snapshot, globals)
+  registerSteering(snapshots, snapshot, globals)
+
+  registerReading(verb(root, 'result', 'what hooks made of pages; one for each attempt'), result, globals)
+}
+
+/** The options that limit a crawl and set it up. */
+export function limitOptions(command: Command): Command {
+  return command
+    .option('--depth <n>', 'follow links so many steps, 0 to 4', '0')
+    .option('--tag <names>', 'tags for every page, comma-separated')
+    .option('--label <text>', 'a name for this crawl')
+    .option('--plugins <names>', 'only these plugins, comma-separated')
+    .option('--max-urls <n>', 'at most so many pages; 0: no limit', '0')
+    .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')
+    .option('--url-denylist <patterns>', 'no URL that matches one')
+    .addOption(new Option('-c, --config <KEY=VALUE>', 'a setting for this crawl (repeatable)').argParser(collect).default([], 'none'))
+}
+
+type Reading = typeof import('../commands/result.ts').resultVerbs
+
+function registerReading(group: Command, load: () => Promise<Reading>, globals: () => GlobalOptions): void {
+  const noun = group.name()
+  verb(group, 'list', `${noun}s, newest first`, [
+    `archivebox-ts ${noun} list --status queued -n 20`,
+    `archivebox-ts ${noun} list --url__icontains example.com --tag news --json`,
+  ])
+    .option('--status <names>', 'only these, comma-separated')
+    .option('--url__icontains <text>', 'only with this in a URL, in capitals or not')
+    .option('--crawl-id <id>', 'only of this crawl')
+    .option('--snapshot-id <id>', 'only of this snapshot')
+    .option('--plugin <names>', 'only with results of these plugins, comma-separated')
+    .option('--tag <names>', 'only with one of these tags, comma-separated')
+    .option('-n <count>', 'at most so many')
+    .action(async (options: ListOptions) => (await load()).list(globals(), [], options))
+  verb(group, 'show', 'every field')
+    .argument('<id...>', 'whole, or the first digits, at least 8')
+    .action(async (ids: string[], options: object) => (await load()).show(globals(), ids, options))
+  verb(group, 'retry', 'run hooks again that failed, were skipped, or found nothing; earlier attempts are kept', [
+    `archivebox-ts ${noun} list --status ${noun === 'result' ? 'failed' : 'sealed'} | archivebox-ts ${noun} retry --failed -`,
+  ])
+    .argument('[id...]', IDS)
+    .option('--failed', 'only those that failed')
+    .option('--plugin <names>', 'only of these plugins, comma-separated')
+    .action(async (ids: string[], options: RetryOptions) => (await load()).retry(globals(), ids, options))
+}
+
+type Steering = Pick<typeof import('../commands/crawl.ts').crawlVerbs, 'pause' | 'resume' | 'cancel'>
+
+function registerSteering(group: Command, load: () => Promise<Steering>, globals: () => GlobalOptions): void {
+  const noun = group.name()
+  for (const [name, description] of [
+    ['pause', `stop working on ${noun}s; what is done stays done`],
+    ['resume', `go on with paused ${noun}s`],
+    ['cancel', `seal ${noun}s with what they have`],
+  ] as const) {
+    verb(group, name, description)
+      .argument('[id...]', IDS)
+      .action(async (ids: string[], options: object) => (await load())[name](globals(), ids, options))
+  }
+}

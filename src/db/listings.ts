@@ -1,0 +1,156 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { CrawlRow } from './crawls.ts'
+import type { Database } from './database.ts'
+import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
+import type { SnapshotRow } from './snapshots.ts'
+import { type ArchiveResultTable, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
+
+/** What narrows a listing down; of several values of one filter, any may match. */
+export interface Filters {
+  readonly status: readonly string[]
+  readonly urlContains: string
+  readonly crawlId: string
+  readonly snapshotId: string
+  readonly plugins: readonly string[]
+  readonly tags: readonly string[]
+}
+
+type Where = { readonly [F in keyof Filters]: (value: Filters[F]) => RawBuilder<unknown> }
+
+/** A model by its names: for people, in records, in the database. */
+export interface Model {
+  readonly noun: 'crawl' | 'snapshot' | 'result'
+  readonly type: 'Crawl' | 'Snapshot' | 'ArchiveResult'
+  readonly table: 'crawl' | 'snapshot' | 'archive_result'
+  readonly statuses: readonly string[]
+}
+
+/** A model as people list it: where its rows come from, and what each filter means for it. The row is called `it`. */
+export interface Listing<Row extends { readonly id: string }> extends Model {
+  readonly rows: RawBuilder<Row>
+  readonly where: Where
+  readonly record: (row: Row) => object
+}
+
+export type ListedCrawl = CrawlRow & { readonly pages: number; readonly sealed: number }
+export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
+export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
+
+const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower(${column}), lower(${text})) > 0`
+const tagged = (snapshotId: RawBuilder<unknown>, tags: readonly string[]) => sql`
+  exists (select 1 from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = ${snapshotId} and t.name = any(${tags}::text[]))`
+
+export const CRAWLS: Listing<ListedCrawl> = {
+  noun: 'crawl',
+  type: 'Crawl',
+  table: 'crawl',
+  statuses: WORK_STATUSES,
+  rows: sql`
+    select it.*, (select count(*) from snapshot s where s.crawl_id = it.id) as pages,
+           (select count(*) from snapshot s where s.crawl_id = it.id and s.status = 'sealed') as sealed
+    from crawl it`,
+  where: {
+    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
+    urlContains: (text) => contains(sql`it.urls`, text),
+    crawlId: (id) => sql`it.id = ${id}`,
+    snapshotId: (id) => sql`it.id = (select crawl_id from snapshot where id = ${id})`,
+    plugins: (plugins) => sql`
+      exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id where s.crawl_id = it.id and r.plugin = any(${plugins}::text[]))`,
+    tags: (tags) => sql`it.tags && ${tags}::text[]`,
+  },
+  record: crawlRecord,
+}
+
+export const SNAPSHOTS: Listing<ListedSnapshot> = {
+  noun: 'snapshot',
+  type: 'Snapshot',
+  table: 'snapshot',
+  statuses: WORK_STATUSES,
+  rows: sql`
+    select it.*, array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
+    from snapshot it`,
+  where: {
+    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
+    urlContains: (text) => contains(sql`it.url`, text),
+    crawlId: (id) => sql`it.crawl_id = ${id}`,
+    snapshotId: (id) => sql`it.id = ${id}`,
+    plugins: (plugins) => sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = any(${plugins}::text[]))`,
+    tags: (tags) => tagged(sql`it.id`, tags),
+  },
+  record: snapshotRecord,
+}
+
+export const RESULTS: Listing<ListedResult> = {
+  noun: 'result',
+  type: 'ArchiveResult',
+  table: 'archive_result',
+  statuses: RESULT_STATUSES,
+  rows: sql`select it.*, page.url from archive_result it join snapshot page on page.id = it.snapshot_id`,
+  where: {
+    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
+    urlContains: (text) => contains(sql`page.url`, text),
+    crawlId: (id) => sql`page.crawl_id = ${id}`,
+    snapshotId: (id) => sql`it.snapshot_id = ${id}`,
+    plugins: (plugins) => sql`it.plugin = any(${plugins}::text[])`,
+    tags: (tags) => tagged(sql`page.id`, tags),
+  },
+  record: resultRecord,
+}
+
+/** Rows that are fetched at a time: an archive's worth of them need not fit into memory. */
+const BATCH = 500
+
+/**
+ * Shows the rows that match every filter to `visit`, newest first.
+ * @param limit at most so many; all of them when not given
+ * @param visit answers false when it has seen enough
+ */
+export async function eachListed<Row extends { readonly id: string }>(
+  db: Database,
+  listing: Listing<Row>,
+  options: { readonly filters?: Partial<Filters>; readonly limit?: number },
+  visit: (row: Row) => boolean,
+): Promise<void> {
+  const conditions = Object.entries(options.filters ?? {}).map(([name, value]) => conditionOf(listing.where, name as keyof Filters, value))
+  const matching = sql`${listing.rows} where ${sql.join([sql`true`, ...conditions], sql` and `)} order by it.created_at desc, it.id desc
+    ${options.limit === undefined ? sql`` : sql`limit ${options.limit}`}`
+  await db.transaction().execute(async (tx) => {
+    await sql`declare listed no scroll cursor for ${matching}`.execute(tx)
+    for (;;) {
+      const { rows } = await sql<Row>`fetch ${sql.lit(BATCH)} from listed`.execute(tx)
+      for (const row of rows) if (!visit(row)) return
+      if (rows.length < BATCH) return
+    }
+  })
+}
+
+function conditionOf<F extends keyof Filters>(where: Where, name: F, value: unknown): RawBuilder<unknown> {
+  return where[name](value as Filters[F])
+}
+
+/** The rows with these ids, in the order of the ids; one that is not there is left out. */
+export async function listedByIds<Row extends { readonly id: string }>(
+  db: Database,
+  listing: Listing<Row>,
+  ids: readonly string[],
+): Promise<Row[]> {
+  const { rows } = await sql<Row>`${listing.rows} where it.id = any(${ids}::uuid[])`.execute(db)
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/**
+ * The ids that lie in each of these ranges (both ends included), in the order of the ranges: at most three of each, enough to see that a
+ * prefix is not unique.
+ */
+export async function idsInRanges(
+  db: Database,
+  { table }: Model,
+  ranges: readonly { readonly low: string; readonly high: string }[],
+): Promise<string[][]> {
+  const { rows } = await sql<{ ids: string[] }>`
+    select array(select it.id::text from ${sql.table(table)} it where it.id between r.low and r.high order by it.id limit 3) as ids
+    from unnest(${ranges.map(({ low }) => low)}::uuid[], ${ranges.map(({ high }) => high)}::uuid[]) with ordinality as r (low, high, place)
+    order by r.place`.execute(db)
+  return rows.map(({ ids }) => ids)
+}

@@ -1,0 +1,313 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, pagesOf } from '../support/archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { expectOneAtATime, sealedCrawl } from '../support/observer.ts'
+import { processesOf } from '../support/processes.ts'
+import { eventually } from '../support/program.ts'
+import { lines, records, refusal } from '../support/records.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+const NOBODY = '01994f6e-0c1a-7c3e-9d55-0123456789ab'
+/** How long a worker may take to see that its claim is not its own any more: one renewal, and the end of its hook. */
+const DROPPED_MS = 40_000
+
+const homes = useHomes()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(4)
+})
+afterAll(() => site.close())
+
+const url = (page: number) => `${site.url}/page-${page}.html`
+
+/** A crawl of some pages that nobody has worked on, its snapshots in the order of their URLs. */
+async function queued(home: TestHome, count: number, ...options: string[]): Promise<{ crawl: string; pages: string[] }> {
+  const urls = Array.from({ length: count }, (_, index) => url(index + 1))
+  const made = await records(home, ['snapshot', 'create', ...options, ...urls])
+  const pages = urls.map((one) => made.find((record) => record['url'] === one)!.id)
+  return { crawl: String(made[0]!['crawl_id']), pages }
+}
+
+const statusOf = async (home: TestHome, model: 'crawl' | 'snapshot', id: string) =>
+  await home.value<string>(`select status from ${model} where id = $1`, [id])
+
+async function runAll(home: TestHome): Promise<void> {
+  const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+  expect(code, stderr).toBe(0)
+}
+
+describe('snapshot create', () => {
+  it('queues pages in a crawl of their own, of which only they are archived', async () => {
+    const home = await homes.make()
+    const made = await records(home, ['snapshot', 'create', '--tag', 'news,daily', url(1), url(2)])
+    expect(made).toHaveLength(2)
+    expect(made[0]).toEqual({
+      type: 'Snapshot',
+      id: expect.any(String),
+      crawl_id: made[1]!['crawl_id'],
+      parent_snapshot_id: null,
+      url: expect.stringContaining('/page-'),
+      title: null,
+      depth: 0,
+      tags: ['daily', 'news'],
+      status: 'queued',
+      created_at: expect.stringMatching(/^\d{4}-/),
+      retry_at: expect.stringMatching(/^\d{4}-/),
+      output_dir: expect.stringContaining(`archive/snapshots/`),
+    })
+    await home.query(`update crawl set config = '{"plugins": ["html"]}'`)
+    await runAll(home)
+    expect(await expectComplete(home, String(made[0]!['crawl_id']))).toHaveLength(2)
+  })
+
+  it('reads URLs and records from stdin, and lets records of other types through', async () => {
+    const home = await homes.make()
+    const crawl = { type: 'Crawl', id: NOBODY, urls: [url(1)] }
+    const input = `# a comment\n${url(1)}\n${lines({ type: 'Snapshot', url: url(2) }, crawl, { url: url(3) })}`
+    const [first, ...made] = await records(home, ['snapshot', 'create', '-'], input)
+    expect(first).toEqual(crawl)
+    expect(made.map((record) => record['url']).sort()).toEqual([url(1), url(2), url(3)])
+  })
+
+  it('adds pages to a crawl that is not at its end; one that it has already stays as it is', async () => {
+    const home = await homes.make()
+    const { crawl, pages } = await queued(home, 1)
+    const made = await records(home, ['snapshot', 'create', '--crawl-id', crawl, '--tag', 'more', url(1), url(2)])
+    expect(made.map((record) => record['crawl_id'])).toEqual([crawl, crawl])
+    expect(made.map(({ id }) => id)).toContain(pages[0])
+    expect(await home.value('select count(*) from snapshot')).toBe('2')
+    await home.run(['crawl', 'cancel', crawl])
+    await refusal(home, ['snapshot', 'create', '--crawl-id', crawl.slice(0, 13), url(3)], 1, /takes no pages: it is sealed/)
+    expect(await home.value('select count(*) from snapshot')).toBe('2')
+  })
+
+  it('refuses what it cannot archive, and writes nothing', async () => {
+    const home = await homes.make()
+    await refusal(home, ['snapshot', 'create'], 2, /no URL given/)
+    await refusal(home, ['snapshot', 'create', 'nonsense'], 2, /not a URL: nonsense/)
+    await refusal(home, ['snapshot', 'create', '-'], 2, /not a record: {"url"/, '{"url":\n')
+    await refusal(home, ['snapshot', 'create', '--crawl-id', NOBODY, url(1)], 2, /there is no crawl/)
+    expect(await home.value('select count(*) from crawl')).toBe('0')
+  })
+})
+
+describe('crawl create', () => {
+  it('queues one crawl of all URLs, as add does', async () => {
+    const home = await homes.make()
+    const [crawl, ...others] = await records(home, ['crawl', 'create', '--depth', '1', '--tag', 'a', '--label', 'mine', url(1), url(2)])
+    expect(others).toEqual([])
+    expect(crawl).toMatchObject({ type: 'Crawl', urls: [url(1), url(2)], max_depth: 1, tags: ['a'], label: 'mine', status: 'queued' })
+    expect(await home.value('select count(*) from snapshot')).toBe('0')
+  })
+
+  it('archives listed pages again, and makes a crawl like each crawl of a list', async () => {
+    const home = await homes.make()
+    const { crawl } = await queued(home, 2)
+    const pages = (await home.run(['snapshot', 'list'])).stdout
+    const [again] = await records(home, ['crawl', 'create', '-'], pages)
+    expect([...(again!['urls'] as string[])].sort()).toEqual([url(1), url(2)])
+    const like = { type: 'Crawl', id: crawl, urls: [url(3)], max_depth: 2, max_urls: 5, tags: ['x'], label: 'like' }
+    const result = { type: 'ArchiveResult', id: NOBODY }
+    const [passed, copy] = await records(home, ['crawl', 'create'], lines(like, result))
+    expect(passed).toEqual(result)
+    expect(copy).toMatchObject({ ...like, id: expect.not.stringContaining(crawl), status: 'queued' })
+    await refusal(home, ['crawl', 'create', '-'], 2, /not a crawl that can be made/, lines({ ...like, max_depth: 9 }))
+    await refusal(home, ['crawl', 'create', '--depth', '9', url(1)], 2, /--depth/)
+    expect(await home.value('select count(*) from crawl')).toBe('3')
+  })
+})
+
+describe('snapshot list', () => {
+  it('shows snapshots newest first, and each filter keeps what it names', async () => {
+    const home = await homes.make()
+    const first = await queued(home, 2, '--tag', 'old')
+    const second = await queued(home, 3, '--tag', 'fresh,other')
+    const list = async (...args: string[]) => (await records(home, ['snapshot', 'list', ...args])).map(({ id }) => id)
+    const all = await list()
+    expect(new Set(all.slice(0, 3))).toEqual(new Set(second.pages))
+    expect(new Set(all.slice(3))).toEqual(new Set(first.pages))
+    expect(await list('-n', '2')).toEqual(all.slice(0, 2))
+    expect((await list('--crawl-id', first.crawl)).sort()).toEqual([...first.pages].sort())
+    expect((await list('--crawl-id', first.crawl.slice(0, 23))).sort()).toEqual([...first.pages].sort())
+    expect(await list('--snapshot-id', first.pages[1]!)).toEqual([first.pages[1]])
+    expect((await list('--tag', 'fresh,nothing')).sort()).toEqual([...second.pages].sort())
+    expect((await list('--url__icontains', 'PAGE-2')).sort()).toEqual([first.pages[1], second.pages[1]].sort())
+    expect(await list('--url__icontains', 'page_2%')).toEqual([])
+    await records(home, ['snapshot', 'pause', first.pages[0]!])
+    expect(await list('--status', 'paused')).toEqual([first.pages[0]])
+    expect(await list('--status', 'queued,paused', '--tag', 'old')).toHaveLength(2)
+    expect(await list('--status', 'sealed')).toEqual([])
+    expect(await list('--plugin', 'html')).toEqual([])
+    const crawls = async (...args: string[]) => (await records(home, ['crawl', 'list', ...args])).map(({ id }) => id)
+    expect(await crawls('--snapshot-id', first.pages[0]!)).toEqual([first.crawl])
+    expect(await crawls('--tag', 'other')).toEqual([second.crawl])
+    expect(await crawls('--url__icontains', 'page-3')).toEqual([second.crawl])
+  })
+
+  it('is whole, however long, unless -n says otherwise', async () => {
+    const home = await homes.make()
+    const { crawl } = await queued(home, 1)
+    await home.query(
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir)
+       select gen_random_uuid(), $1, 'http://x/' || n, sha256(n::text::bytea), 'archive/snapshots/' || n from generate_series(1, 1200) n`,
+      [crawl],
+    )
+    expect(await records(home, ['snapshot', 'list'])).toHaveLength(1201)
+    expect(await records(home, ['snapshot', 'list', '-n', '501'])).toHaveLength(501)
+  })
+
+  it.each(['crawl', 'snapshot', 'result'])('refuses filters that make no sense: %s list', async (noun) => {
+    const home = await homes.make()
+    await refusal(home, [noun, 'list', '--status', 'nonsense'], 2, /there is no status "nonsense"/)
+    await refusal(home, [noun, 'list', '--crawl-id', 'nonsense'], 2, /not an id: nonsense/)
+    await refusal(home, [noun, 'list', '--snapshot-id', NOBODY], 2, /there is no snapshot/)
+    for (const bad of ['0', '-1', 'many', '1.5', '']) await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number from 1 on/)
+    expect((await home.run([noun, 'list', '--status', 'nonsense'])).stderr).toMatch(/hint: {2}the statuses of a \w+ are queued, started, /)
+  })
+})
+
+describe('show', () => {
+  it('prints one record, found by its id or by a beginning that only it has', async () => {
+    const home = await homes.make()
+    const { crawl, pages } = await queued(home, 2)
+    const [page] = await records(home, ['snapshot', 'show', pages[1]!])
+    expect(page).toMatchObject({ type: 'Snapshot', id: pages[1], url: url(2), crawl_id: crawl })
+    expect(await records(home, ['crawl', 'show', crawl.toUpperCase()])).toMatchObject([{ type: 'Crawl', id: crawl }])
+    expect(await records(home, ['crawl', 'show', crawl.slice(0, 8)])).toMatchObject([{ id: crawl }])
+    // Made in the same instant: their ids begin alike.
+    await refusal(home, ['snapshot', 'show', pages[1]!.slice(0, 8)], 2, /is not the beginning of one snapshot only/)
+  })
+
+  it.each(['crawl', 'snapshot', 'result'])('of a %s that is not there is a mistake', async (noun) => {
+    const home = await homes.make()
+    await refusal(home, [noun, 'show', NOBODY], 2, new RegExp(`there is no ${noun} ${NOBODY}`))
+    await refusal(home, [noun, 'show', '01994f6e'], 2, new RegExp(`there is no ${noun} 01994f6e`))
+    await refusal(home, [noun, 'show', '01994f6'], 2, /not an id: 01994f6/)
+    await refusal(home, [noun, 'show', '01994f6e-0c1ax'], 2, /not an id/)
+  })
+})
+
+describe('snapshot pause and resume', () => {
+  it('puts a page to sleep while its crawl goes on; the crawl waits for it, and run does not', async () => {
+    const home = await homes.make()
+    const { crawl, pages } = await queued(home, 2)
+    await home.query(`update crawl set config = '{"plugins": ["html"]}'`)
+    const [paused] = await records(home, ['snapshot', 'pause', pages[0]!])
+    expect(paused).toMatchObject({ id: pages[0], status: 'paused', retry_at: '9999-01-01T00:00:00.000Z' })
+    await runAll(home)
+    expect(await statusOf(home, 'snapshot', pages[0]!)).toBe('paused')
+    expect(await statusOf(home, 'snapshot', pages[1]!)).toBe('sealed')
+    expect(await statusOf(home, 'crawl', crawl)).toBe('started')
+    expect((await home.run(['run', '--exit-on-idle'])).stderr).toContain('nothing left to do')
+
+    await records(home, ['snapshot', 'resume', pages[0]!])
+    await runAll(home)
+    expect(await expectComplete(home, crawl)).toHaveLength(2)
+  })
+
+  it('takes a page from the worker that is at it, and a runner that waits takes it up again', async () => {
+    const home = await homes.make()
+    home.install('oracle')
+    const { crawl, pages } = await queued(home, 1)
+    await home.query(`update crawl set config = '{"plugins": ["html", "oracle"], "env": {"ORACLE_SECONDS": "1000"}}'`)
+    const runner = home.start(['run'])
+    const oracles = () => processesOf(home.dataDir).filter(({ command }) => command.includes('oracle')).length
+    await eventually(() => oracles() > 0)
+    await records(home, ['snapshot', 'pause', pages[0]!])
+    await eventually(() => oracles() === 0, DROPPED_MS)
+    // Nobody is at the crawl any more: it sleeps until its page is resumed.
+    await eventually(() =>
+      home.value("select claim_token is null and status = 'started' from crawl where retry_at > now() + interval '1 year'"),
+    )
+    await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"')`)
+    await records(home, ['snapshot', 'resume', pages[0]!])
+    await sealedCrawl(home, crawl)
+    await expectComplete(home, crawl)
+    expectOneAtATime(home)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+  })
+
+  it('resumes nothing before its crawl is resumed, and leaves sealed pages alone', async () => {
+    const home = await homes.make()
+    const { crawl, pages } = await queued(home, 1)
+    await records(home, ['crawl', 'pause', crawl])
+    expect((await home.run(['snapshot', 'resume', pages[0]!])).stderr).toContain(`crawl ${crawl} is paused: crawl resume ${crawl}`)
+    await runAll(home)
+    expect(await statusOf(home, 'snapshot', pages[0]!)).toBe('queued')
+    await records(home, ['snapshot', 'cancel', pages[0]!])
+    await refusal(home, ['snapshot', 'pause', pages[0]!], 1, new RegExp(`no snapshot to pause: ${pages[0]} is sealed`))
+    await refusal(home, ['snapshot', 'resume', pages[0]!], 1, /is sealed/)
+  })
+})
+
+describe('snapshot cancel', () => {
+  it('seals a page with what it has; its crawl is sealed with the last one', async () => {
+    const home = await homes.make()
+    const { crawl, pages } = await queued(home, 2)
+    await home.query(`update crawl set config = '{"plugins": ["html"]}'`)
+    await records(home, ['snapshot', 'pause', pages[0]!])
+    await runAll(home)
+    expect(await statusOf(home, 'crawl', crawl)).toBe('started')
+    const [cancelled] = await records(home, ['snapshot', 'cancel', pages[0]!])
+    expect(cancelled).toMatchObject({ id: pages[0], status: 'sealed', retry_at: null })
+    await runAll(home)
+    expect(await statusOf(home, 'crawl', crawl)).toBe('sealed')
+    expect(await home.value('select count(*) from archive_result where snapshot_id = $1', [pages[0]])).toBe('0')
+  })
+})
+
+describe('snapshot retry', () => {
+  it('runs failed hooks of these pages again, and of no other', async () => {
+    const home = await homes.make()
+    home.install('exit_1')
+    const { pages } = await queued(home, 2)
+    await home.query(`update crawl set config = '{"plugins": ["html", "exit_1"]}'`)
+    await runAll(home)
+    const [page] = await records(home, ['snapshot', 'retry', '--failed', pages[0]!])
+    expect(page).toMatchObject({ id: pages[0], status: 'queued' })
+    await runAll(home)
+    const attempts = 'select snapshot_id as id, plugin, attempt from archive_result where attempt > 1'
+    expect(await home.query(attempts)).toEqual([{ id: pages[0], plugin: 'exit_1', attempt: 2 }])
+    expect((await home.run(['snapshot', 'retry', '--plugin', 'html', pages[0]!])).stderr).toBe('nothing to run again\n')
+  })
+})
+
+describe('ids on stdin', () => {
+  it('are taken from records of the type, or one a line; other records go through as they came', async () => {
+    const home = await homes.make()
+    const { crawl, pages } = await queued(home, 3)
+    const listed = (await home.run(['snapshot', 'list', '--snapshot-id', pages[0]!])).stdout
+    const other = '{"type":"Crawl",  "id":"as it came"}\n'
+    const { code, stdout } = await home.run(['snapshot', 'pause', '-'], { input: `${listed}${other}${pages[1]}\n` })
+    expect(code).toBe(0)
+    expect(stdout.startsWith(other)).toBe(true)
+    expect(
+      (await pagesOf(home, crawl))
+        .filter(({ status }) => status === 'paused')
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(pages.slice(0, 2).sort())
+  })
+
+  it('may be none behind a dash: a pipeline that found nothing; without one, or an id, that is a mistake', async () => {
+    const home = await homes.make()
+    expect(await home.run(['snapshot', 'pause', '-'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'nothing to do: no snapshot among these\n',
+    })
+    await refusal(home, ['snapshot', 'pause'], 2, /no snapshot id given/)
+    await refusal(home, ['snapshot', 'pause', '-'], 2, /a record without an id/, '{"type":"Snapshot"}\n')
+    await refusal(home, ['snapshot', 'pause', '-'], 2, /not an id: nonsense/, 'nonsense\n')
+  })
+
+  it('of rows that have gone in the meantime are left out', async () => {
+    const home = await homes.make()
+    const { pages } = await queued(home, 1)
+    const input = lines({ type: 'Snapshot', id: NOBODY }, { type: 'Snapshot', id: pages[0] })
+    const { code, stderr } = await home.run(['snapshot', 'pause', '-'], { input })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `1 of these are not there any more\npaused: ${pages[0]}\n` })
+  })
+})
