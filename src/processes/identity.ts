@@ -1,5 +1,4 @@
-import { bootId, pidNamespace } from './proc.ts'
-import { findProcess } from './table.ts'
+import { bootId, hasProc, isDead, pidNamespace, readProc } from './proc.ts'
 
 /** Names one operating system process so that it cannot be confused with a later one of the same pid. Compared exactly. */
 export interface ProcessIdentity {
@@ -15,8 +14,13 @@ export type Liveness = 'alive' | 'gone' | 'unknown'
 
 /** The identity of a live process; null when there is none, or only a zombie. */
 export async function identityOf(pid: number): Promise<ProcessIdentity | null> {
-  const entry = await findProcess(pid)
-  return entry ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: entry.startTicks } : null
+  if (hasProc) {
+    const entry = readProc(pid)
+    return entry && !isDead(entry) ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: entry.startTicks } : null
+  }
+  const { default: psList } = await import('ps-list')
+  const found = (await psList()).find((entry) => entry.pid === pid)
+  return found ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: found.startTime?.getTime() ?? 0 } : null
 }
 
 /** Who we are. */

@@ -41,6 +41,7 @@ export class Heartbeat {
       await failpoint('heartbeat.beating')
       const answer = await heartbeat(this.#home, this.#id)
       await failpoint('heartbeat.beaten')
+      if (this.#ended) return // Our row was closed by ourselves.
       if (!answer) return this.#lose('another term began')
       this.#trustedSince = begun
       if (answer.handoffGraceMs !== null && !this.handoff) {

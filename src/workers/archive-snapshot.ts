@@ -58,14 +58,7 @@ export async function archiveSnapshot(
     depth: snapshot.depth,
     url: snapshot.url,
   }
-  const run = new SnapshotHooks(
-    station,
-    sequence,
-    started,
-    tree,
-    { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings },
-    dropped,
-  )
+  const run = new SnapshotHooks(station, sequence, started, tree, { home, parentId: owner.processId, runnerId, target, settings }, dropped)
   const results = await prepareResults(owner, started, hooks)
   await failpoint('claim.results_prepared')
   if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, `given up: ${MAX_ATTEMPTS} attempts at this page came to no end`)
@@ -76,10 +69,10 @@ export async function archiveSnapshot(
     await failpoint('claim.snapshot_released')
     return 'released'
   }
-  await failpoint('publish.page_unsealed')
-  await sealSnapshot(station.owner, queue, started, crawl, tree, run)
+  // Before the seal: after it nobody would come back to tidy up.
   tree.close()
   await failpoint('publish.work_closed')
+  await sealSnapshot(station.owner, queue, started, crawl, tree, run)
   log.info(`archived ${snapshot.url}`)
   return 'sealed'
 }

@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
-import { liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
+import { identityIn, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
-import { familyOfRows } from '../processes/family-of-rows.ts'
 
 /**
  * After a worker died without tidying up: kills everything below it, waits until the operating system says that it is gone, closes the
@@ -16,11 +15,9 @@ export async function reapWorker(
   processId: string,
   exit: { code: number | null; signal: string | null } | null,
 ): Promise<number> {
-  const rows = await liveRows(home)
-  const below = descendantsOf(processId, rows)
+  const below = descendantsOf(processId, await liveRows(home))
   const survivors = await killFamily({
-    ...familyOfRows([...rows.filter(({ id }) => id === processId), ...below]),
-    // Of a row that is closed already, too.
+    roots: below.flatMap((row) => identityIn(row) ?? []),
     markers: [processId, ...below.map(({ id }) => id)].map((id) => `${MARKER.process}=${id}`),
   })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)

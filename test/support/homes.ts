@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -79,13 +79,25 @@ function poolOf(url: string): pg.Pool {
   return pool
 }
 
+export interface Homes {
+  readonly serverUrl: string
+  /** A new home, gone after the test. */
+  make(): Promise<TestHome>
+  /** A new home to be cloned, gone after the last test of the file. */
+  original(): Promise<TestHome>
+  /** Another home with the rows and plugins of this one, at the price of a file copy. Whoever asks for it discards it. */
+  clone(original: TestHome): Promise<TestHome>
+  discard(home: TestHome): Promise<void>
+}
+
 /**
  * Homes for the tests of one file: one embedded server for all of them, started by the program itself, and a database for each. After each
  * test, proves that no promise about rows is broken and that nothing of it runs any more.
  */
-export function useHomes(env: Readonly<Record<string, string>> = {}): { make(): Promise<TestHome>; readonly serverUrl: string } {
+export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
   const server = { dir: '', url: '' }
   const homes: TestHome[] = []
+  const originals: TestHome[] = []
   let admin: pg.Pool | undefined
 
   beforeAll(async () => {
@@ -110,6 +122,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): { make(): 
   })
 
   afterAll(async () => {
+    for (const home of originals) await remove(home)
     await admin?.end()
     const { code, stderr } = await program(['db', 'stop', '--force'], { env: { DATA_DIR: server.dir } })
     const left = processesOf(server.dir)
@@ -119,23 +132,50 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): { make(): 
     expect(left).toEqual([])
   })
 
+  /** An empty folder, and a database that is empty or a copy. */
+  const newHome = async (template = 'template1') => {
+    const dir = newFolder()
+    const name = `test_${dir.slice(-6).toLowerCase()}`
+    await admin!.query(`create database "${name}" template "${template}"`)
+    return new TestHome(dir, server.url.replace('/archivebox?', `/${name}?`), env)
+  }
+
   return {
     get serverUrl() {
       return server.url
     },
     async make() {
-      const dir = newFolder()
-      const name = `test_${dir.slice(-6).toLowerCase()}`
-      await admin!.query(`create database "${name}"`)
-      const url = server.url.replace('/archivebox?', `/${name}?`)
-      const home = new TestHome(dir, url, env)
+      const home = await newHome()
       homes.push(home)
-      const { code, stderr } = await home.run(['init'])
-      expect(code, stderr).toBe(0)
+      await init(home)
       return home
+    },
+    async original() {
+      const home = await newHome()
+      originals.push(home)
+      await init(home)
+      return home
+    },
+    async clone(original) {
+      await original.close() // A database is copied only while nobody is connected to it.
+      const home = await newHome(databaseOf(original))
+      copyFileSync(join(original.dataDir, 'archivebox.toml'), join(home.dataDir, 'archivebox.toml'))
+      cpSync(join(original.dataDir, 'plugins'), join(home.dataDir, 'plugins'), { recursive: true })
+      return home
+    },
+    async discard(home) {
+      await remove(home)
+      await admin!.query(`drop database "${databaseOf(home)}" with (force)`)
     },
   }
 }
+
+async function init(home: TestHome): Promise<void> {
+  const { code, stderr } = await home.run(['init'])
+  expect(code, stderr).toBe(0)
+}
+
+const databaseOf = (home: TestHome) => new URL(home.databaseUrl).pathname.slice(1)
 
 /** A new folder that the server's unprivileged user can enter, too, symlinks resolved. */
 export function newFolder(): string {

@@ -1,9 +1,12 @@
+import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import type { TestHome } from './homes.ts'
+import type { Order } from './outside.ts'
 import { processesOf, type Seen } from './processes.ts'
-import { eventually } from './program.ts'
+import { eventually, NODE } from './program.ts'
 
 type Kind = 'worker_runner' | 'runner_waiting' | 'crawl' | 'snapshot' | 'hook' | 'host'
 
@@ -64,4 +67,46 @@ export function expectOneAtATime(home: TestHome): string[] {
     runners.push(runner!)
   }
   return runners
+}
+
+/** What the outside observer saw of one data dir. */
+export interface Observed {
+  readonly dataDir: string
+  /** Broken promises, each once. */
+  readonly seen: readonly string[]
+  readonly looks: number
+}
+
+/** The outside observer: one process for all homes of a test file. */
+export class Observer {
+  readonly #child: ChildProcess
+  readonly #waiting = new Map<string, (observed: Observed) => void>()
+
+  constructor() {
+    this.#child = spawn(NODE, ['--disable-warning=ExperimentalWarning', fileURLToPath(new URL('outside.ts', import.meta.url))], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    this.#child.on('message', (observed: Observed) => this.#waiting.get(observed.dataDir)?.(observed))
+    this.#child.once('exit', (code) => {
+      for (const answer of this.#waiting.values()) answer({ dataDir: '', seen: [`the observer died (${code})`], looks: 0 })
+    })
+  }
+
+  watch({ databaseUrl, dataDir }: TestHome): void {
+    this.#child.send({ watch: { databaseUrl, dataDir } } satisfies Order)
+  }
+
+  /** Ends the watch over a home. */
+  async unwatch({ dataDir }: TestHome): Promise<Observed> {
+    const { promise, resolve } = Promise.withResolvers<Observed>()
+    this.#waiting.set(dataDir, resolve)
+    this.#child.send({ unwatch: dataDir } satisfies Order)
+    const observed = await promise
+    this.#waiting.delete(dataDir)
+    return observed
+  }
+
+  close(): void {
+    if (this.#child.connected) this.#child.disconnect()
+  }
 }

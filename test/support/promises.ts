@@ -2,7 +2,11 @@ import type { Machine } from '../../src/engine/machine.ts'
 import { archiveResultMachine } from '../../src/machines/archive-result.ts'
 import { crawlMachine } from '../../src/machines/crawl.ts'
 import { snapshotMachine } from '../../src/machines/snapshot.ts'
-import type { TestHome } from './homes.ts'
+
+/** Whatever answers SQL: a home of a test, or the observer's own connection. */
+export interface Asked {
+  query<T extends Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<T[]>
+}
 
 /** What must be true of the rows at every moment, whoever was killed when. Each query answers with the rows that break it. */
 const PROMISES: Readonly<Record<string, string>> = {
@@ -10,6 +14,12 @@ const PROMISES: Readonly<Record<string, string>> = {
     select data_dir_id from process where worker_type = 'worker_runner' and status in ('running', 'draining')
     group by 1 having count(*) > 1`,
   'a term has one leader': `select data_dir_id, term from process where worker_type = 'worker_runner' group by 1, 2 having count(*) > 1`,
+  'a claim has a token of its own': `
+    select claim_token from (select claim_token from crawl union all select claim_token from snapshot) c
+    where claim_token is not null group by 1 having count(*) > 1`,
+  'what is sealed is never due': `
+    select id from crawl where status = 'sealed' and retry_at is not null union all
+    select id from snapshot where status = 'sealed' and retry_at is not null`,
   'a hook has one final result on a page': `
     select snapshot_id, plugin, hook_name, attempt from archive_result where status in ('succeeded', 'failed', 'skipped', 'noresults')
     group by 1, 2, 3, 4 having count(*) > 1`,
@@ -44,7 +54,7 @@ function edges(machines: readonly Machine[]): string {
 }
 
 /** The promises that this home's rows break, by name. */
-export async function brokenPromises(home: TestHome): Promise<string[]> {
+export async function brokenPromises(home: Asked): Promise<string[]> {
   const broken: string[] = []
   for (const [name, sql] of Object.entries(PROMISES)) if ((await home.query(sql)).length > 0) broken.push(name)
   return broken

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FAILPOINTS, type Failpoint } from '../../src/base/failpoint.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { Observer } from '../support/observer.ts'
+import { isThere } from '../support/processes.ts'
+import { eventually } from '../support/program.ts'
+import { type Site, startSite } from '../support/site.ts'
+import { printed, verdict } from '../support/verdict.ts'
+import { failpointLog, fired, LIVES, lifeOf, PLUGINS } from './lives.ts'
+
+const ACTIONS = ['kill9', 'stop', 'term'] as const
+type Action = (typeof ACTIONS)[number]
+
+/** Everything with SOAK=1. Else every step with kill -9, and of the others as many as this, from a place that changes from day to day. */
+const SHORT = { stop: 6, term: 6 }
+const DAY = Number(process.env['SEED'] ?? Math.floor(Date.now() / 86_400_000))
+
+function chosen(action: Action): readonly Failpoint[] {
+  if (action === 'kill9' || process.env['SOAK']) return FAILPOINTS
+  const step = Math.floor(FAILPOINTS.length / SHORT[action])
+  return FAILPOINTS.filter((_name, index) => index % step === DAY % step)
+}
+
+const homes = useHomes({ MAX_SNAPSHOT_WORKERS: '1' })
+let site: Site
+let observer: Observer
+let original: TestHome
+let crawl: string
+let urls: string[]
+
+beforeAll(async () => {
+  site = await startSite(2)
+  observer = new Observer()
+  urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
+  original = await homes.original()
+  original.install('exit_1', 'oracle', 'stages')
+  crawl = await original.add('--plugins', PLUGINS.join(','), '-c', 'ORACLE_SECONDS=0.05', ...urls)
+})
+afterAll(async () => {
+  observer.close()
+  await site.close()
+})
+
+/** Lets one process of a runner end, or stand still, at a step; then sees what becomes of the work. */
+async function scenario(name: Failpoint, action: Action): Promise<void> {
+  const life = LIVES[lifeOf(name)]!
+  const home = await homes.clone(original)
+  try {
+    await home.query("update crawl set config = jsonb_set(config, '{env}', config -> 'env' || $1)", [JSON.stringify(life.settings ?? {})])
+    await life.before?.(home)
+    observer.watch(home)
+    const points = [...(life.also ? [life.also] : []), `${name}=${action}`].join(';')
+    const runner = home.start(['run', '--exit-on-idle', ...(life.options ?? [])], {
+      env: { ARCHIVEBOX_FAILPOINTS: points, ARCHIVEBOX_FAILPOINTS_LOG: failpointLog(home) },
+    })
+    await life.drive?.(home, runner, crawl)
+    const victim = await eventually(() => fired(home).get(name)).catch(() => {
+      throw new Error(`${name} was not passed: give it a life in which it is\n${runner.stderr}`)
+    })
+    const said = [runner.stderr]
+    if (action !== 'stop') said.push((await runner.finished(90_000)).stderr)
+    const next = await home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 })
+    expect(next.code, next.stderr).toBe(0)
+    if (isThere(victim)) process.kill(victim, 'SIGCONT') // Far too late: it may do nothing any more.
+    for (const started of home.started) await started.finished()
+    await eventually(() => !isThere(victim))
+    const observed = await observer.unwatch(home)
+    expect(observed.looks).toBeGreaterThan(0)
+    const findings = await verdict(home, { urls, observed })
+    expect(
+      findings.flatMap(({ broken }) => broken),
+      `${printed(findings)}\n${said.join('\n')}\n${next.stderr}`,
+    ).toEqual([])
+    await expectResults(home, life.failing ?? [])
+  } finally {
+    await homes.discard(home)
+  }
+}
+
+/** Every hook has its one result on every page, and only those failed that fail in any case. */
+async function expectResults(home: TestHome, failing: readonly string[]): Promise<void> {
+  const results = await home.query<{ plugin: string; status: string }>('select plugin, status from archive_result where attempt = 1')
+  expect(results).toHaveLength(9 * urls.length)
+  const wrong = results.filter(({ plugin, status }) => status === 'failed' && plugin !== 'exit_1' && !failing.includes(plugin))
+  expect(wrong).toEqual([])
+}
+
+describe.each(ACTIONS)('%s', (action) => {
+  it.concurrent.each(chosen(action))('at %s costs nothing but time', (name) => scenario(name, action))
+})

@@ -1,0 +1,126 @@
+// The outside observer, a process of its own: looks at rows and at /proc every 250 ms, whatever happens to the processes that it watches.
+// It asks nobody but the database and the kernel. Started by observer.ts; speaks over its channel.
+import { readFileSync } from 'node:fs'
+import pg from 'pg'
+import { processesOf } from './processes.ts'
+import { brokenPromises } from './promises.ts'
+
+const LOOK_MS = 250
+/** How long the row of a process that is gone may stay open while a leader is there to close it. */
+const CLOSED_WITHIN_MS = 10_000
+
+export interface Watched {
+  readonly databaseUrl: string
+  readonly dataDir: string
+}
+export type Order = { readonly watch: Watched } | { readonly unwatch: string }
+
+interface OpenRow extends Record<string, unknown> {
+  readonly id: string
+  readonly pid: number | null
+  readonly start_ticks: string | null
+  readonly worker_type: string
+}
+
+/** One data dir under watch. */
+class Watch {
+  readonly seen = new Set<string>()
+  looks = 0
+  readonly #dataDir: string
+  readonly #pool: pg.Pool
+  readonly #goneSince = new Map<string, number>()
+  #suspects = new Set<string>()
+
+  constructor({ databaseUrl, dataDir }: Watched) {
+    this.#dataDir = dataDir
+    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 1, application_name: 'the observer', connectionTimeoutMillis: 2_000 })
+    this.#pool.on('error', () => {})
+  }
+
+  async query<T extends Record<string, unknown>>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    return (await this.#pool.query<T>(sql, [...values])).rows
+  }
+
+  async look(): Promise<void> {
+    try {
+      for (const name of await brokenPromises(this)) this.seen.add(name)
+      await this.#lookAtProcesses()
+      this.looks += 1
+    } catch {
+      // A database that is away breaks no promise: tests end servers, too.
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end().catch(() => {})
+  }
+
+  async #lookAtProcesses(): Promise<void> {
+    const living = processesOf(this.#dataDir).map(({ pid, environ }) => ({ pid, runner: valueIn(environ, 'ARCHIVEBOX_RUNNER_ID') }))
+    const rows = await this.query<OpenRow>("select id, pid, start_ticks, worker_type from process where status in ('running', 'draining')")
+    const closed = await this.query<{ id: string }>(
+      "select id from process where process_type = 'orchestrator' and status in ('exited', 'lost') and id = any($1)",
+      [[...new Set(living.flatMap(({ runner }) => runner ?? []))]],
+    )
+    const suspects = new Set<string>()
+    for (const { pid, runner } of living) {
+      if (closed.some(({ id }) => id === runner)) suspects.add(`process ${pid} lives on though its runner's row is closed`)
+    }
+    const marks = new Set(living.flatMap(({ runner }) => runner ?? []))
+    if (marks.size > 1) suspects.add(`processes of ${marks.size} runners live at once: ${[...marks].join(', ')}`)
+    this.#confirm(suspects)
+    this.#rowsOfTheGone(rows)
+  }
+
+  /** The kernel and the database cannot be asked at the same moment: what is seen twice in a row is true. */
+  #confirm(suspects: Set<string>): void {
+    for (const suspect of suspects) if (this.#suspects.has(suspect)) this.seen.add(suspect)
+    this.#suspects = suspects
+  }
+
+  /** Rows whose process is gone are closed soon, as long as somebody leads and nobody who would close them stands still. */
+  #rowsOfTheGone(rows: readonly OpenRow[]): void {
+    const now = performance.now()
+    const led = rows.some((row) => row.worker_type === 'worker_runner' && isThere(row)) && !rows.some((row) => stateOf(row) === 'T')
+    for (const id of this.#goneSince.keys()) if (!led || !rows.some((row) => row.id === id && !isThere(row))) this.#goneSince.delete(id)
+    for (const row of rows) {
+      if (!led || isThere(row)) continue
+      const since = this.#goneSince.get(row.id) ?? now
+      this.#goneSince.set(row.id, since)
+      if (now - since > CLOSED_WITHIN_MS)
+        this.seen.add(`the row of pid ${row.pid} (${row.worker_type || 'hook'}) stays open though it is gone`)
+    }
+  }
+}
+
+function valueIn(environ: readonly string[], name: string): string | undefined {
+  return environ.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)
+}
+
+function stateOf({ pid, start_ticks }: OpenRow): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[19] === start_ticks ? fields[0] : undefined
+  } catch {
+    return undefined
+  }
+}
+const isThere = (row: OpenRow) => !['Z', 'X', undefined].includes(stateOf(row))
+
+const watches = new Map<string, Watch>()
+process.on('message', async (order: Order) => {
+  if ('watch' in order) watches.set(order.watch.dataDir, new Watch(order.watch))
+  else {
+    const watch = watches.get(order.unwatch)
+    watches.delete(order.unwatch)
+    await watch?.close()
+    process.send?.({ dataDir: order.unwatch, seen: [...(watch?.seen ?? [])], looks: watch?.looks ?? 0 })
+  }
+})
+process.on('disconnect', () => process.exit(0))
+
+for (;;) {
+  await Promise.all([...watches.values()].map((watch) => watch.look()))
+  await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+}

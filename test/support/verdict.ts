@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto'
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestHome } from './homes.ts'
+import type { Observed } from './observer.ts'
+import { processesOf } from './processes.ts'
+import { brokenPromises } from './promises.ts'
+
+/** What a test knows about a home from outside, to hold against what the program says. */
+export interface Ledger {
+  /** Every URL that `add` accepted: none may be lost. */
+  readonly urls: readonly string[]
+  readonly observed?: Observed
+}
+
+/** One invariant, how it was checked, and what breaks it. */
+export interface Finding {
+  readonly name: string
+  readonly how: string
+  readonly broken: readonly string[]
+}
+
+interface Check {
+  readonly name: string
+  readonly how: string
+  readonly look: (home: TestHome, ledger: Ledger) => string[] | Promise<string[]>
+}
+
+/** Claims without a clean end after which a page is given up (archive-snapshot.ts), and the one that gives it up. */
+const MAX_ATTEMPTS = 6
+
+/** The invariants at rest, by their numbers: nobody works any more, and everything that was asked for is done. */
+const CHECKS: readonly Check[] = [
+  {
+    name: 'I1 I3 I5 I8 I9 I10 I13: rows keep every promise',
+    how: 'SQL over all rows and their history',
+    look: (home) => brokenPromises(home),
+  },
+  {
+    name: 'I1 I3 I7 I14 I15: nothing was seen to break while it went on',
+    how: 'a process outside, every 250 ms, by SQL and /proc',
+    look: (_home, { observed }) => (observed ? observed.seen.slice() : []),
+  },
+  {
+    name: 'I2 I6: no hook of one runner began after a later runner’s first',
+    how: 'the order of an append-only log that hooks write',
+    look: (home) => runnersOutOfOrder(oracle(home)),
+  },
+  {
+    name: 'I5 I6: no hook ran twice at once on one page',
+    how: 'each hook holds a lock of the kernel',
+    look: (home) => oracle(home).filter((line) => line.startsWith('OVERLAP')),
+  },
+  {
+    name: 'I7: nothing is left running',
+    how: 'every environment, command line and working directory in /proc',
+    look: (home) =>
+      processesOf(home.dataDir)
+        .filter(({ command }) => !command.includes('postgres'))
+        .map(({ pid, command }) => `${pid} ${command}`),
+  },
+  { name: 'I11: what a result names is there, whole', how: 'sizes, and SHA-256 against hashes.json', look: missingFiles },
+  {
+    name: 'I12: outputs stay inside',
+    how: 'no link, pipe or device below archive/',
+    look: (home) => strangeEntries(join(home.dataDir, 'archive')),
+  },
+  {
+    name: 'I15: no row of a process is open',
+    how: 'SQL',
+    look: async (home) =>
+      namesOf(
+        await home.query("select process_type || ' ' || status || ' ' || pid as name from process where status not in ('exited', 'lost')"),
+      ),
+  },
+  {
+    name: 'I16: nothing is stuck',
+    how: 'SQL: no open row, no claim, no open result',
+    look: async (home) =>
+      namesOf(
+        await home.query(`
+          select 'crawl ' || id || ' ' || status as name from crawl where status <> 'sealed' or claim_token is not null union all
+          select 'page ' || url || ' ' || status from snapshot where status <> 'sealed' or claim_token is not null union all
+          select 'result ' || r.id || ' ' || r.status from archive_result r where r.status in ('queued', 'started', 'backoff')`),
+      ),
+  },
+  {
+    name: 'I17 I27: nothing that was accepted is lost',
+    how: 'the URLs that `add` accepted against the rows and the folders',
+    look: async (home, { urls }) => {
+      const rows = await home.query<{ url: string; output_dir: string }>('select url, output_dir from snapshot')
+      const there = new Set(rows.filter(({ output_dir }) => existsSync(join(home.dataDir, output_dir, 'index.html'))).map(({ url }) => url))
+      return urls.filter((url) => !there.has(url))
+    },
+  },
+  {
+    name: 'I18: no page was tried more often than allowed',
+    how: 'SQL',
+    look: async (home) => namesOf(await home.query('select url as name from snapshot where attempts > $1', [MAX_ATTEMPTS])),
+  },
+  {
+    name: 'I25: hooks never saw how to reach the database',
+    how: 'the names in the environments that hooks wrote down',
+    look: (home) => (existsSync(join(home.dataDir, 'secrets.log')) ? linesOf(join(home.dataDir, 'secrets.log')) : []),
+  },
+  {
+    name: 'I26: no transaction is left open',
+    how: 'pg_stat_activity',
+    look: async (home) =>
+      namesOf(
+        await home.query(`
+          select application_name as name from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and application_name like 'archivebox-ts %' and xact_start is not null`),
+      ),
+  },
+]
+
+/** Every invariant at rest, with what breaks it. */
+export async function verdict(home: TestHome, ledger: Ledger): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const { name, how, look } of CHECKS) findings.push({ name, how, broken: await look(home, ledger) })
+  return findings
+}
+
+/** A finding per line, as the soak prints them. */
+export function printed(findings: readonly Finding[]): string {
+  return findings
+    .map(
+      ({ name, how, broken }) =>
+        `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${name} (${how})${broken.map((line) => `\n         ${line}`).join('')}`,
+    )
+    .join('\n')
+}
+
+/** What hooks wrote about themselves, in order. */
+function oracle(home: TestHome): string[] {
+  const file = join(home.dataDir, 'oracle.log')
+  return existsSync(file) ? linesOf(file) : []
+}
+
+const linesOf = (file: string) => readFileSync(file, 'utf8').split('\n').filter(Boolean)
+const namesOf = (rows: readonly Record<string, unknown>[]) => rows.map(({ name }) => String(name))
+
+function runnersOutOfOrder(lines: readonly string[]): string[] {
+  const runners: string[] = []
+  const wrong: string[] = []
+  for (const line of lines) {
+    const [what, runner = ''] = line.split(' ')
+    if (what !== 'begin' || runner === runners.at(-1)) continue
+    if (runners.includes(runner)) wrong.push(`runner ${runner} began a hook after runner ${runners.at(-1)} had`)
+    runners.push(runner)
+  }
+  return wrong
+}
+
+async function missingFiles(home: TestHome): Promise<string[]> {
+  const wrong: string[] = []
+  const results = await home.query<{ output_dir: string; plugin: string; output_files: Record<string, { size: number }> }>(
+    "select s.output_dir, r.plugin, r.output_files from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'succeeded'",
+  )
+  for (const { output_dir, plugin, output_files } of results) {
+    for (const [name, { size }] of Object.entries(output_files)) {
+      const file = join(home.dataDir, output_dir, plugin, name)
+      const found = statSync(file, { throwIfNoEntry: false })?.size
+      // A later hook of the same plugin may have replaced it: hashes.json has the last word on contents.
+      if (found === undefined) wrong.push(`${file}: ${size} bytes in the row, none on disk`)
+    }
+  }
+  for (const { output_dir } of await home.query<{ output_dir: string }>("select output_dir from snapshot where status = 'sealed'")) {
+    const dir = join(home.dataDir, output_dir)
+    for (const name of ['index.html', 'index.jsonl']) if (!existsSync(join(dir, name))) wrong.push(`${dir}/${name} is missing`)
+    for (const name of existsSync(dir) ? readdirSync(dir) : [])
+      if (/^\.(work|publish|replaced)|\.tmp$/.test(name)) wrong.push(`${dir}/${name} is left over`)
+    wrong.push(...wrongHashes(dir))
+  }
+  return wrong
+}
+
+function wrongHashes(dir: string): string[] {
+  const list = join(dir, 'hashes', 'hashes.json')
+  if (!existsSync(list)) return []
+  const { files } = JSON.parse(readFileSync(list, 'utf8')) as { files: { path: string; sha256: string }[] }
+  return files.flatMap(({ path, sha256 }) => {
+    const file = join(dir, path)
+    if (!existsSync(file)) return [`${file} is missing`]
+    return createHash('sha256').update(readFileSync(file)).digest('hex') === sha256 ? [] : [`${file} is not what hashes.json says`]
+  })
+}
+
+function strangeEntries(root: string): string[] {
+  if (!existsSync(root)) return []
+  return readdirSync(root, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
+    if (name.split('/').some((part) => part === '.work' || part === '.attempts')) return []
+    const file = join(root, name)
+    const stats = lstatSync(file)
+    const inside = stats.isSymbolicLink() ? realpathSync(file).startsWith(realpathSync(root)) : stats.isFile() || stats.isDirectory()
+    return inside ? [] : [file]
+  })
+}
