@@ -74,6 +74,7 @@ export const FAILPOINTS = [
   'reap.rows_closing',
   'registration.identity_written',
   'registration.row_written',
+  'shutdown.containers_gone',
   'shutdown.drain_seen',
   'shutdown.family_killed',
   'shutdown.heart_stopped',

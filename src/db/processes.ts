@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
-import type { ProcessTable, ProcessType, WorkerType } from './tables.ts'
+import type { ProcessTable, ProcessType, Tier, WorkerType } from './tables.ts'
 
 export type ProcessRow = Selectable<ProcessTable>
 
@@ -28,6 +28,9 @@ export interface NewProcess {
   readonly standby?: boolean
   /** What it was started under, the nearest first. */
   readonly startedUnder?: readonly string[]
+  readonly containment?: Tier | null
+  readonly cgroup?: string | null
+  readonly logs?: { readonly stdout: string; readonly stderr: string }
 }
 
 /** Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find it by. */
@@ -52,6 +55,10 @@ export async function insertStarting(home: Home, values: NewProcess): Promise<{ 
       term: values.term ?? null,
       ...(values.standby === undefined ? {} : { standby: values.standby }),
       ...(values.startedUnder === undefined ? {} : { started_under: [...values.startedUnder] }),
+      containment: values.containment ?? null,
+      cgroup: values.cgroup ?? null,
+      stdout_log: values.logs?.stdout ?? null,
+      stderr_log: values.logs?.stderr ?? null,
     })
     .returning(['id', 'seq'])
     .executeTakeFirstOrThrow()
@@ -71,6 +78,11 @@ export async function markRunning(db: Database, id: string, identity: Identity):
     set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace}, pid = ${identity.pid},
         start_ticks = ${identity.startTicks}, started_at = now(), heartbeat_at = now()
     where id = ${id} and status = 'starting'`.execute(db)
+}
+
+/** Notes how a runner contains its hooks. */
+export async function recordContainment(db: Database, id: string, { tier, path }: { tier: Tier; path?: string }): Promise<void> {
+  await sql`update process set containment = ${tier}, cgroup = ${path ?? null} where id = ${id}`.execute(db)
 }
 
 /** From the first signal on; still inside the gate. */

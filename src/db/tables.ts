@@ -8,6 +8,8 @@ type Big = number
 
 export type ProcessType = 'orchestrator' | 'worker' | 'cli' | 'hook' | 'server' | 'add' | 'update' | 'binary' | 'supervisord' | 'search'
 export type WorkerType = '' | 'worker_runner' | 'runner_waiting' | 'crawl' | 'snapshot' | 'binary'
+/** How a process is kept together with all that it starts. */
+export type Tier = 'basic' | 'pidns' | 'cgroup'
 export type ProcessStatus = 'starting' | 'running' | 'draining' | 'exited' | 'lost'
 export const WORK_STATUSES = ['queued', 'started', 'paused', 'sealed'] as const
 export type WorkStatus = (typeof WORK_STATUSES)[number]
@@ -56,6 +58,10 @@ export interface ProcessTable {
   ended_at: NullableInstant
   exit_code: number | null
   exit_signal: string | null
+  containment: Tier | null
+  cgroup: string | null
+  stdout_log: string | null
+  stderr_log: string | null
 }
 
 export interface RunnerTermTable {

@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
+import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import { containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import type { Hook } from './discover.ts'
@@ -39,20 +41,31 @@ export class HookHost {
   }
 
   /** Starts a host below `parentId`. Its own output goes to `logs`; hooks' output goes to the files of each job. */
-  static async start(scope: Pick<HookScope, 'home' | 'parentId' | 'runnerId'>, cwd: string, log: string): Promise<HookHost> {
+  static async start(
+    scope: Pick<HookScope, 'home' | 'parentId' | 'runnerId' | 'containment'>,
+    cwd: string,
+    log: string,
+  ): Promise<HookHost> {
     const argv = [process.execPath, asset('hook-host.js', 'hooks/host.ts')]
-    const row = await insertStarting(scope.home, {
+    const id = uuidv7()
+    const container = containerFor(scope.containment, id, argv)
+    await insertStarting(scope.home, {
+      id,
       processType: 'hook',
       parentId: scope.parentId,
       runnerId: scope.runnerId,
       pwd: cwd,
       cmd: argv,
+      containment: container.tier,
+      cgroup: container.cgroup,
+      logs: { stdout: log, stderr: log },
     })
     await failpoint('spawn.host_row')
     mkdirSync(dirname(log), { recursive: true })
     const output = openSync(log, 'a', 0o600)
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], [MARKER.process]: row.id, [MARKER.runner]: scope.runnerId }
-    const child = spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', output, output, 'ipc'] })
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], [MARKER.process]: id, [MARKER.runner]: scope.runnerId }
+    openContainer(container)
+    const child = spawn(container.argv[0]!, container.argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', output, output, 'ipc'] })
     closeSync(output)
     const ended = new Promise<Exit>((resolve) => {
       child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
@@ -60,17 +73,16 @@ export class HookHost {
     })
     await failpoint('spawn.host_spawned')
     const identity = child.pid === undefined ? null : await identityOf(child.pid)
-    if (identity) await markRunning(scope.home.db, row.id, identity)
+    if (identity) await markRunning(scope.home.db, id, identity)
     await failpoint('spawn.host_running')
     const exited = ended.then(async (exit) => {
       host.#exit = exit
-      await markEnded(scope.home.db, row.id, exit)
+      await markEnded(scope.home.db, id, exit)
       await failpoint('shutdown.host_row_closed')
       return exit
     })
     exited.catch(() => {})
-    const family = { sessions: true, roots: identity ? [identity] : [], markers: [`${MARKER.process}=${row.id}`] }
-    const host = new HookHost(row.id, child, family, exited)
+    const host = new HookHost(id, child, familyIn(container, id, identity), exited)
     return host
   }
 

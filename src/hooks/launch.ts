@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs'
 import { dirname, extname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
+import { uuidv7 } from '../base/ids.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
-import { type Family, MARKER } from '../processes/family.ts'
+import { type Container, type Containment, containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
+import type { Family } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
@@ -16,6 +18,7 @@ export interface HookScope {
   readonly runnerId: string
   readonly target: HookTarget
   readonly settings: HookSettings
+  readonly containment: Containment
 }
 
 export interface HookLogs {
@@ -48,8 +51,11 @@ export interface RunningHook {
  * Its row is written before the spawn and completed after it. A hook that cannot be started has `exited` with an error.
  */
 export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs: HookLogs): Promise<RunningHook> {
+  const id = uuidv7()
   const argv = [...interpreter(hook), `--url=${scope.target.url}`]
-  const { id } = await insertStarting(scope.home, {
+  const container = containerFor(scope.containment, id, argv)
+  await insertStarting(scope.home, {
+    id,
     processType: 'hook',
     parentId: scope.parentId,
     runnerId: scope.runnerId,
@@ -59,11 +65,14 @@ export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs
     crawlId: scope.target.crawlId,
     snapshotId: scope.target.snapshotId ?? null,
     timeout: Math.round(hook.timeoutMs / 1000),
+    containment: container.tier,
+    cgroup: container.cgroup,
+    logs,
   })
   await failpoint('spawn.hook_row')
   const env = hookEnvironment(scope.settings, scope.target, hook, { processId: id, runnerId: scope.runnerId })
   const startedAt = performance.now()
-  const child = spawnToFiles(argv, cwd, env, logs)
+  const child = spawnToFiles(container, cwd, env, logs)
   const ended = new Promise<Exit>((resolve) => {
     child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
     child.once('exit', (code, signal) => resolve({ code, signal }))
@@ -78,16 +87,17 @@ export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs
     return exit
   })
   exited.catch(() => {}) // Whoever waits for it sees the failure; until then it must not count as unhandled.
-  const family = { sessions: true, roots: identity ? [identity] : [], markers: [`${MARKER.process}=${id}`] }
+  const family = familyIn(container, id, identity)
   return { hook, processId: id, pid: child.pid, logs, startedAt, family, exited }
 }
 
-function spawnToFiles(argv: readonly string[], cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
+function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
   mkdirSync(dirname(logs.stdout), { recursive: true })
   const stdout = openSync(logs.stdout, 'w', 0o600)
   const stderr = openSync(logs.stderr, 'w', 0o600)
   try {
-    return spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', stdout, stderr] })
+    openContainer(container)
+    return spawn(container.argv[0]!, container.argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', stdout, stderr] })
   } finally {
     closeSync(stdout)
     closeSync(stderr)

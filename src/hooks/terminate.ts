@@ -27,9 +27,9 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
   if (hooks.length === 0) return []
   log.info(`SIGTERM to ${hooks.length} background hook${hooks.length > 1 ? 's' : ''}`)
   for (const { hook, family } of hooks) {
-    const members = membersOf(family)
-    signalMembers(members, 'SIGTERM')
-    signalMembers(members, 'SIGCONT')
+    const members = await membersOf(family)
+    await signalMembers(members, 'SIGTERM')
+    await signalMembers(members, 'SIGCONT')
     log.debug(`SIGTERM to ${hook.name} and ${Math.max(0, members.length - 1)} children`)
   }
   await failpoint('shutdown.hooks_asked')
@@ -68,9 +68,9 @@ export async function exitWithin(running: RunningHook, ms: number, force: AbortS
  * Ends a foreground hook that ran out of time: SIGTERM to its tree, two seconds to put its files down, then SIGKILL.
  */
 export async function endForeground(running: RunningHook, force: AbortSignal): Promise<Exit> {
-  const members = membersOf(running.family)
-  signalMembers(members, 'SIGTERM')
-  signalMembers(members, 'SIGCONT')
+  const members = await membersOf(running.family)
+  await signalMembers(members, 'SIGTERM')
+  await signalMembers(members, 'SIGCONT')
   await failpoint('publish.late_hook_asked')
   await exitWithin(running, 2_000, force)
   await killFamily(running.family)

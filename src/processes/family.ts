@@ -1,5 +1,8 @@
 import { sleep } from '../base/abort.ts'
-import { hasProc, isDead, type ProcEntry, readEnviron, readProc, scanProc } from './proc.ts'
+import { isEmptyCgroup, killCgroup, pidsIn, removeCgroup } from './containment/cgroup.ts'
+import type { ProcessIdentity } from './identity.ts'
+import { bootId, hasProc, type ProcEntry, pidNamespace, readEnviron } from './proc.ts'
+import { findProcess, isSame, processTable } from './table.ts'
 
 /** Environment variables that every process below a runner carries, so that a sweep finds it whoever its parent is by now. */
 export const MARKER = {
@@ -10,32 +13,31 @@ export const MARKER = {
 } as const
 
 /**
- * What belongs together: the processes below `roots`, in their groups and sessions, or carrying one of the markers (`NAME=value`).
- * A root counts only while exactly that process lives: its pid may be somebody else's by now. Markers find the rest.
+ * What belongs together: the processes below `roots`, in their groups and sessions, those that carry one of the markers (`NAME=value`),
+ * and those in the control groups. A root counts only while exactly that process lives: its pid may be somebody else's by now.
  */
 export interface Family {
-  readonly roots?: readonly { readonly pid: number; readonly startTicks: number }[]
+  readonly roots?: readonly ProcessIdentity[]
   /** The roots led sessions of their own and have only just ended: what is left in those sessions is theirs, since a pid is not given again while it names one. */
   readonly sessions?: boolean
   readonly markers?: readonly string[]
+  /** Removed when they are empty. A family that has nothing else is all in there: nothing else is searched for. */
+  readonly cgroups?: readonly string[]
 }
 
-/** The live members of a family, ourselves never among them. */
-export function membersOf(family: Family): ProcEntry[] {
-  if (!hasProc) return []
-  const all = scanProc()
-  const roots = new Set<number>()
-  for (const root of family.roots ?? []) {
-    const now = all.find(({ pid }) => pid === root.pid)
-    const left = family.sessions && !now && all.some((entry) => entry.session === root.pid && entry.startTicks >= root.startTicks)
-    if (now?.startTicks === root.startTicks || left) roots.add(root.pid)
-  }
+/** The live members of a family, ourselves and the init process never among them. */
+export async function membersOf(family: Family): Promise<ProcEntry[]> {
+  const inGroups = (family.cgroups ?? []).flatMap(pidsIn)
+  if (isInCgroups(family)) return (await Promise.all(inGroups.map(findProcess))).filter((entry) => entry !== null)
+  const all = await processTable()
+  const roots = liveRoots(family, all)
   const markers = new Set(family.markers)
-  const inside = new Set<number>()
+  const inside = new Set(inGroups)
   for (const entry of all) {
     const byGroup = roots.has(entry.pid) || roots.has(entry.pgid) || roots.has(entry.session)
-    if (byGroup || (markers.size > 0 && readEnviron(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
+    if (byGroup || (hasProc && markers.size > 0 && readEnviron(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
   }
+  inside.delete(1) // Else every orphan would be its child.
   // Children of members are members: repeat until a round finds no more.
   for (let grew = true; grew; ) {
     grew = false
@@ -50,11 +52,23 @@ export function membersOf(family: Family): ProcEntry[] {
   return all.filter((entry) => inside.has(entry.pid))
 }
 
+/** The pids of the roots that are there, or whose session is. What a row says is believed only where it names this very process. */
+function liveRoots({ roots = [], sessions = false }: Family, all: readonly ProcEntry[]): Set<number> {
+  const live = new Set<number>()
+  for (const root of roots) {
+    if (root.pid <= 1 || root.pid === process.pid || root.bootId !== bootId() || root.pidNamespace !== pidNamespace()) continue
+    const now = all.find(({ pid }) => pid === root.pid)
+    const left = sessions && !now && all.some((entry) => entry.session === root.pid && entry.startTicks >= root.startTicks)
+    if (now?.startTicks === root.startTicks || left) live.add(root.pid)
+  }
+  return live
+}
+
 /** Signals the members that are still the ones we saw. Returns how many it reached. */
-export function signalMembers(members: readonly ProcEntry[], signal: NodeJS.Signals): number {
+export async function signalMembers(members: readonly ProcEntry[], signal: NodeJS.Signals): Promise<number> {
   let reached = 0
   for (const member of members) {
-    if (readProc(member.pid)?.startTicks !== member.startTicks) continue
+    if (!(await isSame(member))) continue
     try {
       process.kill(member.pid, signal)
       reached += 1
@@ -66,41 +80,32 @@ export function signalMembers(members: readonly ProcEntry[], signal: NodeJS.Sign
 }
 
 /**
- * Kills a family for good: stop it so that it cannot fork away, look again, kill, and verify, until two scans in a row find nobody.
+ * Kills a family for good: stop it so that it cannot fork away, look again, kill, and verify, until two scans in a row find nobody, or its
+ * control groups are empty and gone.
  * @returns the pids that are still there at the deadline (uninterruptible, or another user's); empty is success
  */
 export async function killFamily(family: Family, deadlineMs = 5_000): Promise<number[]> {
-  if (!hasProc) return await killWithoutProc(family)
   const end = performance.now() + deadlineMs
+  const cgroups = family.cgroups ?? []
   let empty = 0
   for (;;) {
-    const members = membersOf(family)
+    const members = await membersOf(family)
     empty = members.length === 0 ? empty + 1 : 0
-    if (empty === 2) return []
-    if (performance.now() > end) return members.map(({ pid }) => pid)
-    signalMembers(members, 'SIGSTOP')
-    signalMembers(membersOf(family), 'SIGKILL')
+    const removed = members.length === 0 && cgroups.map(removeCgroup).every(Boolean)
+    if (removed && (empty === 2 || isInCgroups(family))) return []
+    if (performance.now() > end) return members.length === 0 && cgroups.every(isEmptyCgroup) ? [] : members.map(({ pid }) => pid)
+    if (members.length === 0 && !removed) await sleep(1)
+    for (const cgroup of cgroups) killCgroup(cgroup)
+    if (!isInCgroups(family)) {
+      await signalMembers(members, 'SIGSTOP')
+      await signalMembers(await membersOf(family), 'SIGKILL')
+    }
     for (const member of members) {
-      while (performance.now() < end && isAlive(member)) await sleep(2)
+      while (performance.now() < end && (await isSame(member))) await sleep(2)
     }
   }
 }
 
-function isAlive(member: ProcEntry): boolean {
-  const now = readProc(member.pid)
-  return now !== null && now.startTicks === member.startTicks && !isDead(now)
-}
-
-/** Where there is no /proc: the group first, then the tree as `ps` shows it. Markers cannot be read there. */
-async function killWithoutProc(family: Family): Promise<number[]> {
-  const { default: treeKill } = await import('tree-kill')
-  for (const { pid } of family.roots ?? []) {
-    await new Promise<void>((resolve) => treeKill(pid, 'SIGKILL', () => resolve()))
-    try {
-      process.kill(-pid, 'SIGKILL')
-    } catch {
-      // No such group: everybody is gone.
-    }
-  }
-  return []
+function isInCgroups({ roots = [], markers = [], cgroups = [] }: Family): boolean {
+  return cgroups.length > 0 && roots.length === 0 && markers.length === 0
 }

@@ -1,4 +1,5 @@
-import { bootId, hasProc, isDead, pidNamespace, readProc } from './proc.ts'
+import { bootId, pidNamespace } from './proc.ts'
+import { findProcess } from './table.ts'
 
 /** Names one operating system process so that it cannot be confused with a later one of the same pid. Compared exactly. */
 export interface ProcessIdentity {
@@ -14,13 +15,8 @@ export type Liveness = 'alive' | 'gone' | 'unknown'
 
 /** The identity of a live process; null when there is none, or only a zombie. */
 export async function identityOf(pid: number): Promise<ProcessIdentity | null> {
-  if (hasProc) {
-    const entry = readProc(pid)
-    return entry && !isDead(entry) ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: entry.startTicks } : null
-  }
-  const { default: psList } = await import('ps-list')
-  const found = (await psList()).find((entry) => entry.pid === pid)
-  return found ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: found.startTime?.getTime() ?? 0 } : null
+  const entry = await findProcess(pid)
+  return entry ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: entry.startTicks } : null
 }
 
 /** Who we are. */

@@ -13,7 +13,7 @@ import type { Station } from '../workers/station.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
-import type { RunOptions, WhyEnded } from './options.ts'
+import type { LeadOptions, WhyEnded } from './options.ts'
 import type { Term } from './promote.ts'
 import type { Registered } from './registration.ts'
 import { Watchdog } from './watchdog.ts'
@@ -28,8 +28,8 @@ const MAX_OUTAGE_MS = 60_000
  * One leadership, from promotion to resignation: the orchestrator's loop. It keeps as many CrawlWorkers as there are crawls due, wakes them,
  * and replaces the dead; on a drain it waits for all of them. Nothing of this term runs any more when it returns.
  */
-export async function lead(options: RunOptions, me: Registered, term: Term, stop: Stop, bell: Bell): Promise<WhyEnded> {
-  const { home, log, settings, scope, concurrency } = options
+export async function lead(options: LeadOptions, me: Registered, term: Term, stop: Stop, bell: Bell): Promise<WhyEnded> {
+  const { home, log, settings, scope, concurrency, containment } = options
   const station: Station = {
     owner: { home, processId: me.id, term: term.number },
     runnerId: me.id,
@@ -39,8 +39,9 @@ export async function lead(options: RunOptions, me: Registered, term: Term, stop
     onRecheck: new Set(),
     settings,
     scope,
+    containment,
   }
-  const watchdog = new Watchdog(home, me.id, log, bell)
+  const watchdog = new Watchdog(station)
   const pool = new WorkerPool(station, { kind: 'crawl', size: crawlWorkers(settings, concurrency), cwd: home.dataDir, places: concurrency })
   const liveness = new Liveness(options.livenessFile)
   const heart = new Heartbeat(home, me.id, stop, log)

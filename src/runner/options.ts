@@ -2,6 +2,7 @@ import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
 import type { HookSettings } from '../hooks/discover.ts'
 import type { WorkScope } from '../machines/scope.ts'
+import type { Containment } from '../processes/containment/containment.ts'
 
 export interface RunOptions {
   /** Our row's id to be: connections carry it in their names from the start, so that a takeover can end them. */
@@ -31,6 +32,11 @@ export interface RunOptions {
   readonly maintenanceOnly: boolean
   /** Touched while the leader is well. */
   readonly livenessFile: string | undefined
+}
+
+/** What a runner knows of its machine by the time it leads. */
+export interface LeadOptions extends RunOptions {
+  readonly containment: Containment
 }
 
 /** Why a runner left. All of them are fine: exit code 0, but for `forced`. */

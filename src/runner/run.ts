@@ -2,10 +2,12 @@ import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Stop } from '../base/stop.ts'
+import { recordContainment } from '../db/processes.ts'
 import { recover } from '../machines/recover.ts'
+import { detectContainment, releaseContainment } from '../processes/containment/containment.ts'
 import { Gate } from './gate.ts'
 import { lead } from './lead.ts'
-import type { RunOptions, WhyEnded } from './options.ts'
+import type { LeadOptions, RunOptions, WhyEnded } from './options.ts'
 import { ownerOf } from './ownership.ts'
 import { deregister, keepSeen, type Registered, register, setStandby, stepBack } from './registration.ts'
 import { Signals } from './signals.ts'
@@ -21,17 +23,23 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
   const endsAt = performance.now() + (options.runForMs ?? Number.POSITIVE_INFINITY)
   const newRound = () => drainAt(endsAt, signals.newRound(), bell)
   const owner = await ownerOfDaemon(options)
+  const detection = detectContainment(options.settings['CONTAINMENT'], options.id)
+  detection.catch(() => {}) // It is reported below, once our row is there to be closed.
   const me = await register({ ...options, standby: options.standby || owner !== undefined })
   let code: number = EXIT.failed
   try {
     await failpoint('gate.registered')
-    let why = await oneRound(options, me, owner?.id, options.standby, newRound(), bell)
+    const equipped = { ...options, containment: await detection }
+    await recordContainment(options.home.db, me.id, equipped.containment)
+    let why = await oneRound(equipped, me, owner?.id, options.standby, newRound(), bell)
     // From these a newer runner only borrows the lead.
     while (why === 'superseded' && (options.standby || owner) && (await stepBack(options.home, me)))
-      why = await oneRound(options, me, owner?.id, true, newRound(), bell)
+      why = await oneRound(equipped, me, owner?.id, true, newRound(), bell)
     code = Number(process.exitCode ?? EXIT.ok)
     return why
   } finally {
+    await detection.then(releaseContainment, () => {})
+    await failpoint('shutdown.containers_gone')
     await deregister(options.home, me, code)
   }
 }
@@ -42,7 +50,7 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
  * @param patient wait until no other runner is left, instead of taking over
  */
 async function oneRound(
-  options: RunOptions,
+  options: LeadOptions,
   me: Registered,
   ownerId: string | undefined,
   patient: boolean,

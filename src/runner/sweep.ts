@@ -2,10 +2,10 @@ import { AppError } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
-import { identityIn, isRunner, liveRows } from '../db/processes.ts'
+import { isRunner, liveRows } from '../db/processes.ts'
 import { terminateBackendsOf } from '../db/runners.ts'
 import { killFamily, MARKER, membersOf } from '../processes/family.ts'
-import { livenessOf } from '../processes/identity.ts'
+import { familyOfRows } from '../processes/family-of-rows.ts'
 import type { Registered } from './registration.ts'
 
 /**
@@ -21,13 +21,11 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<void>
   }
   runners.delete(me.id)
   if (runners.size === 0) return
-  const roots = []
-  for (const row of rows) {
-    const identity = identityIn(row)
-    if (row.runner_id && runners.has(row.runner_id) && identity && (await livenessOf(identity)) === 'alive') roots.push(identity)
+  const family = {
+    ...familyOfRows(rows.filter((row) => runners.has(row.runner_id ?? row.id))),
+    markers: [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.watchdog}=${id}`]),
   }
-  const family = { roots, markers: [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.watchdog}=${id}`]) }
-  const found = membersOf(family).length
+  const found = (await membersOf(family)).length
   if (found > 0) log.warn(`ending ${found} processes that an earlier runner left behind`)
   const survivors = await killFamily(family)
   await failpoint('sweep.killed')

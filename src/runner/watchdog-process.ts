@@ -14,14 +14,15 @@ for (const ignored of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(ignor
 
 const runnerId = process.env[MARKER.watchdog] ?? ''
 const dataDir = process.env['DATA_DIR'] ?? ''
-const [pid = 0, startTicks = 0] = process.argv.slice(2).map(Number)
+const [pid = 0, startTicks = 0] = process.argv.slice(2, 4).map(Number)
+const cgroups = process.argv.slice(4)
 const log = new Log('watchdog', toFile(watchdogLog(dataDir)))
 
 if (!runnerId || !dataDir || !pid) throw new Error('the watchdog is started by a runner, not by hand')
 await failpoint('watchdog.noticed')
 while (isThere()) await delay(LOOK_MS)
-const family = { markers: [`${MARKER.runner}=${runnerId}`] }
-const found = membersOf(family).length
+const family = { markers: [`${MARKER.runner}=${runnerId}`], cgroups }
+const found = (await membersOf(family)).length
 const survivors = await killFamily(family)
 await failpoint('watchdog.swept')
 log.warn(`runner ${runnerId} (pid ${pid}) died: ended ${found - survivors.length} of its processes`)

@@ -1,15 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Bell, sleep } from '../base/abort.ts'
+import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import type { Log } from '../base/log.ts'
 import { asset } from '../base/package-root.ts'
-import type { Home } from '../db/home.ts'
 import { MARKER } from '../processes/family.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { homeEnvironment } from '../workers/home-environment.ts'
+import type { Station } from '../workers/station.ts'
 import { watchdogLog } from './watchdog-log.ts'
 
 /**
@@ -27,21 +26,15 @@ const LONGEST_PAUSE_MS = 5_000
  * left behind. One that dies is replaced; while there is none, the leader starts nothing.
  */
 export class Watchdog {
-  readonly #home: Home
-  readonly #runnerId: string
-  readonly #log: Log
-  readonly #bell: Bell
+  readonly #station: Station
   readonly #leaving = new AbortController()
   readonly #kept: Promise<void>
   #child: ChildProcess | undefined
   #isUp = false
 
-  /** Starts it, without waiting for it: `bell` rings when it is up. */
-  constructor(home: Home, runnerId: string, log: Log, bell: Bell) {
-    this.#home = home
-    this.#runnerId = runnerId
-    this.#log = log
-    this.#bell = bell
+  /** Starts it, without waiting for it: the station's bell rings when it is up. */
+  constructor(station: Station) {
+    this.#station = station
     this.#kept = this.#keep()
   }
 
@@ -66,7 +59,7 @@ export class Watchdog {
       if (this.#leaving.signal.aborted) return
       const end = await this.#oneLife(startTicks)
       this.#isUp = false
-      if (!this.#leaving.signal.aborted) this.#log.warn(`the watchdog ended (${end}): starting another`)
+      if (!this.#leaving.signal.aborted) this.#station.log.warn(`the watchdog ended (${end}): starting another`)
     }
   }
 
@@ -84,7 +77,7 @@ export class Watchdog {
       await Promise.race([up, ended.promise])
       await failpoint('watchdog.up')
       this.#isUp = true
-      this.#bell.wake()
+      this.#station.bell.wake()
     } catch (error) {
       this.#child?.kill('SIGKILL')
       ended.resolve(messageOf(error))
@@ -93,11 +86,13 @@ export class Watchdog {
   }
 
   #spawn(startTicks: number): ChildProcess {
+    const { owner, runnerId, containment } = this.#station
     const program = [process.execPath, asset('watchdog.js', 'runner/watchdog-process.ts'), String(process.pid), String(startTicks)]
+    if (containment.tier === 'cgroup') program.push(containment.path)
     // Not the marks of what the runner works with: its own sweep must spare the watchdog.
-    const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.watchdog]: this.#runnerId }
-    const env = { ...process.env, ...homeEnvironment(this.#home), ...marks }
-    const log = watchdogLog(this.#home.dataDir)
+    const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.watchdog]: runnerId }
+    const env = { ...process.env, ...homeEnvironment(owner.home), ...marks }
+    const log = watchdogLog(owner.home.dataDir)
     mkdirSync(dirname(log), { recursive: true })
     const complaints = openSync(log, 'a', 0o600)
     try {

@@ -58,7 +58,14 @@ export async function archiveSnapshot(
     depth: snapshot.depth,
     url: snapshot.url,
   }
-  const run = new SnapshotHooks(station, sequence, started, tree, { home, parentId: owner.processId, runnerId, target, settings }, dropped)
+  const run = new SnapshotHooks(
+    station,
+    sequence,
+    started,
+    tree,
+    { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings },
+    dropped,
+  )
   const results = await prepareResults(owner, started, hooks)
   await failpoint('claim.results_prepared')
   if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, `given up: ${MAX_ATTEMPTS} attempts at this page came to no end`)

@@ -157,8 +157,8 @@ export class HookSequence {
   }
 
   #startHost(): Promise<HookHost> {
-    const { owner, runnerId } = this.#station
-    const scope = { home: owner.home, parentId: owner.processId, runnerId }
+    const { owner, runnerId, containment } = this.#station
+    const scope = { home: owner.home, parentId: owner.processId, runnerId, containment }
     return HookHost.start(scope, this.#cwd, join(this.#cwd, 'logs', 'hook-host.log'))
   }
 

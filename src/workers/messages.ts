@@ -30,4 +30,5 @@ export const WORKER_ENV = {
   term: 'ARCHIVEBOX_TERM',
   scope: 'ARCHIVEBOX_SCOPE',
   places: 'ARCHIVEBOX_PLACES',
+  containment: 'ARCHIVEBOX_CONTAINMENT',
 } as const

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
-import { identityIn, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
+import { liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
+import { familyOfRows } from '../processes/family-of-rows.ts'
 
 /**
  * After a worker died without tidying up: kills everything below it, waits until the operating system says that it is gone, closes the
@@ -15,9 +16,11 @@ export async function reapWorker(
   processId: string,
   exit: { code: number | null; signal: string | null } | null,
 ): Promise<number> {
-  const below = descendantsOf(processId, await liveRows(home))
+  const rows = await liveRows(home)
+  const below = descendantsOf(processId, rows)
   const survivors = await killFamily({
-    roots: below.flatMap((row) => identityIn(row) ?? []),
+    ...familyOfRows([...rows.filter(({ id }) => id === processId), ...below]),
+    // Of a row that is closed already, too.
     markers: [processId, ...below.map(({ id }) => id)].map((id) => `${MARKER.process}=${id}`),
   })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)

@@ -131,7 +131,7 @@ async function runSetupHooks(station: WorkerStation, sequence: HookSequence, cra
   const crawlDir = join(home.dataDir, crawl.output_dir)
   const url = crawl.urls.split('\n')[0] ?? ''
   const target = { dataDir: home.dataDir, crawlId: crawl.id, crawlDir, depth: 0, url }
-  const scope = { home, parentId: owner.processId, runnerId, target, settings }
+  const scope = { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings }
   for (const hook of hooks) {
     if (dropped.aborted || station.stop.drain.aborted) return
     const cwd = join(crawlDir, hook.plugin)

@@ -4,6 +4,7 @@ import type { Stop } from '../base/stop.ts'
 import type { HookSettings } from '../hooks/discover.ts'
 import type { Owner } from '../machines/queues.ts'
 import type { WorkScope } from '../machines/scope.ts'
+import type { Containment } from '../processes/containment/containment.ts'
 
 /** What every working process of the hierarchy has, leader and workers alike. */
 export interface Station {
@@ -19,4 +20,6 @@ export interface Station {
   readonly scope: WorkScope
   /** The environment over the configuration file; a crawl's own settings come on top of it. */
   readonly settings: HookSettings
+  /** How the processes of hooks are kept together. */
+  readonly containment: Containment
 }

@@ -174,6 +174,7 @@ export class WorkerPool {
       [WORKER_ENV.term]: String(term),
       [WORKER_ENV.scope]: JSON.stringify(scope),
       ...(this.#shares ? { [WORKER_ENV.places]: 'shared' } : {}),
+      [WORKER_ENV.containment]: JSON.stringify(this.#station.containment),
     }
     // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
     const child = spawn(argv[0]!, argv.slice(1), { cwd: this.#cwd, env, detached: true, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })

@@ -5,6 +5,7 @@ import { messageOf } from '../base/errors.ts'
 import { atLeast, Log, type LogLine, levelFrom } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
 import type { WorkScope } from '../machines/scope.ts'
+import type { Containment } from '../processes/containment/containment.ts'
 import { MARKER } from '../processes/family.ts'
 import { homeFromEnvironment, required } from './home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
@@ -77,6 +78,7 @@ export async function workerProcess(
     bell,
     onRecheck,
     settings: { ...(await readConfigFile(home.dataDir)), ...process.env },
+    containment: JSON.parse(required(WORKER_ENV.containment)) as Containment,
     parentId: required(WORKER_ENV.parentId),
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,
     places,

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
 import { insertStarting } from '../../src/db/processes.ts'
+import type { Containment } from '../../src/processes/containment/containment.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { homeEnvironment } from '../../src/workers/home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from '../../src/workers/messages.ts'
@@ -70,6 +71,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
     [MARKER.runner]: runnerId,
     [WORKER_ENV.parentId]: runnerId,
     [WORKER_ENV.term]: String(TERM),
+    [WORKER_ENV.containment]: JSON.stringify({ tier: 'basic', deathSignal: false } satisfies Containment),
   }
   const begun = performance.now()
   const child = startNode(argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })

@@ -32,6 +32,8 @@ describe('the watchdog', () => {
   it('ends everything that a leader killed with -9 left running, and closes its rows, with no other runner there', async () => {
     const { home, runner } = await leading()
     const below = processesOf(home.dataDir).filter(({ pid }) => pid !== runner.pid)
+    // Stopped workers do not see that their leader is gone, and leave all of it to the watchdog.
+    for (const pid of [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]) process.kill(pid, 'SIGSTOP')
     runner.signal('SIGKILL')
     await eventually(() => below.every((process) => isWatchdog(process) || !isThere(process.pid)))
     await eventually(async () => (await openRows(home)).length === 0)

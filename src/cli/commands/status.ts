@@ -76,6 +76,7 @@ async function gather({ home, kind }: OpenHome) {
       term: leader?.term ?? null,
       started_at: leader?.started_at ?? null,
       heartbeat_age_s: leader?.heartbeat_age_s ?? null,
+      containment: leader?.containment ?? null,
     },
     standbys: alive
       .filter((row) => row.worker_type === 'runner_waiting')
@@ -149,7 +150,7 @@ function draw(facts: Facts): void {
     'runner',
     runner.state === 'none'
       ? pc.yellow('none')
-      : `${pc.green(runner.state)}, pid ${runner.pid}, term ${runner.term}, for ${duration((Date.now() - runner.started_at!.getTime()) / 1000)}, heartbeat ${duration(runner.heartbeat_age_s ?? 0)} ago`,
+      : `${pc.green(runner.state)}, pid ${runner.pid}, term ${runner.term}, for ${duration((Date.now() - runner.started_at!.getTime()) / 1000)}, heartbeat ${duration(runner.heartbeat_age_s ?? 0)} ago, containment ${runner.containment ?? 'unknown'}`,
   )
   if (facts.standbys.length > 0) line('standing by', facts.standbys.map(({ pid }) => `pid ${pid}`).join(', '))
   line('crawls', summary(queue.crawl))

@@ -1,0 +1,106 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { codeOf } from '../../base/errors.ts'
+import { runs } from './runs.ts'
+
+/** The folder of all runners in the control group that a runner was started in. */
+const OURS = 'archivebox-ts'
+
+/** Enters a group, then becomes the command: from the first instruction on whatever it starts is in there, too. */
+const ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
+
+/**
+ * Makes a control group (version 2) for a runner inside the one that this process is in, if the machine lets us.
+ * @returns its path, or why there is none
+ */
+export async function openCgroup(runnerId: string): Promise<{ readonly path: string } | { readonly missing: string }> {
+  const own = ownCgroup()
+  if (!own) return { missing: 'no control groups (version 2) are mounted' }
+  const path = join(own, OURS, runnerId)
+  try {
+    const probe = join(path, 'probe')
+    mkdirSync(probe, { recursive: true })
+    readFileSync(join(probe, 'cgroup.events'))
+    const works = readdirSync(probe).includes('cgroup.kill') && (await runs(enterCgroup(probe, ['true'])))
+    rmdirSync(probe)
+    if (works) return { path }
+    removeCgroup(path)
+    return { missing: `processes cannot be moved below ${own}, or the kernel is older than 5.14` }
+  } catch (error) {
+    return { missing: `${own} is not ours to write (${codeOf(error) ?? String(error)})` }
+  }
+}
+
+/** The command that runs `argv` in the group at `path`, which must be there by then. */
+export function enterCgroup(path: string, argv: readonly string[]): string[] {
+  return ['/bin/sh', '-c', ENTER, path, ...argv]
+}
+
+/** The pids in a group and all below it; none when there is no such group. Zombies are not listed. */
+export function pidsIn(path: string): number[] {
+  try {
+    const own = readFileSync(join(path, 'cgroup.procs'), 'latin1').split('\n').map(Number)
+    return [...own.filter((pid) => pid > 1), ...below(path).flatMap(pidsIn)]
+  } catch {
+    return []
+  }
+}
+
+/** Nobody is in this group or below it. */
+export function isEmptyCgroup(path: string): boolean {
+  return pidsIn(path).length === 0
+}
+
+/** Kills whatever is in a group and below it, in one step that no fork escapes. */
+export function killCgroup(path: string): void {
+  try {
+    writeFileSync(join(path, 'cgroup.kill'), '1')
+  } catch {
+    // Gone already, which is as good.
+  }
+}
+
+/** Removes a group with those below it. Once it is gone, it is proved empty, and nobody enters it any more. Answers whether it is. */
+export function removeCgroup(path: string): boolean {
+  try {
+    for (const inner of below(path)) removeCgroup(inner)
+    rmdirSync(path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') return false
+  }
+  try {
+    if (dirname(path).endsWith(`/${OURS}`)) rmdirSync(dirname(path))
+  } catch {
+    // Other runners have theirs in there.
+  }
+  return true
+}
+
+/**
+ * The group that a row names, if it is the one that we would have made for it: a row edited by hand must not have others' processes killed.
+ */
+export function cgroupIn(row: { readonly id: string; readonly runner_id: string | null; readonly cgroup: string | null }): string[] {
+  const name = row.runner_id === null ? `/${OURS}/${row.id}` : `/${OURS}/${row.runner_id}/${row.id}`
+  const isOurs = row.cgroup?.startsWith('/sys/fs/cgroup/') && row.cgroup.endsWith(name) && !row.cgroup.includes('/../')
+  return isOurs ? [row.cgroup!] : []
+}
+
+function below(path: string): string[] {
+  return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [join(path, entry.name)] : []))
+}
+
+/** Where our own group lies in the file system. */
+function ownCgroup(): string | undefined {
+  try {
+    const mount = readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .map((line) => line.split(' '))
+      .find((fields) => fields[fields.indexOf('-') + 1] === 'cgroup2')
+    const path = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1]
+    const [root, point] = [mount?.[3], mount?.[4]]
+    if (path === undefined || root === undefined || point === undefined) return undefined
+    return join(point, path.startsWith(root) ? path.slice(root === '/' ? 0 : root.length) : path)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,12 @@
+import { spawn } from 'node:child_process'
+
+const PATIENCE_MS = 2_000
+
+/** Does this command run here, and end well? */
+export async function runs(argv: readonly string[]): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const child = spawn(argv[0]!, argv.slice(1), { stdio: 'ignore', timeout: PATIENCE_MS, killSignal: 'SIGKILL' })
+    child.once('error', () => resolve(false))
+    child.once('exit', (code) => resolve(code === 0))
+  })
+}

@@ -1,0 +1,171 @@
+import { randomInt } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
+import { uuidv7 } from '../../src/base/ids.ts'
+import type { Tier } from '../../src/db/tables.ts'
+import { type Containment, detectContainment, releaseContainment } from '../../src/processes/containment/containment.ts'
+import { resultsOf } from '../support/archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { openRows } from '../support/observer.ts'
+import { isThere } from '../support/processes.ts'
+import { eventually, type Running } from '../support/program.ts'
+import { pages, type Site, startSite } from '../support/site.ts'
+
+const homes = useHomes()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(pages(3))
+})
+afterAll(() => site.close())
+
+/** Skips the test, with the reason, where the machine has no such tier. */
+async function needs(tier: Tier, context: TestContext): Promise<Containment> {
+  try {
+    const containment = await detectContainment(tier, uuidv7())
+    await releaseContainment(containment)
+    return containment
+  } catch (error) {
+    return context.skip(String(error))
+  }
+}
+
+/** A leader with a hook that has hidden a daemon, and the pid of that. */
+async function hiding(tier: Tier, seconds: number): Promise<{ home: TestHome; runner: Running; hidden: number }> {
+  const home = await homes.make()
+  home.install('hides_away', 'slow')
+  const name = randomInt(1e9, 1e10)
+  const settings = [`HIDES_SECONDS=${seconds}`, `HIDES_NAME=${name}`, 'SLOW_SECONDS=1000'].flatMap((setting) => ['-c', setting])
+  await home.add('--plugins', 'headers,hides_away,slow', ...settings, `${site.url}/page-1.html`)
+  const runner = home.start(['run'], { env: { CONTAINMENT: tier } })
+  // Only its command line tells who it is.
+  const hidden = await eventually(() =>
+    readdirSync('/proc').find((pid) => read(`/proc/${pid}/cmdline`).startsWith(`sleep\0${1000}.${name}`)),
+  )
+  return { home, runner, hidden: Number(hidden) }
+}
+
+async function ended(home: TestHome, runner: Running): Promise<void> {
+  runner.signal('SIGKILL')
+  await runner.finished()
+  await eventually(async () => (await openRows(home)).length === 0)
+}
+
+describe.each(['cgroup', 'pidns'] as const)('in the tier %s', (tier) => {
+  it('what a hook hid from every other search ends with the hook', async (context) => {
+    await needs(tier, context)
+    const { home, runner, hidden } = await hiding(tier, 2)
+    await eventually(() => !isThere(hidden))
+    expect(await home.value("select count(*) from archive_result where status = 'succeeded' and plugin = 'headers'")).toBe('1')
+    await ended(home, runner)
+  })
+
+  it('and it ends when the leader is killed with -9', async (context) => {
+    await needs(tier, context)
+    const { home, runner, hidden } = await hiding(tier, 1000)
+    expect(isThere(hidden)).toBe(true)
+    runner.signal('SIGKILL')
+    await eventually(() => !isThere(hidden))
+    await eventually(async () => (await openRows(home)).length === 0)
+  })
+})
+
+describe('in the tier basic', () => {
+  it('what hides from every search escapes, and status says which tier it is', async () => {
+    const { home, runner, hidden } = await hiding('basic', 1000)
+    const { stdout } = await home.run(['status', '--json'])
+    expect(JSON.parse(stdout).runner.containment).toBe('basic')
+    await ended(home, runner)
+    expect(isThere(hidden)).toBe(true)
+    process.kill(hidden, 'SIGKILL')
+  })
+})
+
+describe.each(['basic', 'pidns', 'cgroup'] as const)('hooks in the tier %s', (tier) => {
+  it('run, fail, time out and are asked to end as in any other', async (context) => {
+    await needs(tier, context)
+    const home = await homes.make()
+    const plugins = ['order_bg', 'exit_1', 'exit_10', 'ignores_term', 'family', 'js_hook']
+    home.install(...plugins)
+    const limits = ['-c', 'IGNORES_TERM_TIMEOUT=3', '-c', 'FAMILY_SECONDS=1000', '-c', 'FAMILY_TIMEOUT=1']
+    const crawl = await home.add('--plugins', ['headers', ...plugins].join(','), ...limits, `${site.url}/page-1.html`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { CONTAINMENT: tier } })
+    expect(code, stderr).toBe(0)
+    const found = (await resultsOf(home, crawl)).map(({ plugin, status, output_str }) => [plugin, status, output_str])
+    expect(found).toEqual(
+      expect.arrayContaining([
+        ['headers', 'succeeded', expect.anything()],
+        ['order_bg', 'succeeded', expect.anything()],
+        ['js_hook', 'succeeded', expect.anything()],
+        ['exit_1', 'failed', expect.anything()],
+        ['exit_10', 'skipped', expect.anything()],
+        ['ignores_term', 'failed', 'timed out after 3 s'],
+        ['family', 'failed', 'timed out after 1 s'],
+      ]),
+    )
+    expect(await home.query('select distinct containment from process where process_type in ($1, $2)', ['hook', 'orchestrator'])).toEqual([
+      { containment: tier },
+    ])
+  })
+})
+
+describe('control groups', () => {
+  it('are removed with the hooks and the runner they were made for', async (context) => {
+    const containment = await needs('cgroup', context)
+    const home = await homes.make()
+    home.install('family', 'setsid_away')
+    await home.add('--plugins', 'headers,family,setsid_away', `${site.url}/page-1.html`)
+    expect((await home.run(['run', '--exit-on-idle'], { env: { CONTAINMENT: 'cgroup' } })).code).toBe(0)
+    const all = await home.query<{ cgroup: string }>('select cgroup from process where cgroup is not null')
+    expect(all.length).toBeGreaterThan(2)
+    expect(all.filter(({ cgroup }) => existsSync(cgroup))).toEqual([])
+    const parent = containment.tier === 'cgroup' ? dirname(containment.path) : ''
+    expect(existsSync(parent) ? readdirSync(parent).filter((name) => all.some(({ cgroup }) => cgroup.includes(name))) : []).toEqual([])
+  })
+
+  it('of a runner that died with its watchdog are killed and removed by the next runner', async (context) => {
+    await needs('cgroup', context)
+    const { home, runner, hidden } = await hiding('cgroup', 1000)
+    const pids = await home.query<{ pid: number }>("select pid from process where status = 'running' and pid <> $1", [runner.pid])
+    const watchdog = readdirSync('/proc').find((pid) => parentOf(pid) === runner.pid && !pids.some((row) => String(row.pid) === pid))
+    process.kill(Number(watchdog), 'SIGSTOP')
+    runner.signal('SIGKILL')
+    process.kill(Number(watchdog), 'SIGKILL')
+    expect((await runner.finished()).signal).toBe('SIGKILL')
+    await home.query("update crawl set status = 'paused'")
+    const next = home.start(['run'], { env: { CONTAINMENT: 'basic' } })
+    await next.says(/leading/)
+    expect(isThere(hidden)).toBe(false)
+    const all = await home.query<{ cgroup: string }>('select cgroup from process where cgroup is not null')
+    expect(all.filter(({ cgroup }) => existsSync(cgroup))).toEqual([])
+    next.signal('SIGTERM')
+    expect((await next.finished()).code).toBe(0)
+  })
+})
+
+describe('a setting', () => {
+  it.each([['that does not exist', 'jail', /CONTAINMENT=jail: it is one of auto, basic, pidns, cgroup/]])(
+    '%s is refused before anything is changed',
+    async (_what, tier, message) => {
+      const home = await homes.make()
+      const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { CONTAINMENT: tier } })
+      expect(code).toBe(2)
+      expect(stderr).toMatch(message)
+      expect(await openRows(home)).toEqual([])
+    },
+  )
+})
+
+function parentOf(pid: string): number {
+  const stat = read(`/proc/${pid}/stat`)
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return '' // Gone.
+  }
+}
