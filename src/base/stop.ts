@@ -1,12 +1,12 @@
 /**
  * The two ways to stop, as signals that every sleep and wait takes: `drain` (take no new work, let what runs come to its end) and `force`
- * (end what runs now). `capMs` bounds how long a drain may wait for hooks: Infinity for a normal stop, less when a newer runner waits.
+ * (end what runs now). `capMs` bounds how long a drain may still wait for hooks: Infinity for a normal stop, less when a newer runner waits.
  */
 export class Stop {
   readonly #drain = new AbortController()
   readonly #force = new AbortController()
   readonly #listeners = new Set<() => void>()
-  capMs = Number.POSITIVE_INFINITY
+  #deadline = Number.POSITIVE_INFINITY
 
   get drain(): AbortSignal {
     return this.#drain.signal
@@ -14,11 +14,16 @@ export class Stop {
   get force(): AbortSignal {
     return this.#force.signal
   }
+  /** What is left of the bound, in ms: it runs from the request, not from when somebody begins to wait. */
+  get capMs(): number {
+    return Math.max(0, this.#deadline - performance.now())
+  }
   /** Starts the drain, or shortens one that is under way. */
   requestDrain(capMs = Number.POSITIVE_INFINITY): void {
     const first = !this.#drain.signal.aborted
-    const shorter = capMs < this.capMs
-    this.capMs = Math.min(this.capMs, capMs)
+    const deadline = performance.now() + capMs
+    const shorter = deadline < this.#deadline
+    this.#deadline = Math.min(this.#deadline, deadline)
     this.#drain.abort()
     if (first || shorter) for (const listener of this.#listeners) listener()
   }

@@ -6,10 +6,10 @@ import type { Exit, RunningHook } from './launch.ts'
 
 /** How long an end may take, and what cuts it short. */
 export interface EndBudget {
-  /** Upper bound for every hook's remaining time, in ms: Infinity for a normal end, seconds for a handoff. */
+  /** Upper bound for every hook's remaining time, in ms, as far as is known: Infinity for a normal end, seconds for a handoff. */
   readonly capMs: number
-  /** Aborts: kill now. */
-  readonly force: AbortSignal
+  /** Aborts when that time is over (a handoff that begins meanwhile makes it shorter), or at once: kill now. */
+  readonly over: AbortSignal
 }
 
 export interface Ended {
@@ -38,7 +38,7 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
       const remaining = Math.max(0, running.startedAt + running.hook.timeoutMs - performance.now())
       const patience = Math.min(remaining, budget.capMs)
       log.info(`waiting up to ${(patience / 1000).toFixed(1)} s for ${running.hook.name}`)
-      const exit = await exitWithin(running, patience, budget.force)
+      const exit = await exitWithin(running, remaining, budget.over)
       if (exit) {
         log.info(`${running.hook.name} ended (${describeExit(exit)})`)
         await killFamily(running.family) // What it left behind.

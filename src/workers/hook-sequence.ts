@@ -97,17 +97,22 @@ export class HookSequence {
     await orKill(running, started(running.processId))
     this.#background.push(running)
     const deadline = running.startedAt + hook.timeoutMs
-    while (!dropped.aborted && performance.now() < deadline) {
-      const exit = await exitWithin(running, READY_POLL_MS, dropped)
-      if (exit) {
-        await killFamily(running.family)
-        await failpoint('publish.background_ended_early')
-        return this.#ended(running, exit, 'exit')
+    const cut = this.#cutOff(dropped)
+    try {
+      while (!cut.signal.aborted && performance.now() < deadline) {
+        const exit = await exitWithin(running, READY_POLL_MS, cut.signal)
+        if (exit) {
+          await killFamily(running.family)
+          await failpoint('publish.background_ended_early')
+          return this.#ended(running, exit, 'exit')
+        }
+        if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
       }
-      if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
+      if (cut.signal.aborted) return undefined // The end of the sequence sees to it.
+      return this.#ended(running, await endForeground(running, dropped), 'timeout')
+    } finally {
+      cut.done()
     }
-    if (dropped.aborted) return undefined // The end of the sequence sees to it.
-    return this.#ended(running, await endForeground(running, dropped), 'timeout')
   }
 
   /** The background hooks that ended by themselves since the last look. */
@@ -126,11 +131,12 @@ export class HookSequence {
    */
   async endBackground(dropped: AbortSignal, early = false): Promise<HookEnd[]> {
     const { stop, log } = this.#station
-    const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, force: dropped }, log)
+    const cut = this.#cutOff(dropped)
+    const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(cut.done)
     if (ended.length > 0) await failpoint('publish.background_ended')
     return ended.map(({ running, exit, killed }) => {
-      const cut = killed && (dropped.aborted || stop.drain.aborted)
-      return this.#ended(running, exit, early || cut ? 'interrupt' : killed ? 'timeout' : 'asked')
+      const cutShort = killed && (dropped.aborted || stop.drain.aborted)
+      return this.#ended(running, exit, early || cutShort ? 'interrupt' : killed ? 'timeout' : 'asked')
     })
   }
 

@@ -7,10 +7,12 @@ import { page } from './page.ts'
 import { killChildren } from './program.ts'
 import { server } from './server.ts'
 import { start } from './start.ts'
+import { takeover } from './takeover.ts'
 
 /** Each bench with the rounds it takes until its medians stand still on a quiet machine. */
 const BENCHES = {
   start: { run: start, rounds: 15 },
+  takeover: { run: takeover, rounds: 5 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
   server: { run: server, rounds: 5 },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { aborted, Bell, sleep } from '../../src/base/abort.ts'
 import { Stop } from '../../src/base/stop.ts'
 
@@ -12,6 +12,9 @@ async function isOver(work: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a stop', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
   it('begins with nothing asked for', () => {
     const stop = new Stop()
     expect([stop.drain.aborted, stop.force.aborted, stop.capMs]).toEqual([false, false, Number.POSITIVE_INFINITY])
@@ -37,6 +40,8 @@ describe('a stop', () => {
     expect(stop.capMs).toBe(500)
     stop.requestDrain(200)
     expect(stop.capMs).toBe(200)
+    vi.advanceTimersByTime(150)
+    expect(stop.capMs, 'the time runs').toBe(50)
     stop.requestForce()
     stop.requestDrain(800)
     expect(stop.capMs).toBe(0)
