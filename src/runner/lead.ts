@@ -77,15 +77,15 @@ export async function lead(options: LeadOptions, me: Registered, term: Term, sto
       await bell.wait(POLL_MS, stop.drain)
     }
     await failpoint('shutdown.drain_seen')
-    await heart.beat() // Was it a newer runner who signalled? Then its time is shorter.
-    await markDraining(home.db, me.id)
+    // Was it a newer runner who signalled? Then the time is shorter.
+    await Promise.all([heart.beat(), markDraining(home.db, me.id)])
     await failpoint('shutdown.row_draining')
     if (heart.lost) throw new AppError('stopped: this runner cannot know that it leads', { hint: 'see the log above; start it again' })
     return stop.force.aborted ? 'forced' : heart.handoff ? 'superseded' : 'drained'
   } finally {
     await pool.close()
     await failpoint('shutdown.workers_gone')
-    await reapRunner(home, me.id).catch((error: unknown) => log.error(`cannot clean up: ${messageOf(error)}`))
+    if (pool.used) await reapRunner(home, me.id).catch((error: unknown) => log.error(`cannot clean up: ${messageOf(error)}`))
     await failpoint('shutdown.reaped')
     heart.end()
     liveness.end()

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { AppError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, liveRows } from '../db/processes.ts'
 import { requeueClaimsOf } from '../machines/queues.ts'
@@ -26,31 +27,36 @@ export async function promote(home: Home, me: Registered): Promise<Term> {
     const older = isRunner(row) ? row.seq < me.seq && !row.standby : row.runner_id !== null && row.runner_id !== me.id
     if (row.id !== me.id && (older || (identityIn(row) && (await presenceOf(home, row)) === 'gone'))) dead.push(row.id)
   }
+  const claimants = await deadClaimants(home, dead)
   return await home.db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = '2s'`.execute(tx)
-    await sql`
-      update process set status = 'lost', ended_at = now()
-      where id = any(${dead}::uuid[]) and status in ('starting', 'running', 'draining')`.execute(tx)
-    const claims = await requeueClaimsOf(tx, await deadClaimants(tx, home))
+    const requeued = claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0
+    if (dead.length > 0) {
+      await sql`
+        update process set status = 'lost', ended_at = now()
+        where id = any(${dead}::uuid[]) and status in ('starting', 'running', 'draining')`.execute(tx)
+    }
     const { rows } = await sql<{ term: number }>`
-      insert into runner_term (data_dir_id, term, process_id) values (${home.dataDirId}, 1, ${me.id})
-      on conflict (data_dir_id) do update set term = runner_term.term + 1, process_id = excluded.process_id
-      returning term`.execute(tx)
-    const term = rows[0]!.term
-    await sql`update process set worker_type = 'worker_runner', term = ${term}, promoted_at = now() where id = ${me.id} and status = 'running'`.execute(
-      tx,
-    )
-    return { number: term, requeued: claims } as Term
+      with raised as (
+        insert into runner_term (data_dir_id, term, process_id) values (${home.dataDirId}, 1, ${me.id})
+        on conflict (data_dir_id) do update set term = runner_term.term + 1, process_id = excluded.process_id
+        returning term)
+      update process set worker_type = 'worker_runner', term = raised.term, promoted_at = now() from raised
+      where process.id = ${me.id} and process.status = 'running'
+      returning process.term`.execute(tx)
+    // Somebody took us for dead: no row, no lead, and the term stays as it was.
+    if (!rows[0]) throw new AppError('the row of this runner was closed by somebody else', { hint: 'start it again' })
+    return { number: rows[0].term, requeued } as Term
   })
 }
 
-/** Every claimant of this data dir whose row is closed: before a promotion, nobody here may hold a claim. */
-async function deadClaimants(tx: Home['db'], home: Home): Promise<string[]> {
+/** Every claimant of this data dir that is dead: before a promotion, nobody here may hold a claim. */
+async function deadClaimants(home: Home, dying: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select p.id from process p
-    where p.data_dir_id = ${home.dataDirId} and p.status in ('exited', 'lost')
+    where p.data_dir_id = ${home.dataDirId} and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))
       and p.id in (select claimed_by from crawl where claimed_by is not null union select claimed_by from snapshot where claimed_by is not null)`.execute(
-    tx,
+    home.db,
   )
   return rows.map(({ id }) => id)
 }

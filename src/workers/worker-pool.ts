@@ -45,6 +45,8 @@ export class WorkerPool {
   #notBefore = 0
   /** How often a worker said that something was finished. */
   changes = 0
+  /** Was any worker ever started? */
+  used = false
 
   /** @param options.places how many workers ours may have together, if that is bounded */
   constructor(station: Station, options: { kind: 'crawl' | 'snapshot'; size: number; cwd: string; places?: number | undefined }) {
@@ -150,6 +152,7 @@ export class WorkerPool {
   }
 
   async #start(): Promise<void> {
+    this.used = true
     const { owner, runnerId, log, scope } = this.#station
     const { home, processId: parentId, term } = owner
     const argv = [process.execPath, asset('main.js', 'main.ts'), 'worker', this.#kind]

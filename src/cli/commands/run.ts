@@ -55,6 +55,9 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Pro
         forced: 'stopped',
       }[why],
     )
+    view?.end()
+    // The newer runner waits for the end of this process: what we would let go in order is its own by now.
+    if (why === 'superseded') process.exit()
   } finally {
     view?.end()
     await open.close()
