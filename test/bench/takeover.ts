@@ -86,7 +86,7 @@ async function killed(home: Home): Promise<{ swept: number; heir: number }> {
   old.child.kill('SIGKILL')
   const { at: diedAt } = await old.gone
   const family = { markers: [`${MARKER.runner}=${rows[0]!.id}`] }
-  const sweptAt = until('the sweep', LOOK_MS, async () => (membersOf(family).length === 0 ? performance.now() : undefined))
+  const sweptAt = until('the sweep', LOOK_MS, async () => ((await membersOf(family)).length === 0 ? performance.now() : undefined))
   const [ledAt, gone] = await Promise.all([heir.leading, sweptAt])
   await stop(heir, 'SIGKILL')
   await quiet(home)
