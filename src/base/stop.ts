@@ -37,4 +37,12 @@ export class Stop {
     this.requestDrain(0)
     this.#force.abort()
   }
+  /** A stop for a part of the work: what is asked of the whole is asked of the part, too, but not the other way round. */
+  part(): Stop {
+    const part = new Stop()
+    this.watch(() => part.requestDrain(this.capMs))
+    if (this.force.aborted) part.requestForce()
+    this.force.addEventListener('abort', () => part.requestForce(), { once: true })
+    return part
+  }
 }

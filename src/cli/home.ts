@@ -4,7 +4,7 @@ import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
 import { AppError, EXIT } from '../base/errors.ts'
 import { shownCommand } from '../base/shown-command.ts'
-import { applicationName, openDatabase } from '../db/database.ts'
+import { applicationName, type DatabaseOptions, openDatabase } from '../db/database.ts'
 import { enterServer, urlOf } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
@@ -49,7 +49,7 @@ export async function openHome(
   options: GlobalOptions,
   create: 'never' | 'if-empty' | 'force',
   say: (line: string) => void,
-  name = applicationName('cli'),
+  connection: DatabaseOptions = { name: applicationName('cli') },
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const settings = { ...(await readConfigFile(dataDir)), ...process.env }
@@ -57,7 +57,7 @@ export async function openHome(
   const server = await openDatabaseOf(options, dataDir, say)
   let db: Home['db'] | undefined
   try {
-    db = openDatabase(server.url, { name, prepare: server.kind === 'embedded' })
+    db = openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     const applied = await migrate(db)
     if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
     const machine = await currentMachine(db)

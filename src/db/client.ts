@@ -30,7 +30,7 @@ export function boundedClient({ statementMs, prepare }: ClientOptions): new (con
       const query = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>
       // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many statements.
       const bounded = async (text: string, values: unknown[] = []) => {
-        const late = Number.isFinite(statementMs) ? setTimeout(() => socket.destroy(tooLate(statementMs)), statementMs) : undefined
+        const late = Number.isFinite(statementMs) ? setTimeout(() => socket.destroy(new TooLate(statementMs)), statementMs) : undefined
         try {
           return await (prepare && values.length > 0 ? query({ name: statementName(text), text, values }) : query(text, values))
         } catch (error) {
@@ -45,9 +45,15 @@ export function boundedClient({ statementMs, prepare }: ClientOptions): new (con
   }
 }
 
-function tooLate(ms: number): Error {
-  return Object.assign(new Error(`the database did not answer within ${ms / 1000} s`), { code: 'ETIMEDOUT' })
+class TooLate extends Error {
+  readonly code = 'ETIMEDOUT'
+  constructor(ms: number) {
+    super(`the database did not answer within ${ms / 1000} s`)
+  }
 }
+
+/** Did a statement run out of time? */
+export const isTooLate = (error: unknown): boolean => error instanceof TooLate
 
 const names = new Map<string, string>()
 

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { domainOf } from '../base/urls.ts'
 import type { Database } from './database.ts'
+import { repeatable } from './patience.ts'
 import type { CrawlConfig, CrawlTable } from './tables.ts'
 
 export type CrawlRow = Selectable<CrawlTable>
@@ -25,7 +26,7 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
 /** Queues a crawl: one row, due at once; the insert itself wakes the leader. */
 export async function insertCrawl(db: Database, crawl: NewCrawl): Promise<CrawlRow> {
   const id = uuidv7()
-  return await db
+  const insert = db
     .insertInto('crawl')
     .values({
       id,
@@ -40,8 +41,9 @@ export async function insertCrawl(db: Database, crawl: NewCrawl): Promise<CrawlR
       claim_token: null,
       claimed_by: null,
     })
+    .onConflict((row) => row.column('id').doUpdateSet({ id })) // Ours, from before an answer was lost.
     .returningAll()
-    .executeTakeFirstOrThrow()
+  return await repeatable(db, () => insert.executeTakeFirstOrThrow())
 }
 
 /** Takes a crawl's row for the rest of the transaction; its limits and tags, unless it takes no more snapshots. */
@@ -58,5 +60,5 @@ export async function wasStarted(db: Database, id: string): Promise<boolean> {
 }
 
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
-  return await db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst()
+  return await repeatable(db, () => db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst())
 }

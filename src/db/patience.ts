@@ -1,5 +1,6 @@
 import { sleep } from '../base/abort.ts'
 import { AppError, messageOf } from '../base/errors.ts'
+import { isTooLate } from './client.ts'
 import type { Database } from './database.ts'
 import { isCollision, isDatabaseAway } from './trouble.ts'
 
@@ -40,7 +41,9 @@ export async function repeatable<T>(db: Database, work: (again: boolean) => Prom
     } catch (error) {
       const away = isDatabaseAway(error)
       if (db.isTransaction || !(away || isCollision(error))) throw error
-      if (tries >= MAX_TRIES && !(away && waitUntil)) throw error
+      // A statement that is too long for its deadline stays too long.
+      const wait = waitUntil && away && !isTooLate(error)
+      if (tries >= MAX_TRIES && !wait) throw error
       again ||= away
       await pauseOrGiveUp(tries, waitUntil, error)
     }

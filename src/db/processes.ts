@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
+import { repeatable } from './patience.ts'
 import type { ProcessTable, ProcessType, Tier, WorkerType } from './tables.ts'
 
 export type ProcessRow = Selectable<ProcessTable>
@@ -34,11 +35,12 @@ export interface NewProcess {
 }
 
 /** Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find it by. */
-export async function insertStarting(home: Home, values: NewProcess): Promise<{ id: string; seq: number }> {
-  return await home.db
+export async function insertStarting(home: Home, values: NewProcess): Promise<Pick<ProcessRow, 'id' | 'seq' | 'status'>> {
+  const id = values.id ?? uuidv7()
+  const insert = home.db
     .insertInto('process')
     .values({
-      id: values.id ?? uuidv7(),
+      id,
       machine_id: home.machineId,
       data_dir: home.dataDir,
       data_dir_id: home.dataDirId,
@@ -60,8 +62,9 @@ export async function insertStarting(home: Home, values: NewProcess): Promise<{ 
       stdout_log: values.logs?.stdout ?? null,
       stderr_log: values.logs?.stderr ?? null,
     })
-    .returning(['id', 'seq'])
-    .executeTakeFirstOrThrow()
+    .onConflict((row) => row.column('id').doUpdateSet({ id })) // Ours, from before an answer was lost.
+    .returning(['id', 'seq', 'status'])
+  return await repeatable(home.db, () => insert.executeTakeFirstOrThrow())
 }
 
 interface Identity {
@@ -73,11 +76,12 @@ interface Identity {
 
 /** Completes a row after the spawn. */
 export async function markRunning(db: Database, id: string, identity: Identity): Promise<void> {
-  await sql`
+  const update = sql`
     update process
     set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace}, pid = ${identity.pid},
         start_ticks = ${identity.startTicks}, started_at = now(), heartbeat_at = now()
-    where id = ${id} and status = 'starting'`.execute(db)
+    where id = ${id} and status = 'starting'`
+  await repeatable(db, () => update.execute(db))
 }
 
 /** Notes how a runner contains its hooks. */
@@ -87,7 +91,8 @@ export async function recordContainment(db: Database, id: string, { tier, path }
 
 /** From the first signal on; still inside the gate. */
 export async function markDraining(db: Database, id: string): Promise<void> {
-  await sql`update process set status = 'draining' where id = ${id} and status = 'running'`.execute(db)
+  const update = sql`update process set status = 'draining' where id = ${id} and status = 'running'`
+  await repeatable(db, () => update.execute(db))
 }
 
 /**
@@ -95,22 +100,23 @@ export async function markDraining(db: Database, id: string): Promise<void> {
  * @param exit what the parent's wait reported; null when nobody saw the end: the row becomes `lost` and its exit code stays unknown
  */
 export async function markEnded(db: Database, id: string, exit: { code: number | null; signal: string | null } | null): Promise<void> {
-  await sql`
+  const update = sql`
     update process
     set status = ${exit ? 'exited' : 'lost'}, exit_code = ${exit?.code ?? null}, exit_signal = ${exit?.signal ?? null}, ended_at = now()
-    where id = ${id} and status in ('starting', 'running', 'draining')`.execute(db)
+    where id = ${id} and status in ('starting', 'running', 'draining')`
+  await repeatable(db, () => update.execute(db))
 }
 
 /** Rows of this data dir that are not closed, in order of registration, with the age of their heartbeat by the database's clock. */
 export async function liveRows(home: Home): Promise<LiveRow[]> {
-  return await home.db
+  const select = home.db
     .selectFrom('process')
     .selectAll()
     .select(sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'))
     .where('data_dir_id', '=', home.dataDirId)
     .where('status', 'in', LIVE_STATUSES)
     .orderBy('seq')
-    .execute()
+  return await repeatable(home.db, () => select.execute())
 }
 
 /** Is this a runner, leading or waiting? */

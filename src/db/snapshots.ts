@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
+import { repeatable } from './patience.ts'
 import type { SnapshotTable } from './tables.ts'
 
 export type SnapshotRow = Selectable<SnapshotTable>
@@ -63,9 +64,10 @@ export async function openSnapshots(
   db: Database,
   crawlId: string,
 ): Promise<{ open: number; paused: number; due: number; token: string | null }> {
-  const { rows } = await sql<{ open: number; paused: number; due: number; token: string | null }>`
+  const select = sql<{ open: number; paused: number; due: number; token: string | null }>`
     select (select claim_token from crawl where id = ${crawlId}) as token, count(*) as open, count(*) filter (where status = 'paused') as paused,
            count(*) filter (where status <> 'paused' and retry_at <= now()) as due
-    from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started', 'paused')`.execute(db)
+    from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started', 'paused')`
+  const { rows } = await repeatable(db, () => select.execute(db))
   return rows[0]!
 }

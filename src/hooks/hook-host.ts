@@ -30,14 +30,19 @@ export class HookHost {
   readonly #child: ChildProcess
   readonly #family: Family
   readonly #exited: Promise<Exit>
+  readonly #recorded: Promise<void>
   #exit: Exit | undefined
   #rssBytes = 0
 
-  private constructor(processId: string, child: ChildProcess, family: Family, exited: Promise<Exit>) {
+  private constructor(processId: string, child: ChildProcess, family: Family, exited: Promise<Exit>, recorded: Promise<void>) {
     this.processId = processId
     this.#child = child
     this.#family = family
     this.#exited = exited
+    this.#recorded = recorded
+    void exited.then((exit) => {
+      this.#exit = exit
+    })
   }
 
   /** Starts a host below `parentId`. Its own output goes to `logs`; hooks' output goes to the files of each job. */
@@ -67,23 +72,21 @@ export class HookHost {
     openContainer(container)
     const child = spawn(container.argv[0]!, container.argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', output, output, 'ipc'] })
     closeSync(output)
-    const ended = new Promise<Exit>((resolve) => {
+    const exited = new Promise<Exit>((resolve) => {
       child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
       child.once('exit', (code, signal) => resolve({ code, signal }))
     })
     await failpoint('spawn.host_spawned')
     const identity = child.pid === undefined ? null : await identityOf(child.pid)
-    if (identity) await markRunning(scope.home.db, id, identity)
-    await failpoint('spawn.host_running')
-    const exited = ended.then(async (exit) => {
-      host.#exit = exit
-      await markEnded(scope.home.db, id, exit)
+    const record = async () => {
+      if (identity) await markRunning(scope.home.db, id, identity)
+      await failpoint('spawn.host_running')
+      await markEnded(scope.home.db, id, await exited)
       await failpoint('shutdown.host_row_closed')
-      return exit
-    })
-    exited.catch(() => {})
-    const host = new HookHost(id, child, familyIn(container, id, identity), exited)
-    return host
+    }
+    const recorded = record()
+    recorded.catch(() => {})
+    return new HookHost(id, child, familyIn(container, id, identity), exited, recorded)
   }
 
   /** Can it take another hook? */
@@ -135,12 +138,12 @@ export class HookHost {
   /** Ends an idle host: it leaves when its channel closes. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect()
-    await this.#exited
+    await this.#recorded
   }
 
   async kill(): Promise<void> {
     await killFamily(this.#family)
     await failpoint('shutdown.host_killed')
-    await this.#exited
+    await this.#recorded
   }
 }

@@ -43,7 +43,10 @@ export interface RunningHook {
   /** Monotonic milliseconds. */
   readonly startedAt: number
   readonly family: Family
+  /** Its end, as the operating system told it. */
   readonly exited: Promise<Exit>
+  /** Its row says how it ended; later than `exited` by as long as the database is away. */
+  readonly recorded: Promise<void>
 }
 
 /**
@@ -73,22 +76,22 @@ export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs
   const env = hookEnvironment(scope.settings, scope.target, hook, { processId: id, runnerId: scope.runnerId })
   const startedAt = performance.now()
   const child = spawnToFiles(container, cwd, env, logs)
-  const ended = new Promise<Exit>((resolve) => {
+  const exited = new Promise<Exit>((resolve) => {
     child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
   await failpoint('spawn.hook_spawned')
   const identity = child.pid === undefined ? null : await identityOf(child.pid)
-  if (identity) await markRunning(scope.home.db, id, identity)
-  await failpoint('spawn.hook_running')
-  const exited = ended.then(async (exit) => {
-    await markEnded(scope.home.db, id, exit)
+  const record = async () => {
+    if (identity) await markRunning(scope.home.db, id, identity)
+    await failpoint('spawn.hook_running')
+    await markEnded(scope.home.db, id, await exited)
     await failpoint('publish.hook_row_closed')
-    return exit
-  })
-  exited.catch(() => {}) // Whoever waits for it sees the failure; until then it must not count as unhandled.
+  }
+  const recorded = record()
+  recorded.catch(() => {}) // Whoever waits for it sees the failure; until then it must not count as unhandled.
   const family = familyIn(container, id, identity)
-  return { hook, processId: id, pid: child.pid, logs, startedAt, family, exited }
+  return { hook, processId: id, pid: child.pid, logs, startedAt, family, exited, recorded }
 }
 
 function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {

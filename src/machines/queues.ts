@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import type { CrawlRow } from '../db/crawls.ts'
-import { kyselySql } from '../db/database.ts'
+import { type Database, kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
+import { repeatable } from '../db/patience.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
 import type { QueueOptions } from '../engine/claim-statements.ts'
-import type { Machine } from '../engine/machine.ts'
+import type { Held, Moved } from '../engine/claimed.ts'
+import type { EventOf, Machine, Target, WorkState } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
 import { allOf, type Condition, crawlsWithin, snapshotsWithin, type WorkScope } from './scope.ts'
@@ -22,7 +26,7 @@ export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'>
 /** The models whose rows are claimed. */
 const CLAIMED = [crawlMachine, snapshotMachine] as const
 
-/** A queue as one owner uses it: its claims carry its name and hold only in its term. */
+/** A queue as one owner uses it: its claims carry its name and hold only in its term. Its statements may lose their answers. */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   readonly #owner: Owner
   readonly #values: readonly unknown[]
@@ -36,8 +40,49 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
 
   /** Claims the row that has been due the longest. */
   async next() {
-    const [claim] = await this.claim({ owner: this.#owner.processId, values: this.#values })
-    return claim
+    const { processId: owner } = this.#owner
+    const token = randomUUID()
+    return await repeatable(this.#owner.home.db, async (again) => {
+      if (again) await this.#giveBack(token)
+      const [claim] = await this.claim({ owner, token, values: this.#values })
+      return claim
+    })
+  }
+
+  override async move<S extends WorkState<M>, const E extends EventOf<M, S>>(
+    claim: Claimed<M, S, Row>,
+    event: E,
+    by: string | null = null,
+  ): Promise<Moved<M, Target<M, S, E>, Row>> {
+    const { db } = this.#owner.home
+    return await repeatable(db, async (again) => {
+      const to: string = this.machine.states[claim.state]!.on![event]!
+      if (again && (await this.hasMoved(db, claim, to))) return { ...claim, state: to } as unknown as Moved<M, Target<M, S, E>, Row>
+      return await super.move(claim, event, by)
+    })
+  }
+
+  override async renew(claims: readonly Held[], leaseSeconds?: number): Promise<Set<string>> {
+    return await repeatable(this.#owner.home.db, () => super.renew(claims, leaseSeconds))
+  }
+
+  override async release(claim: Held, afterMs = 0, blame = false): Promise<boolean> {
+    return await repeatable(this.#owner.home.db, () => super.release(claim, afterMs, blame))
+  }
+
+  /** Did a move of ours, whose answer was lost, take effect? Our claim is still on the row then, or we were the last to move it. */
+  async hasMoved(db: Database, claim: Held, to: string): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from ${sql.table(this.machine.table)} work where id = ${claim.id} and status = ${to} and (claim_token = ${claim.token}
+        or (select process_id from transition where row_id = work.id order by id desc limit 1) = ${this.#owner.processId})`.execute(db)
+    return rows.length > 0
+  }
+
+  /** A claim whose answer was lost would hold its row, unknown to its owner, for a whole lease. */
+  async #giveBack(token: string): Promise<void> {
+    await sql`
+      update ${sql.table(this.machine.table)} set retry_at = now(), claim_token = null, claimed_by = null, attempts = attempts - 1
+      where claimed_by = ${this.#owner.processId} and claim_token = ${token}`.execute(this.#owner.home.db)
   }
 }
 

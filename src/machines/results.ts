@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
+import { repeatable } from '../db/patience.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type LiveState, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
@@ -37,7 +38,7 @@ export async function prepareResults(
   claim: SnapshotClaim,
   hooks: readonly { plugin: string; name: string }[],
 ): Promise<ResultRow[]> {
-  const { rows } = await sql<ResultRow>`
+  const prepare = sql<ResultRow>`
     with ${owned(claim)}, interrupted as (
       update archive_result set status = 'queued', start_ts = null, process_id = null from mine
       where snapshot_id = mine.id and status = 'started'
@@ -56,7 +57,8 @@ export async function prepareResults(
     union all select * from interrupted
     union all select r.id, r.plugin, r.hook_name, r.status, r.attempt from archive_result r, mine
       where r.snapshot_id = mine.id and r.status <> 'started'
-    order by attempt`.execute(owner.home.db)
+    order by attempt`
+  const { rows } = await repeatable(owner.home.db, () => prepare.execute(owner.home.db))
   const current = new Map(rows.map((row) => [`${row.plugin}/${row.hook_name}`, row]))
   if (hooks.length > 0 && current.size === 0) throw new ClaimLost(`snapshot ${claim.id}`)
   return [...current.values()]
@@ -78,7 +80,7 @@ export async function moveResult<S extends LiveState<Results>, const E extends E
   const final = (finalStates(archiveResultMachine) as string[]).includes(target)
   const files = change.files ?? {}
   const size = Object.values(files).reduce((sum, file) => sum + file.size, 0)
-  const { rows } = await sql<{ id: string }>`
+  const move = (again: boolean) => sql<{ id: string }>`
     with ${owned(claim)}, moved as (
       update archive_result
       set status = ${target},
@@ -93,7 +95,10 @@ export async function moveResult<S extends LiveState<Results>, const E extends E
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'archive_result', id, ${from}, ${target}, ${event}, ${owner.processId} from moved
     )
-    select id${target === 'started' ? RELAXED : sql``} from moved`.execute(owner.home.db)
+    select id${target === 'started' ? RELAXED : sql``} from moved
+    union all select r.id${target === 'started' ? RELAXED : sql``} from archive_result r, mine
+      where ${again} and r.id = ${id} and r.snapshot_id = mine.id and r.status = ${target}` // Ours, from before an answer was lost.
+  const { rows } = await repeatable(owner.home.db, (again) => move(again).execute(owner.home.db))
   if (rows.length !== 1) throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
 }
 
@@ -113,12 +118,13 @@ export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: strin
 
 /** After a lost claim, when our hooks on the snapshot have ended: results that our own processes had started are nobody's any more. */
 export async function forgetStarted(owner: Owner, snapshotId: string): Promise<void> {
-  await sql`
+  const forget = sql`
     with forgotten as (
       update archive_result set status = 'queued', start_ts = null, process_id = null
       where snapshot_id = ${snapshotId} and status = 'started' and process_id in (select id from process where parent_id = ${owner.processId})
       returning id
     )
     insert into transition (model, row_id, from_status, to_status, event, process_id)
-    select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from forgotten`.execute(owner.home.db)
+    select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from forgotten`
+  await repeatable(owner.home.db, () => forget.execute(owner.home.db))
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
-import { bePatient, repeatable } from '../db/patience.ts'
+import { repeatable } from '../db/patience.ts'
 import { markEnded } from '../db/processes.ts'
 import { terminateBackendsOf } from '../db/runners.ts'
 import { homeFromEnvironment } from '../workers/home-environment.ts'
@@ -12,8 +12,7 @@ const PATIENCE_MS = 10_000
 
 /** What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims due, closes its rows. */
 export async function closeAfter(runnerId: string, log: Log): Promise<void> {
-  const home = homeFromEnvironment('watchdog', runnerId, 1)
-  bePatient(home.db, AbortSignal.timeout(PATIENCE_MS))
+  const home = homeFromEnvironment('watchdog', runnerId, { connections: 1, waitUntil: AbortSignal.timeout(PATIENCE_MS) })
   try {
     await repeatable(home.db, async () => {
       await terminateBackendsOf(home, [runnerId])

@@ -1,9 +1,10 @@
-import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
 import { heartbeat } from '../db/processes.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
+import type { Outage } from './outage.ts'
 
 const BEAT_MS = 5_000
 /** Beyond this a runner that cannot see us may take us for dead (30 s): stop acting before. Monotonic, from before the query. */
@@ -18,52 +19,69 @@ export class Heartbeat {
   readonly #id: string
   readonly #stop: Stop
   readonly #log: Log
+  readonly #outage: Outage
   readonly #timer: NodeJS.Timeout
-  #trustedSince = performance.now()
+  /** Fires when trust ends, whatever a query hangs on. */
+  #trust: NodeJS.Timeout
+  #beating = false
   #ended = false
   /** A newer runner waits. */
   handoff = false
   /** We cannot know that we lead. */
   lost = false
 
-  constructor(home: Home, id: string, stop: Stop, log: Log) {
+  constructor(home: Home, id: string, stop: Stop, log: Log, outage: Outage) {
     this.#home = home
     this.#id = id
     this.#stop = stop
     this.#log = log
-    this.#timer = setInterval(() => void this.beat(), BEAT_MS)
+    this.#outage = outage
+    this.#timer = setInterval(() => {
+      if (!this.#beating) void this.beat()
+    }, BEAT_MS)
+    this.#trust = this.#trustFor(TRUST_MS)
   }
 
   async beat(): Promise<void> {
     if (this.#ended) return
+    this.#beating = true
     const begun = performance.now()
     try {
       await failpoint('heartbeat.beating')
       const answer = await heartbeat(this.#home, this.#id)
       await failpoint('heartbeat.beaten')
       if (this.#ended) return // Our row was closed by ourselves.
-      if (!answer) return this.#lose('another term began')
-      this.#trustedSince = begun
+      if (!answer) return this.#lose('its row is closed, or another term began')
+      this.#outage.over()
+      clearTimeout(this.#trust)
+      this.#trust = this.#trustFor(TRUST_MS - (performance.now() - begun))
       if (answer.handoffGraceMs !== null && !this.handoff) {
         this.handoff = true
         this.#log.info('a newer runner takes over: handing over')
         this.#stop.requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
       }
     } catch (error) {
-      this.#log.warn(`heartbeat failed: ${messageOf(error)}`)
-      if (performance.now() - this.#trustedSince > TRUST_MS) this.#lose(`no heartbeat for ${TRUST_MS / 1000} s`)
+      if (isDatabaseAway(error)) this.#outage.seen(error)
+      else this.#log.warn(`heartbeat failed: ${String(error)}`)
+    } finally {
+      this.#beating = false
     }
   }
 
   end(): void {
     this.#ended = true
     clearInterval(this.#timer)
+    clearTimeout(this.#trust)
+  }
+
+  #trustFor(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#lose(`the database has not answered for ${TRUST_MS / 1000} s`), ms)
   }
 
   #lose(why: string): void {
-    if (this.lost) return
+    if (this.lost || this.#ended) return
     this.lost = true
-    this.#log.error(`no longer leading: ${why}`)
+    this.#log.warn(`this runner cannot know that it leads (${why}): ending its workers and hooks`)
     this.#stop.requestForce()
   }
 }

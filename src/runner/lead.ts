@@ -1,5 +1,5 @@
 import type { Bell } from '../base/abort.ts'
-import { AppError, messageOf } from '../base/errors.ts'
+import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Stop } from '../base/stop.ts'
 import { CHANNELS, listen } from '../db/notifications.ts'
@@ -14,6 +14,7 @@ import { WorkerPool } from '../workers/worker-pool.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
 import type { LeadOptions, WhyEnded } from './options.ts'
+import type { Outage } from './outage.ts'
 import type { Term } from './promote.ts'
 import type { Registered } from './registration.ts'
 import { Watchdog } from './watchdog.ts'
@@ -21,14 +22,25 @@ import { Watchdog } from './watchdog.ts'
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
 const PAGE_MS = 5_000
-/** How long the database may be away before the leader gives up. */
-const MAX_OUTAGE_MS = 60_000
+/** How often a database that is away is looked for. */
+const AWAY_POLL_MS = 500
 
 /**
  * One leadership, from promotion to resignation: the orchestrator's loop. It keeps as many CrawlWorkers as there are crawls due, wakes them,
- * and replaces the dead; on a drain it waits for all of them. Nothing of this term runs any more when it returns.
+ * and replaces the dead; on a drain it waits for all of them. While the database is away it starts nothing, and workers keep what their hooks
+ * have done until they can write it. Nothing of this term runs any more when it returns.
+ * @returns `lost` when it could not know any longer that it leads: through the gate again
  */
-export async function lead(options: LeadOptions, me: Registered, term: Term, stop: Stop, bell: Bell): Promise<WhyEnded> {
+export async function lead(
+  options: LeadOptions,
+  me: Registered,
+  term: Term,
+  outer: Stop,
+  bell: Bell,
+  outage: Outage,
+): Promise<WhyEnded | 'lost'> {
+  // The end of our trust in this term ends its work, not the runner.
+  const stop = outer.part()
   const { home, log, settings, scope, concurrency, containment } = options
   const station: Station = {
     owner: { home, processId: me.id, term: term.number },
@@ -44,7 +56,7 @@ export async function lead(options: LeadOptions, me: Registered, term: Term, sto
   const watchdog = new Watchdog(station)
   const pool = new WorkerPool(station, { kind: 'crawl', size: crawlWorkers(settings, concurrency), cwd: home.dataDir, places: concurrency })
   const liveness = new Liveness(options.livenessFile)
-  const heart = new Heartbeat(home, me.id, stop, log)
+  const heart = new Heartbeat(home, me.id, stop, log, outage)
   const work = listen(home.databaseUrl, me.id, {
     [CHANNELS.work]: () => bell.wake(),
     [CHANNELS.runner]: () => void heart.beat(),
@@ -52,13 +64,12 @@ export async function lead(options: LeadOptions, me: Registered, term: Term, sto
   // At once, even while a query of ours hangs.
   stop.force.addEventListener('abort', () => pool.force())
   let page = { changes: 0, writtenAt: 0 }
-  let healthyAt = performance.now()
   try {
     while (!stop.drain.aborted) {
       try {
         const { due, open } = await openCrawls(home.db, scope, POLL_MS)
         liveness.touch()
-        healthyAt = performance.now()
+        outage.over()
         await pool.killStuck()
         await pool.fill(watchdog.isUp ? due : 0)
         if (options.exitOnIdle && open === 0 && pool.busy === 0) return 'idle'
@@ -68,24 +79,24 @@ export async function lead(options: LeadOptions, me: Registered, term: Term, sto
         }
       } catch (error) {
         if (!isDatabaseAway(error)) throw error
-        log.warn(`the database is away, waiting for it: ${messageOf(error)}`)
-        if (performance.now() - healthyAt > MAX_OUTAGE_MS)
-          throw new AppError(`the database did not come back: ${messageOf(error)}`, { cause: error })
-        await bell.wait(1_000, stop.drain)
+        outage.seen(error)
+        await bell.wait(AWAY_POLL_MS, stop.drain)
         continue
       }
       await bell.wait(POLL_MS, stop.drain)
     }
     await failpoint('shutdown.drain_seen')
+    if (heart.lost && !outer.drain.aborted) return 'lost'
     // Was it a newer runner who signalled? Then the time is shorter.
     await Promise.all([heart.beat(), markDraining(home.db, me.id)])
     await failpoint('shutdown.row_draining')
-    if (heart.lost) throw new AppError('stopped: this runner cannot know that it leads', { hint: 'see the log above; start it again' })
     return stop.force.aborted ? 'forced' : heart.handoff ? 'superseded' : 'drained'
   } finally {
     await pool.close()
     await failpoint('shutdown.workers_gone')
-    if (pool.used) await reapRunner(home, me.id).catch((error: unknown) => log.error(`cannot clean up: ${messageOf(error)}`))
+    // Rows that cannot be closed while the database is away are closed by the next promotion.
+    const reaped = pool.used ? reapRunner(home, me.id) : Promise.resolve()
+    await reaped.catch((error: unknown) => log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot clean up: ${messageOf(error)}`))
     await failpoint('shutdown.reaped')
     heart.end()
     liveness.end()

@@ -14,14 +14,18 @@ export interface Registered {
   readonly seq: number
 }
 
-/** Writes our row as a runner that waits, and puts our marker into the environment that children inherit. */
+/**
+ * Writes our row as a runner that waits, and puts our marker into the environment that children inherit. Done again, after the database was
+ * away, it leaves a row that is there as it is.
+ * @returns null when a newer runner has closed our row in the meantime
+ */
 export async function register(options: {
   id: string
   home: Home
   parentId: string | null
   crawlId: string | undefined
   standby: boolean
-}): Promise<Registered> {
+}): Promise<Registered | null> {
   const { home } = options
   const row = await insertStarting(home, {
     id: options.id,
@@ -36,6 +40,7 @@ export async function register(options: {
     startedUnder: startedUnder(),
   })
   await failpoint('registration.row_written')
+  if (row.status === 'exited' || row.status === 'lost') return null
   await markRunning(home.db, row.id, await ownIdentity())
   await failpoint('registration.identity_written')
   process.env[MARKER.process] = row.id
@@ -71,7 +76,7 @@ export function keepSeen(home: Home, me: Registered): () => void {
 }
 
 /** Closes our row: the last thing that a runner does. A database that is gone does not keep us: the next runner closes it. */
-export async function deregister(home: Home, me: Registered, code: number): Promise<void> {
-  await markEnded(home.db, me.id, { code, signal: null }).catch(() => {})
+export async function deregister({ home, id }: { readonly home: Home; readonly id: string }, code: number): Promise<void> {
+  await markEnded(home.db, id, { code, signal: null }).catch(() => {})
   await failpoint('shutdown.row_closed')
 }

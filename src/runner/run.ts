@@ -8,6 +8,7 @@ import { detectContainment, releaseContainment } from '../processes/containment/
 import { Gate } from './gate.ts'
 import { lead } from './lead.ts'
 import type { LeadOptions, RunOptions, WhyEnded } from './options.ts'
+import { type Outage, throughOutages } from './outage.ts'
 import { ownerOf } from './ownership.ts'
 import { deregister, keepSeen, type Registered, register, setStandby, stepBack } from './registration.ts'
 import { Signals } from './signals.ts'
@@ -21,26 +22,30 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
   const bell = new Bell()
   const signals = new Signals(bell, options.log)
   const endsAt = performance.now() + (options.runForMs ?? Number.POSITIVE_INFINITY)
-  const newRound = () => drainAt(endsAt, signals.newRound(), bell)
-  const owner = await ownerOfDaemon(options)
   const detection = detectContainment(options.settings['CONTAINMENT'], options.id)
   detection.catch(() => {}) // It is reported below, once our row is there to be closed.
-  const me = await register({ ...options, standby: options.standby || owner !== undefined })
   let code: number = EXIT.failed
   try {
-    await failpoint('gate.registered')
-    const equipped = { ...options, containment: await detection }
-    await recordContainment(options.home.db, me.id, equipped.containment)
-    let why = await oneRound(equipped, me, owner?.id, options.standby, newRound(), bell)
-    // From these a newer runner only borrows the lead.
-    while (why === 'superseded' && (options.standby || owner) && (await stepBack(options.home, me)))
-      why = await oneRound(equipped, me, owner?.id, true, newRound(), bell)
+    const why = await throughOutages(options, signals, async (outage) => {
+      const owner = await ownerOfDaemon(options)
+      const me = await register({ ...options, standby: options.standby || owner !== undefined })
+      if (!me) return 'superseded'
+      await failpoint('gate.registered')
+      outage.over()
+      const equipped = { ...options, containment: await detection }
+      await recordContainment(options.home.db, me.id, equipped.containment)
+      let left = await oneRound(equipped, me, owner?.id, options.standby, drainAt(endsAt, signals.stop, bell), bell, outage)
+      // From these a newer runner only borrows the lead.
+      while (left === 'superseded' && (options.standby || owner) && (await stepBack(options.home, me)))
+        left = await oneRound(equipped, me, owner?.id, true, drainAt(endsAt, signals.newRound(), bell), bell, outage)
+      return left
+    })
     code = Number(process.exitCode ?? EXIT.ok)
     return why
   } finally {
     await detection.then(releaseContainment, () => {})
     await failpoint('shutdown.containers_gone')
-    await deregister(options.home, me, code)
+    await deregister(options, code)
   }
 }
 
@@ -56,7 +61,8 @@ async function oneRound(
   patient: boolean,
   stop: Stop,
   bell: Bell,
-): Promise<WhyEnded> {
+  outage: Outage,
+): Promise<WhyEnded | 'lost'> {
   const { home, log } = options
   const seen = keepSeen(home, me)
   try {
@@ -68,7 +74,7 @@ async function oneRound(
     if (!passed.term) return passed.why
     try {
       await mend(options)
-      return options.maintenanceOnly ? 'maintained' : await lead(options, me, passed.term, stop, bell)
+      return options.maintenanceOnly ? 'maintained' : await lead(options, me, passed.term, stop, bell, outage)
     } finally {
       passed.lock.release()
     }

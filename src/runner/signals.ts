@@ -39,6 +39,11 @@ export class Signals {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
   }
 
+  /** The levers of this round. */
+  get stop(): Stop {
+    return this.#stop
+  }
+
   /** The levers of one round; the signals that ended an earlier one (a newer runner sends one, too) count no more. */
   newRound(): Stop {
     this.#stop = new Stop()

@@ -64,7 +64,7 @@ async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Cl
     await work.onTickException(claim, error)
     if (error instanceof ClaimLost) return station.log.warn(`claim lost: ${messageOf(error)}`)
     // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
-    station.log.error(`${queue.machine.name} ${id}: ${messageOf(error)}`)
+    station.log[station.stop.force.aborted ? 'debug' : 'error'](`${queue.machine.name} ${id}: ${messageOf(error)}`)
     if (error instanceof Error) station.log.debug(error.stack ?? '')
     const blameless = isMachineTrouble(error) || isDatabaseAway(error)
     await queue.release(claim, blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS), !blameless)

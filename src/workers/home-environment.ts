@@ -1,4 +1,4 @@
-import { applicationName, openDatabase } from '../db/database.ts'
+import { applicationName, type DatabaseOptions, openDatabase } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 
 const HOME_ENV = {
@@ -20,11 +20,11 @@ export function homeEnvironment(home: Home): Record<string, string> {
 }
 
 /** The home that our environment names, with a database of its own for `role`, in the name of this runner. */
-export function homeFromEnvironment(role: string, runnerId: string, connections: number): Home {
+export function homeFromEnvironment(role: string, runnerId: string, options: Omit<DatabaseOptions, 'name' | 'prepare'>): Home {
   const databaseUrl = required(HOME_ENV.databaseUrl)
   const embedded = process.env[HOME_ENV.embedded] === 'true'
   return {
-    db: openDatabase(databaseUrl, { name: applicationName(role, runnerId), connections, prepare: embedded }),
+    db: openDatabase(databaseUrl, { ...options, name: applicationName(role, runnerId), prepare: embedded }),
     databaseUrl,
     embedded,
     machineId: required(HOME_ENV.machineId),

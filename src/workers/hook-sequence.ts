@@ -72,10 +72,10 @@ export class HookSequence {
         await failpoint('publish.hook_exited')
         await killFamily(running.family) // What it left behind.
         await failpoint('publish.hook_leftovers_killed')
-        return { hook, exit, cause: 'exit', logs, processId: running.processId }
+        return await endOf(running, exit, 'exit')
       }
       const cause = cut.signal.aborted ? 'interrupt' : 'timeout'
-      return { hook, exit: await endForeground(running, dropped), cause, logs, processId: running.processId }
+      return await endOf(running, await endForeground(running, dropped), cause)
     } finally {
       cut.done()
     }
@@ -104,12 +104,12 @@ export class HookSequence {
         if (exit) {
           await killFamily(running.family)
           await failpoint('publish.background_ended_early')
-          return this.#ended(running, exit, 'exit')
+          return await this.#ended(running, exit, 'exit')
         }
         if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
       }
       if (cut.signal.aborted) return undefined // The end of the sequence sees to it.
-      return this.#ended(running, await endForeground(running, dropped), 'timeout')
+      return await this.#ended(running, await endForeground(running, dropped), 'timeout')
     } finally {
       cut.done()
     }
@@ -122,7 +122,7 @@ export class HookSequence {
     const over = ends.flatMap(({ running, exit }) => (exit ? [{ running, exit }] : []))
     for (const { running } of over) await killFamily(running.family)
     if (over.length > 0) await failpoint('publish.background_reaped')
-    return over.map(({ running, exit }) => this.#ended(running, exit, 'exit'))
+    return await Promise.all(over.map(({ running, exit }) => this.#ended(running, exit, 'exit')))
   }
 
   /**
@@ -134,10 +134,12 @@ export class HookSequence {
     const cut = this.#cutOff(dropped)
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(cut.done)
     if (ended.length > 0) await failpoint('publish.background_ended')
-    return ended.map(({ running, exit, killed }) => {
-      const cutShort = killed && (dropped.aborted || stop.drain.aborted)
-      return this.#ended(running, exit, early || cutShort ? 'interrupt' : killed ? 'timeout' : 'asked')
-    })
+    return await Promise.all(
+      ended.map(({ running, exit, killed }) => {
+        const cutShort = killed && (dropped.aborted || stop.drain.aborted)
+        return this.#ended(running, exit, early || cutShort ? 'interrupt' : killed ? 'timeout' : 'asked')
+      }),
+    )
   }
 
   /** Ends the warm host. */
@@ -148,10 +150,10 @@ export class HookSequence {
     await failpoint('shutdown.host_ended')
   }
 
-  #ended(running: RunningHook, exit: Exit, cause: EndCause): HookEnd {
+  async #ended(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {
     const index = this.#background.indexOf(running)
     if (index >= 0) this.#background.splice(index, 1)
-    return { hook: running.hook, exit, cause, logs: running.logs, processId: running.processId }
+    return await endOf(running, exit, cause)
   }
 
   async #usableHost(): Promise<HookHost> {
@@ -186,6 +188,11 @@ export class HookSequence {
       },
     }
   }
+}
+
+async function endOf(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {
+  await running.recorded
+  return { hook: running.hook, exit, cause, logs: running.logs, processId: running.processId }
 }
 
 /** A hook that cannot be recorded may not run. */

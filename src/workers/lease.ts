@@ -6,10 +6,12 @@ import type { Station } from './station.ts'
 
 /** How often an owner renews what it holds: three times per lease. */
 const RENEW_MS = (LEASE_SECONDS * 1000) / 3
+/** For how long after a renewal an owner believes that the row is its own: it lets go before others may take it. */
+const TRUST_MS = LEASE_SECONDS * 1000 - 10_000
 
 /**
  * Works on a claimed row while its lease is renewed. `work` gets a signal that aborts when everything is to be dropped at once: on force,
- * and when the claim is lost.
+ * when the claim is lost, and when no renewal came through for so long that it may be.
  */
 export async function withLease<M extends Machine, Row, T>(
   station: Station,
@@ -18,19 +20,18 @@ export async function withLease<M extends Machine, Row, T>(
   work: (dropped: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const lost = new AbortController()
-  let failures = 0
+  let trust = setTimeout(() => lost.abort(), TRUST_MS)
   const renew = async () => {
+    const begun = performance.now()
     try {
       await failpoint('claim.renewing')
       const held = await queue.renew([claim])
       await failpoint('claim.renewed')
-      if (!held.has(claim.id)) lost.abort()
-      failures = 0
+      if (!held.has(claim.id)) return lost.abort()
+      clearTimeout(trust)
+      trust = setTimeout(() => lost.abort(), TRUST_MS - (performance.now() - begun))
     } catch (error) {
-      failures += 1
       station.log.warn(`${queue.machine.name} ${claim.id}: ${messageOf(error)}`)
-      // One renewal may fail with the database; after the second the lease is nearly over, and we cannot know that the row is ours.
-      if (failures > 1) lost.abort()
     }
   }
   const timer = setInterval(() => void renew(), RENEW_MS)
@@ -40,6 +41,7 @@ export async function withLease<M extends Machine, Row, T>(
     return await work(AbortSignal.any([lost.signal, station.stop.force]))
   } finally {
     clearInterval(timer)
+    clearTimeout(trust)
     station.onRecheck.delete(recheck)
   }
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
+import { repeatable, transact } from '../db/patience.ts'
 import { liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
@@ -26,7 +27,7 @@ export async function reapWorker(
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
   await failpoint('reap.family_killed')
   // All or nothing: whoever reaps may die at it, and the next one must find the whole tree again.
-  const requeued = await home.db.transaction().execute(async (tx) => {
+  const requeued = await transact(home.db, async (tx) => {
     const requeued = await requeueClaimsOf(tx, [processId, ...below.map(({ id }) => id)])
     await failpoint('reap.claims_due')
     for (const row of below) await markEnded(tx, row.id, null)
@@ -62,11 +63,10 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
  * It is ended, with all below it, before the work begins again.
  */
 export async function endFormerWorkers({ home, processId }: Owner, snapshotId: string): Promise<void> {
-  const { rows } = await sql<{ parent_id: string }>`
+  const select = sql<{ parent_id: string }>`
     select distinct p.parent_id from archive_result r join process p on p.id = r.process_id
-    where r.snapshot_id = ${snapshotId} and r.status = 'started' and p.status in ('starting', 'running', 'draining') and p.parent_id <> ${processId}`.execute(
-    home.db,
-  )
+    where r.snapshot_id = ${snapshotId} and r.status = 'started' and p.status in ('starting', 'running', 'draining') and p.parent_id <> ${processId}`
+  const { rows } = await repeatable(home.db, () => select.execute(home.db))
   for (const { parent_id } of rows) await reapWorker(home, parent_id, null)
 }
 

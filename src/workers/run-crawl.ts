@@ -4,6 +4,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { type CrawlRow, lockCrawl, wasStarted } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
+import { transact } from '../db/patience.ts'
 import { insertSnapshots, openSnapshots } from '../db/snapshots.ts'
 import { ClaimLost, RETRY_AT_MAX } from '../engine/queue.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
@@ -85,7 +86,8 @@ async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClai
   const crawl = claim.row
   const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
   const urls = new Set(crawl.urls.split('\n').filter(Boolean).map(archivableUrl).filter(inside))
-  return await station.owner.home.db.transaction().execute(async (tx) => {
+  return await transact(station.owner.home.db, async (tx, again) => {
+    if (again && (await queue.hasMoved(tx, claim, 'started'))) return { ...claim, state: 'started' }
     // Once: a page that was deleted does not come back with a retry.
     const pages = (await wasStarted(tx, crawl.id)) ? [] : [...urls].map((url) => ({ url }))
     await insertSnapshots(tx, crawl.id, pages, { depth: 0, parentId: null })
@@ -101,7 +103,8 @@ async function sealed(station: WorkerStation, queue: CrawlQueue, claim: CrawlCla
   const { home, processId } = station.owner
   await writeCrawlPage(home, claim.row, 'sealed')
   await failpoint('publish.crawl_page_written')
-  return await home.db.transaction().execute(async (tx) => {
+  return await transact(home.db, async (tx, again) => {
+    if (again && (await queue.hasMoved(tx, claim, 'sealed'))) return true
     // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
     await lockCrawl(tx, claim.id)
     if ((await openSnapshots(tx, claim.id)).open > 0) return false

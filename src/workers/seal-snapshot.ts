@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import type { CrawlRow } from '../db/crawls.ts'
+import { transact } from '../db/patience.ts'
 import { insertSnapshots, type SnapshotRow, tagSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
@@ -48,7 +49,7 @@ async function addFindings(
   found: Found,
 ): Promise<void> {
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
-  await home.db.transaction().execute(async (tx) => {
+  await transact(home.db, async (tx) => {
     // The commit that seals flushes this one, too.
     await sql`set local synchronous_commit = off`.execute(tx)
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
+import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
@@ -153,7 +154,7 @@ export class WorkerPool {
 
   async #start(): Promise<void> {
     this.used = true
-    const { owner, runnerId, log, scope } = this.#station
+    const { owner, runnerId, log, stop, scope } = this.#station
     const { home, processId: parentId, term } = owner
     const argv = [process.execPath, asset('main.js', 'main.ts'), 'worker', this.#kind]
     const row = await insertStarting(home, {
@@ -192,7 +193,7 @@ export class WorkerPool {
     })
     await failpoint('spawn.worker_spawned')
     const identity = child.pid === undefined ? null : await identityOf(child.pid)
-    if (identity) await markRunning(home.db, row.id, identity)
+    if (identity) await untilDatabaseIsBack(() => markRunning(home.db, row.id, identity), stop.force)
     await failpoint('spawn.worker_running')
     log.debug(`started ${this.#kind} worker ${child.pid ?? ''}`)
   }
@@ -236,7 +237,12 @@ export class WorkerPool {
       )
     })()
     void work
-      .catch((error: unknown) => log.error(`cannot close the row of ${this.#kind} worker ${worker.child.pid ?? ''}: ${String(error)}`))
+      .catch((error: unknown) => {
+        const text = `cannot close the row of ${this.#kind} worker ${worker.child.pid ?? ''}: ${messageOf(error)}`
+        // The next promotion closes it, and makes due again what it had claimed.
+        if (isDatabaseAway(error)) log.debug(text)
+        else log.error(text)
+      })
       .finally(() => {
         this.#dying.delete(worker)
         this.#divide()
@@ -247,15 +253,14 @@ export class WorkerPool {
 }
 
 const OUTAGE_LOOK_MS = 500
-const OUTAGE_LOOKS = 120
 
-/** A dead worker's claims must not be forgotten because the database is away at that moment: tries for a minute. */
+/** What must be written, such as that a worker is dead, must not be forgotten because the database is away at that moment. */
 async function untilDatabaseIsBack<T>(work: () => Promise<T>, force: AbortSignal): Promise<T> {
-  for (let look = 1; ; look += 1) {
+  for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (!isDatabaseAway(error) || force.aborted || look === OUTAGE_LOOKS) throw error
+      if (!isDatabaseAway(error) || force.aborted) throw error
       await sleep(OUTAGE_LOOK_MS, force)
     }
   }

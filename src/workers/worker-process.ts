@@ -4,6 +4,7 @@ import { readConfigFile } from '../base/config-file.ts'
 import { messageOf } from '../base/errors.ts'
 import { atLeast, Log, type LogLine, levelFrom } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
+import { STATEMENT_MS } from '../db/database.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
 import { MARKER } from '../processes/family.ts'
@@ -65,7 +66,13 @@ export async function workerProcess(
   for (const ignored of ['SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 
   const runnerId = required(MARKER.runner)
-  const home = homeFromEnvironment(kind, runnerId, 2)
+  // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as long as our leader trusts
+  // its lead: then it tells us to stop at once.
+  const home = homeFromEnvironment(kind, runnerId, {
+    connections: kind === 'crawl' ? 2 : 1,
+    statementMs: STATEMENT_MS,
+    waitUntil: stop.force,
+  })
   const connected = sql`select 1`.execute(home.db).catch(() => {}) // The first real query says what is wrong.
   const station: WorkerStation = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
@@ -90,7 +97,7 @@ export async function workerProcess(
     await work(station)
     process.exitCode = 0
   } catch (error) {
-    station.log.error(messageOf(error))
+    station.log[stop.force.aborted ? 'debug' : 'error'](messageOf(error))
     if (error instanceof Error && error.stack) station.log.debug(error.stack)
     process.exitCode = 1
   }

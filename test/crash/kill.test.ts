@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, gone, openRows, pidsOf, sealedPages } from '../support/observer.ts'
-import { processesOf } from '../support/processes.ts'
+import { isThere, processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -36,8 +36,11 @@ async function expectAllThere(home: TestHome, crawl: string): Promise<void> {
 describe('kill -9 in the middle of a crawl', () => {
   it.each(['snapshot', 'crawl', 'host', 'hook'] as const)('of a %s process costs nothing but time', async (kind) => {
     const { home, crawl, runner } = await crawling()
-    const victim = await eventually(async () => (await pidsOf(home, kind)).at(0))
-    process.kill(victim, 'SIGKILL')
+    const victim = await eventually(async () => {
+      const pid = (await pidsOf(home, kind)).at(0)
+      // A hook may have ended since its row was read.
+      return pid !== undefined && isThere(pid) && process.kill(pid, 'SIGKILL') && pid
+    })
     const { code, stderr } = await runner.finished(90_000)
     expect(code, stderr).toBe(0)
     const [row] = await home.query('select status, exit_code, exit_signal from process where pid = $1 order by seq desc', [victim])

@@ -1,6 +1,6 @@
 import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, levelFrom, toAll, toFile } from '../../base/log.ts'
-import { applicationName } from '../../db/database.ts'
+import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
 import { openHome, runnerLog } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -16,6 +16,8 @@ export interface RunVerbOptions extends WorkOptions {
 }
 
 const LEAVE_MS = 500
+/** The loop, the heartbeat, and the reaping of workers do not wait for each other. */
+const CONNECTIONS = 4
 
 /** The parent's row, when a command of ours started this runner. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
@@ -24,7 +26,11 @@ export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Promise<void> {
   const work = workOptions(verb)
   const id = uuidv7()
-  const open = await openHome(options, 'if-empty', (line) => terminal.say(line), applicationName('runner', id))
+  const open = await openHome(options, 'if-empty', (line) => terminal.say(line), {
+    name: applicationName('runner', id),
+    connections: CONNECTIONS,
+    statementMs: STATEMENT_MS,
+  })
   const { home, settings } = open
   if (options.verbose) process.env['LOG_LEVEL'] = 'debug' // For the workers, too.
   const toLogFile = atLeast(levelFrom(process.env), toFile(runnerLog(home.dataDir)))

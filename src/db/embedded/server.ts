@@ -65,6 +65,17 @@ export async function serverStatus(dataDir: string): Promise<{
   }
 }
 
+/**
+ * Starts the server of a data directory that the caller has entered, if it is not up; false = it was. For a server that was killed, or
+ * stopped under its users: they keep their leases, and its address stays the same. Throws AppError.
+ */
+export async function reviveServer(dataDir: string): Promise<boolean> {
+  const cluster = clusterOf(dataDir)
+  if (await servingAddress(cluster)) return false
+  const { bringUp } = await import('./bring-up.ts')
+  return (await bringUp(cluster, () => undefined)) !== 'adopted'
+}
+
 /** From now on the last one out leaves the server running, until `stopServer`. */
 export function keepServer(dataDir: string): void {
   writeFileSync(clusterOf(dataDir).keepMark, '')
