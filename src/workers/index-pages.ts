@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
+import { repeatable } from '../db/patience.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
 import type { WorkStatus } from '../db/tables.ts'
@@ -15,13 +16,8 @@ const MAX_LINES = 5_000
 
 /** Writes index.html and index.jsonl of a snapshot that is sealed, or about to be. */
 export async function writeSnapshotPages({ db, dataDir }: Home, snapshot: SnapshotRow, crawl: CrawlRow): Promise<void> {
-  const rows = await db
-    .selectFrom('archive_result')
-    .selectAll()
-    .where('snapshot_id', '=', snapshot.id)
-    .orderBy('hook_name')
-    .orderBy('attempt')
-    .execute()
+  const results = db.selectFrom('archive_result').selectAll().where('snapshot_id', '=', snapshot.id).orderBy('hook_name').orderBy('attempt')
+  const rows = await repeatable(db, () => results.execute())
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const html = snapshotPage({
@@ -48,7 +44,7 @@ export async function writeSnapshotPages({ db, dataDir }: Home, snapshot: Snapsh
 
 /** Writes the page of a crawl as it stands now. */
 export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<void> {
-  const lines = await sql<{
+  const select = sql<{
     url: string
     title: string | null
     status: WorkStatus
@@ -62,7 +58,8 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     select s.url, s.title, s.status, s.depth, s.output_dir, s.output_size, count(*) over () as total,
            (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
            (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
-    from snapshot s where s.crawl_id = ${crawl.id} order by s.depth, s.id limit ${MAX_LINES}`.execute(home.db)
+    from snapshot s where s.crawl_id = ${crawl.id} order by s.depth, s.id limit ${MAX_LINES}`
+  const lines = await repeatable(home.db, () => select.execute(home.db))
   const html = crawlPage({
     id: crawl.id,
     urls: crawl.urls.split('\n'),
@@ -80,13 +77,15 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
 
 /** Writes the top page of the archive. */
 export async function writeArchivePage(home: Home): Promise<void> {
-  const { rows } = await sql<{ name: string; status: WorkStatus; created_at: Date; path: string; snapshots: number; sealed: number }>`
+  const crawls = sql<{ name: string; status: WorkStatus; created_at: Date; path: string; snapshots: number; sealed: number }>`
     select coalesce(nullif(c.label, ''), split_part(c.urls, e'\n', 1)) as name, c.status, c.created_at, c.output_dir as path,
            (select count(*) from snapshot s where s.crawl_id = c.id) as snapshots,
            (select count(*) from snapshot s where s.crawl_id = c.id and s.status = 'sealed') as sealed
-    from (select * from crawl order by created_at desc limit 1000) c order by c.created_at desc`.execute(home.db)
-  const totals = await sql<{ crawls: number; snapshots: number }>`
-    select (select count(*) from crawl) as crawls, (select count(*) from snapshot) as snapshots`.execute(home.db)
+    from (select * from crawl order by created_at desc limit 1000) c order by c.created_at desc`
+  const { rows } = await repeatable(home.db, () => crawls.execute(home.db))
+  const counts = sql<{ crawls: number; snapshots: number }>`
+    select (select count(*) from crawl) as crawls, (select count(*) from snapshot) as snapshots`
+  const totals = await repeatable(home.db, () => counts.execute(home.db))
   const html = archivePage({
     crawls: rows.map((row) => ({ ...row, createdAt: row.created_at })),
     totalCrawls: totals.rows[0]!.crawls,

@@ -4,6 +4,7 @@ import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { asset } from '../base/package-root.ts'
+import { repeatable } from '../db/patience.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import type { WorkerType } from '../db/tables.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
@@ -126,11 +127,11 @@ export class WorkerPool {
   async killStuck(): Promise<void> {
     const busy = [...this.#workers].filter((worker) => worker.state === 'busy')
     if (busy.length === 0) return
-    const { rows } = await sql<{ id: string }>`
+    const select = sql<{ id: string }>`
       select claimed_by as id from ${sql.table(this.#kind)}
-      where claimed_by = any(${busy.map(({ processId }) => processId)}::uuid[]) and retry_at < now() - make_interval(secs => ${STUCK_SECONDS})`.execute(
-      this.#station.owner.home.db,
-    )
+      where claimed_by = any(${busy.map(({ processId }) => processId)}::uuid[]) and retry_at < now() - make_interval(secs => ${STUCK_SECONDS})`
+    const { db } = this.#station.owner.home
+    const { rows } = await repeatable(db, () => select.execute(db))
     const stuck = busy.filter(({ processId }) => rows.some(({ id }) => id === processId))
     for (const { child } of stuck) this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not renew its lease: killing it`)
     this.#kill(stuck)
