@@ -22,6 +22,8 @@ import { Watchdog } from './watchdog.ts'
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
 const PAGE_MS = 5_000
+/** What is due so soon is waited for by a runner that leaves when it has nothing to do: a page that was put off for want of disk, too. */
+const SOON_MS = 20_000
 /** How often a database that is away is looked for. */
 const AWAY_POLL_MS = 500
 
@@ -67,7 +69,7 @@ export async function lead(
   try {
     while (!stop.drain.aborted) {
       try {
-        const { due, open } = await openCrawls(home.db, scope, POLL_MS)
+        const { due, open } = await openCrawls(home.db, scope, SOON_MS)
         liveness.touch()
         outage.over()
         await pool.killStuck()

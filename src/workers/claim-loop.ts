@@ -66,8 +66,9 @@ async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Cl
     // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
     station.log[station.stop.force.aborted ? 'debug' : 'error'](`${queue.machine.name} ${id}: ${messageOf(error)}`)
     if (error instanceof Error) station.log.debug(error.stack ?? '')
-    const blameless = isMachineTrouble(error) || isDatabaseAway(error)
-    await queue.release(claim, blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS), !blameless)
+    const { aborted: dropped } = station.stop.force
+    const blameless = dropped || isMachineTrouble(error) || isDatabaseAway(error)
+    await queue.release(claim, dropped ? 0 : blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS), !blameless)
     await failpoint('claim.given_back')
   }
 }
