@@ -7,7 +7,8 @@ import type { ProcessTable, ProcessType, Tier, WorkerType } from './tables.ts'
 
 export type ProcessRow = Selectable<ProcessTable>
 
-export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null }
+/** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since it leads. */
+export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly tenure_s: number | null }
 
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
 
@@ -113,6 +114,7 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
     .selectFrom('process')
     .selectAll()
     .select(sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'))
+    .select(sql<number | null>`extract(epoch from now() - promoted_at)`.as('tenure_s'))
     .where('data_dir_id', '=', home.dataDirId)
     .where('status', 'in', LIVE_STATUSES)
     .orderBy('seq')

@@ -55,10 +55,11 @@ export async function endOlder(
     const rows = await liveRows(home)
     if (await isNewerThere(home, me, rows)) return
     const left: Older[] = []
-    // A row that closed itself may belong to a process that has not left yet: then it is the one that we had.
-    for (const row of older.map((row) => rows.find(({ id }) => id === row.id) ?? row)) {
-      const presence = await presenceOf(home, row)
-      if (presence !== 'gone' && !row.standby) left.push({ row, presence })
+    for (const before of older) {
+      const now = rows.find(({ id }) => id === before.id)
+      const presence = await presenceOf(home, now ?? before)
+      // A row that closed itself may belong to a process that has not left yet; where we cannot look, the data dir's lock will tell.
+      if (presence === 'there' || (presence === 'unseen' && now)) if (!now?.standby) left.push({ row: now ?? before, presence })
     }
     if (left.length === 0 || stop.drain.aborted) return
     const waited = performance.now() - begun

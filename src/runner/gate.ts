@@ -1,24 +1,21 @@
 import type { Bell } from '../base/abort.ts'
-import { AppError, codeOf, messageOf } from '../base/errors.ts'
+import { AppError, codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
-import type { LiveRow } from '../db/processes.ts'
-import { isCollision, isDatabaseAway } from '../db/trouble.ts'
+import { isCollision } from '../db/trouble.ts'
 import { DataDirLock } from './data-dir-lock.ts'
 import { endOlder } from './end-older.ts'
 import { liveRunnerProcesses } from './ownership.ts'
 import { promote, type Term } from './promote.ts'
 import type { Registered } from './registration.ts'
 import { sweep } from './sweep.ts'
-import { tenureLeft } from './tenure.ts'
 
 /** How long the data dir may stay locked when every runner that we know of is gone. */
 const LOCKED_MS = 15_000
 const LOCK_LOOK_MS = 50
 const RETRY_MS = 20
-const AWAY_MS = 500
 const UNIQUE_VIOLATION = '23505'
 
 export interface GateOptions {
@@ -42,9 +39,7 @@ export class Gate {
   readonly #stop: Stop
   readonly #bell: Bell
   readonly #lock: DataDirLock
-  #away = false
   #lockedSince: number | undefined
-  #letLead: string | undefined
 
   constructor(options: GateOptions, me: Registered, stop: Stop, bell: Bell) {
     this.#options = options
@@ -83,8 +78,6 @@ export class Gate {
       return {}
     }
     if (others.length > 0) {
-      const leader = others.find((row) => row.worker_type === 'worker_runner')
-      if (leader && !(await this.#mayTakeOverFrom(leader))) return undefined
       await endOlder(this.#options, this.#me, others, this.#stop, this.#bell)
       await failpoint('gate.older_gone')
       return undefined
@@ -99,27 +92,10 @@ export class Gate {
     return { term, lock: this.#lock }
   }
 
-  /** Waits a moment after what may pass: the index had the last word, a lock did not come in time, the database is away. */
+  /** Looks again soon after what may pass: the index had the last word, or a lock did not come in time. */
   async #outlive(error: unknown): Promise<undefined> {
-    const away = isDatabaseAway(error)
-    if (!away && !isCollision(error) && codeOf(error) !== UNIQUE_VIOLATION) throw error
-    if (away && !this.#away) this.#options.log.warn(`the database is away, waiting for it: ${messageOf(error)}`)
-    this.#away = away
-    await this.#bell.wait(away ? AWAY_MS : RETRY_MS, this.#stop.drain)
-  }
-
-  /** False, after some of the wait: two supervisors fight, and the leader may keep the lead for a while. */
-  async #mayTakeOverFrom(leader: LiveRow): Promise<boolean> {
-    const { leftSeconds, takeovers } = await tenureLeft(this.#options.home, leader)
-    if (leftSeconds === 0) return true
-    if (this.#letLead !== leader.id) {
-      this.#letLead = leader.id
-      this.#options.log.warn(
-        `two supervisors restart runners against each other (superseded ${takeovers} times): leaving the lead to pid ${leader.pid} for ${Math.ceil(leftSeconds)} s; stop one of the two`,
-      )
-    }
-    await this.#bell.wait(Math.min(leftSeconds * 1_000, 1_000), this.#stop.drain)
-    return false
+    if (!isCollision(error) && codeOf(error) !== UNIQUE_VIOLATION) throw error
+    await this.#bell.wait(RETRY_MS, this.#stop.drain)
   }
 
   /** False: held, look again. Throws AppError when somebody whom the database does not know keeps it. */
@@ -127,8 +103,8 @@ export class Gate {
     if (await this.#lock.take()) return true
     this.#lockedSince ??= performance.now()
     if (performance.now() - this.#lockedSince > LOCKED_MS) {
-      throw new AppError(`the data dir is held by a runner that this database does not know: ${this.#lock.holder()}`, {
-        hint: 'it uses another database, or another container: stop it first; nothing was taken over',
+      throw new AppError(`the data dir is held by a runner that this database does not show as alive: ${this.#lock.holder()}`, {
+        hint: 'it hangs in another container, or uses another database: stop it there; nothing was taken over',
       })
     }
     await this.#bell.wait(LOCK_LOOK_MS, this.#stop.drain)

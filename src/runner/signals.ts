@@ -11,13 +11,16 @@ const SAME_PRESS_MS = 150
 /**
  * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next start sweeps up).
  * Handlers only pull these levers; the loops act. They stay until the process ends: one that is leaving in order must not die of a late signal.
+ * The end of `--run-for`, on the monotonic clock, is one more reason to drain.
  */
 export class Signals {
   #stop = new Stop()
   #count = 0
   #last = Number.NEGATIVE_INFINITY
 
-  constructor(bell: Bell, log: Log) {
+  #isOver = false
+
+  constructor(bell: Bell, log: Log, runForMs: number | undefined) {
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()
       if (now - this.#last < SAME_PRESS_MS) return
@@ -37,6 +40,12 @@ export class Signals {
       bell.wake()
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+    const onTime = () => {
+      this.#isOver = true
+      this.#stop.requestDrain()
+      bell.wake()
+    }
+    if (runForMs !== undefined) setTimeout(onTime, runForMs).unref()
   }
 
   /** The levers of this round. */
@@ -44,10 +53,10 @@ export class Signals {
     return this.#stop
   }
 
-  /** The levers of one round; the signals that ended an earlier one (a newer runner sends one, too) count no more. */
-  newRound(): Stop {
+  /** New levers; the signals that ended an earlier one (a newer runner sends one, too) count no more. */
+  newRound(): void {
     this.#stop = new Stop()
     this.#count = 0
-    return this.#stop
+    if (this.#isOver) this.#stop.requestDrain()
   }
 }

@@ -9,6 +9,7 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import { livenessOf } from '../processes/identity.ts'
 import { presentRows } from '../processes/presence.ts'
 import { foregroundRunnerOwner, newestLiveProcess, runtimeStackComponentLabel, runtimeStackOwner } from './ownership.ts'
+import { type Tenure, tenureToRespect } from './tenure.ts'
 
 const ROWS_MS = 2_000
 const LOOK_MS = 100
@@ -32,7 +33,11 @@ export interface Resumed {
  * Waits for as long as somebody is in the way, and says so once. A process of this machine that ends is noticed within 0.1 s, whether or not it
  * could still tell anybody; others within 2 s.
  */
-export async function standBy({ log, stop, bell }: StandbyOptions, inTheWay: () => Promise<LiveRow | undefined>): Promise<Resumed> {
+export async function standBy(
+  { log, stop, bell }: StandbyOptions,
+  inTheWay: () => Promise<LiveRow | undefined>,
+  why = sayWho,
+): Promise<Resumed> {
   let last: LiveRow | undefined
   while (!stop.drain.aborted) {
     const row = await inTheWay().catch((error: unknown) => {
@@ -41,13 +46,24 @@ export async function standBy({ log, stop, bell }: StandbyOptions, inTheWay: () 
       return last
     })
     if (!row) break
-    if (!last)
-      log.info(`${row.process_type} pid ${row.pid} has the ${runtimeStackComponentLabel(row)}: standing by; work resumes here when it ends`)
+    if (!last) log.info(why(row))
     last = row
     await untilGone(row, bell, stop)
   }
-  if (last && !stop.drain.aborted) log.info(`${last.process_type} pid ${last.pid} is gone: resuming`)
+  if (last && !stop.drain.aborted) log.info(`pid ${last.pid} is out of the way: resuming`)
   return { resumed: !stop.drain.aborted, previousOwnerPid: last?.pid ?? undefined }
+}
+
+/** Waits while the leader may keep the lead, since two supervisors fight for it. */
+export async function standbyUntilTenureIsOver(options: StandbyOptions): Promise<Resumed> {
+  let tenure: Tenure | undefined
+  const why = ({ pid }: LiveRow) =>
+    `two supervisors restart runners against each other (superseded ${tenure?.takeovers} times lately): leaving the lead to pid ${pid} for ${Math.ceil(tenure?.leftSeconds ?? 0)} s; stop one of the two`
+  const inTheWay = async () => {
+    tenure = await tenureToRespect(options.home)
+    return tenure?.leader
+  }
+  return await standBy(options, inTheWay, why)
 }
 
 /** Waits until no newer process of this command's type is left: several servers at one address, of which the newest serves. */
@@ -73,6 +89,10 @@ export async function standbyUntilRunnerNeeded(
   return await standBy(options, async () =>
     (await presentRows(options.home)).findLast((row) => row.id !== me.id && isRunner(row) && (!row.standby || row.seq > me.seq)),
   )
+}
+
+function sayWho(row: LiveRow): string {
+  return `${row.process_type} pid ${row.pid} has the ${runtimeStackComponentLabel(row)}: standing by; work resumes here when it ends`
 }
 
 function other(row: LiveRow | undefined, id: string): LiveRow | undefined {

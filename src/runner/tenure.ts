@@ -2,13 +2,15 @@ import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
 import type { LiveRow } from '../db/processes.ts'
 import { kinship, startedUnder } from '../processes/ancestry.ts'
+import { healthyOrchestrator } from './ownership.ts'
 
 const FIRST_TENURE_S = 10
 const MAX_TENURE_S = 300
 const WINDOW_MINUTES = 10
 
-/** What the leader may still keep the lead for, and why. */
+/** A leader that may keep the lead for a while. */
 export interface Tenure {
+  readonly leader: LiveRow
   readonly leftSeconds: number
   /** How often runners of our own supervisor were superseded lately. */
   readonly takeovers: number
@@ -17,19 +19,22 @@ export interface Tenure {
 /**
  * Two supervisors that each restart their runner would take the lead from each other for ever. We are in such a fight when a runner of our own
  * supervisor was superseded before we started, and the leader belongs to another one. Then the leader keeps the lead for 10 s at least, and twice
- * as long for each such takeover in the last ten minutes, up to five minutes. Otherwise, a person who starts runner after runner too, for no time.
+ * as long for each further such takeover in the last ten minutes, up to five minutes. Nobody else waits, a person who starts runner after runner
+ * neither: then the answer is undefined.
  */
-export async function tenureLeft(home: Home, leader: LiveRow): Promise<Tenure> {
-  const mine = startedUnder()
-  const { rows } = await sql<{ started_under: string[]; tenure_s: number }>`
-    select p.started_under, extract(epoch from now() - leader.promoted_at) as tenure_s
-    from process p join process leader on leader.id = ${leader.id}
-    where p.data_dir_id = ${home.dataDirId} and p.promoted_at is not null and p.handoff_requested_by is not null
-      and p.ended_at between now() - make_interval(mins => ${WINDOW_MINUTES}) and now() - make_interval(secs => ${process.uptime()})`.execute(
+export async function tenureToRespect(home: Home): Promise<Tenure | undefined> {
+  const { rows } = await sql<{ started_under: string[] }>`
+    select started_under from process
+    where data_dir_id = ${home.dataDirId} and promoted_at is not null and handoff_requested_by is not null
+      and ended_at between now() - make_interval(mins => ${WINDOW_MINUTES}) and now() - make_interval(secs => ${process.uptime()})`.execute(
     home.db,
   )
+  const leader = rows.length > 0 ? await healthyOrchestrator(home) : undefined
+  if (!leader) return undefined
+  const mine = startedUnder()
   const distance = kinship(mine, leader.started_under)
   const takeovers = rows.filter((row) => kinship(mine, row.started_under) < distance).length
-  const needed = takeovers === 0 ? 0 : Math.min(FIRST_TENURE_S * 2 ** (takeovers - 1), MAX_TENURE_S)
-  return { leftSeconds: Math.max(0, needed - (rows[0]?.tenure_s ?? 0)), takeovers }
+  if (takeovers === 0) return undefined
+  const leftSeconds = Math.min(FIRST_TENURE_S * 2 ** (takeovers - 1), MAX_TENURE_S) - (leader.tenure_s ?? 0)
+  return leftSeconds > 0 ? { leader, leftSeconds, takeovers } : undefined
 }

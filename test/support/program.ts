@@ -14,6 +14,8 @@ export interface Call {
   readonly input?: string
   readonly cwd?: string
   readonly uid?: number
+  /** A command that runs the program in its turn: `unshare --pid --fork`, a shell loop. */
+  readonly under?: readonly string[]
   /** Ends the program and fails when it takes longer. */
   readonly deadlineMs?: number
 }
@@ -33,7 +35,8 @@ export function start(args: readonly string[], call: Call = {}): Running {
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', LOG_LEVEL: 'info', ...call.env }
   const identity = call.uid === undefined ? {} : { uid: call.uid, gid: call.uid }
   // A session of its own, as a shell would give it, so that signals reach only whom a test means.
-  const child = spawn(NODE, [PROGRAM, ...args], { env, cwd: call.cwd ?? ROOT, detached: true, stdio: 'pipe', ...identity })
+  const [command = NODE, ...words] = [...(call.under ?? []), NODE, PROGRAM, ...args]
+  const child = spawn(command, words, { env, cwd: call.cwd ?? ROOT, detached: true, stdio: 'pipe', ...identity })
   child.stdin?.on('error', () => {}) // It may have left without reading.
   child.stdin?.end(call.input ?? '')
   return new Running(child, args)

@@ -1,0 +1,205 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
+import { openRows, pidsOf } from '../support/observer.ts'
+import { eventually, type Running } from '../support/program.ts'
+
+const homes = useHomes()
+const CONTAINER = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
+const lacks = (...command: string[]) => spawnSync(command[0]!, command.slice(1)).status !== 0
+const noContainers = lacks(...CONTAINER, 'true') && 'needs unshare --pid (root)'
+const noMounts = lacks('unshare', '--mount', 'mount', '--bind', '/tmp', '/tmp') && 'needs unshare --mount (root)'
+
+/** What a runner said until it was asked for the lead; then it is asked to leave. */
+async function leave(runner: Running): Promise<void> {
+  runner.signal('SIGTERM')
+  expect((await runner.finished()).code, runner.stderr).toBe(0)
+}
+
+/** Gives the others time to do what they must not do. */
+const aMoment = () => new Promise((resolve) => setTimeout(resolve, 1_000))
+
+/** The heartbeats of the live are as old as after 40 s of silence. */
+const silence = (home: TestHome) => home.query("update process set heartbeat_at = now() - interval '40 s' where ended_at is null")
+
+describe.skipIf(noContainers)(`a leader in another container ${noContainers || ''}`, () => {
+  it('is asked through its row, hands over, and is waited for', async () => {
+    const home = await homes.make()
+    const inside = home.start(['run'], { under: CONTAINER })
+    await inside.says(/leading \(term 1\)/)
+    const outside = home.start(['run'])
+    await outside.says(/in another container or on another machine: asked through the database/)
+    expect(await inside.finished()).toMatchObject({ code: 0, stderr: expect.stringContaining('handed over') })
+    await outside.says(/leading \(term 2\)/)
+    await leave(outside)
+  })
+
+  it('that died is not taken for dead before its heartbeat is old', async () => {
+    const home = await homes.make()
+    const inside = home.start(['run'], { under: CONTAINER })
+    await inside.says(/leading \(term 1\)/)
+    inside.signal('SIGKILL')
+    await inside.finished()
+    const outside = home.start(['run'])
+    await outside.says(/asked through the database/)
+    await aMoment()
+    expect(outside.stderr).not.toContain('leading')
+    await silence(home)
+    await outside.says(/leading \(term 2\)/)
+    await leave(outside)
+  })
+
+  it('that is silent but holds the data dir is not passed: a clear line, exit code 1, and it goes on leading', async () => {
+    const home = await homes.make()
+    const inside = home.start(['run'], { under: CONTAINER })
+    await inside.says(/leading \(term 1\)/)
+    const [hidden] = pidsBelow(inside.pid)
+    process.kill(hidden!, 'SIGSTOP')
+    await silence(home)
+    const outside = home.start(['run'])
+    const { code, stderr } = await outside.finished(40_000)
+    expect(code, stderr).toBe(1)
+    expect(stderr).toMatch(/the data dir is held by a runner that this database does not show as alive: pid \d+ on /)
+    process.kill(hidden!, 'SIGCONT')
+    expect(await home.value('select term from runner_term')).toBe('1')
+    expect(await pidsOf(home, 'worker_runner')).toHaveLength(1)
+    process.kill(hidden!, 'SIGTERM')
+    expect((await inside.finished()).code, inside.stderr).toBe(0)
+  }, 60_000)
+})
+
+function pidsBelow(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+}
+
+describe('the data dir', () => {
+  it('that somebody holds for a moment is waited for', async () => {
+    const home = await homes.make()
+    const holder = spawn('flock', [join(home.dataDir, '.runner.lock'), 'sh', '-c', 'echo held; read _'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
+    await once(holder.stdout, 'data')
+    const runner = home.start(['run'])
+    await eventually(async () => (await pidsOf(home, 'runner_waiting')).length === 1)
+    await aMoment()
+    expect(runner.stderr).not.toContain('leading')
+    holder.stdin.end('\n')
+    await runner.says(/leading/)
+    await leave(runner)
+  })
+
+  it.skipIf(noMounts)(`is one, by whatever path it is mounted ${noMounts || ''}`, async () => {
+    const home = await homes.make()
+    const other = newFolder()
+    const mounted = ['unshare', '--mount', 'sh', '-c', `mount --bind '${home.dataDir}' '${other}' && exec "$@"`, 'sh']
+    const first = home.start(['run'])
+    await first.says(/leading \(term 1\)/)
+    const second = home.start(['run'], { under: mounted, env: { DATA_DIR: other } })
+    await second.says(/leading \(term 2\)/)
+    expect((await first.finished()).code).toBe(0)
+    await leave(second)
+  })
+
+  it('that was copied is another one: both have a leader, and the copy says what it is', async () => {
+    const home = await homes.make()
+    const first = home.start(['run'])
+    await first.says(/leading \(term 1\)/)
+    const copy = join(newFolder(), 'copy')
+    cpSync(home.dataDir, copy, { recursive: true, preserveTimestamps: true })
+    const second = home.start(['run'], { env: { DATA_DIR: copy } })
+    await second.says(/copy is a copy of another data dir: it gets an identity of its own/)
+    await second.says(/leading \(term 1\)/)
+    expect(await pidsOf(home, 'worker_runner')).toHaveLength(2)
+    await leave(second)
+    await leave(first)
+  })
+})
+
+describe('rows of the dead', () => {
+  it('of an earlier boot are closed at once, however fresh their heartbeat is, and their claims are due', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading \(term 1\)/)
+    await leave(runner)
+    const crawl = await home.add('http://127.0.0.1:9/')
+    await home.query(`update process set status = 'running', ended_at = null, exit_code = null, boot_id = 'earlier', heartbeat_at = now()
+      where worker_type = 'worker_runner'`)
+    await home.query(
+      `update crawl set claim_token = gen_random_uuid(), claimed_by = (select id from process where boot_id = 'earlier'), retry_at = now() + interval '1 hour'
+      where id = $1`,
+      [crawl],
+    )
+    const next = home.start(['run', '--exit-on-idle'])
+    await next.says(/leading \(term 2, 1 unfinished claims taken over\)/)
+    expect(await home.value("select status from process where boot_id = 'earlier'")).toBe('lost')
+    expect((await next.finished()).code, next.stderr).toBe(0)
+    expect(await home.value('select status from crawl where id = $1', [crawl])).toBe('sealed')
+  })
+
+  it('that name a living process which is not ours do it no harm', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    await leave(runner)
+    const innocent = spawn('sleep', ['60'])
+    await home.query(
+      `update process set status = 'running', ended_at = null, exit_code = null, pid = $1 where worker_type = 'worker_runner'`,
+      [innocent.pid],
+    )
+    const next = home.start(['run'])
+    await next.says(/leading \(term 2\)/)
+    expect(innocent.exitCode ?? innocent.signalCode).toBeNull()
+    innocent.kill()
+    await leave(next)
+  })
+
+  it('of our own row, closed by somebody else while we wait, end the start with a clear line', async () => {
+    const home = await homes.make()
+    const holder = spawn('flock', [join(home.dataDir, '.runner.lock'), 'sh', '-c', 'echo held; read _'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
+    await once(holder.stdout, 'data')
+    const runner = home.start(['run'])
+    await eventually(async () => (await pidsOf(home, 'runner_waiting')).length === 1)
+    await home.query("update process set status = 'lost', ended_at = now() where worker_type = 'runner_waiting'")
+    holder.stdin.end('\n')
+    const { code, stderr } = await runner.finished()
+    expect(code).toBe(1)
+    expect(stderr).toContain('the row of this runner was closed by somebody else')
+    expect(await openRows(home)).toEqual([])
+  })
+})
+
+describe('two supervisors that restart their runners', () => {
+  it('come to rest: the second restart leaves the lead where it is, and says why', async () => {
+    const home = await homes.make()
+    const loop = ['sh', '-c', 'while :; do "$@"; done', 'loop']
+    const one = home.start(['run'], { under: loop })
+    await one.says(/leading \(term 1\)/)
+    const two = home.start(['run'], { under: loop })
+    await two.says(/leading \(term 2\)/)
+    await one.says(
+      /two supervisors restart runners against each other \(superseded 1 times lately\): leaving the lead to pid \d+ for \d+ s; stop one/,
+    )
+    await aMoment()
+    expect(await home.value('select term from runner_term')).toBe('2')
+    // A person's own start is no restart.
+    const mine = home.start(['run'])
+    await mine.says(/leading \(term 3\)/)
+    for (const { pid } of [one, two]) process.kill(-pid, 'SIGTERM')
+    await leave(mine)
+    await Promise.all([one.finished(), two.finished()])
+  })
+
+  it('are not one program that starts runner after runner', async () => {
+    const home = await homes.make()
+    for (let number = 1; number <= 4; number += 1) await home.start(['run']).says(new RegExp(`leading \\(term ${number}\\)`))
+    const last = home.start(['run'])
+    await last.says(/leading \(term 5\)/)
+    expect(last.stderr).not.toContain('two supervisors')
+    await leave(last)
+  })
+})
