@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { AppError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
+import { transact } from '../db/patience.ts'
 import { identityIn, isRunner, liveRows } from '../db/processes.ts'
 import { requeueClaimsOf } from '../machines/queues.ts'
 import { presenceOf } from '../processes/presence.ts'
@@ -22,13 +23,17 @@ export interface Term {
  */
 export async function promote(home: Home, me: Registered): Promise<Term> {
   const dead: string[] = []
-  for (const row of await liveRows(home)) {
+  const rows = await liveRows(home)
+  const before = rows.find(({ id }) => id === me.id)?.term ?? null
+  for (const row of rows) {
     // The gate and the sweep have proved older runners and all below them dead, those in other containers included.
     const older = isRunner(row) ? row.seq < me.seq && !row.standby : row.runner_id !== null && row.runner_id !== me.id
     if (row.id !== me.id && (older || (identityIn(row) && (await presenceOf(home, row)) === 'gone'))) dead.push(row.id)
   }
   const claimants = await deadClaimants(home, dead)
-  return await home.db.transaction().execute(async (tx) => {
+  return await transact(home.db, async (tx, again) => {
+    const term = again ? await termSince(tx, me, before) : undefined
+    if (term !== undefined) return { number: term, requeued: 0 } as Term
     await sql`set local lock_timeout = '2s'`.execute(tx)
     const requeued = claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0
     if (dead.length > 0) {
@@ -48,6 +53,14 @@ export async function promote(home: Home, me: Registered): Promise<Term> {
     if (!rows[0]) throw new AppError('the row of this runner was closed by somebody else', { hint: 'start it again' })
     return { number: rows[0].term, requeued } as Term
   })
+}
+
+/** The term of a promotion of ours that took effect, though its answer was lost. */
+async function termSince(tx: Home['db'], me: Registered, before: number | null): Promise<number | undefined> {
+  const { rows } = await sql<{ term: number }>`
+    select t.term from runner_term t join process p on p.id = t.process_id and p.term = t.term
+    where p.id = ${me.id} and p.status = 'running' and p.term is distinct from ${before}::bigint`.execute(tx)
+  return rows[0]?.term
 }
 
 /** Every claimant of this data dir that is dead: before a promotion, nobody here may hold a claim. */

@@ -22,7 +22,8 @@ export class DatabaseProxy {
   #silent = false
   #delayMs = 0
   #bytesLeft = Number.POSITIVE_INFINITY
-  #cut: { readonly pattern: RegExp; readonly happened: () => void } | undefined
+  #cut: { readonly pattern: RegExp; readonly after: RegExp | undefined; readonly happened: () => void } | undefined
+  #deaf: RegExp | undefined
 
   private constructor(listener: Server, target: URL) {
     this.#listener = listener
@@ -77,11 +78,19 @@ export class DatabaseProxy {
     this.#bytesLeft = bytes
   }
 
-  /** The next statement that matches reaches the server and is done there, but its connection is cut instead of the answer. Resolves then. */
-  async cutInsteadOfReplyTo(pattern: RegExp): Promise<void> {
+  /**
+   * The next statement that matches reaches the server and is done there, but its connection is cut instead of the answer. Resolves then.
+   * @param after only on a connection on which a statement that matches this went before: which COMMIT, say
+   */
+  async cutInsteadOfReplyTo(pattern: RegExp, after?: RegExp): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#cut = { pattern, happened: resolve }
+      this.#cut = { pattern, after, happened: resolve }
     })
+  }
+
+  /** Connections on which a statement matches fall silent there. */
+  silenceOn(pattern: RegExp): void {
+    this.#deaf = pattern
   }
 
   async close(): Promise<void> {
@@ -98,6 +107,7 @@ export class DatabaseProxy {
     const link: Link = { client, server, silent: this.#silent }
     this.#links.add(link)
     let doomed: (() => void) | undefined
+    let armed = false
     for (const socket of [client, server]) {
       socket.on('error', () => {})
       socket.on('close', () => {
@@ -108,8 +118,11 @@ export class DatabaseProxy {
     }
     if (this.#refusing) cut(link)
     client.on('data', (bytes) => {
+      const text = bytes.toString('latin1')
+      if (this.#deaf?.test(text)) link.silent = true
       if (link.silent) return
-      if (this.#cut?.pattern.test(bytes.toString('latin1'))) {
+      armed ||= this.#cut?.after?.test(text) === true
+      if (this.#cut?.pattern.test(text) && (armed || !this.#cut.after)) {
         doomed = this.#cut.happened
         this.#cut = undefined
       }
