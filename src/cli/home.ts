@@ -3,6 +3,7 @@ import { readConfigFile } from '../base/config-file.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
 import { AppError, EXIT } from '../base/errors.ts'
+import { Removal } from '../base/removal.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import { applicationName, type DatabaseOptions, openDatabase } from '../db/database.ts'
 import { enterServer, urlOf } from '../db/embedded/server.ts'
@@ -61,17 +62,14 @@ export async function openHome(
     const applied = await migrate(db)
     if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
     const machine = await currentMachine(db)
+    const home = { db, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId: machine.id, dataDir, dataDirId: id }
+    if (Removal.begun(dataDir).length > 0) await (await import('../machines/deletion.ts')).settleDeletions(home)
     const open = db
     const close = async () => {
       await open.destroy()
       await server.leave()
     }
-    return {
-      home: { db, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId: machine.id, dataDir, dataDirId: id },
-      kind: server.kind,
-      settings,
-      close,
-    }
+    return { home, kind: server.kind, settings, close }
   } catch (error) {
     await db?.destroy().catch(() => {})
     await server.leave().catch(() => {})

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, kyselySql } from '../db/database.ts'
+import { transact } from '../db/patience.ts'
 import { Queue, RETRY_AT_MAX } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
 import { skipOpenResults } from './results.ts'
@@ -22,7 +23,7 @@ export async function resumeCrawls(db: Database, ids: readonly string[], when: D
 
 /** Seals crawls with what they have. Hooks that were not run are skipped. */
 export async function cancelCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
-  return await inTransaction(db, async (tx) => {
+  return await transact(db, async (tx) => {
     const sealed = await sendToCrawls(tx, ids, 'seal', null)
     await skipOpenResultsOf(tx, sql`s.crawl_id = any(${sealed}::uuid[])`)
     return sealed
@@ -41,7 +42,7 @@ export async function resumeSnapshots(db: Database, ids: readonly string[], when
 
 /** Seals snapshots with what they have. Hooks that were not run are skipped. */
 export async function cancelSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
-  return await inTransaction(db, async (tx) => {
+  return await transact(db, async (tx) => {
     const sealed = await sendToSnapshots(tx, ids, 'seal', null)
     await skipOpenResultsOf(tx, sql`s.id = any(${sealed}::uuid[])`)
     return sealed
@@ -67,7 +68,7 @@ export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<
 
 /** Sends one event to crawls and to those of their snapshots whose state offers it, and wakes the leader. */
 async function sendToCrawls(db: Database, ids: readonly string[], event: Event, dueAt: Date | null): Promise<string[]> {
-  return await inTransaction(db, async (tx) => {
+  return await transact(db, async (tx) => {
     const moved = await new Queue(crawlMachine, kyselySql(tx)).send(ids, event, dueAt)
     const { rows } = await sql<{ id: string }>`
       select id from snapshot where crawl_id = any(${moved}::uuid[]) and status in ('queued', 'started', 'paused')`.execute(tx)
@@ -83,7 +84,7 @@ async function sendToCrawls(db: Database, ids: readonly string[], event: Event, 
 
 /** Sends one event to snapshots, and has their crawls looked at again. */
 async function sendToSnapshots(db: Database, ids: readonly string[], event: Event, dueAt: Date | null): Promise<string[]> {
-  return await inTransaction(db, async (tx) => {
+  return await transact(db, async (tx) => {
     const crawls = await lockCrawls(tx, sql`id in (select crawl_id from snapshot where id = any(${ids}::uuid[]))`)
     const moved = await new Queue(snapshotMachine, kyselySql(tx)).send(ids, event, dueAt)
     await wakeCrawls(tx, crawls)
@@ -96,8 +97,4 @@ async function skipOpenResultsOf(tx: Database, snapshots: RawBuilder<unknown>): 
     select s.id from snapshot s where ${snapshots}
       and exists (select 1 from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`.execute(tx)
   for (const { id } of rows) await skipOpenResults(tx, id, 'cancelled')
-}
-
-async function inTransaction<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
-  return db.isTransaction ? await work(db) : await db.transaction().execute(work)
 }

@@ -1,6 +1,8 @@
 import { failpoint } from '../base/failpoint.ts'
+import { ClaimLost } from '../engine/claimed.ts'
 import { crawlQueue } from '../machines/queues.ts'
 import { claimLoop } from './claim-loop.ts'
+import { clearIfDeleted } from './deleted.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { runCrawl } from './run-crawl.ts'
 import { mostSnapshotWorkers, snapshotWorkers } from './sizes.ts'
@@ -25,7 +27,10 @@ export async function crawlWorker(station: WorkerStation): Promise<void> {
       await runCrawl(station, queue, pool, sequence, claim, dropped)
     },
     // Its snapshots' workers see that a lost crawl is not ours any more when they claim next, and their own claims are theirs.
-    onTickException: () => sequence.endBackground(AbortSignal.abort()),
+    onTickException: async (claim, error) => {
+      await sequence.endBackground(AbortSignal.abort())
+      if (error instanceof ClaimLost) await clearIfDeleted(home, 'crawl', claim.row)
+    },
     onShutdown: async () => {
       await pool.close()
       await sequence.close()

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep } from '../base/abort.ts'
+import { attemptPaths } from '../base/attempt-paths.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Hook } from '../hooks/discover.ts'
 import { HookHost } from '../hooks/hook-host.ts'
@@ -208,8 +209,8 @@ async function orKill(running: RunningHook, recorded: Promise<void>): Promise<vo
 
 /** Where a hook's output goes: beside the plugins' directories, never inside one. */
 export function logsFor(root: string, hook: Hook, attempt: number): HookLogs {
-  const base = join(root, '.logs', hook.plugin, `${hook.name}.${attempt}`)
-  return { stdout: `${base}.stdout.log`, stderr: `${base}.stderr.log` }
+  const { stdout, stderr } = attemptPaths(hook.plugin, hook.name, attempt)
+  return { stdout: join(root, stdout), stderr: join(root, stderr) }
 }
 
 /** Was this hook's log kept? */

@@ -1,5 +1,6 @@
 import { closeSync, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { attemptName } from '../base/attempt-paths.ts'
 import { messageOf } from '../base/errors.ts'
 import type { OutputFile } from '../db/tables.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
@@ -49,7 +50,7 @@ export async function settleHook(
       return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
     }
   }
-  if (verdict.event === 'fail' && last) await tree.setAside(hook.plugin, `${hook.plugin}.${hook.name}.${attempt}`)
+  if (verdict.event === 'fail' && last) await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
   return { ...verdict, records }
 }
 

@@ -4,6 +4,7 @@ import { snapshotQueue } from '../machines/queues.ts'
 import { forgetStarted } from '../machines/results.ts'
 import { archiveSnapshot } from './archive-snapshot.ts'
 import { claimLoop } from './claim-loop.ts'
+import { clearIfDeleted } from './deleted.ts'
 import { HookSequence } from './hook-sequence.ts'
 import type { WorkerStation } from './worker-process.ts'
 
@@ -23,6 +24,7 @@ export async function snapshotWorker(station: WorkerStation): Promise<void> {
       if (!(error instanceof ClaimLost)) return
       await forgetStarted(station.owner, claim.id)
       await failpoint('claim.lost_results_forgotten')
+      await clearIfDeleted(station.owner.home, 'snapshot', claim.row)
     },
     onShutdown: () => sequence.close(),
   })

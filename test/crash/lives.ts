@@ -41,7 +41,14 @@ export const LIVES: Readonly<Record<string, Life>> = {
       await working(home)
       runner.signal('SIGTERM')
     },
-    passes: ['claim.crawl_released', 'claim.snapshot_released', 'publish.crawl_page_left', 'shutdown.drain_seen', 'shutdown.row_draining'],
+    passes: [
+      'claim.crawl_released',
+      'claim.crawl_releasing',
+      'claim.snapshot_released',
+      'publish.crawl_page_left',
+      'shutdown.drain_seen',
+      'shutdown.row_draining',
+    ],
   },
   'is asked twice': {
     settings: { ORACLE_SECONDS: '1.5' },

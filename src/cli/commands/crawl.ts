@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { cancelCrawls, pauseCrawls, resumeCrawls } from '../../machines/commands.ts'
+import { deleteCrawl } from '../../machines/deletion.ts'
 import { rewritePages } from '../../workers/rewrite-pages.ts'
 import { createCrawls } from '../records/create.ts'
 import { CRAWL } from '../records/kinds.ts'
@@ -6,7 +8,11 @@ import { changing, verbsOf } from '../records/verbs.ts'
 
 /** The verbs of `crawl`. What is done to a crawl is done to its snapshots. */
 export const crawlVerbs = {
-  ...verbsOf(CRAWL, (rows, narrowed) => ({ crawls: rows.map(({ id }) => id), ...narrowed })),
+  ...verbsOf(CRAWL, (rows, narrowed) => ({ crawls: rows.map(({ id }) => id), ...narrowed }), {
+    remove: deleteCrawl,
+    concerned: (ids) => sql`s.crawl_id = any(${ids}::uuid[])`,
+    shownBy: async () => ({ crawls: [], snapshots: [] }),
+  }),
   create: createCrawls,
   pause: changing(CRAWL, { verb: 'pause', done: 'paused', send: pauseCrawls }),
   resume: changing(CRAWL, { verb: 'resume', done: 'queued again', send: resumeCrawls }),

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import type { Home } from '../../db/home.ts'
 import { type ListedSnapshot, listedByIds } from '../../db/listings.ts'
 import { cancelSnapshots, pauseSnapshots, resumeSnapshots } from '../../machines/commands.ts'
+import { deleteSnapshot } from '../../machines/deletion.ts'
 import { rewritePages } from '../../workers/rewrite-pages.ts'
 import { createSnapshots } from '../records/create.ts'
 import { CRAWL, SNAPSHOT } from '../records/kinds.ts'
@@ -9,7 +11,11 @@ import { terminal } from '../terminal.ts'
 
 /** The verbs of `snapshot`. Its crawl goes on with the others. */
 export const snapshotVerbs = {
-  ...verbsOf(SNAPSHOT, (rows, narrowed) => ({ snapshots: rows.map(({ id }) => id), ...narrowed })),
+  ...verbsOf(SNAPSHOT, (rows, narrowed) => ({ snapshots: rows.map(({ id }) => id), ...narrowed }), {
+    remove: deleteSnapshot,
+    concerned: (ids) => sql`s.id = any(${ids}::uuid[])`,
+    shownBy: async (_home, rows) => ({ crawls: crawlsOf(rows), snapshots: [] }),
+  }),
   create: createSnapshots,
   pause: changing(SNAPSHOT, { verb: 'pause', done: 'paused', send: pauseSnapshots }),
   resume: changing(SNAPSHOT, { verb: 'resume', done: 'queued again', send: resumeSnapshots, after: sayPausedCrawls }),
@@ -19,13 +25,17 @@ export const snapshotVerbs = {
 async function rewritePagesOf(home: Home, rows: readonly ListedSnapshot[]): Promise<void> {
   await rewritePages(
     home,
-    [...new Set(rows.map((row) => row.crawl_id))],
+    crawlsOf(rows),
     rows.map(({ id }) => id),
   )
 }
 
 /** A page waits for its crawl. */
 async function sayPausedCrawls(home: Home, rows: readonly ListedSnapshot[]): Promise<void> {
-  const crawls = await listedByIds(home.db, CRAWL, [...new Set(rows.map((row) => row.crawl_id))])
+  const crawls = await listedByIds(home.db, CRAWL, crawlsOf(rows))
   for (const { id, status } of crawls) if (status === 'paused') terminal.say(`crawl ${id} is paused: crawl resume ${id} goes on with it`)
+}
+
+function crawlsOf(rows: readonly ListedSnapshot[]): string[] {
+  return [...new Set(rows.map((row) => row.crawl_id))]
 }

@@ -3,6 +3,7 @@ import type { GlobalOptions } from '../options.ts'
 import { collect, verb } from '../verb.ts'
 import type { RetryOptions } from './change.ts'
 import type { ListOptions } from './list.ts'
+import type { RemoveOptions } from './remove.ts'
 
 const IDS = 'whole, or the first digits, at least 8; none or -: from stdin, records or one a line'
 
@@ -70,6 +71,11 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     .option('--failed', 'only those that failed')
     .option('--plugin <names>', 'only of these plugins, comma-separated')
     .action(async (ids: string[], options: RetryOptions) => (await load()).retry(globals(), ids, options))
+  verb(group, 'delete', `delete ${noun}s, all that belongs to them, and their files, for good`)
+    .argument('[id...]', IDS)
+    .option('--yes', 'do it: without this nothing is deleted')
+    .option('--dry-run', 'only list them')
+    .action(async (ids: string[], options: RemoveOptions) => (await load()).delete(globals(), ids, options))
 }
 
 type Steering = Pick<typeof import('../commands/crawl.ts').crawlVerbs, 'pause' | 'resume' | 'cancel'>

@@ -1,0 +1,98 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { AppError, codeOf } from './errors.ts'
+
+/** Where files wait that are on their way out; on the file system of the archive, so that each goes there by one rename. */
+const FOLDER = 'archive/.deleted'
+
+/**
+ * The files of one thing that is being deleted: first moved aside, out of everybody's sight, under their paths below the data dir; then put
+ * back, or removed. Symbolic links are moved and removed as what they are, never followed.
+ */
+export class Removal {
+  /** Says whose files these are. */
+  readonly name: string
+  readonly #dataDir: string
+  readonly #moved: string[] = []
+
+  /** @param name fit for a folder, and unique to what is deleted */
+  constructor(dataDir: string, name: string) {
+    this.#dataDir = dataDir
+    this.name = name
+  }
+
+  /** Those that somebody began and did not end. */
+  static begun(dataDir: string): Removal[] {
+    const folder = join(dataDir, FOLDER)
+    return existsSync(folder) ? readdirSync(folder).map((name) => new Removal(dataDir, name)) : []
+  }
+
+  /**
+   * Moves a file or a folder aside; what is not there is left out.
+   * @param path below the data dir, inside of `archive`
+   * Throws AppError when the way there leads through a symbolic link, or out of the archive.
+   */
+  moveAside(path: string): void {
+    const steps = path.split('/')
+    if (steps[0] !== 'archive' || steps.length < 3 || steps.some((step) => ['', '.', '..', '.deleted'].includes(step)))
+      throw new AppError(`not a path of the archive, nothing of it is deleted: ${path}`)
+    if (!this.#isReal(dirname(path)) || !lstatSync(join(this.#dataDir, path), { throwIfNoEntry: false })) return
+    this.#isReal(`${FOLDER}/${this.name}`)
+    const aside = join(this.#dataDir, FOLDER, this.name, path)
+    mkdirSync(dirname(aside), { recursive: true })
+    renameSync(join(this.#dataDir, path), aside)
+    this.#moved.push(path)
+  }
+
+  /** Puts everything back where it was, except what somebody has made anew there. */
+  async putBack(): Promise<void> {
+    this.#merge('')
+    await this.#forget()
+  }
+
+  /** Removes what was moved aside, and the folders that it leaves empty. */
+  async remove(): Promise<void> {
+    await this.#forget()
+    for (const path of this.#moved) this.#removeEmpty(dirname(path))
+  }
+
+  /** Does this folder exist, without a symbolic link on the way? Throws AppError when there is one. */
+  #isReal(path: string): boolean {
+    const steps = path.split('/')
+    return steps.every((_step, index) => {
+      const part = steps.slice(0, index + 1).join('/')
+      const stats = lstatSync(join(this.#dataDir, part), { throwIfNoEntry: false })
+      if (stats?.isSymbolicLink())
+        throw new AppError(`${part} is a symbolic link: nothing behind it is deleted`, {
+          hint: 'remove the link, or delete the files by hand',
+        })
+      return stats?.isDirectory() ?? false
+    })
+  }
+
+  #merge(path: string): void {
+    const from = join(this.#dataDir, FOLDER, this.name, path)
+    const to = join(this.#dataDir, path)
+    if (!lstatSync(to, { throwIfNoEntry: false })) renameSync(from, to)
+    else if (lstatSync(from).isDirectory() && lstatSync(to).isDirectory())
+      for (const name of readdirSync(from)) this.#merge(join(path, name))
+  }
+
+  async #forget(): Promise<void> {
+    await rm(join(this.#dataDir, FOLDER, this.name), { recursive: true, force: true })
+    this.#removeEmpty(FOLDER)
+  }
+
+  /** Removes empty folders from this one up; `archive/...` itself stays. */
+  #removeEmpty(path: string): void {
+    for (let folder = path; folder.split('/').length > 2 || folder === FOLDER; folder = dirname(folder)) {
+      try {
+        rmdirSync(join(this.#dataDir, folder))
+      } catch (error) {
+        if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(codeOf(error) ?? '')) return
+        throw error
+      }
+    }
+  }
+}

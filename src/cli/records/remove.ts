@@ -1,0 +1,86 @@
+import { type RawBuilder, sql } from 'kysely'
+import { AppError, EXIT } from '../../base/errors.ts'
+import type { Home } from '../../db/home.ts'
+import { sizeText } from '../../pages/layout.ts'
+import { rewritePages } from '../../workers/rewrite-pages.ts'
+import { table } from '../format.ts'
+import type { GlobalOptions } from '../options.ts'
+import { printRecord, sayError, terminal, wantsJson } from '../terminal.ts'
+import { withChosen } from './chosen.ts'
+import type { Kind } from './kinds.ts'
+
+export interface RemoveOptions {
+  readonly yes?: boolean
+  readonly dryRun?: boolean
+}
+
+/** How rows of one kind are deleted. */
+export interface Removing<Row> {
+  /** Deletes one; false when it was not there any more. Throws AppError when it cannot be, and then nothing of it is deleted. */
+  readonly remove: (home: Home, id: string) => Promise<boolean>
+  /** Which rows of `snapshot s` and `archive_result r` (side by side; a page without results has none) go with these. */
+  readonly concerned: (ids: readonly string[]) => RawBuilder<unknown>
+  /** The pages that show these rows: of which crawls, and of which snapshots. */
+  readonly shownBy: (
+    home: Home,
+    rows: readonly Row[],
+  ) => Promise<{ readonly crawls: readonly string[]; readonly snapshots: readonly string[] }>
+}
+
+/** `delete`: rows and their files, for good. Sets the exit code to 1 when some could not be deleted. */
+export async function remove<Row extends { readonly id: string }>(
+  options: GlobalOptions,
+  kind: Kind<Row>,
+  args: readonly string[],
+  verb: RemoveOptions,
+  removing: Removing<Row>,
+): Promise<void> {
+  await withChosen(options, kind, args, async ({ home, rows, ids }) => {
+    const what = await inWords(home, kind.noun, ids, removing.concerned(ids))
+    if (verb.dryRun) {
+      if (wantsJson(options)) for (const row of rows) printRecord(kind.record(row))
+      else process.stdout.write(table(kind.headings, rows.map(kind.line)))
+      return terminal.say(`dry run: would delete ${what}; nothing was deleted`)
+    }
+    if (!verb.yes) throw new AppError(`nothing was deleted: this would delete ${what}`, { hint: '--yes does it, --dry-run lists it' })
+    const shownBy = await removing.shownBy(home, rows)
+    const refused = await removeEach(options, home, kind, rows, removing)
+    await rewritePages(home, shownBy.crawls, shownBy.snapshots)
+    if (refused === 0) return terminal.say(`deleted ${what}`)
+    terminal.say(`${refused} of ${rows.length} were not deleted`)
+    process.exitCode = EXIT.failed
+  })
+}
+
+/** Deletes one after another, each whole or not at all. Returns how many could not be. */
+async function removeEach<Row extends { readonly id: string }>(
+  options: GlobalOptions,
+  home: Home,
+  kind: Kind<Row>,
+  rows: readonly Row[],
+  removing: Removing<Row>,
+): Promise<number> {
+  let refused = 0
+  for (const row of rows) {
+    try {
+      if ((await removing.remove(home, row.id)) && wantsJson(options)) printRecord(kind.record(row))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      refused += 1
+      sayError(error)
+    }
+  }
+  return refused
+}
+
+/** `2 crawls with 12 snapshots and 36 results (4.2 MB)` */
+async function inWords(home: Home, noun: string, ids: readonly string[], concerned: RawBuilder<unknown>): Promise<string> {
+  const { rows } = await sql<{ snapshots: number; results: number; bytes: number }>`
+    select count(distinct s.id) as snapshots, count(r.id) as results, coalesce(sum(r.output_size), 0) as bytes
+    from snapshot s left join archive_result r on r.snapshot_id = s.id where ${concerned}`.execute(home.db)
+  const { snapshots, results, bytes } = rows[0]!
+  const below = [...(noun === 'crawl' ? [many(snapshots, 'snapshot')] : []), ...(noun === 'result' ? [] : [many(results, 'result')])]
+  return `${many(ids.length, noun)}${below.length > 0 ? ` with ${below.join(' and ')}` : ''} (${sizeText(bytes)})`
+}
+
+const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`

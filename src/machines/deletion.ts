@@ -1,0 +1,166 @@
+import { type RawBuilder, sql } from 'kysely'
+import { attemptPaths } from '../base/attempt-paths.ts'
+import { AppError } from '../base/errors.ts'
+import { Removal } from '../base/removal.ts'
+import type { Database } from '../db/database.ts'
+import type { Home } from '../db/home.ts'
+import type { OutputFile, ResultStatus } from '../db/tables.ts'
+import { lockCrawls, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
+import { letGo } from './let-go.ts'
+
+// Files are moved aside, rows are deleted in one transaction, files are removed: in this order, so that a crash in between leaves either
+// everything or nothing. What it leaves aside, whoever opens the data dir next puts back or removes, as the rows have it (settleDeletions).
+
+/** An arbitrary, fixed key: one deletion at a time per database, so that nobody settles what somebody else is at. */
+const LOCK = 7_241_202
+
+/**
+ * Deletes a crawl with its snapshots, their results and all their files. Whoever works on it loses it first, and is waited for.
+ * @returns false when it was not there any more
+ * Throws AppError, and deletes nothing, when somebody does not let go of it, or when its files lie behind a symbolic link.
+ */
+export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
+  await pauseCrawls(home.db, [id])
+  await letGo(home, `crawl ${id}`, sql`p.crawl_id = ${id} and p.process_type = 'hook'`, sql`s.crawl_id = ${id}`)
+  return await deleteRow(home, 'crawl', id, async (tx, removal) => {
+    const dirs = await sql<{ output_dir: string; free: boolean }>`
+      select output_dir, ${FREE} as free from crawl where id = ${id} for update`.execute(tx)
+    if (!isFree(dirs.rows, `crawl ${id}`)) return false
+    const pages = await sql<{ output_dir: string; free: boolean }>`
+      select output_dir, ${FREE} as free from snapshot where crawl_id = ${id} order by id for update`.execute(tx)
+    isFree(pages.rows, `crawl ${id}`)
+    for (const { output_dir } of [...dirs.rows, ...pages.rows]) removal.moveAside(output_dir)
+    await forgetHistory(tx, sql`s.crawl_id = ${id}`)
+    await sql`delete from transition where row_id = ${id}`.execute(tx)
+    await sql`delete from crawl where id = ${id}`.execute(tx)
+    return true
+  })
+}
+
+/** The same for one snapshot, with its results. Pages that it led to stay. */
+export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
+  await pauseSnapshots(home.db, [id])
+  await letGo(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`)
+  return await deleteRow(home, 'snapshot', id, async (tx, removal) => {
+    const crawls = await lockCrawls(tx, sql`id = (select crawl_id from snapshot where id = ${id})`)
+    const { rows } = await sql<{ output_dir: string; free: boolean }>`
+      select output_dir, ${FREE} as free from snapshot where id = ${id} for update`.execute(tx)
+    if (!isFree(rows, `snapshot ${id}`)) return false
+    removal.moveAside(rows[0]!.output_dir)
+    await forgetHistory(tx, sql`s.id = ${id}`)
+    await sql`delete from snapshot where id = ${id}`.execute(tx)
+    await wakeCrawls(tx, crawls)
+    return true
+  })
+}
+
+/**
+ * Deletes one attempt of a hook, with what it made, as far as no other result of its page names the same files.
+ * @returns false when it was not there any more
+ * Throws AppError, and deletes nothing, while somebody works on its page.
+ */
+export async function deleteResult(home: Home, id: string): Promise<boolean> {
+  return await deleteRow(home, 'archive_result', id, async (tx, removal) => {
+    const { rows: pages } = await sql<{ id: string; output_dir: string; claim_token: string | null }>`
+      select id, output_dir, claim_token from snapshot where id = (select snapshot_id from archive_result where id = ${id}) for no key update`.execute(
+      tx,
+    )
+    const { rows } = await sql<ResultFiles>`
+      select id, plugin, hook_name, attempt, status, output_files from archive_result
+      where (snapshot_id, plugin) = (select snapshot_id, plugin from archive_result where id = ${id})`.execute(tx)
+    const [page] = pages
+    const result = rows.find((row) => row.id === id)
+    if (!page || !result) return false
+    if (page.claim_token || result.status === 'started')
+      throw new AppError(`result ${id}: its page is being worked on`, { hint: `snapshot pause ${page.id}, or later` })
+    for (const path of filesOf(result, rows)) removal.moveAside(`${page.output_dir}/${path}`)
+    await sql`delete from transition where row_id = ${id}`.execute(tx)
+    await sql`delete from archive_result where id = ${id}`.execute(tx)
+    await sql`
+      update snapshot set output_size = (select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${page.id})
+      where id = ${page.id}`.execute(tx)
+    return true
+  })
+}
+
+/** Puts back, or removes, what a crash left aside, unless somebody is deleting at this moment. */
+export async function settleDeletions(home: Home): Promise<void> {
+  if (Removal.begun(home.dataDir).length === 0) return
+  await home.db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(${LOCK}) as mine`.execute(tx)
+    if (!rows[0]!.mine) return
+    for (const removal of Removal.begun(home.dataDir)) {
+      const [, table, id] = NAME.exec(removal.name) ?? []
+      if (table === undefined) continue // Nothing of ours.
+      if (await isThere(tx, table, id!)) await removal.putBack()
+      else await removal.remove()
+    }
+  })
+}
+
+/** How a removal is named: after the row that it belongs to. */
+const NAME = /^(crawl|snapshot|archive_result)\.([0-9a-f-]{36})$/
+
+type Table = 'crawl' | 'snapshot' | 'archive_result'
+
+async function deleteRow(
+  home: Home,
+  table: Table,
+  id: string,
+  work: (tx: Database, removal: Removal) => Promise<boolean>,
+): Promise<boolean> {
+  const removal = new Removal(home.dataDir, `${table}.${id}`)
+  let deleted: boolean
+  try {
+    deleted = await home.db.transaction().execute(async (tx) => {
+      await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
+      return await work(tx, removal)
+    })
+  } catch (error) {
+    await settleDeletions(home).catch(() => {}) // Then whoever opens the data dir next does it.
+    throw error
+  }
+  await removal.remove()
+  return deleted
+}
+
+async function isThere(tx: Database, table: string, id: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from ${sql.table(table)} where id = ${id}`.execute(tx)
+  return rows.length > 0
+}
+
+const FREE = sql`(claim_token is null and status in ('paused', 'sealed'))`
+
+/** False when there is no row; throws AppError when somebody took one up again. */
+function isFree(rows: readonly { readonly free: boolean }[], what: string): boolean {
+  if (rows.some(({ free }) => !free)) throw new AppError(`${what} was taken up again in the meantime: nothing was deleted`)
+  return rows.length > 0
+}
+
+/** Deletes the transitions of snapshots, which are called `s`, and of their results. */
+async function forgetHistory(tx: Database, snapshots: RawBuilder<unknown>): Promise<void> {
+  await sql`
+    delete from transition where row_id in (
+      select s.id from snapshot s where ${snapshots}
+      union all select r.id from archive_result r join snapshot s on s.id = r.snapshot_id where ${snapshots}
+    )`.execute(tx)
+}
+
+interface ResultFiles {
+  readonly id: string
+  readonly plugin: string
+  readonly hook_name: string
+  readonly attempt: number
+  readonly status: ResultStatus
+  readonly output_files: Readonly<Record<string, OutputFile>>
+}
+
+/** The paths below a page's folder that belong to this result alone. */
+function filesOf(result: ResultFiles, all: readonly ResultFiles[]): string[] {
+  const others = new Set(all.filter((row) => row !== result).flatMap((row) => Object.keys(row.output_files)))
+  const outputs = Object.keys(result.output_files).filter((file) => !others.has(file))
+  return [
+    ...outputs.map((file) => `${result.plugin}/${file}`),
+    ...Object.values(attemptPaths(result.plugin, result.hook_name, result.attempt)),
+  ]
+}
