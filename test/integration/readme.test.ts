@@ -37,7 +37,7 @@ describe('the README', () => {
 
   it.each(commands.filter((command) => command !== ITSELF))('%s', async (command) => {
     const { code, output } = await shell(
-      command.replaceAll('https://example.com', site.url).replace('npx archivebox-ts', `"${NODE}" "${PROGRAM}"`),
+      command.replaceAll('https://example.com', site.url).replaceAll('npx archivebox-ts', `"${NODE}" "${PROGRAM}"`),
     )
     expect(code, output).toBe(OTHER_CODES[command] ?? 0)
     expect(output).not.toMatch(/^\s+at /m)
