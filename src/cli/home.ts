@@ -9,11 +9,12 @@ import { applicationName, type DatabaseOptions, openDatabase } from '../db/datab
 import { enterServer, urlOf } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
-import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import { insertRunning, markEnded } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
+import { startedBy } from '../processes/registry/lookup.ts'
 import type { GlobalOptions } from './options.ts'
 import { terminal } from './terminal.ts'
 
@@ -89,14 +90,11 @@ export async function withHome<T>(options: GlobalOptions, work: (home: Home) => 
 
 /** Runs a command as a registered process: its row is there while it works, with its exit code afterwards. */
 export async function asProcess<T>(home: Home, processType: ProcessType, work: (id: string) => Promise<T>): Promise<T> {
-  const { id } = await insertStarting(home, {
-    processType,
-    parentId: null,
-    runnerId: null,
-    pwd: home.dataDir,
-    cmd: shownCommand(process.argv),
-  })
-  await markRunning(home.db, id, await ownIdentity())
+  const { id } = await insertRunning(
+    home,
+    { processType, parentId: await startedBy(home), runnerId: null, pwd: home.dataDir, cmd: shownCommand(process.argv) },
+    await ownIdentity(),
+  )
   let code: number = EXIT.failed
   try {
     const value = await work(id)

@@ -1,9 +1,10 @@
-import { type Selectable, sql } from 'kysely'
+import { relative } from 'node:path'
+import { type InsertObject, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { repeatable } from './patience.ts'
-import type { ProcessTable, ProcessType, Tier, WorkerType } from './tables.ts'
+import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tables.ts'
 
 export type ProcessRow = Selectable<ProcessTable>
 
@@ -36,9 +37,28 @@ export interface NewProcess {
 }
 
 /** Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find it by. */
-export async function insertStarting(home: Home, values: NewProcess): Promise<Pick<ProcessRow, 'id' | 'seq' | 'status'>> {
+export async function insertStarting(home: Home, values: NewProcess): Promise<Inserted> {
+  return await insert(home, values, {})
+}
+
+/** Registers a process that is there already, ourselves, in one statement: no row stays behind of which nobody knows the process. */
+export async function insertRunning(home: Home, values: NewProcess, identity: Identity): Promise<Inserted> {
+  return await insert(home, values, {
+    status: 'running',
+    boot_id: identity.bootId,
+    pid_namespace: identity.pidNamespace,
+    pid: identity.pid,
+    start_ticks: identity.startTicks,
+    started_at: sql<Date>`now()`,
+    heartbeat_at: sql<Date>`now()`,
+  })
+}
+
+type Inserted = Pick<ProcessRow, 'id' | 'seq' | 'status'>
+
+async function insert(home: Home, values: NewProcess, state: Partial<InsertObject<Tables, 'process'>>): Promise<Inserted> {
   const id = values.id ?? uuidv7()
-  const insert = home.db
+  const statement = home.db
     .insertInto('process')
     .values({
       id,
@@ -60,12 +80,18 @@ export async function insertStarting(home: Home, values: NewProcess): Promise<Pi
       ...(values.startedUnder === undefined ? {} : { started_under: [...values.startedUnder] }),
       containment: values.containment ?? null,
       cgroup: values.cgroup ?? null,
-      stdout_log: values.logs?.stdout ?? null,
-      stderr_log: values.logs?.stderr ?? null,
+      stdout_log: logPath(home, values.logs?.stdout),
+      stderr_log: logPath(home, values.logs?.stderr),
+      ...state,
     })
     .onConflict((row) => row.column('id').doUpdateSet({ id })) // Ours, from before an answer was lost.
     .returning(['id', 'seq', 'status'])
-  return await repeatable(home.db, () => insert.executeTakeFirstOrThrow())
+  return await repeatable(home.db, () => statement.executeTakeFirstOrThrow())
+}
+
+/** Relative to the data dir, which may be moved. */
+function logPath(home: Home, file: string | undefined): string | null {
+  return file === undefined ? null : relative(home.dataDir, file)
 }
 
 interface Identity {
@@ -108,13 +134,18 @@ export async function markEnded(db: Database, id: string, exit: { code: number |
   await repeatable(db, () => update.execute(db))
 }
 
+/** Seconds since a process last said that it is there, and since it was promoted; by the database's clock. */
+export const ages = [
+  sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'),
+  sql<number | null>`extract(epoch from now() - promoted_at)`.as('tenure_s'),
+] as const
+
 /** Rows of this data dir that are not closed, in order of registration, with the age of their heartbeat by the database's clock. */
 export async function liveRows(home: Home): Promise<LiveRow[]> {
   const select = home.db
     .selectFrom('process')
     .selectAll()
-    .select(sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'))
-    .select(sql<number | null>`extract(epoch from now() - promoted_at)`.as('tenure_s'))
+    .select(ages)
     .where('data_dir_id', '=', home.dataDirId)
     .where('status', 'in', LIVE_STATUSES)
     .orderBy('seq')

@@ -6,6 +6,7 @@ import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { openCrawls } from '../machines/scope.ts'
+import { CleanUp } from '../workers/clean-up.ts'
 import { writeArchivePage } from '../workers/index-pages.ts'
 import { reapRunner } from '../workers/reap.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
@@ -56,6 +57,7 @@ export async function lead(
     containment,
   }
   const watchdog = new Watchdog(station)
+  const cleanUp = new CleanUp(station)
   const pool = new WorkerPool(station, { kind: 'crawl', size: crawlWorkers(settings, concurrency), cwd: home.dataDir, places: concurrency })
   const liveness = new Liveness(options.livenessFile)
   const heart = new Heartbeat(home, me.id, stop, log, outage)
@@ -74,6 +76,7 @@ export async function lead(
         outage.over()
         await pool.killStuck()
         await pool.fill(watchdog.isUp ? due : 0)
+        await cleanUp.whenDue()
         if (options.exitOnIdle && open === 0 && pool.busy === 0) return 'idle'
         if (pool.changes > page.changes && performance.now() - page.writtenAt > PAGE_MS) {
           page = { changes: pool.changes, writtenAt: performance.now() }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import type { Home } from '../db/home.ts'
-import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import { insertRunning, markEnded } from '../db/processes.ts'
 import { startedUnder } from '../processes/ancestry.ts'
 import { MARKER } from '../processes/family.ts'
 import { ownIdentity } from '../processes/identity.ts'
@@ -27,22 +27,24 @@ export async function register(options: {
   standby: boolean
 }): Promise<Registered | null> {
   const { home } = options
-  const row = await insertStarting(home, {
-    id: options.id,
-    processType: 'orchestrator',
-    workerType: 'runner_waiting',
-    parentId: options.parentId,
-    runnerId: null,
-    pwd: home.dataDir,
-    cmd: shownCommand(process.argv),
-    crawlId: options.crawlId ?? null,
-    standby: options.standby,
-    startedUnder: startedUnder(),
-  })
+  const row = await insertRunning(
+    home,
+    {
+      id: options.id,
+      processType: 'orchestrator',
+      workerType: 'runner_waiting',
+      parentId: options.parentId,
+      runnerId: null,
+      pwd: home.dataDir,
+      cmd: shownCommand(process.argv),
+      crawlId: options.crawlId ?? null,
+      standby: options.standby,
+      startedUnder: startedUnder(),
+    },
+    await ownIdentity(),
+  )
   await failpoint('registration.row_written')
   if (row.status === 'exited' || row.status === 'lost') return null
-  await markRunning(home.db, row.id, await ownIdentity())
-  await failpoint('registration.identity_written')
   process.env[MARKER.process] = row.id
   process.env[MARKER.runner] = row.id
   return row

@@ -71,6 +71,12 @@ export async function endFormerWorkers({ home, processId }: Owner, snapshotId: s
 }
 
 function descendantsOf(id: string, rows: readonly ProcessRow[]): ProcessRow[] {
-  const children = rows.filter((row) => row.parent_id === id)
-  return children.flatMap((child) => [child, ...descendantsOf(child.id, rows)])
+  // Each row once: one edited into a circle must not hold us up.
+  const found = new Set<ProcessRow>()
+  for (let level = [id]; level.length > 0; ) {
+    const next = rows.filter((row) => row.id !== id && row.parent_id !== null && level.includes(row.parent_id) && !found.has(row))
+    for (const row of next) found.add(row)
+    level = next.map((row) => row.id)
+  }
+  return [...found]
 }

@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import pc from 'picocolors'
+import { AppError, UsageError } from '../../base/errors.ts'
+import type { Home } from '../../db/home.ts'
+import { isRunner, type LiveRow, type ProcessRow } from '../../db/processes.ts'
+import { processRecord } from '../../db/records.ts'
+import { presenceOf } from '../../processes/presence.ts'
+import { signalRow, terminate, waitForEnd } from '../../processes/registry/end.ts'
+import { follow, tail } from '../../processes/registry/log-tail.ts'
+import { rowById, rowByPid } from '../../processes/registry/lookup.ts'
+import { ancestorsOf, childrenOf, descendantsOf } from '../../processes/registry/relatives.ts'
+import { ago } from '../format.ts'
+import { runnerLog, withHome } from '../home.ts'
+import { isUuid } from '../ids.ts'
+import type { GlobalOptions } from '../options.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { describe } from './process.ts'
+
+const LINES = 50
+/** Before following: what was said last. */
+const LINES_BEFORE = 10
+const PATIENCE_MS = 5_000
+
+/** `process show ID|PID`: one row, whether its process is there, and who belongs to it. */
+export async function processShow(options: GlobalOptions, which: string): Promise<void> {
+  await withHome(options, async (home) => {
+    const row = await find(home, which)
+    if (wantsJson(options)) return printRecord(processRecord(row))
+    const ancestors = await ancestorsOf(home, row)
+    const children = await childrenOf(home, row.id)
+    const below = await descendantsOf(home, row.id)
+    const presence = await presenceOf(home, row)
+    const line = (key: string, value: string | null) => {
+      if (value) process.stdout.write(`${pc.dim(key.padEnd(12))} ${value}\n`)
+    }
+    line('what', describe(row))
+    line('id', row.id)
+    line('pid', row.pid === null ? null : String(row.pid))
+    line('status', `${row.status}${row.ended_at ? '' : ` (${presence})`}`)
+    line('started', row.started_at ? `${ago(row.started_at)} ago` : null)
+    line('ended', row.ended_at ? `${ago(row.ended_at)} ago, ${endOf(row)}` : null)
+    line('containment', row.containment)
+    line('command', row.cmd.join(' '))
+    line('in', row.pwd)
+    line('url', row.url)
+    line('started by', ancestors.map((ancestor) => `${describe(ancestor)} (pid ${ancestor.pid ?? '-'})`).join(', by '))
+    if (below.length > 0) line('below it', `${children.length} started by itself, ${below.length} in all`)
+  })
+}
+
+/** `process logs ID|PID`: the end of what it printed; with `follow` all that comes until it ends. Runners and workers speak in the runner's log. */
+export async function processLogs(options: GlobalOptions, which: string, verb: { follow?: boolean; stderr?: boolean }): Promise<void> {
+  await withHome(options, async (home) => {
+    const row = await find(home, which)
+    const own = verb.stderr ? row.stderr_log : row.stdout_log
+    const file = own === null ? runnerLog(home.dataDir) : join(home.dataDir, own)
+    const print = (text: string) => process.stdout.write(process.stdout.isTTY ? harmless(text) : text)
+    const before = tail(file, verb.follow ? LINES_BEFORE : LINES)
+    if (before) print(before.text)
+    else if (!verb.follow) terminal.say(`it printed nothing${verb.stderr ? ' to stderr' : ''}`)
+    if (!verb.follow) return
+    const isOver = async () => (await presenceOf(home, (await rowById(home, row.id)) ?? row)) === 'gone'
+    for await (const text of follow(file, before?.end ?? 0, isOver)) print(text)
+  })
+}
+
+/**
+ * `process kill ID|PID`: asks it to end, through its exact identity. A hook that does not is killed after 5 s, as at its timeout; runners and
+ * workers drain for as long as their hooks may take. `force` ends it at once, with all below it. Exit code 1 when it is still there.
+ */
+export async function processKill(options: GlobalOptions, which: string, verb: { force?: boolean }): Promise<void> {
+  await withHome(options, async (home) => {
+    const row = await find(home, which)
+    const what = `${describe(row)} (pid ${row.pid ?? '-'})`
+    const presence = await presenceOf(home, row)
+    if (presence === 'unseen') throw new AppError(`${what} runs in another container`, { hint: 'end it from in there' })
+    if (row.ended_at || presence === 'gone') throw new AppError(`${what} is not running any more`)
+    if (verb.force || row.process_type === 'hook') await terminate(home, row, verb.force ? 0 : PATIENCE_MS)
+    else if (!(await signalRow(row, 'SIGTERM')))
+      throw new AppError(`${what} may not be signalled`, { hint: 'it is another user’s, or we are it' })
+    const end = await waitForEnd(home, row, PATIENCE_MS)
+    if (!end) {
+      const hint = isRunner(row) || row.process_type === 'worker' ? 'its hooks may finish; --force kills them' : 'use --force'
+      throw new AppError(`${what} was asked to end, and is still there`, { hint })
+    }
+    const closed = (await rowById(home, row.id)) ?? row
+    if (wantsJson(options)) printRecord(processRecord(closed))
+    else process.stdout.write(`${what}: ${endOf(closed)}\n`)
+  })
+}
+
+/** The row that an id or a pid means. Throws UsageError when there is none. */
+async function find(home: Home, which: string): Promise<LiveRow> {
+  if (!isUuid(which) && !/^[1-9]\d{0,9}$/.test(which)) {
+    throw new UsageError(`neither the id of a process nor a pid: ${which}`, 'archivebox-ts process list --all shows both')
+  }
+  const row = isUuid(which) ? await rowById(home, which.toLowerCase()) : await rowByPid(home, Number(which))
+  if (!row) throw new UsageError(`no process ${which} of this data dir is known`, 'archivebox-ts process list --all shows them')
+  return row
+}
+
+function endOf(row: ProcessRow): string {
+  if (row.exit_signal) return `ended by ${row.exit_signal}`
+  return row.exit_code === null ? 'nobody saw how it ended' : `exit code ${row.exit_code}`
+}
+
+/** What a program printed, for a terminal: it may not move the cursor, ring, or set a title. */
+function harmless(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  return stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')
+}

@@ -1,0 +1,105 @@
+import { sleep } from '../../base/abort.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import type { Home } from '../../db/home.ts'
+import { identityIn, isRunner, LIVE_STATUSES, markEnded, type ProcessRow } from '../../db/processes.ts'
+import { type Family, killFamily, MARKER, membersOf, signalMembers } from '../family.ts'
+import { familyOfRows } from '../family-of-rows.ts'
+import { livenessOf, signalIdentity } from '../identity.ts'
+import { rowById } from './lookup.ts'
+import { descendantsOf, parentOf } from './relatives.ts'
+
+/** How a process ended; both null when nobody saw it. Code 0 is only what a parent's wait reported. */
+export interface End {
+  readonly code: number | null
+  readonly signal: string | null
+  /** Its row says so, too; false while its supervisor has yet to report. */
+  readonly closed: boolean
+}
+
+const LOOK_MS = 20
+/** A supervisor writes what its wait reported within moments of the end. */
+const REPORT_MS = 1_000
+
+/**
+ * How a process ended; null while it is there, or cannot be seen from here. One that is gone without a report, and without a supervisor
+ * that could still make one, is closed as lost.
+ */
+export async function poll(home: Home, row: ProcessRow): Promise<End | null> {
+  const now = await rowById(home, row.id)
+  if (!now || !isLive(now)) return { code: now?.exit_code ?? null, signal: now?.exit_signal ?? null, closed: true }
+  const identity = identityIn(now)
+  if (!identity || (await livenessOf(identity)) !== 'gone') return null
+  const parent = await parentOf(home, now)
+  const supervised = parent !== undefined && isLive(parent) && (await isThere(parent))
+  if (!supervised) await markEnded(home.db, now.id, null)
+  await failpoint('registry.end_seen')
+  return { code: null, signal: null, closed: !supervised }
+}
+
+/** Waits for the end of a process; null when it does not come within `ms`. */
+export async function waitForEnd(home: Home, row: ProcessRow, ms: number): Promise<End | null> {
+  const deadline = performance.now() + ms
+  let reportBy = Number.POSITIVE_INFINITY
+  for (;;) {
+    const end = await poll(home, row)
+    const now = performance.now()
+    if (end) reportBy = Math.min(reportBy, now + REPORT_MS)
+    if (end?.closed || now > reportBy) return end
+    if (!end && now > deadline) return null
+    await sleep(LOOK_MS)
+  }
+}
+
+/** Sends a signal to exactly the process of this row. False: it is gone, cannot be seen from here, or may not be signalled. */
+export async function signalRow(row: ProcessRow, signal: NodeJS.Signals): Promise<boolean> {
+  const identity = identityIn(row)
+  const reached = identity !== null && (await signalIdentity(identity, signal))
+  // A stopped process sees no other signal.
+  if (reached && signal === 'SIGTERM') await signalIdentity(identity, 'SIGCONT')
+  return reached
+}
+
+/** Ends a process with all below it, as `killTree` does. Its end; null when it is still there. */
+export async function terminate(home: Home, row: ProcessRow, graceMs = 5_000): Promise<End | null> {
+  await killTree(home, row, graceMs)
+  return await waitForEnd(home, row, REPORT_MS)
+}
+
+/**
+ * Ends a process and all below it: SIGTERM to all, the youngest first, and after the grace SIGKILL, until the operating system says that
+ * they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
+ * @returns how many processes it ended. Throws when some cannot be ended.
+ */
+export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Promise<number> {
+  const below = await descendantsOf(home, row.id)
+  const family = familyOf(row, below)
+  const members = await membersOf(family)
+  if (graceMs > 0) {
+    const youngestFirst = members.toSorted((a, b) => b.startTicks - a.startTicks)
+    await signalMembers(youngestFirst, 'SIGTERM')
+    await signalMembers(youngestFirst, 'SIGCONT')
+    await failpoint('registry.tree_asked')
+    const deadline = performance.now() + graceMs
+    while (performance.now() < deadline && (await membersOf(family)).length > 0) await sleep(LOOK_MS)
+  }
+  const survivors = await killFamily(family)
+  await failpoint('registry.tree_killed')
+  if (survivors.length > 0) throw new Error(`cannot end ${survivors.join(', ')}: they survive SIGKILL, or belong to another user`)
+  for (const each of [...below.toReversed(), row]) if (isLive(each)) await poll(home, each)
+  return members.length
+}
+
+function familyOf(row: ProcessRow, below: readonly ProcessRow[]): Family {
+  const family = familyOfRows([row, ...below.filter(isLive)])
+  const marks = isRunner(row) ? [`${MARKER.runner}=${row.id}`] : []
+  return { ...family, markers: [...(family.markers ?? []), ...marks] }
+}
+
+function isLive(row: ProcessRow): boolean {
+  return (LIVE_STATUSES as readonly string[]).includes(row.status)
+}
+
+async function isThere(row: ProcessRow): Promise<boolean> {
+  const identity = identityIn(row)
+  return identity !== null && (await livenessOf(identity)) !== 'gone'
+}

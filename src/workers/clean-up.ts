@@ -1,0 +1,65 @@
+import { failpoint } from '../base/failpoint.ts'
+import { identityIn, isRunner, type LiveRow, liveRows, markEnded } from '../db/processes.ts'
+import { presenceOf } from '../processes/presence.ts'
+import { rootOf } from '../processes/registry/relatives.ts'
+import { reapRunner, reapWorker } from './reap.ts'
+import type { Station } from './station.ts'
+
+const EVERY_MS = 30_000
+
+/** Sees to what nobody else sees to any more: rows whose process is gone, and processes whose runner is. A leader does it every 30 s. */
+export class CleanUp {
+  readonly #station: Station
+  #nextAt = Number.NEGATIVE_INFINITY
+  #suspects: ReadonlySet<string> = new Set()
+
+  constructor(station: Station) {
+    this.#station = station
+  }
+
+  /** A round, when it is time for one. */
+  async whenDue(): Promise<void> {
+    if (performance.now() < this.#nextAt) return
+    this.#nextAt = performance.now() + EVERY_MS
+    await this.round()
+  }
+
+  /**
+   * Closes stale rows and ends orphans: it kills and confirms, and only then closes the row, whose exit code stays unknown. Age is never a
+   * reason. What has a living supervisor is left to that, unless it is still the same a round later.
+   */
+  async round(): Promise<void> {
+    const { home, processId } = this.#station.owner
+    const rows = await liveRows(home)
+    const there = new Set([processId])
+    for (const row of rows) if ((await presenceOf(home, row)) !== 'gone') there.add(row.id)
+    const suspects = new Set<string>()
+    for (const row of rows) {
+      const isSupervised = row.parent_id !== null && there.has(row.parent_id)
+      const isStale = !there.has(row.id) && (identityIn(row) !== null || !isSupervised)
+      if (!isStale && !(there.has(row.id) && (await this.#isOrphan(row)))) continue
+      if (isSupervised && !this.#suspects.has(row.id)) suspects.add(row.id)
+      else await this.#close(row, isStale)
+    }
+    this.#suspects = suspects
+  }
+
+  /** A worker or a hook of a runner that is gone, on this machine. */
+  async #isOrphan(row: LiveRow): Promise<boolean> {
+    const { home, processId } = this.#station.owner
+    if (row.runner_id === null || row.runner_id === processId || (await presenceOf(home, row)) !== 'there') return false
+    const root = await rootOf(home, row)
+    return isRunner(root) && (await presenceOf(home, root)) === 'gone'
+  }
+
+  async #close(row: LiveRow, isStale: boolean): Promise<void> {
+    const { owner, log } = this.#station
+    log.warn(
+      `${row.worker_type || row.process_type} pid ${row.pid ?? '-'} ${isStale ? 'is gone, and nobody said so' : 'outlived its runner'}: cleaning up`,
+    )
+    if (isRunner(row)) await reapRunner(owner.home, row.id)
+    if (row.runner_id !== null) await reapWorker(owner.home, row.id, null)
+    else await markEnded(owner.home.db, row.id, null)
+    await failpoint('reap.row_cleaned_up')
+  }
+}

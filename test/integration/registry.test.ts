@@ -1,0 +1,276 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { uuidv7 } from '../../src/base/ids.ts'
+import { Log } from '../../src/base/log.ts'
+import { killFamily, membersOf } from '../../src/processes/family.ts'
+import { familyOfRows } from '../../src/processes/family-of-rows.ts'
+import { ownIdentity } from '../../src/processes/identity.ts'
+import { readProc } from '../../src/processes/proc.ts'
+import { killTree, poll, signalRow, terminate, waitForEnd } from '../../src/processes/registry/end.ts'
+import { currentRow, rowByPid, startedBy } from '../../src/processes/registry/lookup.ts'
+import { ancestorsOf, childrenOf, descendantsOf, parentOf, rootOf } from '../../src/processes/registry/relatives.ts'
+import { CleanUp } from '../../src/workers/clean-up.ts'
+import type { Station } from '../../src/workers/station.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { isThere, processesOf } from '../support/processes.ts'
+import { eventually } from '../support/program.ts'
+import { Registry } from '../support/registry.ts'
+
+const homes = useHomes()
+let home: TestHome
+let registry: Registry
+
+beforeEach(async () => {
+  home = await homes.make()
+  registry = await Registry.open(home)
+})
+afterEach(() => registry.close())
+
+const rowsOf = (ids: readonly { id: string }[]) => ids.map(({ id }) => id)
+
+describe('relatives', () => {
+  it('are found by who started whom: parent, root, children, and all below, level by level', async () => {
+    const runner = await registry.announce({ processType: 'orchestrator', workerType: 'runner_waiting' })
+    const worker = await registry.announce({ processType: 'worker', workerType: 'crawl', parentId: runner, runnerId: runner })
+    const hooks = [await registry.announce({ parentId: worker }), await registry.announce({ parentId: worker })]
+    const hook = await registry.again({ id: hooks[0]! })
+    expect((await parentOf(registry.home, hook))?.id).toBe(worker)
+    expect(rowsOf(await ancestorsOf(registry.home, hook))).toEqual([worker, runner])
+    expect((await rootOf(registry.home, hook)).id).toBe(runner)
+    expect((await rootOf(registry.home, await registry.again({ id: runner }))).id).toBe(runner)
+    expect(rowsOf(await childrenOf(registry.home, worker))).toEqual(hooks)
+    expect(rowsOf(await descendantsOf(registry.home, runner))).toEqual([worker, ...hooks])
+  })
+
+  it('of a row that was edited into a circle are found once', async () => {
+    const first = await registry.announce()
+    const second = await registry.announce({ parentId: first })
+    await home.query('update process set parent_id = $2 where id = $1', [first, second])
+    expect(rowsOf(await ancestorsOf(registry.home, await registry.again({ id: first })))).toEqual([second])
+    expect(rowsOf(await descendantsOf(registry.home, first))).toEqual([second])
+  })
+})
+
+describe('the current row', () => {
+  it('is the one of exactly this process; none where it is not registered', async () => {
+    expect((await currentRow(registry.home))?.id).toBe(registry.ownId)
+    await home.query('update process set start_ticks = start_ticks + 1 where id = $1', [registry.ownId])
+    expect(await currentRow(registry.home)).toBeUndefined()
+  })
+
+  it('of a command that one of ours started names that one as its parent', async () => {
+    const { row } = await registry.start('sleep 1000')
+    const { code } = await home.run(['init'], { env: { ARCHIVEBOX_PROCESS_ID: row.id } })
+    expect(code).toBe(0)
+    expect(await home.value("select parent_id from process where process_type = 'cli' order by seq desc limit 1")).toBe(row.id)
+    expect(await startedBy(registry.home)).toBeNull()
+  })
+
+  it('of a pid is that of the process that has it now, else of the last that had it', async () => {
+    const { row, pid } = await registry.start('sleep 1000')
+    const later = await registry.announce()
+    await home.query(
+      "update process set status = 'lost', started_at = now(), ended_at = now(), pid = $2, start_ticks = 1, boot_id = 'b', pid_namespace = 'n' where id = $1",
+      [later, pid],
+    )
+    expect((await rowByPid(registry.home, pid))?.id).toBe(row.id)
+    await terminate(registry.home, row)
+    expect((await rowByPid(registry.home, pid))?.id).toBe(later)
+  })
+})
+
+describe('the end of a process', () => {
+  it('is what its parent’s wait reported', async () => {
+    const { row } = await registry.start('sleep 0.2; exit 7')
+    expect(await waitForEnd(registry.home, row, 5_000)).toEqual({ code: 7, signal: null, closed: true })
+  })
+
+  it('that nobody saw has no exit code: the row is lost, never a success', async () => {
+    const { row } = await registry.start('sleep 0.2', {}, false)
+    expect(await waitForEnd(registry.home, row, 5_000)).toEqual({ code: null, signal: null, closed: true })
+    expect(await registry.again(row)).toMatchObject({ status: 'lost', exit_code: null, exit_signal: null })
+  })
+
+  it('is not there while it runs, and waiting for it ends when its time is over', async () => {
+    const { row, pid } = await registry.start('sleep 1000')
+    expect(await poll(registry.home, row)).toBeNull()
+    expect(await waitForEnd(registry.home, row, 100)).toBeNull()
+    expect(isThere(pid)).toBe(true)
+    expect(await registry.again(row)).toMatchObject({ status: 'running' })
+  })
+
+  it('is left to a supervisor that lives, which alone knows the exit code', async () => {
+    const { row: supervisor } = await registry.start('sleep 1000')
+    const { row } = await registry.start('sleep 0.2; exit 3', { parentId: supervisor.id }, false)
+    await eventually(async () => (await poll(registry.home, row))?.closed === false)
+    expect(await registry.again(row)).toMatchObject({ status: 'running' })
+    await terminate(registry.home, supervisor)
+    await eventually(async () => (await poll(registry.home, row))?.closed === true)
+    expect(await registry.again(row)).toMatchObject({ status: 'lost', exit_code: null })
+  })
+
+  it('by a signal says so; sending it alone closes nothing', async () => {
+    const { row, pid } = await registry.start('trap "" TERM; while :; do sleep 0.1; done')
+    await eventually(() => processesOf(home.dataDir).some(({ ppid }) => ppid === pid))
+    expect(await signalRow(row, 'SIGTERM')).toBe(true)
+    expect(await registry.again(row)).toMatchObject({ status: 'running' })
+    expect(await terminate(registry.home, row, 200)).toMatchObject({ code: null, signal: 'SIGKILL' })
+    expect(isThere(pid)).toBe(false)
+    expect(await signalRow(row, 'SIGTERM')).toBe(false)
+  })
+
+  it('of a stopped process comes, too', async () => {
+    const { row, pid } = await registry.start('sleep 1000')
+    process.kill(pid, 'SIGSTOP')
+    expect(await terminate(registry.home, row)).toMatchObject({ signal: 'SIGTERM' })
+  })
+
+  it('of a tree takes all below it along, whatever they did to leave it', async () => {
+    const script = 'trap "" TERM; (setsid sleep 1001 &) ; setsid bash -c "sleep 1002 & sleep 1003" & sleep 1004'
+    const { row } = await registry.start(script)
+    const sleepers = () => processesOf(home.dataDir).filter(({ command }) => /^sleep 100[1-4]/.test(command))
+    await eventually(() => sleepers().length === 4)
+    expect(await killTree(registry.home, row, 200)).toBeGreaterThanOrEqual(5)
+    expect(sleepers()).toEqual([])
+    await eventually(async () => (await registry.again(row)).ended_at !== null)
+  })
+})
+
+describe('the clean-up of a leader', () => {
+  const said: string[] = []
+  const cleanUp = (processId = uuidv7()) =>
+    new CleanUp({
+      owner: { home: registry.home, processId, term: 1 },
+      log: new Log('test', ({ text }) => void said.push(text)),
+    } as unknown as Station)
+
+  it('closes the row of a process that is gone, without an exit code', async () => {
+    const { row, pid } = await registry.start('sleep 0.2', {}, false)
+    await eventually(() => !isThere(pid))
+    await cleanUp().round()
+    expect(await registry.again(row)).toMatchObject({ status: 'lost', exit_code: null })
+  })
+
+  it('never takes age for death: neither a day nor a timeout that is over', async () => {
+    const { row } = await registry.start('sleep 1000', { timeout: 1 })
+    await home.query("update process set created_at = now() - interval '2 days', started_at = now() - interval '2 days' where id = $1", [
+      row.id,
+    ])
+    const cleaning = cleanUp()
+    for (let round = 0; round < 3; round += 1) await cleaning.round()
+    expect(await registry.again(row)).toMatchObject({ status: 'running' })
+  })
+
+  it('leaves what a living supervisor has to report to it, for one round', async () => {
+    const { row: supervisor } = await registry.start('sleep 1000')
+    const { row, pid } = await registry.start('sleep 0.2', { parentId: supervisor.id }, false)
+    await eventually(() => !isThere(pid))
+    const cleaning = cleanUp()
+    await cleaning.round()
+    expect(await registry.again(row)).toMatchObject({ status: 'running' })
+    await cleaning.round()
+    expect(await registry.again(row)).toMatchObject({ status: 'lost' })
+  })
+
+  it('leaves a row whose process is about to be started to its supervisor, for ever', async () => {
+    const { row: supervisor } = await registry.start('sleep 1000')
+    const starting = await registry.announce({ parentId: supervisor.id })
+    const cleaning = cleanUp()
+    for (let round = 0; round < 3; round += 1) await cleaning.round()
+    expect(await registry.again({ id: starting })).toMatchObject({ status: 'starting' })
+    await terminate(registry.home, supervisor)
+    await cleaning.round()
+    expect(await registry.again({ id: starting })).toMatchObject({ status: 'lost' })
+  })
+
+  it('kills the workers and hooks of a runner that is gone, and only then closes their rows', async () => {
+    const runner = await registry.start('sleep 0.2', { processType: 'orchestrator', workerType: 'runner_waiting' }, false)
+    const below = { runnerId: runner.row.id, parentId: runner.row.id }
+    const orphan = await registry.start(
+      'trap "" TERM; while :; do sleep 0.1; done',
+      { ...below, processType: 'worker', workerType: 'crawl' },
+      false,
+    )
+    await eventually(() => !isThere(runner.pid))
+    await cleanUp().round()
+    expect(isThere(orphan.pid)).toBe(false)
+    for (const row of [runner.row, orphan.row]) expect(await registry.again(row)).toMatchObject({ status: 'lost', exit_code: null })
+  })
+
+  it('leaves its own and other living ones alone', async () => {
+    const leader = await registry.start('sleep 1000', { processType: 'orchestrator', workerType: 'runner_waiting' })
+    const worker = await registry.start('sleep 1000', {
+      processType: 'worker',
+      workerType: 'crawl',
+      runnerId: leader.row.id,
+      parentId: leader.row.id,
+    })
+    const cleaning = cleanUp(leader.row.id)
+    for (let round = 0; round < 3; round += 1) await cleaning.round()
+    for (const row of [leader.row, worker.row]) expect(await registry.again(row)).toMatchObject({ status: 'running' })
+  })
+})
+
+describe('a row edited by hand', () => {
+  let innocent: ChildProcess
+  beforeEach(() => {
+    innocent = spawn('sleep', ['1000'], { stdio: 'ignore', detached: true })
+  })
+  afterEach(async () => {
+    const ended = once(innocent, 'exit')
+    innocent.kill('SIGKILL')
+    await ended
+  })
+
+  const cases: [string, (pid: number, ticks: number) => Record<string, unknown>][] = [
+    ['names the pid of somebody else with other start ticks', (pid, ticks) => ({ pid, start_ticks: ticks - 1 })],
+    ['names the pid of somebody else of another boot', (pid, ticks) => ({ pid, start_ticks: ticks, boot_id: 'another' })],
+    ['names the pid of somebody else in another namespace', (pid, ticks) => ({ pid, start_ticks: ticks, pid_namespace: 'pid:[1]' })],
+    ['names the init process', () => ({ pid: 1 })],
+    ['names a group', (pid) => ({ pid: -pid })],
+    ['names everybody', () => ({ pid: -1 })],
+    ['names our own group', () => ({ pid: 0 })],
+    ['has no start ticks', (pid) => ({ pid, start_ticks: null })],
+    ['has no boot', (pid, ticks) => ({ pid, start_ticks: ticks, boot_id: null })],
+  ]
+
+  it.each(cases)('so that it %s has nobody signalled', async (_what, edit) => {
+    const pid = innocent.pid!
+    const { row, pid: former } = await registry.start('sleep 0.1', {}, false)
+    await eventually(() => !isThere(former))
+    const own = await ownIdentity()
+    const edited = edit(pid, readProc(pid)!.startTicks)
+    const ticks = edited['pid'] === pid ? undefined : (readProc(edited['pid'] as number)?.startTicks ?? 1)
+    const values = { boot_id: own.bootId, pid_namespace: own.pidNamespace, start_ticks: ticks, ...edited }
+    for (const [column, value] of Object.entries(values))
+      await home.query(`update process set ${column} = $2 where id = $1`, [row.id, value])
+    const now = await registry.again(row)
+
+    expect(await membersOf({ ...familyOfRows([now]), sessions: true })).toEqual([])
+    expect(await killFamily(familyOfRows([now]))).toEqual([])
+    expect(await signalRow(now, 'SIGKILL')).toBe(false)
+    expect(await killTree(registry.home, now, 50)).toBe(0)
+    await home.run(['process', 'kill', row.id, '--force'])
+    const runner = await home.run(['run', '--exit-on-idle'])
+    expect(runner.code, runner.stderr).toBe(0)
+    expect(isThere(pid)).toBe(true)
+    await home.query("update process set status = 'lost', ended_at = now() where ended_at is null")
+  })
+
+  it('so that it names ourselves does not have us end ourselves', async () => {
+    const own = await registry.again({ id: registry.ownId })
+    expect(await membersOf(familyOfRows([own]))).toEqual([])
+    expect(await signalRow(own, 'SIGKILL')).toBe(false)
+    expect(await killFamily(familyOfRows([own]))).toEqual([])
+  })
+
+  it('so that it names a control group of others has nobody killed in there', async () => {
+    const { row } = await registry.start('sleep 0.2', {}, false)
+    for (const cgroup of ['/sys/fs/cgroup', '/sys/fs/cgroup/unified', `/sys/fs/cgroup/../../${row.id}`, `/tmp/archivebox-ts/${row.id}`]) {
+      await home.query('update process set cgroup = $2 where id = $1', [row.id, cgroup])
+      expect(familyOfRows([await registry.again(row)]).cgroups).toEqual([])
+    }
+    await home.query("update process set status = 'lost', ended_at = now() where id = $1", [row.id])
+  })
+})
