@@ -38,6 +38,7 @@ export const FAILPOINTS = [
   'publish.background_ended',
   'publish.background_ended_early',
   'publish.background_reaped',
+  'publish.crawl_given_up',
   'publish.crawl_page_begun',
   'publish.crawl_page_left',
   'publish.crawl_page_written',

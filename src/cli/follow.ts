@@ -130,7 +130,7 @@ const LATE_SECONDS = 30
 async function sayNews(home: Home, crawlId: string, said: Set<string>): Promise<void> {
   const { rows } = await sql<{ id: string; url: string; title: string | null; archived: boolean | null; failed: number }>`
     select s.id, s.url, s.title, result.archived, result.failed
-    from snapshot s, lateral (select ${ARCHIVED} as archived, count(*) filter (where r.status = 'failed') as failed from archive_result r where r.snapshot_id = s.id) result
+    from snapshot s, lateral (select ${ARCHIVED} as archived, count(*) filter (where r.status = 'failed') as failed from latest_result r where r.snapshot_id = s.id) result
     where s.crawl_id = ${crawlId} and s.status = 'sealed' and s.status_changed_at > now() - make_interval(secs => ${LATE_SECONDS})
     order by s.status_changed_at`.execute(home.db)
   for (const row of rows.filter(({ id }) => !said.has(id))) {
@@ -147,10 +147,10 @@ async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Prom
   const { rows } = await sql<{ url: string; output_dir: string; depth: number; archived: boolean | null; reason: string | null }>`
     select s.url, s.output_dir, s.depth, ${ARCHIVED} as archived,
            min(r.output_str) filter (where r.status = 'failed' and r.output_str <> '') as reason
-    from snapshot s left join archive_result r on r.snapshot_id = s.id
+    from snapshot s left join latest_result r on r.snapshot_id = s.id
     where s.crawl_id = ${crawl.id} group by s.id order by s.depth, s.id`.execute(home.db)
   const missing = await sql<{ output: string }>`
-    select distinct r.output_str as output from archive_result r join snapshot s on s.id = r.snapshot_id
+    select distinct r.output_str as output from latest_result r join snapshot s on s.id = r.snapshot_id
     where s.crawl_id = ${crawl.id} and r.status = 'skipped' and r.output_str like '%not found%' order by 1`.execute(home.db)
   const empty = rows.filter((row) => !row.archived)
   for (const row of empty) terminal.say(`${pc.red('nothing archived:')} ${row.url}${row.reason ? `: ${row.reason}` : ''}`)

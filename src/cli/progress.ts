@@ -17,7 +17,7 @@ export async function countPages(home: Home, crawlId: string | undefined): Promi
   const { rows } = await sql<Counts>`
     select count(*) filter (where s.status = 'sealed') as sealed, count(*) filter (where s.status = 'started') as started,
            count(*) filter (where s.status = 'queued') as queued,
-           (select count(*) from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'failed' and ${scope}) as failed
+           (select count(*) from latest_result r join snapshot s on s.id = r.snapshot_id where r.status = 'failed' and ${scope}) as failed
     from snapshot s where ${scope}`.execute(home.db)
   return rows[0]!
 }

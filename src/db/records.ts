@@ -17,6 +17,7 @@ export function crawlRecord(row: CrawlRow) {
     max_size: row.max_size,
     tags: row.tags,
     label: row.label,
+    message: row.message,
     created_at: row.created_at,
     retry_at: row.retry_at,
   }

@@ -15,6 +15,7 @@ export const WORK_STATUSES = ['queued', 'started', 'paused', 'sealed'] as const
 export type WorkStatus = (typeof WORK_STATUSES)[number]
 export const RESULT_STATUSES = ['queued', 'started', 'backoff', 'succeeded', 'failed', 'skipped', 'noresults'] as const
 export type ResultStatus = (typeof RESULT_STATUSES)[number]
+export type BinaryStatus = 'queued' | 'installed'
 
 export interface MachineTable {
   id: string
@@ -97,6 +98,7 @@ export interface CrawlTable extends WorkColumns {
   max_size: Generated<Big>
   tags: Generated<string[]>
   label: Generated<string>
+  message: Generated<string>
   config: ColumnType<CrawlConfig, string | undefined, string>
   output_dir: string
 }
@@ -124,6 +126,7 @@ export interface ArchiveResultTable {
   plugin: string
   hook_name: string
   attempt: Generated<number>
+  retries: Generated<number>
   status: Generated<ResultStatus>
   process_id: string | null
   output_str: Generated<string>
@@ -133,6 +136,19 @@ export interface ArchiveResultTable {
   start_ts: NullableInstant
   end_ts: NullableInstant
   created_at: Generated<Date>
+}
+
+export interface BinaryTable extends Omit<WorkColumns, 'status'> {
+  id: string
+  machine_id: string
+  name: Generated<string>
+  binproviders: Generated<string>
+  min_version: Generated<string>
+  abspath: Generated<string>
+  version: Generated<string>
+  sha256: Generated<string>
+  message: Generated<string>
+  status: Generated<BinaryStatus>
 }
 
 export interface TransitionTable {
@@ -153,6 +169,8 @@ export interface Tables {
   crawl: CrawlTable
   snapshot: SnapshotTable
   archive_result: ArchiveResultTable
+  latest_result: ArchiveResultTable
+  binary: BinaryTable
   tag: { id: Generated<string>; name: string }
   snapshot_tag: { snapshot_id: string; tag_id: string }
   transition: TransitionTable

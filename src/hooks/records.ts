@@ -3,7 +3,7 @@ import type { ResultStatus } from '../db/tables.ts'
 
 /** What a hook said of its own work: the last ArchiveResult line wins. */
 export interface ResultRecord {
-  readonly status: Extract<ResultStatus, 'succeeded' | 'failed' | 'skipped' | 'noresults'>
+  readonly status: Extract<ResultStatus, 'succeeded' | 'failed' | 'skipped' | 'noresults' | 'backoff'>
   readonly output: string
   readonly json: unknown
 }
@@ -31,6 +31,7 @@ const STATUSES = new Map<unknown, ResultRecord['status']>([
   ['skipped', 'skipped'],
   ['noresults', 'noresults'],
   ['noresult', 'noresults'],
+  ['backoff', 'backoff'],
 ])
 
 /** Reads the JSONL records in a hook's stdout; everything else in there is talk. Memory stays bounded whatever the hook printed. */

@@ -1,6 +1,9 @@
 import { defineMachine } from '../engine/machine.ts'
 
-/** One attempt of one hook on one snapshot. `interrupt` is an end that was not its fault: a drain, a takeover, a dead worker. */
+/**
+ * One attempt of one hook on one snapshot. `interrupt` is an end that was not its fault: a drain, a takeover, a dead worker. `backoff` is an
+ * attempt that failed in a way that may pass: when its page is due again it is `failed`, and another attempt is queued beside it.
+ */
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',
   table: 'archive_result',
@@ -9,7 +12,7 @@ export const archiveResultMachine = defineMachine({
   states: {
     queued: { on: { start: 'started', skip: 'skipped', fail: 'failed' } },
     started: { on: { succeed: 'succeeded', empty: 'noresults', skip: 'skipped', fail: 'failed', interrupt: 'queued', delay: 'backoff' } },
-    backoff: { on: { start: 'started', skip: 'skipped', fail: 'failed' } },
+    backoff: { on: { fail: 'failed', skip: 'skipped' } },
     succeeded: { final: true },
     failed: { final: true },
     skipped: { final: true },

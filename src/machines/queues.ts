@@ -102,6 +102,11 @@ export function snapshotQueue(owner: Owner, crawlWorkerId: string, scope: WorkSc
   return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
 }
 
+/** This attempt at a crawl got somewhere: the ones before it do not count any more. */
+export async function forgetAttempts(db: Database, claim: CrawlClaim): Promise<void> {
+  await sql`update crawl set attempts = 1 where id = ${claim.id} and claim_token = ${claim.token} and attempts > 1`.execute(db)
+}
+
 /**
  * Makes due again what these processes had claimed. Only for owners that the operating system has proved dead.
  * @returns how many rows

@@ -16,6 +16,8 @@ export interface ResultRow {
   readonly hook_name: string
   readonly status: ResultStatus
   readonly attempt: number
+  /** Attempts before this one that failed in a way that may pass. */
+  readonly retries: number
 }
 
 export interface ResultOutput {
@@ -30,8 +32,8 @@ const owned = (claim: SnapshotClaim) => sql`
   mine as (select id from snapshot where id = ${claim.id} and claim_token = ${claim.token} for no key update)`
 
 /**
- * Makes sure that every hook has a result row and that none is left `started` by a dead owner. Returns the current attempts: the final ones
- * are done and will not be run again. Throws ClaimLost.
+ * Makes sure that every hook has a result row, that none is left `started` by a dead owner, and that whatever backed off has another attempt.
+ * Returns the current attempts: the final ones are done and will not be run again. Throws ClaimLost.
  */
 export async function prepareResults(
   owner: Owner,
@@ -42,20 +44,28 @@ export async function prepareResults(
     with ${owned(claim)}, interrupted as (
       update archive_result set status = 'queued', start_ts = null, process_id = null from mine
       where snapshot_id = mine.id and status = 'started'
-      returning archive_result.id, plugin, hook_name, 'queued' as status, attempt
+      returning archive_result.id, plugin, hook_name, 'queued' as status, attempt, retries
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from interrupted
+    ), lapsed as (
+      update archive_result set status = 'failed', end_ts = now() from mine
+      where snapshot_id = mine.id and status = 'backoff'
+      returning archive_result.id, plugin, hook_name, attempt, retries
+    ), also_logged as (
+      insert into transition (model, row_id, from_status, to_status, event, process_id)
+      select 'archive_result', id, 'backoff', 'failed', 'fail', ${owner.processId} from lapsed
     ), fresh as (
-      insert into archive_result (id, snapshot_id, plugin, hook_name)
-      select hook.id, mine.id, hook.plugin, hook.name
-      from mine, unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[], ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)
-      where not exists (select 1 from archive_result r where r.snapshot_id = mine.id and r.plugin = hook.plugin and r.hook_name = hook.name)
-      returning id, plugin, hook_name, status, attempt
+      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries)
+      select hook.id, mine.id, hook.plugin, hook.name, coalesce(lapsed.attempt, 0) + 1, coalesce(lapsed.retries + 1, 0)
+      from mine cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[], ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)
+      left join lapsed on lapsed.plugin = hook.plugin and lapsed.hook_name = hook.name
+      where lapsed.id is not null or not exists (select 1 from archive_result r where r.snapshot_id = mine.id and r.plugin = hook.plugin and r.hook_name = hook.name)
+      returning id, plugin, hook_name, status, attempt, retries
     )
     select * from fresh
     union all select * from interrupted
-    union all select r.id, r.plugin, r.hook_name, r.status, r.attempt from archive_result r, mine
+    union all select r.id, r.plugin, r.hook_name, r.status, r.attempt, r.retries from archive_result r, mine
       where r.snapshot_id = mine.id and r.status <> 'started'
     order by attempt`
   const { rows } = await repeatable(owner.home.db, () => prepare.execute(owner.home.db))

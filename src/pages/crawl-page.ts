@@ -7,6 +7,8 @@ export interface CrawlPage {
   readonly label: string
   readonly tags: readonly string[]
   readonly status: WorkStatus
+  /** What there is to say of its end. */
+  readonly message: string
   readonly maxDepth: number
   readonly createdAt: Date
   readonly topHref: string
@@ -36,6 +38,7 @@ export function crawlPage(data: CrawlPage): string {
     html`<p class="dim"><a href="${data.topHref}">archive</a></p>
 <h1>${name}</h1>
 <p class="dim">crawl ${data.id} · <span class="${data.status}">${data.status}</span> · added ${when(data.createdAt)} · depth ${data.maxDepth} · ${data.total} pages${data.tags.length > 0 ? ` · ${data.tags.join(', ')}` : ''}</p>
+${data.message ? html`<p class="failed">${data.message}</p>` : ''}
 <table><tr><th>page</th><th>status</th><th class="n">ok</th><th class="n">failed</th><th class="n">size</th></tr>${data.snapshots.map(
       (
         line,

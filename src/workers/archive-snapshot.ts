@@ -23,7 +23,7 @@ const MAX_ATTEMPTS = 5
  * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the index page, adds the
  * pages they found, seals. Throws ClaimLost when somebody else owns the row by now.
  * @param dropped aborts when everything is to be dropped: on force, and when the lease is lost
- * @returns `released` when a drain left hooks for later
+ * @returns `released` when hooks are left for later: by a drain, or because one failed in a way that may pass
  */
 export async function archiveSnapshot(
   station: Station,
@@ -72,7 +72,7 @@ export async function archiveSnapshot(
   else await run.run(hooks, results)
   if (run.unfinished) {
     if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
-    await queue.release(started)
+    await queue.release(started, run.waitMs)
     await failpoint('claim.snapshot_released')
     return 'released'
   }

@@ -12,7 +12,7 @@ import type { WorkTree } from '../hooks/work-tree.ts'
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
 
 export interface Verdict {
-  readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'interrupt'
+  readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'delay' | 'interrupt'
   readonly output: string
   readonly json?: unknown
   readonly files?: Record<string, OutputFile>
@@ -21,6 +21,8 @@ export interface Verdict {
 
 /** A hook's own word for "only my configuration kept me from it" (ArchiveBox's plugin contract). */
 const EXIT_SKIPPED = 10
+/** A hook's own word for a failure that may pass, as sysexits.h has it (EX_TEMPFAIL); the other one is a result of status `backoff`. */
+const EXIT_TEMPORARY = 75
 
 /**
  * Judges a hook that has ended, from its exit, its records and its files, and publishes what it made. `succeeded` only when its files are
@@ -50,7 +52,8 @@ export async function settleHook(
       return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
     }
   }
-  if (verdict.event === 'fail' && last) await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
+  if ((verdict.event === 'fail' || verdict.event === 'delay') && last)
+    await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
   return { ...verdict, records }
 }
 
@@ -63,6 +66,8 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
   if (cause === 'timeout') return { event: 'fail', output: `timed out after ${timeoutMs / 1000} s` }
   const said = { output: result?.output ?? '', json: result?.json }
   if (exit.code === EXIT_SKIPPED) return { event: 'skip', ...said }
+  if (exit.code === EXIT_TEMPORARY || result?.status === 'backoff')
+    return { event: 'delay', output: said.output || complaint || 'it failed in a way that may pass' }
   const fine = exit.code === 0 || (cause === 'asked' && (exit.signal === 'SIGTERM' || exit.code === 143 || exit.code === 130))
   if (!fine)
     return { event: 'fail', output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}` }

@@ -56,8 +56,8 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     total: number
   }>`
     select s.url, s.title, s.status, s.depth, s.output_dir, s.output_size, count(*) over () as total,
-           (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
-           (select count(*) from archive_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
+           (select count(*) from latest_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
+           (select count(*) from latest_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
     from snapshot s where s.crawl_id = ${crawl.id} order by s.depth, s.id limit ${MAX_LINES}`
   const lines = await repeatable(home.db, () => select.execute(home.db))
   const html = crawlPage({
@@ -66,6 +66,7 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     label: crawl.label,
     tags: crawl.tags,
     status,
+    message: crawl.message,
     maxDepth: crawl.max_depth,
     createdAt: crawl.created_at,
     topHref: `${relative(crawl.output_dir, '.')}/index.html`,

@@ -2,24 +2,28 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
-import { type CrawlRow, lockCrawl, wasStarted } from '../db/crawls.ts'
-import { kyselySql } from '../db/database.ts'
+import { wasStarted } from '../db/crawls.ts'
+import { type Database, kyselySql } from '../db/database.ts'
 import { transact } from '../db/patience.ts'
 import { insertSnapshots, openSnapshots } from '../db/snapshots.ts'
-import { ClaimLost, RETRY_AT_MAX } from '../engine/queue.ts'
-import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
-import { hookSettings } from '../hooks/environment.ts'
-import { describeExit } from '../hooks/terminate.ts'
-import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
+import { ClaimLost } from '../engine/queue.ts'
+import { type CrawlClaim, type crawlQueue, forgetAttempts } from '../machines/queues.ts'
 import { allPagesWithin, isWithin } from '../machines/scope.ts'
-import { type HookSequence, logsFor } from './hook-sequence.ts'
+import { giveUpCrawl, isQuiet, putBack, sealCrawl } from './crawl-ends.ts'
+import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
+import { runSetupHooks } from './setup-hooks.ts'
 import type { WorkerPool } from './worker-pool.ts'
 import type { WorkerStation } from './worker-process.ts'
 
 type CrawlQueue = ReturnType<typeof crawlQueue>
 
 const LOOK_MS = 2_000
+/**
+ * Claims in a row without a clean end, and without a page that came to its end, after which a crawl is sealed with what it has. Twice as many
+ * as for a page: one that takes all above it down with it is given up before its crawl is.
+ */
+const MAX_ATTEMPTS = 10
 
 /**
  * Works on one claimed crawl to its end: its URLs become snapshots, its set-up hooks run, SnapshotWorkers archive the pages, and it is
@@ -38,6 +42,11 @@ export async function runCrawl(
   const { home } = owner
   const crawl = claim.row
   mkdirSync(join(home.dataDir, crawl.output_dir), { recursive: true })
+  if (claim.attempts > MAX_ATTEMPTS) {
+    log.error(`crawl ${crawl.id}: given up after ${MAX_ATTEMPTS} attempts that came to no end`)
+    await giveUpCrawl(owner, claim, `given up: ${MAX_ATTEMPTS} attempts at this crawl came to no end`)
+    return 'sealed'
+  }
   // A dead owner may have left it started.
   const started = isQueued(claim) ? await start(station, queue, claim) : (claim as CrawlClaim<'started'>)
   await failpoint('claim.crawl_started')
@@ -46,24 +55,26 @@ export async function runCrawl(
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_begun')
   let pausedBefore = 0
+  let { changes } = pool
   try {
     for (;;) {
-      const { open, paused, due, token } = await openSnapshots(home.db, crawl.id)
-      if (token !== started.token) {
+      if (pool.changes > changes) changes = await progressed(home.db, started, pool.changes)
+      const now = await openSnapshots(home.db, crawl.id)
+      if (now.token !== started.token) {
         pool.recheck()
         throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
       }
-      if (open === 0 && (await sealed(station, queue, started))) {
+      if (now.open === 0 && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'
       }
-      if (paused > pausedBefore) pool.recheck() // One of them may have been taken from its worker.
-      pausedBefore = paused
-      if (stop.drain.aborted || dropped.aborted || (open > 0 && open === paused)) break
+      if (now.paused > pausedBefore) pool.recheck() // One of them may have been taken from its worker.
+      pausedBefore = now.paused
+      if (stop.drain.aborted || dropped.aborted || isQuiet(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
-      await pool.fill(due)
+      await pool.fill(now.due)
       await bell.wait(LOOK_MS, dropped)
     }
   } finally {
@@ -74,7 +85,7 @@ export async function runCrawl(
   }
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_left')
-  await putBack(station, queue, started)
+  await putBack(owner, queue, started)
   await failpoint('claim.crawl_released')
   return 'released'
 }
@@ -98,49 +109,8 @@ async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClai
   })
 }
 
-/** Seals a crawl without open snapshots; false when one was added in the meantime. */
-async function sealed(station: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<boolean> {
-  const { home, processId } = station.owner
-  await writeCrawlPage(home, claim.row, 'sealed')
-  await failpoint('publish.crawl_page_written')
-  return await transact(home.db, async (tx, again) => {
-    if (again && (await queue.hasMoved(tx, claim, 'sealed'))) return true
-    // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
-    await lockCrawl(tx, claim.id)
-    if ((await openSnapshots(tx, claim.id)).open > 0) return false
-    await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
-    await failpoint('publish.crawl_sealing')
-    return true
-  })
-}
-
-/** Gives a crawl back, due at once; one of which only paused snapshots are left sleeps until something becomes of them. */
-async function putBack({ owner: { home } }: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<void> {
-  await home.db.transaction().execute(async (tx) => {
-    // Whoever resumes a snapshot takes this lock first, and wakes its crawl when nobody works on that.
-    await lockCrawl(tx, claim.id)
-    const { open, paused } = await openSnapshots(tx, claim.id)
-    await queue.on(kyselySql(tx)).release(claim, open === paused && open > 0 ? RETRY_AT_MAX.getTime() - Date.now() : 0)
-    await failpoint('claim.crawl_releasing')
-  })
-}
-
-/** Hooks for the crawl as a whole, such as a browser that all its pages share. A failed one is said, and the pages go on without it. */
-async function runSetupHooks(station: WorkerStation, sequence: HookSequence, crawl: CrawlRow, dropped: AbortSignal): Promise<void> {
-  const { owner, runnerId, log } = station
-  const { home } = owner
-  const settings = hookSettings([station.settings, crawl.config.env ?? {}])
-  const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'CrawlSetup', settings, crawl.config.plugins)
-  const crawlDir = join(home.dataDir, crawl.output_dir)
-  const url = crawl.urls.split('\n')[0] ?? ''
-  const target = { dataDir: home.dataDir, crawlId: crawl.id, crawlDir, depth: 0, url }
-  const scope = { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings }
-  for (const hook of hooks) {
-    if (dropped.aborted || station.stop.drain.aborted) return
-    const cwd = join(crawlDir, hook.plugin)
-    mkdirSync(cwd, { recursive: true })
-    const way = hook.background ? 'background' : 'foreground'
-    const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), dropped, async () => {})
-    if (end && end.exit.code !== 0) log.warn(`${hook.name} failed: ${describeExit(end.exit)} (see ${end.logs.stderr})`)
-  }
+/** A page came to its end: earlier attempts that did not are no sign any more. Returns `changes`. */
+async function progressed(db: Database, claim: CrawlClaim, changes: number): Promise<number> {
+  if (claim.attempts > 1) await forgetAttempts(db, claim)
+  return changes
 }

@@ -9,6 +9,7 @@ import type { SnapshotClaim } from '../machines/queues.ts'
 import { moveResult, type ResultRow } from '../machines/results.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHook } from './hook-settle.ts'
+import { type Retries, retriesOf } from './retries.ts'
 import type { Station } from './station.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
@@ -21,12 +22,15 @@ export class SnapshotHooks {
   /** Pages and tags that the hooks found, those of earlier rounds included. */
   readonly pages: SnapshotRecord[] = []
   readonly tags: string[] = []
+  /** How long the page is to wait for the next attempt of a hook, when one backed off. What comes after it may need its output, and waits, too. */
+  waitMs: number | undefined
   readonly #station: Station
   readonly #sequence: HookSequence
   readonly #claim: SnapshotClaim
   readonly #tree: WorkTree
   readonly #scope: HookScope
   readonly #dropped: AbortSignal
+  readonly #retries: Retries
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
 
@@ -37,11 +41,12 @@ export class SnapshotHooks {
     this.#tree = tree
     this.#scope = scope
     this.#dropped = dropped
+    this.#retries = retriesOf(scope.settings)
   }
 
-  /** Some hook is still to be run: a drain came first. */
+  /** Some hook is still to be run: a drain came first, or one failed in a way that may pass. */
   get unfinished(): boolean {
-    return this.#open.size > 0
+    return this.#open.size > 0 || this.waitMs !== undefined
   }
 
   async run(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<void> {
@@ -51,7 +56,7 @@ export class SnapshotHooks {
       else this.#open.set(keyOf(hook), { hook, result })
     }
     for (const { hook, result } of [...this.#open.values()]) {
-      if (this.#station.stop.drain.aborted || this.#dropped.aborted) break
+      if (this.#station.stop.drain.aborted || this.#dropped.aborted || this.waitMs !== undefined) break
       await this.#runOne(hook, result)
       for (const end of await this.#sequence.reap()) await this.#settle(end)
     }
@@ -85,12 +90,15 @@ export class SnapshotHooks {
   async #settle(end: HookEnd): Promise<void> {
     const { hook, result } = this.#open.get(keyOf(end.hook))!
     const others = [...this.#open.values()].some((other) => other.hook !== hook && other.hook.plugin === hook.plugin)
-    const { event, records, ...output } = await settleHook(this.#tree, hook, result.attempt, end, end.logs, !others)
+    const { records, ...judged } = await settleHook(this.#tree, hook, result.attempt, end, end.logs, !others)
+    const { event, ...output } =
+      judged.event === 'delay' && result.retries >= this.#retries.most ? { ...judged, event: 'fail' as const } : judged
     await failpoint('publish.hook_settling')
     await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, output)
     await failpoint('publish.hook_settled')
     if (event === 'interrupt') return
     this.#open.delete(keyOf(hook))
+    if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
     if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))

@@ -105,6 +105,7 @@ describe('crawl list', () => {
       max_size: 0,
       tags: ['a', 'b'],
       label: 'third',
+      message: '',
       created_at: expect.stringMatching(/^\d{4}-/),
       retry_at: expect.stringMatching(/^\d{4}-/),
     })

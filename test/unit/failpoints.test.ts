@@ -17,6 +17,7 @@ const STEP_FILES = [
   'runner/sweep.ts',
   'workers/archive-snapshot.ts',
   'workers/claim-loop.ts',
+  'workers/crawl-ends.ts',
   'workers/crawl-worker.ts',
   'workers/hook-sequence.ts',
   'workers/index-pages.ts',

@@ -36,6 +36,7 @@ const crawl: CrawlPage = {
   label: EVIL,
   tags: [EVIL],
   status: 'started',
+  message: EVIL,
   maxDepth: 2,
   createdAt: ADDED,
   topHref: '../../../../../index.html',

@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import { failpoint } from '../base/failpoint.ts'
+import { lockCrawl } from '../db/crawls.ts'
+import { kyselySql } from '../db/database.ts'
+import { transact } from '../db/patience.ts'
+import { type OpenSnapshots, openSnapshots } from '../db/snapshots.ts'
+import { ClaimLost } from '../engine/claimed.ts'
+import { cancelCrawls } from '../machines/commands.ts'
+import type { CrawlClaim, crawlQueue, Owner } from '../machines/queues.ts'
+import { writeCrawlPage } from './index-pages.ts'
+import { rewritePages } from './rewrite-pages.ts'
+
+type CrawlQueue = ReturnType<typeof crawlQueue>
+
+/** A crawl that has nothing to do for longer gives its worker to another one. */
+const NAP_SECONDS = 5
+
+/** Seals a crawl without open snapshots; false when one was added in the meantime. */
+export async function sealCrawl({ home, processId }: Owner, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<boolean> {
+  await writeCrawlPage(home, claim.row, 'sealed')
+  await failpoint('publish.crawl_page_written')
+  return await transact(home.db, async (tx, again) => {
+    if (again && (await queue.hasMoved(tx, claim, 'sealed'))) return true
+    // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
+    await lockCrawl(tx, claim.id)
+    if ((await openSnapshots(tx, claim.id)).open > 0) return false
+    await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
+    await failpoint('publish.crawl_sealing')
+    return true
+  })
+}
+
+/** Do all open snapshots of a crawl wait for a later time: paused, or until a hook is tried again? */
+export function isQuiet({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
+  return open > 0 && due + claimed === 0 && rest_s > NAP_SECONDS
+}
+
+/** Gives a crawl back, due at once; a quiet one when the first of its snapshots is. */
+export async function putBack({ home }: Owner, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<void> {
+  await transact(home.db, async (tx) => {
+    // Whoever gives a snapshot another schedule from outside takes this lock first, and wakes its crawl when nobody works on that.
+    await lockCrawl(tx, claim.id)
+    const now = await openSnapshots(tx, claim.id)
+    await queue.on(kyselySql(tx)).release(claim, isQuiet(now) ? 1_000 * now.rest_s : 0)
+    await failpoint('claim.crawl_releasing')
+  })
+}
+
+/** Seals a crawl that ended its workers too often, with what it has, and says so on its page. */
+export async function giveUpCrawl({ home }: Owner, claim: CrawlClaim, message: string): Promise<void> {
+  await transact(home.db, async (tx) => {
+    const { numAffectedRows } = await sql`
+      update crawl set message = ${message} where id = ${claim.id} and claim_token = ${claim.token}`.execute(tx)
+    if (numAffectedRows !== 1n) throw new ClaimLost(`crawl ${claim.id}`)
+    await cancelCrawls(tx, [claim.id])
+  })
+  await failpoint('publish.crawl_given_up')
+  await rewritePages(home, [claim.id])
+}

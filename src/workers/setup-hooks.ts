@@ -1,0 +1,28 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CrawlRow } from '../db/crawls.ts'
+import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
+import { hookSettings } from '../hooks/environment.ts'
+import { describeExit } from '../hooks/terminate.ts'
+import { type HookSequence, logsFor } from './hook-sequence.ts'
+import type { WorkerStation } from './worker-process.ts'
+
+/** Hooks for the crawl as a whole, such as a browser that all its pages share. A failed one is said, and the pages go on without it. */
+export async function runSetupHooks(station: WorkerStation, sequence: HookSequence, crawl: CrawlRow, dropped: AbortSignal): Promise<void> {
+  const { owner, runnerId, log } = station
+  const { home } = owner
+  const settings = hookSettings([station.settings, crawl.config.env ?? {}])
+  const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'CrawlSetup', settings, crawl.config.plugins)
+  const crawlDir = join(home.dataDir, crawl.output_dir)
+  const url = crawl.urls.split('\n')[0] ?? ''
+  const target = { dataDir: home.dataDir, crawlId: crawl.id, crawlDir, depth: 0, url }
+  const scope = { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings }
+  for (const hook of hooks) {
+    if (dropped.aborted || station.stop.drain.aborted) return
+    const cwd = join(crawlDir, hook.plugin)
+    mkdirSync(cwd, { recursive: true })
+    const way = hook.background ? 'background' : 'foreground'
+    const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), dropped, async () => {})
+    if (end && end.exit.code !== 0) log.warn(`${hook.name} failed: ${describeExit(end.exit)} (see ${end.logs.stderr})`)
+  }
+}
