@@ -27,9 +27,13 @@ const MAX_FILES = 100_000
 export class WorkTree {
   readonly root: string
   readonly work: string
-  constructor(root: string) {
+  readonly #confirm: () => Promise<void>
+
+  /** @param confirm called right before files go to their places; it throws when they are somebody else's by now */
+  constructor(root: string, confirm: () => Promise<void> = async () => {}) {
     this.root = root
     this.work = join(root, '.work')
+    this.#confirm = confirm
   }
 
   /** Starts clean: what a dead worker left half-written goes, what is published is there. */
@@ -69,6 +73,7 @@ export class WorkTree {
       return files
     }
     await failpoint('publish.files_aside')
+    await this.#confirm()
     const replaced = join(this.root, `.replaced-${plugin}`)
     if (existsSync(to)) {
       renameSync(to, replaced)

@@ -6,7 +6,7 @@ import type { Home } from '../db/home.ts'
 import { repeatable } from '../db/patience.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
 import type { QueueOptions } from '../engine/claim-statements.ts'
-import type { Held, Moved } from '../engine/claimed.ts'
+import { ClaimLost, type Held, type Moved } from '../engine/claimed.ts'
 import type { EventOf, Machine, Target, WorkState } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
@@ -115,4 +115,14 @@ export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly s
   let requeued = 0
   for (const machine of CLAIMED) requeued += await new Queue<Machine>(machine, kyselySql(db)).requeueClaimsOf(deadProcessIds)
   return requeued
+}
+
+/** The fence of what no statement can guard: throws ClaimLost unless the page is ours now, in the term in force. */
+export async function confirmSnapshot({ home, term }: Owner, claim: SnapshotClaim): Promise<void> {
+  const { rows } = await sql`
+    select 1 from snapshot, runner_term
+    where snapshot.id = ${claim.id} and claim_token = ${claim.token} and data_dir_id = ${home.dataDirId} and term = ${term}`.execute(
+    home.db,
+  )
+  if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id} is no longer ours`)
 }

@@ -6,7 +6,7 @@ import { ClaimLost } from '../engine/queue.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
-import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
+import { confirmSnapshot, type SnapshotClaim, type snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { endFormerWorkers } from './reap.ts'
@@ -43,7 +43,7 @@ export async function archiveSnapshot(
 
   const settings = hookSettings([station.settings, crawl.config.env ?? {}])
   const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'Snapshot', settings, crawl.config.plugins)
-  const tree = new WorkTree(join(home.dataDir, snapshot.output_dir))
+  const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => confirmSnapshot(owner, started))
   mkdirSync(tree.root, { recursive: true })
   await endFormerWorkers(owner, snapshot.id)
   await failpoint('claim.former_workers_ended')

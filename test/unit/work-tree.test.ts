@@ -54,6 +54,16 @@ describe('publishing', () => {
     expect(names()).toEqual(['html'])
   })
 
+  it('of a page that is somebody else’s by now leaves what is there as it is', async () => {
+    made('html', 'output.html', 'first')
+    await tree.publish('html', true)
+    tree = new WorkTree(root, () => Promise.reject(new Error('not ours')))
+    await tree.open()
+    made('html', 'output.html', 'second')
+    await expect(tree.publish('html', true)).rejects.toThrow('not ours')
+    expect(published('html/output.html')).toBe('first')
+  })
+
   it('of nothing leaves no folder', async () => {
     mkdirSync(join(tree.dirFor('html'), 'empty', 'folders'), { recursive: true })
     expect(await tree.publish('html', true)).toEqual({})
