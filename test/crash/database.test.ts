@@ -1,64 +1,101 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { serverAccount } from '../../src/db/embedded/account.ts'
+import { findBinaries } from '../../src/db/embedded/binaries.ts'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { newFolder, TestHome } from '../support/homes.ts'
 import { expectOneAtATime, sealedPages } from '../support/observer.ts'
 import { killAll, processesOf } from '../support/processes.ts'
-import { eventually, program } from '../support/program.ts'
+import { eventually, program, type Running } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const PAGES = 20
+const PLUGINS = 'html,title,parse_html_urls,hashes,oracle'
+const embedded = { env: { DATABASE_URL: '' } }
 let site: Site
 let dataDir: string
 let home: TestHome
 
 beforeAll(async () => {
   site = await startSite(pages(PAGES))
+})
+beforeEach(async () => {
   dataDir = newFolder()
   expect((await cli('init')).code).toBe(0)
   await cli('db', 'start')
   home = new TestHome(dataDir, (await cli('db', 'url')).stdout.trim(), { DATABASE_URL: '' })
+  home.install('oracle')
+  return async () => {
+    await home.close()
+    await cli('db', 'stop', '--force')
+    const left = processesOf(dataDir)
+    killAll(left)
+    rmSync(dataDir, { recursive: true, force: true })
+    expect(left).toEqual([])
+  }
 })
-afterAll(async () => {
-  await home.close()
-  await cli('db', 'stop', '--force')
-  const left = processesOf(dataDir)
-  killAll(left)
-  rmSync(dataDir, { recursive: true, force: true })
-  await site.close()
-  expect(left).toEqual([])
-})
+afterAll(() => site.close())
 
 const cli = (...args: string[]) => program(args, { env: { DATA_DIR: dataDir } })
+const postmaster = () => Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+
+async function crawling(): Promise<{ crawl: string; runner: Running }> {
+  const added = await home.run(['add', '--depth', '1', '--plugins', PLUGINS, `${site.url}/`], embedded)
+  const { id: crawl } = JSON.parse(added.stdout) as { id: string }
+  const runner = home.start(['run', '--exit-on-idle'], embedded)
+  await sealedPages(home, 2)
+  return { crawl, runner }
+}
+
+async function expectAllThere(crawl: string, runner: Running): Promise<void> {
+  const { code, stderr } = await runner.finished(120_000)
+  expect(code, stderr).toBe(0)
+  expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
+  expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
+  expectOneAtATime(home)
+  expect(await brokenPromises(home)).toEqual([])
+  const programs = () => processesOf(dataDir).filter(({ command }) => !command.includes('postgres'))
+  await eventually(() => programs().length === 0, 5_000).catch(() => {})
+  expect(programs()).toEqual([])
+}
 
 describe('the embedded server', () => {
-  it('killed with -9 in the middle of a crawl loses nothing that was committed, and the next run completes', async () => {
-    home.install('oracle')
-    const embedded = { env: { DATABASE_URL: '' } }
-    const added = await home.run(['add', '--depth', '1', '--plugins', 'html,title,parse_html_urls,hashes,oracle', `${site.url}/`], embedded)
-    const { id: crawl } = JSON.parse(added.stdout) as { id: string }
-    const first = home.start(['run', '--exit-on-idle'], embedded)
-    await sealedPages(home, 4)
+  it('killed with -9 in the middle of a crawl is started again by the leader, which goes on; nothing committed is lost', async () => {
+    const { crawl, runner } = await crawling()
     const sealed = await home.query<{ id: string }>("select id from snapshot where status = 'sealed'")
-    const postmaster = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
-    process.kill(postmaster, 'SIGKILL')
-    await first.says(/the database is away/)
-
-    const second = await home.run(['run', '--exit-on-idle'], { ...embedded, deadlineMs: 120_000 })
-    expect(second.code, second.stderr).toBe(0)
-    const { code, stderr } = await first.finished()
-    expect(code, stderr).toBe(0)
-    expect((await cli('db', 'start')).code).toBe(0)
-    expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
-    expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
+    const killed = postmaster()
+    process.kill(killed, 'SIGKILL')
+    await runner.says(/the database is away/)
+    await runner.says(/started the database server again/, 60_000)
+    await expectAllThere(crawl, runner)
+    expect(postmaster()).not.toBe(killed)
     const kept = await home.value('select count(*)::int from snapshot where id = any($1)', [sealed.map(({ id }) => id)])
     expect(kept).toBe(sealed.length)
-    expectOneAtATime(home)
-    expect(await brokenPromises(home)).toEqual([])
-    const programs = () => processesOf(dataDir).filter(({ command }) => !command.includes('postgres'))
-    await eventually(() => programs().length === 0, 5_000).catch(() => {})
-    expect(programs()).toEqual([])
+  })
+
+  it.each(['fast', 'immediate'])('restarted (%s) again and again in the middle of a crawl costs nothing but time', async (mode) => {
+    const { crawl, runner } = await crawling()
+    const { uid, gid } = statSync(join(dataDir, 'postgres'))
+    const account = serverAccount({ uid, gid })
+    const restart = ['restart', '-s', '-m', mode, '-D', join(dataDir, 'postgres'), '-l', join(dataDir, 'postgres', 'restarts.log')]
+    for (let round = 0; round < 4 && !runner.isOver; round += 1) {
+      execFileSync(findBinaries(account).pgCtl, restart, { cwd: '/', stdio: 'ignore', ...(account ? { uid, gid } : {}) })
+      await delay(2_000)
+    }
+    await expectAllThere(crawl, runner)
+  })
+
+  it('stopped by hand under a runner is started again', async () => {
+    const runner = home.start(['run'], embedded)
+    await runner.says(/leading/)
+    expect((await cli('db', 'stop', '--force')).code).toBe(0)
+    await runner.says(/the database is back after \d+ s/, 30_000)
+    runner.signal('SIGTERM')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(0)
   })
 })
