@@ -8,6 +8,7 @@ import { asset } from '../base/package-root.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { crawlRecord } from '../db/records.ts'
+import { explainDatabaseError, isDatabaseAway } from '../db/trouble.ts'
 import { commandOwnsForegroundRunner, liveRunnerProcesses, ownerOf } from '../runner/ownership.ts'
 import { PARENT_ENV } from './commands/run.ts'
 import { type OpenHome, runnerLog } from './home.ts'
@@ -17,6 +18,9 @@ import { printRecord, terminal, wantsJson } from './terminal.ts'
 
 const LOOK_MS = 150
 const SOON_MS = 4_000
+/** A database that is away is looked for so often, and for so long when no runner of ours is there. */
+const AWAY_LOOK_MS = 500
+const ALONE_MS = 30_000
 
 /**
  * Follows a crawl until it is sealed, and reports where its pages lie. With `run`, a runner for this crawl is started whenever there is none.
@@ -41,36 +45,48 @@ export async function follow(
     const said = new Set<string>()
     let warned = false
     let paused = false
+    let awaySince: number | undefined
     for (;;) {
-      const crawl = await crawlById(home.db, crawlId)
-      if (!crawl) throw new AppError(`crawl ${crawlId} was deleted`)
-      const begun = performance.now()
-      await sayNews(home, crawlId, said)
-      if (crawl.status === 'sealed') break
-      if (interrupt.signal.aborted && !isAlive(runner)) {
-        process.exitCode = EXIT.interrupted
-        terminal.live('')
-        return terminal.say(`stopped before the end; ${pc.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
+      try {
+        const crawl = await crawlById(home.db, crawlId)
+        if (!crawl) throw new AppError(`crawl ${crawlId} was deleted`)
+        const begun = performance.now()
+        await sayNews(home, crawlId, said)
+        if (crawl.status === 'sealed') break
+        if (interrupt.signal.aborted && !isAlive(runner)) {
+          process.exitCode = EXIT.interrupted
+          terminal.live('')
+          return terminal.say(`stopped before the end; ${pc.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
+        }
+        const idle = !interrupt.signal.aborted && !isAlive(runner) && !(await isRunnerThere(home, by))
+        if (idle && !by.run && !warned) {
+          warned = true
+          terminal.say(`no runner is there to work on it: start one with ${pc.bold('archivebox-ts run')}`)
+        }
+        if (crawl.status === 'paused' && !paused)
+          terminal.say(`paused: ${pc.bold(`archivebox-ts crawl resume ${crawlId}`)} goes on with it`)
+        paused = crawl.status === 'paused'
+        // One that is put off is not due for a runner: it would only leave again.
+        const isDue = !paused && (crawl.retry_at?.getTime() ?? Number.POSITIVE_INFINITY) <= Date.now() + SOON_MS
+        if (idle && by.run && isDue) {
+          if (runner?.exitCode || runner?.signalCode)
+            throw new AppError(`the runner ended with ${runner.signalCode ?? `exit code ${runner.exitCode}`}`, {
+              hint: `see ${runnerLog(home.dataDir)}`,
+            })
+          runner = startRunner(home, crawlId, by.processId, options)
+        }
+        if (terminal.isTTY) terminal.live(countsText(await countPages(home, crawlId)))
+        // A look at a huge crawl is not free: never spend more than a tenth of the time on looking.
+        await sleep(Math.max(LOOK_MS, 10 * (performance.now() - begun)))
+        awaySince = undefined
+      } catch (error) {
+        if (!isDatabaseAway(error)) throw error
+        // A runner of ours brings it back, or says what is wrong; nobody waits for ever without one.
+        awaySince ??= performance.now()
+        if (!isAlive(runner) && (interrupt.signal.aborted || performance.now() - awaySince > ALONE_MS))
+          throw explainDatabaseError(error, home.databaseUrl)
+        await sleep(AWAY_LOOK_MS)
       }
-      const idle = !interrupt.signal.aborted && !isAlive(runner) && !(await isRunnerThere(home, by))
-      if (idle && !by.run && !warned) {
-        warned = true
-        terminal.say(`no runner is there to work on it: start one with ${pc.bold('archivebox-ts run')}`)
-      }
-      if (crawl.status === 'paused' && !paused) terminal.say(`paused: ${pc.bold(`archivebox-ts crawl resume ${crawlId}`)} goes on with it`)
-      paused = crawl.status === 'paused'
-      // One that is put off is not due for a runner: it would only leave again.
-      const isDue = !paused && (crawl.retry_at?.getTime() ?? Number.POSITIVE_INFINITY) <= Date.now() + SOON_MS
-      if (idle && by.run && isDue) {
-        if (runner?.exitCode || runner?.signalCode)
-          throw new AppError(`the runner ended with ${runner.signalCode ?? `exit code ${runner.exitCode}`}`, {
-            hint: `see ${runnerLog(home.dataDir)}`,
-          })
-        runner = startRunner(home, crawlId, by.processId, options)
-      }
-      if (terminal.isTTY) terminal.live(countsText(await countPages(home, crawlId)))
-      // A look at a huge crawl is not free: never spend more than a tenth of the time on looking.
-      await sleep(Math.max(LOOK_MS, 10 * (performance.now() - begun)))
     }
     while (isAlive(runner)) await sleep(20)
     terminal.live('')

@@ -18,6 +18,7 @@ import type { LeadOptions, WhyEnded } from './options.ts'
 import type { Outage } from './outage.ts'
 import type { Term } from './promote.ts'
 import type { Registered } from './registration.ts'
+import { Room } from './room.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** The poll is the safety net under the notifications. */
@@ -59,6 +60,7 @@ export async function lead(
   const watchdog = new Watchdog(station)
   const cleanUp = new CleanUp(station)
   const pool = new WorkerPool(station, { kind: 'crawl', size: crawlWorkers(settings, concurrency), cwd: home.dataDir, places: concurrency })
+  const room = new Room(home.dataDir, settings, log)
   const liveness = new Liveness(options.livenessFile)
   const heart = new Heartbeat(home, me.id, stop, log, outage)
   const work = listen(home.databaseUrl, me.id, {
@@ -75,12 +77,13 @@ export async function lead(
         liveness.touch()
         outage.over()
         await pool.killStuck()
+        room.look()
         await pool.fill(watchdog.isUp ? due : 0)
         await cleanUp.whenDue()
         if (options.exitOnIdle && open === 0 && pool.busy === 0) return 'idle'
         if (pool.changes > page.changes && performance.now() - page.writtenAt > PAGE_MS) {
           page = { changes: pool.changes, writtenAt: performance.now() }
-          await writeArchivePage(home)
+          await writeArchivePage(home).catch(room.excuse)
         }
       } catch (error) {
         if (!isDatabaseAway(error)) throw error

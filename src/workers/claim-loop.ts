@@ -19,6 +19,8 @@ const LONGEST_RETRY_MS = 600_000
 /** What a worker does with the rows that it claims; named as in the engine's actors. */
 export interface Claiming<M extends Machine, Row> {
   readonly queue: OwnedQueue<M, Row>
+  /** False: nothing is claimed for now, though something may be due. */
+  readonly mayClaim?: () => boolean
   readonly onStartup?: () => unknown
   readonly onShutdown?: () => Promise<unknown>
   /**
@@ -36,7 +38,7 @@ export async function claimLoop<M extends Machine, Row>(station: WorkerStation, 
   try {
     await work.onStartup?.()
     for (let idleSince = performance.now(); !station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS; ) {
-      const claim = await queue.next()
+      const claim = work.mayClaim?.() === false ? undefined : await queue.next()
       if (claim) {
         await failpoint('claim.made')
         station.tell({ type: 'busy' })

@@ -1,6 +1,7 @@
 import { closeSync, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { attemptName } from '../base/attempt-paths.ts'
+import { isFull, isOutOfSpace } from '../base/disk-room.ts'
 import { messageOf } from '../base/errors.ts'
 import type { OutputFile } from '../db/tables.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
@@ -41,6 +42,8 @@ export async function settleHook(
   const verdict = judge(end.exit, end.cause, records, lastLine(logs.stderr), hook.timeoutMs)
   dropIfEmpty(logs.stderr)
   if (verdict.event === 'interrupt') return { ...verdict, records }
+  // Whatever it says of itself: on a full disk a hook cannot but fail.
+  if (verdict.event === 'fail' && isFull(tree.root)) throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
   if (verdict.event === 'succeed') {
     try {
       keepStdoutForSiblings(tree, hook.plugin, logs)
@@ -49,12 +52,17 @@ export async function settleHook(
       const event = records.result || Object.keys(files).length > 0 ? 'succeed' : 'empty'
       return { ...verdict, event, files, records }
     } catch (error) {
+      if (isOutOfSpace(error)) throw error // The whole page waits until there is room.
       return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
     }
   }
   if ((verdict.event === 'fail' || verdict.event === 'delay') && last)
     await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
   return { ...verdict, records }
+}
+
+class NoSpace extends Error {
+  readonly code = 'ENOSPC'
 }
 
 const NO_RECORDS: HookRecords = { result: undefined, snapshots: [], tags: [], rejected: 0 }

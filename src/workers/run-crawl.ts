@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { lacksRoom } from '../base/disk-room.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { wasStarted } from '../db/crawls.ts'
@@ -74,7 +75,7 @@ export async function runCrawl(
       if (stop.drain.aborted || dropped.aborted || isQuiet(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
-      await pool.fill(now.due)
+      await pool.fill(lacksRoom(home.dataDir, station.settings) ? 0 : now.due)
       await bell.wait(LOOK_MS, dropped)
     }
   } finally {

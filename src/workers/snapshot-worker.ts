@@ -1,3 +1,4 @@
+import { lacksRoom } from '../base/disk-room.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import { snapshotQueue } from '../machines/queues.ts'
@@ -14,6 +15,7 @@ export async function snapshotWorker(station: WorkerStation): Promise<void> {
   const queue = snapshotQueue(station.owner, station.parentId, station.scope)
   await claimLoop(station, {
     queue,
+    mayClaim: () => lacksRoom(station.owner.home.dataDir, station.settings) === undefined,
     onStartup: () => sequence.warmUp(), // Beside the first claim, and whatever comes next.
     tick: async (claim, dropped) => {
       await failpoint('claim.snapshot_claimed')

@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { sql } from 'kysely'
 import pc from 'picocolors'
+import { lacksRoom } from '../../base/disk-room.ts'
 import { EXIT } from '../../base/errors.ts'
 import { VERSION } from '../../base/version.ts'
 import type { Home } from '../../db/home.ts'
@@ -34,7 +35,7 @@ export async function status(options: GlobalOptions): Promise<void> {
 
 type Facts = Awaited<ReturnType<typeof gather>>
 
-async function gather({ home, kind }: OpenHome) {
+async function gather({ home, kind, settings }: OpenHome) {
   const alive = await presentRows(home)
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   const queue = {
@@ -87,8 +88,13 @@ async function gather({ home, kind }: OpenHome) {
     workers: await workers(home, alive),
     recent_failures: await recentFailures(home),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: about!.archive_bytes },
-    blocked_reason: !leader && about!.due_crawls + about!.due_snapshots > 0 ? 'no runner: start one with archivebox-ts run' : null,
+    blocked_reason: about!.due_crawls + about!.due_snapshots > 0 ? blockedReason(leader, lacksRoom(home.dataDir, settings)) : null,
   }
+}
+
+/** Why nothing moves although something is due. */
+function blockedReason(leader: LiveRow | undefined, noRoom: string | undefined): string | null {
+  return leader ? (noRoom ?? null) : 'no runner: start one with archivebox-ts run'
 }
 
 /** One indexed count for each status: cheaper than grouping the whole table when most rows are sealed. */

@@ -1,0 +1,91 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, resultsOf } from '../support/archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { sealedCrawl, sealedPages } from '../support/observer.ts'
+import { eventually } from '../support/program.ts'
+import { pages, type Site, startSite } from '../support/site.ts'
+
+const PAGES = 6
+const homes = useHomes()
+const mounts: string[] = []
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(pages(PAGES))
+})
+afterAll(() => site.close())
+
+/** Gives the archive of a home a small disk of its own; false where we may not. */
+function smallDisk(home: TestHome): boolean {
+  const dir = join(home.dataDir, 'archive')
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', dir]).status !== 0) return false
+  mounts.push(dir)
+  return true
+}
+afterEach(() => {
+  for (const dir of mounts.splice(0)) execFileSync('umount', ['-l', dir])
+})
+
+const filler = (home: TestHome) => join(home.dataDir, 'archive', 'filler')
+
+/** Writes until nothing more fits, or so many MB. */
+function fill(home: TestHome, mb = 1_000): void {
+  const file = openSync(filler(home), 'a')
+  const bytes = Buffer.alloc(4_096)
+  try {
+    for (let written = 0; written < mb * 1_000_000; written += bytes.length) writeSync(file, bytes)
+  } catch {
+    // Full.
+  } finally {
+    closeSync(file)
+  }
+}
+
+describe('the disk of the archive', () => {
+  it('below its floor begins no page, which status says, and goes on when there is room', async ({ skip }) => {
+    const home = await homes.make()
+    if (!smallDisk(home)) skip('may not mount a small disk here')
+    const env = { DISK_FLOOR: '10' }
+    fill(home, 16)
+    const crawl = await home.add('--depth', '1', '--plugins', 'html,parse_html_urls', `${site.url}/`)
+    const runner = home.start(['run', '--exit-on-idle'], { env })
+    await runner.says(/\d MB free in .*archive: below 10 MB \(DISK_FLOOR\) no page is begun/)
+    const status = await home.run(['status', '--json'], { env })
+    expect((JSON.parse(status.stdout) as { blocked_reason: string }).blocked_reason).toMatch(/no page is begun/)
+    expect(await home.value("select count(*)::int from snapshot where status <> 'queued'")).toBe(0)
+    rmSync(filler(home))
+    const { code, stderr } = await runner.finished(90_000)
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/there is room on the disk again/)
+    expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
+  })
+
+  it('full in the middle of pages costs nothing but time: they are put back without blame, and done when there is room', async ({
+    skip,
+  }) => {
+    const home = await homes.make()
+    if (!smallDisk(home)) skip('may not mount a small disk here')
+    home.install('slow')
+    const plugins = 'slow,html,parse_html_urls,hashes'
+    const crawl = await home.add('--depth', '1', '--plugins', plugins, '-c', 'SLOW_SECONDS=0.5', `${site.url}/`)
+    const runner = home.start(['run'], { env: { DISK_FLOOR: '0' } })
+    await sealedPages(home, 1)
+    fill(home)
+    await runner.says(/ENOSPC|full disk/)
+    const sealed = await home.value<number>("select count(*)::int from snapshot where status = 'sealed'")
+    expect(sealed).toBeLessThan(PAGES + 1)
+    await eventually(() => home.value('select count(*) = 0 from snapshot where claimed_by is not null'), 60_000)
+    expect(await home.value("select count(*)::int from archive_result where status = 'failed'")).toBe(0)
+    rmSync(filler(home))
+    await sealedCrawl(home, crawl)
+    runner.signal('SIGTERM')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(0)
+    expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
+    expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
+    expect(await home.value('select max(attempts) from snapshot')).toBeLessThanOrEqual(1)
+  })
+})
