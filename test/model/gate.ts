@@ -1,0 +1,299 @@
+import type { Failpoint } from '../../src/base/failpoint.ts'
+import type { Happening, Model } from './explore.ts'
+
+/** The mechanisms of the gate, each of which a broken variant lacks. */
+export interface Design {
+  /** Wait until the operating system says that older runners are gone. */
+  readonly wait: boolean
+  /** Judge by the operating system; without it, by the heartbeat: whoever stands still counts as gone. */
+  readonly osTruth: boolean
+  /** Close rows when a process is gone, not when it was signalled. */
+  readonly exitedWhenGone: boolean
+  /** Kill what is left of older runners before the promotion. */
+  readonly sweep: boolean
+  /** End the database sessions of older runners before the promotion. */
+  readonly endBackends: boolean
+  /** Claims and writes hold only in the term, and with the token, of their owner. */
+  readonly fence: boolean
+  /** The unique index over active runners. */
+  readonly index: boolean
+  /** The kernel's lock on the data dir. */
+  readonly lock: boolean
+  /** SIGKILL, and SIGCONT before it, for who does not go. */
+  readonly force: boolean
+  /** A promotion makes the claims of the dead due again. */
+  readonly requeue: boolean
+}
+
+export const FULL: Design = {
+  wait: true,
+  osTruth: true,
+  exitedWhenGone: true,
+  sweep: true,
+  endBackends: true,
+  fence: true,
+  index: true,
+  lock: true,
+  force: true,
+  requeue: true,
+}
+
+/** The last step that a runner has taken. `off`: not started; `left`: ended in order. */
+type At =
+  | 'off'
+  | 'left'
+  | Extract<Failpoint, `gate.${string}` | `sweep.${string}`>
+  | 'claim.made'
+  | 'spawn.hook_spawned'
+  | 'publish.hook_settling'
+  | 'shutdown.row_draining'
+  | 'shutdown.workers_gone'
+  | 'shutdown.row_closed'
+
+interface Runner {
+  readonly at: At
+  readonly os: 'running' | 'stopped' | 'gone'
+  readonly row: 'none' | 'waiting' | 'leading' | 'closed'
+  readonly term: number
+  /** The older runners that it saw when it last looked. */
+  readonly older: readonly number[]
+  /** A signal, or a request in its row. */
+  readonly asked: boolean
+  /** The hook that it started is alive. */
+  readonly hook: boolean
+  /** Its write is with the database and may be carried out at any time, even after its death: in which term it was sent. */
+  readonly flight: number
+}
+
+export interface State {
+  /** In the order in which they register: a later one is newer. */
+  readonly runners: readonly Runner[]
+  readonly term: number
+  /** Who has claimed the one page that there is to do, or -1. */
+  readonly claim: number
+  /** A write was accepted in this term. */
+  readonly written: number
+  readonly stale: boolean
+  /** A runner left with a clear error, for a person to act on. */
+  readonly told: boolean
+  readonly crashes: number
+  readonly pauses: number
+}
+
+const LEADING: readonly At[] = ['gate.promoted', 'claim.made', 'spawn.hook_spawned', 'publish.hook_settling', 'shutdown.row_draining']
+const leads = ({ at, os }: Runner) => os !== 'gone' && LEADING.includes(at)
+
+/** Where a runner lives: those of one container see each other's processes, those of one kernel share its locks, others see rows and heartbeats. */
+export interface Place {
+  readonly kernel: number
+  readonly container: number
+}
+
+/** The gate with a runner at each of these places, which start at any time in this order. */
+export function gateModel(
+  design: Design,
+  places: readonly Place[],
+  faults: { readonly crashes: number; readonly pauses: number },
+): Model<State> {
+  const fresh: Runner = { at: 'off', os: 'gone', row: 'none', term: 0, older: [], asked: false, hook: false, flight: 0 }
+  const start: State = { runners: places.map(() => fresh), term: 0, claim: -1, written: 0, stale: false, told: false, ...faults }
+  const all = places.map((_, index) => index)
+  const seen = (a: number, b: number) => places[a]!.container === places[b]!.container
+  const sameKernel = (a: number, b: number) => places[a]!.kernel === places[b]!.kernel
+
+  /** May `me` take `other` for gone? Of another host it knows no more than that no heartbeat came. */
+  const gone = ({ runners }: State, me: number, other: number) => {
+    const { os, row } = runners[other]!
+    if (row === 'closed' && (!seen(me, other) || !design.exitedWhenGone)) return true
+    return seen(me, other) && design.osTruth ? os === 'gone' : os !== 'running'
+  }
+  const present = (state: State, me: number) =>
+    all.filter((other) => other !== me && ['waiting', 'leading'].includes(state.runners[other]!.row) && !gone(state, me, other))
+
+  const set = (state: State, changes: Readonly<Record<number, Partial<Runner>>>, rest: Partial<State> = {}): State => ({
+    ...state,
+    ...rest,
+    runners: state.runners.map((runner, index) => (changes[index] ? { ...runner, ...changes[index] } : runner)),
+  })
+  const each = (indexes: readonly number[], change: (index: number) => Partial<Runner>) =>
+    Object.fromEntries(indexes.map((i) => [i, change(i)]))
+  const leave = (state: State, me: number) => set(state, { [me]: { at: 'left', os: 'gone', row: 'closed' } })
+
+  /** What a runner that runs may do next. */
+  function steps(state: State, me: number): { name: At; to: State }[] {
+    const runner = state.runners[me]!
+    const to = (at: At, more: Partial<Runner> = {}, others: Record<number, Partial<Runner>> = {}, rest: Partial<State> = {}) => ({
+      name: at,
+      to: set(state, { ...others, [me]: { at, ...more } }, rest),
+    })
+    const here = present(state, me)
+    const newer = here.some((other) => other > me)
+    const local = runner.older.filter((other) => seen(me, other))
+    const look = () => {
+      if (runner.asked || newer) return [{ name: 'left' as const, to: leave(state, me) }]
+      return [to('gate.looked', { older: here.filter((other) => other < me) })]
+    }
+    const takeDataDir = () => {
+      const holder = design.lock
+        ? state.runners.find((other, index) => index !== me && sameKernel(me, index) && holdsLock(other))
+        : undefined
+      if (!holder) return [to('gate.locked')]
+      // Held for too long by one that is not among the rows: a clear error, and no promotion.
+      const unknown = here.every((other) => state.runners[other] !== holder)
+      return [...look(), ...(unknown ? [{ name: 'left' as const, to: { ...leave(state, me), told: true } }] : [])]
+    }
+    switch (runner.at) {
+      case 'gate.registered':
+      case 'gate.older_gone':
+        return look()
+      case 'gate.looked':
+        return runner.older.length > 0
+          ? [
+              to(
+                'gate.asked',
+                {},
+                each(runner.older, () => ({ asked: true })),
+              ),
+            ]
+          : takeDataDir()
+      case 'gate.asked': {
+        const signalled = each(local, (other) => ({
+          asked: true,
+          ...(design.force && state.runners[other]!.os === 'stopped' ? { os: 'running' } : {}),
+          ...(design.exitedWhenGone ? {} : { row: 'closed' }),
+        }))
+        return [to('gate.signalled', {}, signalled)]
+      }
+      case 'gate.signalled': {
+        if (!design.wait) return takeDataDir()
+        const left = runner.older.filter((other) => !gone(state, me, other))
+        if (left.length === 0 || newer || runner.asked) return [to('gate.older_gone')]
+        // The grace is over at any time: the model has no clock.
+        const killed = each(local, () => ({ os: 'gone', hook: false }))
+        return design.force && left.some((other) => seen(me, other)) ? [to('gate.killed', {}, killed)] : []
+      }
+      case 'gate.killed':
+        return [to('gate.older_gone')]
+      case 'gate.locked':
+        return [
+          to(
+            'sweep.killed',
+            {},
+            design.sweep
+              ? each(
+                  all.filter((other) => other !== me && seen(me, other)),
+                  () => ({ hook: false }),
+                )
+              : {},
+          ),
+        ]
+      case 'sweep.killed':
+        return [
+          to(
+            'sweep.backends_ended',
+            {},
+            design.endBackends
+              ? each(
+                  all.filter((other) => other < me),
+                  () => ({ flight: 0 }),
+                )
+              : {},
+          ),
+        ]
+      case 'sweep.backends_ended':
+        return [to('gate.swept')]
+      case 'gate.swept': {
+        const dead = all.filter((other) => other !== me && state.runners[other]!.row !== 'none' && (other < me || gone(state, me, other)))
+        if (design.index && all.some((other) => state.runners[other]!.row === 'leading' && other !== me && !dead.includes(other)))
+          return look()
+        const closed = each(dead, () => ({ row: 'closed' }))
+        const claim = design.requeue && dead.includes(state.claim) ? -1 : state.claim
+        return [to('gate.promoted', { row: 'leading', term: state.term + 1 }, closed, { term: state.term + 1, claim })]
+      }
+      case 'gate.promoted': {
+        if (runner.asked) return [to('shutdown.row_draining')]
+        const mine = !design.fence || runner.term === state.term
+        return mine && state.claim === -1 ? [to('claim.made', {}, {}, { claim: me })] : lostLead(state, me)
+      }
+      case 'claim.made':
+        return runner.asked ? [to('shutdown.row_draining')] : [to('spawn.hook_spawned', { hook: true }), ...lostLead(state, me)]
+      case 'spawn.hook_spawned':
+        return [to('publish.hook_settling', { hook: false, flight: runner.term }), ...lostLead(state, me)]
+      case 'publish.hook_settling':
+        // A write that was cut off with its session is done again.
+        return runner.flight === 0 ? [to(state.claim === me ? 'claim.made' : 'gate.promoted')] : []
+      case 'shutdown.row_draining':
+        return [to('shutdown.workers_gone', { hook: false }, {}, { claim: state.claim === me ? -1 : state.claim })]
+      case 'shutdown.workers_gone':
+        return [to('shutdown.row_closed', { row: 'closed' })]
+      case 'shutdown.row_closed':
+        return [{ name: 'left', to: leave(state, me) }]
+      default:
+        return []
+    }
+  }
+
+  /** The heartbeat says that another term began: end what we started, and go. */
+  function lostLead(state: State, me: number): { name: At; to: State }[] {
+    const lost = state.runners[me]!.term !== state.term || state.runners[me]!.row === 'closed'
+    return lost ? [{ name: 'left', to: set(leave(state, me), { [me]: { ...leave(state, me).runners[me], hook: false } }) }] : []
+  }
+
+  /** The database carries out a write that it was sent. */
+  function land(state: State, me: number): State {
+    const { flight } = state.runners[me]!
+    const accepted = design.fence ? state.claim === me && flight === state.term : true
+    const stale = accepted && flight !== state.term
+    return set(state, { [me]: { flight: 0 } }, accepted ? { claim: state.claim === me ? -1 : state.claim, written: state.term, stale } : {})
+  }
+
+  return {
+    start,
+    next(state) {
+      const happenings: Happening<State>[] = []
+      for (const me of all) {
+        const { at, os, hook, flight } = state.runners[me]!
+        const happens = (name: string, to: State, fault = false) => happenings.push({ name: `${me}: ${name}`, to, fault })
+        if (at === 'off' && (me === 0 || state.runners[me - 1]!.at !== 'off'))
+          happens('gate.registered', set(state, { [me]: { at: 'gate.registered', os: 'running', row: 'waiting' } }), true)
+        if (flight > 0) happens('its write lands', land(state, me))
+        if (os === 'running') for (const { name, to } of steps(state, me)) happens(name, to)
+        if (os !== 'gone' && state.crashes > 0)
+          happens('kill -9', set(state, { [me]: { os: 'gone' } }, { crashes: state.crashes - 1 }), true)
+        if (os === 'running' && state.pauses > 0)
+          happens('SIGSTOP', set(state, { [me]: { os: 'stopped' } }, { pauses: state.pauses - 1 }), true)
+        if (os === 'stopped') happens('SIGCONT', set(state, { [me]: { os: 'running' } }), true)
+        if (os === 'gone' && hook) happens('the watchdog ends its hook', set(state, { [me]: { hook: false } }), true)
+      }
+      return happenings
+    },
+    broken({ runners, stale }) {
+      if (stale) return 'a stale write was accepted'
+      for (const a of all) {
+        for (const b of all.filter((other) => other > a && sameKernel(a, other))) {
+          if (seen(a, b) && runners[a]!.hook && runners[b]!.hook) return 'two hooks of one page at once'
+          if (leads(runners[a]!) && leads(runners[b]!)) return 'two work loops at once'
+        }
+      }
+      return undefined
+    },
+    // An older one makes way for the newest, whatever becomes of that: only the newest can be counted on.
+    alive: ({ runners }) => {
+      const newest = runners.findLast(({ os }) => os !== 'gone')
+      return (
+        newest !== undefined && newest.os === 'running' && newest.row !== 'closed' && !newest.asked && !newest.at.startsWith('shutdown.')
+      )
+    },
+    done: ({ runners, term, written, told }) =>
+      told || (written === term && runners.some((runner) => leads(runner) && runner.os === 'running' && runner.term === term)),
+  }
+}
+
+/** It has the data dir's lock: from `locked` on until nothing of it works any more. */
+function holdsLock(runner: Runner): boolean {
+  const { at, os } = runner
+  return (
+    leads(runner) ||
+    (os !== 'gone' && (at === 'gate.locked' || at.startsWith('sweep.') || at === 'gate.swept' || at === 'shutdown.workers_gone'))
+  )
+}
