@@ -74,7 +74,7 @@ async function leadOnce(run: Run, me: Registered, { term, lock }: Extract<Passed
     const containment = await run.containment
     await recordContainment(home.db, me.id, containment)
     const mended = await recover(home.db)
-    await failpoint('gate.recovered')
+    await failpoint('lead.recovered')
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     return run.maintenanceOnly ? 'maintained' : await lead({ ...run, containment }, me, term, signals.stop, bell, outage)
   } finally {
