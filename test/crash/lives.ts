@@ -61,7 +61,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
     passes: ['shutdown.hook_killed', 'shutdown.host_killed'],
   },
   'has its crawl paused and resumed': {
-    settings: { ORACLE_SECONDS: '1' },
+    settings: { ORACLE_SECONDS: '3' }, // A crawl worker looks every two.
     drive: async (home, _runner, crawl) => {
       await working(home)
       await home.run(['crawl', 'pause', crawl])
