@@ -52,8 +52,15 @@ export interface RunningHook {
 /**
  * Starts a hook in its own session, stdin closed, output to files (a pipe would stay open for as long as a daemonised child lives).
  * Its row is written before the spawn and completed after it. A hook that cannot be started has `exited` with an error.
+ * @param claimed says between the row and the spawn that the work is still ours, and throws when it is not: then nothing is started
  */
-export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs: HookLogs): Promise<RunningHook> {
+export async function launchHook(
+  scope: HookScope,
+  hook: Hook,
+  cwd: string,
+  logs: HookLogs,
+  claimed: (processId: string) => Promise<void>,
+): Promise<RunningHook> {
   const id = uuidv7()
   const argv = [...interpreter(hook), `--url=${scope.target.url}`]
   const container = containerFor(scope.containment, id, argv)
@@ -73,6 +80,13 @@ export async function launchHook(scope: HookScope, hook: Hook, cwd: string, logs
     logs,
   })
   await failpoint('spawn.hook_row')
+  try {
+    await claimed(id)
+  } catch (error) {
+    await markEnded(scope.home.db, id, null)
+    await failpoint('spawn.hook_row_withdrawn')
+    throw error
+  }
   const env = hookEnvironment(scope.settings, scope.target, hook, { processId: id, runnerId: scope.runnerId })
   const startedAt = performance.now()
   const child = spawnToFiles(container, cwd, env, logs)

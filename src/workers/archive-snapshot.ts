@@ -45,7 +45,7 @@ export async function archiveSnapshot(
   const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'Snapshot', settings, crawl.config.plugins)
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => confirmSnapshot(owner, started))
   mkdirSync(tree.root, { recursive: true })
-  await endFormerWorkers(owner, snapshot.id)
+  await endFormerWorkers(owner, { snapshotId: snapshot.id })
   await failpoint('claim.former_workers_ended')
   await tree.open()
   await failpoint('publish.work_opened')

@@ -66,8 +66,7 @@ export class HookSequence {
         await failpoint('publish.hosted_hook_ended')
         return { hook, exit: end.exit, cause: end.cause === 'force' ? 'interrupt' : end.cause, logs, processId: host.processId }
       }
-      const running = await launchHook(scope, hook, cwd, logs)
-      await orKill(running, started(running.processId))
+      const running = await launchHook(scope, hook, cwd, logs, started)
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
       if (exit) {
         await failpoint('publish.hook_exited')
@@ -94,8 +93,7 @@ export class HookSequence {
     dropped: AbortSignal,
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd | undefined> {
-    const running = await launchHook(scope, hook, cwd, logs)
-    await orKill(running, started(running.processId))
+    const running = await launchHook(scope, hook, cwd, logs, started)
     this.#background.push(running)
     const deadline = running.startedAt + hook.timeoutMs
     const cut = this.#cutOff(dropped)
@@ -194,17 +192,6 @@ export class HookSequence {
 async function endOf(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {
   await running.recorded
   return { hook: running.hook, exit, cause, logs: running.logs, processId: running.processId }
-}
-
-/** A hook that cannot be recorded may not run. */
-async function orKill(running: RunningHook, recorded: Promise<void>): Promise<void> {
-  try {
-    await recorded
-  } catch (error) {
-    await killFamily(running.family)
-    await failpoint('spawn.unrecorded_hook_killed')
-    throw error
-  }
 }
 
 /** Where a hook's output goes: beside the plugins' directories, never inside one. */

@@ -59,13 +59,21 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
 }
 
 /**
- * Somebody may have taken the snapshot away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
+ * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
  * It is ended, with all below it, before the work begins again.
  */
-export async function endFormerWorkers({ home, processId }: Owner, snapshotId: string): Promise<void> {
+export async function endFormerWorkers(
+  { home, processId }: Owner,
+  of: { readonly snapshotId: string } | { readonly crawlId: string },
+): Promise<void> {
+  // A page's hooks, and the host that runs one; or the hooks of the crawl as a whole.
+  const hooks =
+    'snapshotId' in of
+      ? sql`(snapshot_id = ${of.snapshotId} or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
+      : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
   const select = sql<{ parent_id: string }>`
-    select distinct p.parent_id from archive_result r join process p on p.id = r.process_id
-    where r.snapshot_id = ${snapshotId} and r.status = 'started' and p.status in ('starting', 'running', 'draining') and p.parent_id <> ${processId}`
+    select distinct parent_id from process
+    where process_type = 'hook' and status in ('starting', 'running', 'draining') and parent_id <> ${processId} and ${hooks}`
   const { rows } = await repeatable(home.db, () => select.execute(home.db))
   for (const { parent_id } of rows) await reapWorker(home, parent_id, null)
 }

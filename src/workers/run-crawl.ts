@@ -13,6 +13,7 @@ import { allPagesWithin, isWithin } from '../machines/scope.ts'
 import { giveUpCrawl, isQuiet, putBack, sealCrawl } from './crawl-ends.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
+import { endFormerWorkers } from './reap.ts'
 import { runSetupHooks } from './setup-hooks.ts'
 import type { WorkerPool } from './worker-pool.ts'
 import type { WorkerStation } from './worker-process.ts'
@@ -51,6 +52,8 @@ export async function runCrawl(
   // A dead owner may have left it started.
   const started = isQueued(claim) ? await start(station, queue, claim) : (claim as CrawlClaim<'started'>)
   await failpoint('claim.crawl_started')
+  await endFormerWorkers(owner, { crawlId: crawl.id })
+  await failpoint('claim.former_crawl_workers_ended')
   await runSetupHooks(station, sequence, crawl, dropped)
   await failpoint('spawn.setup_hooks_started')
   await writeCrawlPage(home, crawl, 'started')

@@ -80,7 +80,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
   },
   'cannot record that a hook was started': {
     also: 'spawn.hook_recorded=throw@2',
-    passes: ['claim.given_back', 'spawn.unrecorded_hook_killed'],
+    passes: ['claim.given_back', 'spawn.hook_row_withdrawn'],
   },
   'has a hook that runs out of time': {
     settings: { ORACLE_SECONDS: '30', ORACLE_TIMEOUT: '0.3' },
