@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  */
 export const FAILPOINTS = [
   'claim.crawl_claimed',
+  'claim.crawl_confirmed',
   'claim.crawl_pages_added',
   'claim.crawl_released',
   'claim.crawl_releasing',

@@ -54,7 +54,10 @@ export async function runCrawl(
   await failpoint('claim.crawl_started')
   await endFormerWorkers(owner, { crawlId: crawl.id })
   await failpoint('claim.former_crawl_workers_ended')
-  await runSetupHooks(station, sequence, crawl, dropped)
+  await runSetupHooks(station, sequence, crawl, dropped, async () => {
+    if (!(await queue.renew([started])).has(crawl.id)) throw new ClaimLost(`crawl ${crawl.id} was taken away`)
+    await failpoint('claim.crawl_confirmed')
+  })
   await failpoint('spawn.setup_hooks_started')
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_begun')

@@ -7,8 +7,17 @@ import { describeExit } from '../hooks/terminate.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import type { WorkerStation } from './worker-process.ts'
 
-/** Hooks for the crawl as a whole, such as a browser that all its pages share. A failed one is said, and the pages go on without it. */
-export async function runSetupHooks(station: WorkerStation, sequence: HookSequence, crawl: CrawlRow, dropped: AbortSignal): Promise<void> {
+/**
+ * Hooks for the crawl as a whole, such as a browser that all its pages share. A failed one is said, and the pages go on without it.
+ * @param claimed throws when the crawl is not ours any more
+ */
+export async function runSetupHooks(
+  station: WorkerStation,
+  sequence: HookSequence,
+  crawl: CrawlRow,
+  dropped: AbortSignal,
+  claimed: () => Promise<void>,
+): Promise<void> {
   const { owner, runnerId, log } = station
   const { home } = owner
   const settings = hookSettings([station.settings, crawl.config.env ?? {}])
@@ -22,7 +31,7 @@ export async function runSetupHooks(station: WorkerStation, sequence: HookSequen
     const cwd = join(crawlDir, hook.plugin)
     mkdirSync(cwd, { recursive: true })
     const way = hook.background ? 'background' : 'foreground'
-    const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), dropped, async () => {})
+    const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), dropped, claimed)
     if (end && end.exit.code !== 0) log.warn(`${hook.name} failed: ${describeExit(end.exit)} (see ${end.logs.stderr})`)
   }
 }
