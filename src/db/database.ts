@@ -2,7 +2,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Sql } from '../engine/sql.ts'
 import { type BoundedClient, boundedClient } from './client.ts'
-import { bePatient, whenItIsBack } from './patience.ts'
+import { bePatient, type Patience, whenItIsBack } from './patience.ts'
 import type { Tables } from './tables.ts'
 import { badUrl } from './trouble.ts'
 
@@ -36,14 +36,14 @@ export interface DatabaseOptions {
   readonly prepare?: boolean
   /** How long one statement may take, in milliseconds; a minute when not given. */
   readonly statementMs?: number
-  /** Statements wait for a database that is away until this signal; without it they fail at once. */
-  readonly waitUntil?: AbortSignal
+  /** Statements wait for a database that is away; without this they fail at once. */
+  readonly wait?: Patience
 }
 
 /** Opens a small pool. Nothing is sent before the first query, so an unreachable server shows there (see `explainDatabaseError`). */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   if (!/^postgres(ql)?:\/\//.test(url)) throw badUrl(url)
-  const { name, connections = 2, prepare = false, statementMs = 60_000, waitUntil } = options
+  const { name, connections = 2, prepare = false, statementMs = 60_000, wait } = options
   const pool = new pg.Pool({
     connectionString: url,
     max: connections,
@@ -59,13 +59,13 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const connect = async () => {
-    const client = await whenItIsBack(() => pool.connect(), waitUntil)
+    const client = await whenItIsBack(() => pool.connect(), wait)
     const release = client.release.bind(client)
     client.release = (error) => release(error || (client as unknown as BoundedClient).spoiled)
     return client
   }
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { connect, end: () => pool.end(), options: pool.options } }) })
-  if (waitUntil) bePatient(db, waitUntil)
+  if (wait) bePatient(db, wait)
   return db
 }
 

@@ -8,22 +8,30 @@ import { isCollision, isDatabaseAway } from './trouble.ts'
 const MAX_TRIES = 5
 const LONGEST_PAUSE_MS = 1_000
 
-/** For how long the statements of a database wait when it is away; those of one that is not in here fail at once. */
-const patience = new WeakMap<object, AbortSignal>()
-
-/** From now on the statements of `db` wait for a database that is away, until `signal`. */
-export function bePatient(db: Database, signal: AbortSignal): void {
-  patience.set(db, signal)
+/** How the statements of a process wait for a database that is away. */
+export interface Patience {
+  /** They give up then. */
+  readonly until: AbortSignal
+  /** Called before each pause with what went wrong. */
+  readonly onWait?: (error: unknown) => void
 }
 
-/** Connects; waits for a server that is away until `waitUntil`. Nothing was sent before, so nothing can happen twice. */
-export async function whenItIsBack<T>(connect: () => Promise<T>, waitUntil: AbortSignal | undefined): Promise<T> {
+/** Those of a database that is not in here fail at once. */
+const patience = new WeakMap<object, Patience>()
+
+/** From now on the statements of `db` wait for a database that is away. */
+export function bePatient(db: Database, how: Patience): void {
+  patience.set(db, how)
+}
+
+/** Connects; waits for a server that is away as `wait` says. Nothing was sent before, so nothing can happen twice. */
+export async function whenItIsBack<T>(connect: () => Promise<T>, wait: Patience | undefined): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await connect()
     } catch (error) {
-      if (!waitUntil || !isDatabaseAway(error)) throw error
-      await pauseOrGiveUp(tries, waitUntil, error)
+      if (!wait || !isDatabaseAway(error)) throw error
+      await pauseOrGiveUp(tries, wait, error)
     }
   }
 }
@@ -34,7 +42,7 @@ export async function whenItIsBack<T>(connect: () => Promise<T>, waitUntil: Abor
  * be done again. Throws the last error after five tries; a patient database that is away is waited for without counting.
  */
 export async function repeatable<T>(db: Database, work: (again: boolean) => Promise<T>): Promise<T> {
-  const waitUntil = patience.get(db)
+  const wait = patience.get(db)
   for (let tries = 1, again = false; ; tries += 1) {
     try {
       return await work(again)
@@ -42,10 +50,10 @@ export async function repeatable<T>(db: Database, work: (again: boolean) => Prom
       const away = isDatabaseAway(error)
       if (db.isTransaction || !(away || isCollision(error))) throw error
       // A statement that is too long for its deadline stays too long.
-      const wait = waitUntil && away && !isTooLate(error)
-      if (tries >= MAX_TRIES && !wait) throw error
+      const waits = wait && away && !isTooLate(error)
+      if (tries >= MAX_TRIES && !waits) throw error
       again ||= away
-      await pauseOrGiveUp(tries, waitUntil, error)
+      await pauseOrGiveUp(tries, wait, error)
     }
   }
 }
@@ -56,8 +64,9 @@ export async function transact<T>(db: Database, work: (tx: Database, again: bool
   return await repeatable(db, (again) => db.transaction().execute((tx) => work(tx, again)))
 }
 
-async function pauseOrGiveUp(tries: number, waitUntil: AbortSignal | undefined, error: unknown): Promise<void> {
-  if (waitUntil?.aborted) throw new AppError(`no longer waiting for the database: ${messageOf(error)}`, { cause: error })
+async function pauseOrGiveUp(tries: number, wait: Patience | undefined, error: unknown): Promise<void> {
+  if (wait?.until.aborted) throw new AppError(`no longer waiting for the database: ${messageOf(error)}`, { cause: error })
+  wait?.onWait?.(error)
   // With jitter: those whom one outage stopped must not all come back in the same moment.
-  await sleep(Math.min(2 ** tries * 25, LONGEST_PAUSE_MS) * (0.5 + Math.random()), waitUntil)
+  await sleep(Math.min(2 ** tries * 25, LONGEST_PAUSE_MS) * (0.5 + Math.random()), wait?.until)
 }

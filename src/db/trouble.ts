@@ -17,6 +17,11 @@ export function isDatabaseAway(error: unknown): boolean {
   return connecting || UNREACHABLE.has(code) || NOT_SERVING.test(code) || DRIVER.test(messageOf(error))
 }
 
+/** Does the server answer, but cannot do its work: out of disk, memory or connections, or read-only? */
+export function isServerTrouble(error: unknown): boolean {
+  return /^(53|58030|25006)/.test(codeOf(error) ?? '')
+}
+
 /** Did another transaction get in the way? Then nothing was done, and the same again may work at once. */
 export function isCollision(error: unknown): boolean {
   return COLLISIONS.has(codeOf(error) ?? '')

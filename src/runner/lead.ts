@@ -73,9 +73,9 @@ export async function lead(
   try {
     while (!stop.drain.aborted) {
       try {
+        if (outage.isOn) await heart.beat()
         const { due, open } = await openCrawls(home.db, scope, SOON_MS)
         liveness.touch()
-        outage.over()
         await pool.killStuck()
         room.look()
         await pool.fill(watchdog.isUp ? due : 0)

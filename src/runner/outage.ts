@@ -13,12 +13,17 @@ const SAY_MS = 60_000
 const REVIVE_AFTER_MS = 1_000
 const LONGEST_PAUSE_MS = 5_000
 
-/** One outage of the database: said once when it begins, once a minute, and once when it is over. Our own server is started again. */
+/**
+ * The database's outages: each is said when it begins and when it is over, and a long one, or one of many, once a minute. Our own server is
+ * started again.
+ */
 export class Outage {
   readonly #home: Home
   readonly #log: Log
   #since: number | undefined
-  #saidAt = 0
+  #saidAt = Number.NEGATIVE_INFINITY
+  /** The present one was said. */
+  #said = false
   #reviving = false
 
   constructor(home: Home, log: Log) {
@@ -26,28 +31,30 @@ export class Outage {
     this.#log = log
   }
 
+  /** Is one under way? */
+  get isOn(): boolean {
+    return this.#since !== undefined
+  }
+
   /** The database did not answer. */
   seen(error: unknown): void {
     const now = performance.now()
-    if (this.#since === undefined) {
-      this.#since = now
-      this.#say(`the database is away, waiting for it: ${messageOf(error)}`)
-    } else if (now - this.#saidAt > SAY_MS) {
-      this.#say(`the database has been away for ${Math.round((now - this.#since) / SAY_MS)} min: ${messageOf(error)}`)
+    this.#since ??= now
+    if (now - this.#saidAt > SAY_MS) {
+      const minutes = Math.round((now - this.#since) / SAY_MS)
+      this.#log.warn(`the database ${minutes > 0 ? `has been away for ${minutes} min` : 'is away'}, waiting for it: ${messageOf(error)}`)
+      this.#saidAt = now
+      this.#said = true
     }
     if (this.#home.embedded && now - this.#since >= REVIVE_AFTER_MS) void this.#revive()
   }
 
-  /** It answered. */
+  /** It has written something of ours: that it answers alone would not do. */
   over(): void {
     if (this.#since === undefined) return
-    this.#log.info(`the database is back after ${Math.ceil((performance.now() - this.#since) / 1000)} s`)
+    if (this.#said) this.#log.info(`the database is back after ${Math.ceil((performance.now() - this.#since) / 1000)} s`)
     this.#since = undefined
-  }
-
-  #say(text: string): void {
-    this.#saidAt = performance.now()
-    this.#log.warn(text)
+    this.#said = false
   }
 
   async #revive(): Promise<void> {

@@ -10,6 +10,7 @@ import type { Containment } from '../processes/containment/containment.ts'
 import { MARKER } from '../processes/family.ts'
 import { homeFromEnvironment, required } from './home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
+import { sayServerTrouble } from './server-trouble.ts'
 import type { Station } from './station.ts'
 
 /** A number that a supervisor sets; none until it has. */
@@ -66,21 +67,22 @@ export async function workerProcess(
   for (const ignored of ['SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 
   const runnerId = required(MARKER.runner)
+  const log = new Log(
+    kind,
+    atLeast(levelFrom(process.env), (line: LogLine) => tell({ type: 'log', line })),
+  )
   // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as long as our leader trusts
   // its lead: then it tells us to stop at once.
   const home = homeFromEnvironment(kind, runnerId, {
     connections: kind === 'crawl' ? 2 : 1,
     statementMs: STATEMENT_MS,
-    waitUntil: stop.force,
+    wait: { until: stop.force, onWait: sayServerTrouble(log) },
   })
   const connected = sql`select 1`.execute(home.db).catch(() => {}) // The first real query says what is wrong.
   const station: WorkerStation = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
-    log: new Log(
-      kind,
-      atLeast(levelFrom(process.env), (line: LogLine) => tell({ type: 'log', line })),
-    ),
+    log,
     stop,
     bell,
     onRecheck,

@@ -91,7 +91,7 @@ describe('a connection', () => {
 
 describe('a patient database', () => {
   it('waits with its statements until the server is back', async () => {
-    const db = open({ waitUntil: stop.signal })
+    const db = open({ wait: { until: stop.signal } })
     await one(db)
     proxy.refuse()
     await eventually(() => proxy.connections === 0)
@@ -103,14 +103,14 @@ describe('a patient database', () => {
 
   it('gives up when it is told to, and an impatient one at once', async () => {
     proxy.refuse()
-    const waiting = one(open({ waitUntil: stop.signal }))
+    const waiting = one(open({ wait: { until: stop.signal } }))
     setTimeout(() => stop.abort(), 300)
     await expect(waiting).rejects.toThrow(/no longer waiting for the database/)
     expect(isDatabaseAway(await one(open()).catch((error: unknown) => error))).toBe(true)
   })
 
   it('never takes a wrong password or a database that does not exist for an outage', async () => {
-    const nowhere = openDatabase(proxy.url.replace(/engine_\d+/, 'nowhere'), { name: 'the test', waitUntil: stop.signal })
+    const nowhere = openDatabase(proxy.url.replace(/engine_\d+/, 'nowhere'), { name: 'the test', wait: { until: stop.signal } })
     opened.push(nowhere)
     await expect(one(nowhere)).rejects.toMatchObject({ code: '3D000' })
   })

@@ -1,0 +1,139 @@
+import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { expectComplete, resultsOf } from '../support/archive.ts'
+import { newFolder, TestHome } from '../support/homes.ts'
+import { expectOneAtATime, openRows, sealedPages } from '../support/observer.ts'
+import { killAll, processesOf } from '../support/processes.ts'
+import { program, type Running } from '../support/program.ts'
+import { brokenPromises } from '../support/promises.ts'
+import { pages, type Site, startSite } from '../support/site.ts'
+
+// A server of its own for each test, as somebody else's: nobody starts it again.
+const PAGES = 12
+let site: Site
+let serverDir: string
+let home: TestHome
+let mounted = false
+
+const server = (...args: string[]) => program(args, { env: { DATA_DIR: serverDir } })
+
+beforeAll(async () => {
+  site = await startSite(pages(PAGES))
+})
+afterAll(() => site.close())
+beforeEach(() => {
+  serverDir = newFolder()
+})
+afterEach(async () => {
+  await home.close()
+  killAll(processesOf(home.dataDir))
+  rmSync(home.dataDir, { recursive: true, force: true })
+  await server('db', 'stop', '--force')
+  killAll(processesOf(serverDir))
+  if (mounted) spawnSync('umount', ['-l', serverDir])
+  mounted = false
+  rmSync(serverDir, { recursive: true, force: true })
+})
+
+async function start(): Promise<void> {
+  for (const args of [['init'], ['db', 'start']]) {
+    const { code, stderr } = await server(...args)
+    expect(code, stderr).toBe(0)
+  }
+  home = new TestHome(newFolder(), (await server('db', 'url')).stdout.trim(), { MAX_SNAPSHOT_WORKERS: '2' })
+  expect((await home.run(['init'])).code).toBe(0)
+  home.install('oracle')
+}
+
+async function crawling(): Promise<{ crawl: string; runner: Running }> {
+  const crawl = await home.add(
+    '--depth',
+    '1',
+    '--plugins',
+    'html,title,parse_html_urls,hashes,oracle',
+    '-c',
+    'ORACLE_SECONDS=0.3',
+    `${site.url}/`,
+  )
+  const runner = home.start(['run', '--exit-on-idle'])
+  await sealedPages(home, 1)
+  return { crawl, runner }
+}
+
+async function expectAllThere({ crawl, runner }: { crawl: string; runner: Running }): Promise<void> {
+  const { code, stderr } = await runner.finished(120_000)
+  expect(code, stderr).toBe(0)
+  expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
+  expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
+  expect(await openRows(home)).toEqual([])
+  expect(await brokenPromises(home)).toEqual([])
+  expectOneAtATime(home)
+}
+
+describe('a database', () => {
+  it('that becomes read-only is waited for like one that is away', async () => {
+    await start()
+    const scene = await crawling()
+    await home.query('alter system set default_transaction_read_only = on')
+    await home.query('select pg_reload_conf()')
+    await scene.runner.says(/the database is away, waiting for it: cannot execute \w+ in a read-only transaction/)
+    const added = await home.run(['add', site.url])
+    expect(added.code).not.toBe(0)
+    expect(added.stderr).toMatch(/read-only/)
+    await home.query('alter system reset default_transaction_read_only')
+    await home.query('select pg_reload_conf()')
+    await expectAllThere(scene)
+  })
+
+  it('without a free connection is waited for, and work goes on when there is one again', async () => {
+    await start()
+    await home.query('alter system set max_connections = 14')
+    await home.close()
+    expect((await server('db', 'stop', '--force')).code).toBe(0)
+    expect((await server('db', 'start')).code).toBe(0)
+    const hogs: pg.Client[] = []
+    const crawl = await home.add('--depth', '1', '--plugins', 'html,title,parse_html_urls,hashes,oracle', `${site.url}/`)
+    for (;;) {
+      const hog = new pg.Client({ connectionString: home.databaseUrl })
+      hog.on('error', () => {})
+      try {
+        await hog.connect()
+      } catch {
+        break
+      }
+      hogs.push(hog)
+    }
+    const refused = await home.run(['status'])
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toMatch(/no free connection/)
+    for (const hog of hogs.splice(0, 5)) await hog.end()
+    const runner = home.start(['run', '--exit-on-idle'])
+    // The leader got in; its workers do not.
+    await runner.says(/leading/)
+    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    for (const hog of hogs.splice(0)) await hog.end()
+    await expectAllThere({ crawl, runner })
+  })
+
+  it('whose own disk is full is waited for, and loses nothing', async ({ skip }) => {
+    const disk = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=140m,mode=755', 'tmpfs', serverDir])
+    if (disk.status !== 0) skip('may not mount a small disk here')
+    mounted = true
+    await start()
+    const scene = await crawling()
+    const sealed = await home.query<{ id: string }>("select id from snapshot where status = 'sealed'")
+    const filler = join(serverDir, 'filler')
+    spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k'])
+    // Pages of the database fill up what there is; then its log cannot grow.
+    await home.query("create table ballast as select repeat('x', 2000) as text from generate_series(1, 100000)").catch(() => {})
+    await scene.runner.says(/the database (is away|cannot do its work), waiting for it: .*(No space|not extend)/i, 60_000)
+    rmSync(filler)
+    await home.query('drop table if exists ballast').catch(() => {})
+    if ((await server('db', 'status')).stdout.includes('"running":false')) expect((await server('db', 'start')).code).toBe(0)
+    await expectAllThere(scene)
+    expect(await home.value('select count(*)::int from snapshot where id = any($1)', [sealed.map(({ id }) => id)])).toBe(sealed.length)
+  })
+})
