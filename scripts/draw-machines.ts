@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Machine } from '../src/engine/machine.ts'
 import { archiveResultMachine } from '../src/machines/archive-result.ts'
+import { binaryMachine } from '../src/machines/binary.ts'
 import { crawlMachine } from '../src/machines/crawl.ts'
 import { snapshotMachine } from '../src/machines/snapshot.ts'
 
@@ -19,7 +20,7 @@ function draw(machine: Machine): string {
 
 /** The README with the graphs as the code has them. */
 export function withGraphs(text: string): string {
-  const graphs = [crawlMachine, snapshotMachine, archiveResultMachine].map(draw).join('\n\n')
+  const graphs = [crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine].map(draw).join('\n\n')
   return `${text.slice(0, text.indexOf(begin) + begin.length)}\n\n${graphs}\n\n${text.slice(text.indexOf(end))}`
 }
 

@@ -6,6 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises'
  * publication and of a shutdown. Named `<area>.<step that was just done>`.
  */
 export const FAILPOINTS = [
+  'claim.binaries_declared',
+  'claim.binary_claimed',
+  'claim.binary_given_back',
+  'claim.binary_installed',
+  'claim.binary_looked_up',
+  'claim.binary_put_off',
   'claim.crawl_claimed',
   'claim.crawl_confirmed',
   'claim.crawl_pages_added',
@@ -60,6 +66,7 @@ export const FAILPOINTS = [
   'publish.hook_row_closed',
   'publish.hook_settled',
   'publish.hook_settling',
+  'publish.hook_skipped',
   'publish.hosted_hook_ended',
   'publish.late_hook_asked',
   'publish.late_hook_killed',

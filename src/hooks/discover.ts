@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { asset } from '../base/package-root.ts'
+import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot'
 
@@ -14,6 +15,8 @@ export interface Hook {
   /** One of our own foreground hooks: the warm host process runs it, instead of a Node process of its own. */
   readonly hosted: boolean
   readonly timeoutMs: number
+  /** Programs that its plugin needs. */
+  readonly binaries: readonly RequiredBinary[]
 }
 
 interface Plugin {
@@ -21,6 +24,7 @@ interface Plugin {
   readonly folder: string
   readonly builtIn: boolean
   readonly requires: readonly string[]
+  readonly binaries: readonly RequiredBinary[]
   readonly hooks: readonly string[]
 }
 
@@ -44,7 +48,7 @@ export function findPlugins(trees: readonly string[]): Plugin[] {
       if (/^[._]/.test(name) || name === 'base') continue
       const folder = join(tree, name)
       const hooks = entriesOf(folder)?.filter((file) => HOOK_NAME.test(file))
-      if (hooks) plugins.set(name, { name, folder, builtIn: index === 0, requires: requiredPlugins(folder), hooks })
+      if (hooks) plugins.set(name, { name, folder, builtIn: index === 0, ...requirements(folder), hooks })
     }
   }
   return [...plugins.values()]
@@ -73,7 +77,7 @@ export function selectHooks(plugins: readonly Plugin[], event: HookEvent, settin
       if (!name.startsWith(`on_${event}__`)) continue
       const background = name.split('.').includes('bg')
       const hosted = plugin.builtIn && !background && !isOff(settings['HOOK_HOST'])
-      hooks.push({ plugin: plugin.name, name, path: join(plugin.folder, name), background, hosted, timeoutMs })
+      hooks.push({ plugin: plugin.name, name, path: join(plugin.folder, name), background, hosted, timeoutMs, binaries: plugin.binaries })
     }
   }
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
@@ -89,13 +93,13 @@ function isOff(value: string | undefined): boolean {
   return value !== undefined && ['false', '0', 'no', 'off', ''].includes(value.toLowerCase())
 }
 
-function requiredPlugins(folder: string): string[] {
+function requirements(folder: string): Pick<Plugin, 'requires' | 'binaries'> {
   try {
     const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
-    const required = (config as { required_plugins?: unknown }).required_plugins
-    return Array.isArray(required) ? required.map(String) : []
+    const required = (config as { required_plugins?: unknown } | null)?.required_plugins
+    return { requires: Array.isArray(required) ? required.map(String) : [], binaries: requiredBinaries(config) }
   } catch {
-    return [] // No config.json, or one that is not JSON: a plugin may do without.
+    return { requires: [], binaries: [] } // No config.json, or one that is not JSON: a plugin may do without.
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import type { BinaryRow } from '../db/binaries.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { type Database, kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
@@ -9,6 +10,7 @@ import type { QueueOptions } from '../engine/claim-statements.ts'
 import { ClaimLost, type Held, type Moved } from '../engine/claimed.ts'
 import type { EventOf, Machine, Target, WorkState } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
+import { binaryMachine } from './binary.ts'
 import { crawlMachine } from './crawl.ts'
 import { allOf, type Condition, crawlsWithin, snapshotsWithin, type WorkScope } from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
@@ -21,10 +23,11 @@ export interface Owner {
 }
 
 export type CrawlClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = Claimed<typeof crawlMachine, S, CrawlRow>
+export type BinaryClaim = Claimed<typeof binaryMachine, 'queued', BinaryRow>
 export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = Claimed<typeof snapshotMachine, S, SnapshotRow>
 
 /** The models whose rows are claimed. */
-const CLAIMED = [crawlMachine, snapshotMachine] as const
+const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine] as const
 
 /** A queue as one owner uses it: its claims carry its name and hold only in its term. Its statements may lose their answers. */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
@@ -100,6 +103,14 @@ export function crawlQueue(owner: Owner, scope: WorkScope): OwnedQueue<typeof cr
 export function snapshotQueue(owner: Owner, crawlWorkerId: string, scope: WorkScope): OwnedQueue<typeof snapshotMachine, SnapshotRow> {
   const text = (first: number) => `work.crawl_id in (select id from crawl where claimed_by = $${first})`
   return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
+}
+
+/** The programs of the owner's machine. */
+export function binaryQueue(owner: Owner): OwnedQueue<typeof binaryMachine, BinaryRow> {
+  return new OwnedQueue(owner, binaryMachine, {
+    text: (first) => `work.machine_id = $${first}`,
+    values: [owner.home.machineId],
+  })
 }
 
 /** This attempt at a crawl got somewhere: the ones before it do not count any more. */

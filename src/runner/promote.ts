@@ -68,8 +68,7 @@ async function deadClaimants(home: Home, dying: readonly string[]): Promise<stri
   const { rows } = await sql<{ id: string }>`
     select p.id from process p
     where p.data_dir_id = ${home.dataDirId} and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))
-      and p.id in (select claimed_by from crawl where claimed_by is not null union select claimed_by from snapshot where claimed_by is not null)`.execute(
-    home.db,
-  )
+      and p.id in (select claimed_by from crawl where claimed_by is not null union select claimed_by from snapshot where claimed_by is not null
+        union select claimed_by from "binary" where claimed_by is not null)`.execute(home.db)
   return rows.map(({ id }) => id)
 }

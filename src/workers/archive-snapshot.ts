@@ -8,6 +8,7 @@ import { hookSettings } from '../hooks/environment.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import { confirmSnapshot, type SnapshotClaim, type snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
+import { resolvedBinaries } from './binaries.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { endFormerWorkers } from './reap.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
@@ -41,8 +42,10 @@ export async function archiveSnapshot(
   const started = isQueued(claim) ? await queue.move(claim, 'start', owner.processId) : (claim as SnapshotClaim<'started'>)
   await failpoint('claim.snapshot_started')
 
-  const settings = hookSettings([station.settings, crawl.config.env ?? {}])
-  const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'Snapshot', settings, crawl.config.plugins)
+  const asked = hookSettings([station.settings, crawl.config.env ?? {}])
+  const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, asked)), 'Snapshot', asked, crawl.config.plugins)
+  const binaries = await resolvedBinaries(home, hooks, asked)
+  const settings = { ...asked, ...binaries.settings }
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => confirmSnapshot(owner, started))
   mkdirSync(tree.root, { recursive: true })
   await endFormerWorkers(owner, { snapshotId: snapshot.id })
@@ -69,7 +72,7 @@ export async function archiveSnapshot(
   const results = await prepareResults(owner, started, hooks)
   await failpoint('claim.results_prepared')
   if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, `given up: ${MAX_ATTEMPTS} attempts at this page came to no end`)
-  else await run.run(hooks, results)
+  else await run.run(hooks, results, binaries.missing)
   if (run.unfinished) {
     if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
     await queue.release(started, run.waitMs)

@@ -4,6 +4,7 @@ import type { CrawlRow } from '../db/crawls.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
 import { describeExit } from '../hooks/terminate.ts'
+import { prepareBinaries, resolvedBinaries } from './binaries.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import type { WorkerStation } from './worker-process.ts'
 
@@ -20,14 +21,23 @@ export async function runSetupHooks(
 ): Promise<void> {
   const { owner, runnerId, log } = station
   const { home } = owner
-  const settings = hookSettings([station.settings, crawl.config.env ?? {}])
-  const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, settings)), 'CrawlSetup', settings, crawl.config.plugins)
+  const asked = hookSettings([station.settings, crawl.config.env ?? {}])
+  const plugins = findPlugins(pluginTrees(home.dataDir, asked))
+  const hooks = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
+  await prepareBinaries(station, [...hooks, ...selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)], asked, dropped)
+  const binaries = await resolvedBinaries(home, hooks, asked)
+  const settings = { ...asked, ...binaries.settings }
   const crawlDir = join(home.dataDir, crawl.output_dir)
   const url = crawl.urls.split('\n')[0] ?? ''
   const target = { dataDir: home.dataDir, crawlId: crawl.id, crawlDir, depth: 0, url }
   const scope = { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings }
   for (const hook of hooks) {
     if (dropped.aborted || station.stop.drain.aborted) return
+    const missing = binaries.missing.get(hook.plugin)
+    if (missing !== undefined) {
+      log.warn(`${hook.name} skipped: ${missing}`)
+      continue
+    }
     const cwd = join(crawlDir, hook.plugin)
     mkdirSync(cwd, { recursive: true })
     const way = hook.background ? 'background' : 'foreground'

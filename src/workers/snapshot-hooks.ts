@@ -49,11 +49,17 @@ export class SnapshotHooks {
     return this.#open.size > 0 || this.waitMs !== undefined
   }
 
-  async run(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<void> {
+  /** @param missing plugins that cannot work, and why: their hooks are skipped */
+  async run(hooks: readonly Hook[], results: readonly ResultRow[], missing: ReadonlyMap<string, string>): Promise<void> {
     for (const hook of hooks) {
       const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
+      const lacks = missing.get(hook.plugin)
       if (FINAL.has(result.status)) await this.#recall(hook, result)
-      else this.#open.set(keyOf(hook), { hook, result })
+      else if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
+      else {
+        await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'skip', { output: lacks })
+        await failpoint('publish.hook_skipped')
+      }
     }
     for (const { hook, result } of [...this.#open.values()]) {
       if (this.#station.stop.drain.aborted || this.#dropped.aborted || this.waitMs !== undefined) break

@@ -1,5 +1,6 @@
 import type { Machine } from '../../src/engine/machine.ts'
 import { archiveResultMachine } from '../../src/machines/archive-result.ts'
+import { binaryMachine } from '../../src/machines/binary.ts'
 import { crawlMachine } from '../../src/machines/crawl.ts'
 import { snapshotMachine } from '../../src/machines/snapshot.ts'
 
@@ -37,8 +38,8 @@ const PROMISES: Readonly<Record<string, string>> = {
     select id from (select id, from_status, lag(to_status) over (partition by row_id order by id) as before from transition) t
     where before is not null and before <> from_status`,
   'only edges of the graphs': `
-    select id from transition t where (model, from_status, event, to_status) not in (${edges([crawlMachine, snapshotMachine, archiveResultMachine])},
-      ('crawl', 'sealed', 'retry', 'queued'), ('snapshot', 'sealed', 'retry', 'queued'))`,
+    select id from transition t where (model, from_status, event, to_status) not in (${edges([crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine])},
+      ('crawl', 'sealed', 'retry', 'queued'), ('snapshot', 'sealed', 'retry', 'queued'), ('binary', 'installed', 'gone', 'queued'))`,
   'a success has its process': `select id from archive_result where status = 'succeeded' and process_id is null`,
   'exit code 0 is never made up': `select id from process where status = 'lost' and exit_code is not null`,
   'a child is started by somebody': `

@@ -19,6 +19,7 @@ const STEP_FILES = [
   'runner/run.ts',
   'runner/sweep.ts',
   'workers/archive-snapshot.ts',
+  'workers/binaries.ts',
   'workers/claim-loop.ts',
   'workers/crawl-ends.ts',
   'workers/crawl-worker.ts',

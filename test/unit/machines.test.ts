@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { withGraphs } from '../../scripts/draw-machines.ts'
 import { finalStates, type Machine, workStates } from '../../src/engine/machine.ts'
 import { archiveResultMachine } from '../../src/machines/archive-result.ts'
+import { binaryMachine } from '../../src/machines/binary.ts'
 import { crawlMachine } from '../../src/machines/crawl.ts'
 import { snapshotMachine } from '../../src/machines/snapshot.ts'
 import { ROOT } from '../support/program.ts'
 
-const MACHINES: readonly Machine[] = [crawlMachine, snapshotMachine, archiveResultMachine]
+const MACHINES: readonly Machine[] = [crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine]
 const MIGRATIONS = join(ROOT, 'src', 'db', 'migrations')
 const schema = readdirSync(MIGRATIONS)
   .sort()
@@ -17,7 +18,7 @@ const schema = readdirSync(MIGRATIONS)
 
 /** The definition of one table. */
 function definition(table: string): string {
-  const found = new RegExp(`create table ${table} \\((.*?)\\n\\)`, 's').exec(schema)
+  const found = new RegExp(`create table "?${table}"? \\((.*?)\\n\\)`, 's').exec(schema)
   expect(found, `table ${table}`).not.toBeNull()
   return found![1]!
 }

@@ -4,12 +4,15 @@ import pc from 'picocolors'
 import { lacksRoom } from '../../base/disk-room.ts'
 import { EXIT } from '../../base/errors.ts'
 import { VERSION } from '../../base/version.ts'
+import { binariesOf } from '../../db/binaries.ts'
 import type { Home } from '../../db/home.ts'
 import type { LiveRow } from '../../db/processes.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import type { Machine } from '../../engine/machine.ts'
 import { archiveResultMachine } from '../../machines/archive-result.ts'
+import { binaryMachine } from '../../machines/binary.ts'
 import { crawlMachine } from '../../machines/crawl.ts'
+import { handledWithin } from '../../machines/handled.ts'
 import { snapshotMachine } from '../../machines/snapshot.ts'
 import { sizeText } from '../../pages/layout.ts'
 import { presentRows } from '../../processes/presence.ts'
@@ -33,6 +36,9 @@ export async function status(options: GlobalOptions): Promise<void> {
   }
 }
 
+/** The window of what was handled: an hour. */
+const HANDLED_SECONDS = 3_600
+
 type Facts = Awaited<ReturnType<typeof gather>>
 
 async function gather({ home, kind, settings }: OpenHome) {
@@ -42,6 +48,7 @@ async function gather({ home, kind, settings }: OpenHome) {
     crawl: await counts(home, crawlMachine),
     snapshot: await counts(home, snapshotMachine),
     archive_result: await counts(home, archiveResultMachine),
+    binary: await counts(home, binaryMachine),
   }
   const [about] = (
     await sql<{
@@ -85,6 +92,14 @@ async function gather({ home, kind, settings }: OpenHome) {
     queue,
     due: { crawl: about!.due_crawls, snapshot: about!.due_snapshots },
     oldest_due_age_s: about!.oldest,
+    handled: { seconds: HANDLED_SECONDS, models: await handledWithin(home.db, HANDLED_SECONDS) },
+    binaries: (await binariesOf(home.db, home.machineId)).map(({ name, status, abspath, version, message }) => ({
+      name,
+      status,
+      abspath,
+      version,
+      message,
+    })),
     workers: await workers(home, alive),
     recent_failures: await recentFailures(home),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: about!.archive_bytes },
@@ -165,6 +180,11 @@ function draw(facts: Facts): void {
     `${summary(queue.snapshot)}${facts.due.snapshot > 0 ? `; ${facts.due.snapshot} due, the oldest for ${duration(facts.oldest_due_age_s ?? 0)}` : ''}`,
   )
   line('hooks', summary(queue.archive_result))
+  const { crawl = {}, snapshot = {}, archive_result = {} } = facts.handled.models
+  line('last hour', `crawls ${summary(ended(crawl))}; pages ${summary(ended(snapshot))}; hooks ${summary(ended(archive_result))}`)
+  const missing = facts.binaries.filter(({ status }) => status === 'queued')
+  if (facts.binaries.length > 0)
+    line('programs', `${summary(queue.binary)}${missing.map(({ message }) => (message ? `; ${message}` : '')).join('')}`)
   line('database', `${database.kind}, PostgreSQL ${database.server_version}, ${sizeText(database.size_bytes)}`)
   line('disk', `${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}`)
   for (const worker of facts.workers) {
@@ -176,6 +196,11 @@ function draw(facts: Facts): void {
   if (facts.recent_failures.length > 0) process.stdout.write(`${pc.dim('last failures')}\n`)
   for (const failure of facts.recent_failures) process.stdout.write(`  ${pc.red(failure.plugin)} ${failure.url}: ${failure.output_str}\n`)
   if (facts.blocked_reason) line('nothing moves', pc.yellow(facts.blocked_reason))
+}
+
+/** Of the states that rows came to, those that end something. */
+function ended({ queued: _, started: __, ...states }: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  return states
 }
 
 function summary(states: Readonly<Record<string, number>>): string {

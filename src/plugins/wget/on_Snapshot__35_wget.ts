@@ -3,11 +3,11 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
+import { findProgram } from '../../base/find-program.ts'
 import { defineHook, noResults, skipped, succeeded } from '../base/hook.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
 import { staticFile } from '../base/siblings.ts'
 import { wgetArguments } from './arguments.ts'
-import { findProgram } from './find-program.ts'
 import { runWget } from './run-wget.ts'
 import { failureReason, savedPage } from './wget-log.ts'
 

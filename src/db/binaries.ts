@@ -1,0 +1,70 @@
+import { type Selectable, sql } from 'kysely'
+import { uuidv7 } from '../base/ids.ts'
+import type { Database } from './database.ts'
+import { repeatable } from './patience.ts'
+import type { BinaryTable } from './tables.ts'
+
+export type BinaryRow = Selectable<BinaryTable>
+
+/** A program that somebody needs. */
+export interface NeededBinary {
+  /** As PATH knows it, or an absolute path. */
+  readonly name: string
+  /** Who may provide it, comma-separated; `env` is what is there, `*` anybody. */
+  readonly binproviders: string
+  /** The oldest version that will do; '' for any. */
+  readonly minVersion: string
+}
+
+/** Sees to it that each has a row on this machine; a new one is due at once. */
+export async function declareBinaries(db: Database, machineId: string, needed: readonly NeededBinary[]): Promise<void> {
+  if (needed.length === 0) return
+  const insert = sql`
+    insert into "binary" (id, machine_id, name, binproviders, min_version)
+    select id, ${machineId}, name, providers, min_version
+    from unnest(${needed.map(() => uuidv7())}::uuid[], ${needed.map(({ name }) => name)}::text[],
+      ${needed.map(({ binproviders }) => binproviders)}::text[], ${needed.map(({ minVersion }) => minVersion)}::text[]) as needed (id, name, providers, min_version)
+    where not exists (select 1 from "binary" b where b.machine_id = ${machineId} and b.name = needed.name)
+    on conflict (machine_id, name, abspath, version, sha256) do nothing`
+  await repeatable(db, () => insert.execute(db))
+}
+
+/** The programs of this machine; only of these names, when given. */
+export async function binariesOf(db: Database, machineId: string, names?: readonly string[]): Promise<BinaryRow[]> {
+  const all = db.selectFrom('binary').selectAll().where('machine_id', '=', machineId).orderBy('name')
+  const select = names ? all.where('name', 'in', names.length > 0 ? names : ['']) : all
+  return await repeatable(db, () => select.execute())
+}
+
+/** A program is not any more where it was found: it is looked up again, at once. */
+export async function loseBinary(db: Database, { id, abspath }: BinaryRow): Promise<void> {
+  const update = sql`
+    with lost as (
+      update "binary" set status = 'queued', retry_at = now(), abspath = '', version = '', sha256 = '', attempts = 0, status_changed_at = now(), modified_at = now()
+      where id = ${id} and status = 'installed' and abspath = ${abspath} returning id
+    )
+    insert into transition (model, row_id, from_status, to_status, event) select 'binary', id, 'installed', 'queued', 'gone' from lost`
+  await repeatable(db, () => update.execute(db))
+}
+
+/** A program has come since it was looked up in vain: it is due now, unless somebody is at it. */
+export async function lookUpNow(db: Database, { id }: BinaryRow): Promise<void> {
+  const update = sql`update "binary" set retry_at = now(), modified_at = now() where id = ${id} and status = 'queued' and claim_token is null`
+  await repeatable(db, () => update.execute(db))
+}
+
+/** What a hook says that it installed. Taken as it is, if nobody is looking it up. */
+export async function recordInstalled(
+  db: Database,
+  machineId: string,
+  binary: { readonly name: string; readonly abspath: string; readonly version: string; readonly sha256: string },
+): Promise<void> {
+  const update = sql`
+    with installed as (
+      update "binary" set status = 'installed', retry_at = null, abspath = ${binary.abspath}, version = ${binary.version}, sha256 = ${binary.sha256},
+        message = '', attempts = 0, status_changed_at = now(), modified_at = now()
+      where machine_id = ${machineId} and name = ${binary.name} and status = 'queued' and claim_token is null returning id
+    )
+    insert into transition (model, row_id, from_status, to_status, event) select 'binary', id, 'queued', 'installed', 'install' from installed`
+  await repeatable(db, () => update.execute(db))
+}

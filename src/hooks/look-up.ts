@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+
+/** How long a program may take to say its version. */
+const VERSION_MS = 5_000
+
+/** What `--version` says, as far as it looks like a version; '' otherwise. A program that does not answer is killed. */
+export function versionOf(abspath: string, env: Readonly<Record<string, string>>): Promise<string> {
+  return new Promise((resolve) => {
+    const options = { env, timeout: VERSION_MS, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 } as const
+    const child = execFile(abspath, ['--version'], options, (_error, stdout, stderr) =>
+      resolve(/\d+(?:\.\d+)+[\w-]*/.exec(`${stdout}\n${stderr}`)?.[0] ?? ''),
+    )
+    child.stdin?.end()
+  })
+}
+
+/** The sha256 of a file, in hexadecimal digits. */
+export async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return hash.digest('hex')
+}
+
+/** Is this version older than that one? Compared number by number; one that is not known is not too old. */
+export function isOlder(version: string, than: string): boolean {
+  const numbers = (text: string) => text.split(/[.-]/).map((part) => Number.parseInt(part, 10) || 0)
+  if (version === '' || than === '') return false
+  const [a, b] = [numbers(version), numbers(than)]
+  for (let i = 0; i < Math.max(a.length, b.length); i += 1) if ((a[i] ?? 0) !== (b[i] ?? 0)) return (a[i] ?? 0) < (b[i] ?? 0)
+  return false
+}
+
+const COMMANDS: Readonly<Record<string, string>> = {
+  apt: 'apt-get install',
+  brew: 'brew install',
+  npm: 'npm install -g',
+  pip: 'pip install',
+  cargo: 'cargo install',
+}
+
+/** "wget not found: apt-get install wget": the command of the first provider that this platform has. */
+export function notFound(name: string, binproviders: string): string {
+  if (isAbsolute(name)) return `${name} not found`
+  const here = binproviders === '*' ? ['apt', 'brew'] : binproviders.split(',').map((provider) => provider.trim())
+  const strange = process.platform === 'darwin' ? 'apt' : 'brew'
+  const command = here.filter((provider) => provider !== strange).flatMap((provider) => COMMANDS[provider] ?? [])[0]
+  return `${name} not found: ${command ? `${command} ${name}` : 'install it, and make sure that PATH leads to it'}`
+}

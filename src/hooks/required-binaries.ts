@@ -1,0 +1,38 @@
+import type { NeededBinary } from '../db/binaries.ts'
+import type { HookSettings } from './discover.ts'
+
+/** A program as a plugin's config.json asks for it. */
+export interface RequiredBinary {
+  /** The setting that names it, and that tells hooks where it is (`WGET_BINARY`); undefined where config.json names the program itself. */
+  readonly setting: string | undefined
+  /** Its name, unless the setting says otherwise. */
+  readonly name: string
+  readonly binproviders: string
+  readonly minVersion: string
+}
+
+/** The `required_binaries` of a config.json: names as they are, or `{NAME_BINARY}` for the setting of that name. */
+export function requiredBinaries(config: unknown): RequiredBinary[] {
+  const { required_binaries: all, properties } = (config ?? {}) as { required_binaries?: unknown; properties?: unknown }
+  if (!Array.isArray(all)) return []
+  return all.flatMap((entry: unknown) => {
+    const { name, binproviders, min_version } = (typeof entry === 'string' ? { name: entry } : (entry ?? {})) as Record<string, unknown>
+    if (typeof name !== 'string' || name === '') return []
+    const setting = /^\{(\w+)\}$/.exec(name)?.[1]
+    const standard = setting && (properties as Record<string, { default?: unknown }> | undefined)?.[setting]?.default
+    return [
+      {
+        setting,
+        name: setting ? (typeof standard === 'string' ? standard : '') : name,
+        binproviders: typeof binproviders === 'string' && binproviders !== '' ? binproviders : '*',
+        minVersion: typeof min_version === 'string' ? min_version : '',
+      },
+    ]
+  })
+}
+
+/** What is needed on this machine with these settings. */
+export function needed(binary: RequiredBinary, settings: HookSettings): NeededBinary {
+  const { setting, name, binproviders, minVersion } = binary
+  return { name: (setting && settings[setting]) || name, binproviders, minVersion }
+}

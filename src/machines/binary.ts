@@ -1,0 +1,17 @@
+import { defineMachine } from '../engine/machine.ts'
+
+/**
+ * A program that plugins need, as one machine has it. Looked up in vain it stays queued, for five minutes each time. One that has gone since
+ * is put back by whoever finds out (`loseBinary`), as a retry puts back what is sealed.
+ */
+export const binaryMachine = defineMachine({
+  name: 'binary',
+  table: 'binary',
+  columns: { owner: 'claimed_by', attempts: 'attempts', changedAt: 'status_changed_at', modifiedAt: 'modified_at' },
+  history: true,
+  initial: 'queued',
+  states: {
+    queued: { on: { install: 'installed' } },
+    installed: { final: true },
+  },
+})

@@ -1,0 +1,117 @@
+import { sleep } from '../base/abort.ts'
+import { messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
+import { findProgram } from '../base/find-program.ts'
+import { type BinaryRow, binariesOf, declareBinaries, lookUpNow, loseBinary, type NeededBinary } from '../db/binaries.ts'
+import type { Home } from '../db/home.ts'
+import { ClaimLost } from '../engine/claimed.ts'
+import type { Hook, HookSettings } from '../hooks/discover.ts'
+import { isOlder, notFound, sha256Of, versionOf } from '../hooks/look-up.ts'
+import { needed } from '../hooks/required-binaries.ts'
+import { type BinaryClaim, binaryQueue } from '../machines/queues.ts'
+import { leavesAlone } from '../machines/scope.ts'
+import { MARKER } from '../processes/family.ts'
+import { withLease } from './lease.ts'
+import type { Station } from './station.ts'
+
+/** A program that was looked up in vain is looked up again after so long (ArchiveBox's number). */
+const AGAIN_MS = 300_000
+const LOOK_MS = 50
+
+/**
+ * Before the hooks of a crawl: every program that their plugins need has its row, is where its row says, or has been looked up just now.
+ * A look along PATH costs next to nothing; only what that does not answer becomes work.
+ */
+export async function prepareBinaries(
+  station: Station,
+  hooks: readonly Hook[],
+  settings: HookSettings,
+  dropped: AbortSignal,
+): Promise<void> {
+  const { home } = station.owner
+  const all = new Map<string, NeededBinary>()
+  for (const hook of hooks) for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
+  if (all.size === 0 || leavesAlone(station.scope, 'binary')) return
+  await declareBinaries(home.db, home.machineId, [...all.values()])
+  await failpoint('claim.binaries_declared')
+  const names = [...all.keys()]
+  for (const row of await binariesOf(home.db, home.machineId, names)) {
+    const found = findProgram(row.name, settings['PATH'])
+    if (row.status === 'installed' && found !== row.abspath) await loseBinary(home.db, row)
+    else if (row.status === 'queued' && found) await lookUpNow(home.db, row)
+  }
+  await lookUpDue(station, settings)
+  // Somebody else may be at one of them.
+  while (!dropped.aborted && !station.stop.drain.aborted) {
+    const rows = await binariesOf(home.db, home.machineId, names)
+    if (rows.every((row) => row.claim_token === null)) return
+    await sleep(LOOK_MS, dropped)
+  }
+}
+
+/** Looks up every program of this machine that is due. */
+export async function lookUpDue(station: Station, settings: HookSettings): Promise<void> {
+  const queue = binaryQueue(station.owner)
+  while (!station.stop.drain.aborted) {
+    const claim = await queue.next()
+    if (!claim) return
+    await failpoint('claim.binary_claimed')
+    try {
+      await withLease(station, queue, claim, () => lookUp(station, queue, claim, settings))
+    } catch (error) {
+      if (error instanceof ClaimLost) continue
+      station.log.warn(`binary ${claim.row.name}: ${messageOf(error)}`)
+      await queue.release(claim, AGAIN_MS, true)
+      await failpoint('claim.binary_given_back')
+    }
+  }
+}
+
+async function lookUp(station: Station, queue: ReturnType<typeof binaryQueue>, claim: BinaryClaim, settings: HookSettings): Promise<void> {
+  const found = await find(claim.row, settings, { [MARKER.process]: station.owner.processId, [MARKER.runner]: station.runnerId })
+  await queue.update(claim, found)
+  await failpoint('claim.binary_looked_up')
+  if (found.message !== '') {
+    await queue.release(claim, AGAIN_MS, true)
+    await failpoint('claim.binary_put_off')
+    return
+  }
+  await queue.move(claim, 'install', station.owner.processId)
+  await failpoint('claim.binary_installed')
+}
+
+type Found = Pick<BinaryRow, 'abspath' | 'version' | 'sha256' | 'message'>
+
+async function find({ name, binproviders, min_version }: BinaryRow, settings: HookSettings, marks: Record<string, string>): Promise<Found> {
+  const missing = (message: string): Found => ({ abspath: '', version: '', sha256: '', message })
+  if (name === '' || binproviders === '') return missing('nobody may provide it')
+  const providers = binproviders.split(',').map((provider) => provider.trim())
+  const abspath = providers.includes('*') || providers.includes('env') ? findProgram(name, settings['PATH']) : undefined
+  if (!abspath) return missing(notFound(name, binproviders))
+  const version = await versionOf(abspath, { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C', ...marks })
+  if (isOlder(version, min_version)) return missing(`${name} ${version} is too old: ${min_version} or newer is needed`)
+  return { abspath, version, sha256: await sha256Of(abspath), message: '' }
+}
+
+/** What the hooks of one target are to know about programs. */
+export interface ResolvedBinaries {
+  /** `<NAME>_BINARY`: where each program is. */
+  readonly settings: Readonly<Record<string, string>>
+  /** Plugins that cannot work, and why. */
+  readonly missing: ReadonlyMap<string, string>
+}
+
+export async function resolvedBinaries({ db, machineId }: Home, hooks: readonly Hook[], settings: HookSettings): Promise<ResolvedBinaries> {
+  const missing = new Map<string, string>()
+  const paths: Record<string, string> = {}
+  const required = hooks.filter(({ binaries }) => binaries.length > 0)
+  const rows = required.length === 0 ? [] : await binariesOf(db, machineId)
+  for (const { plugin, binaries } of required) {
+    for (const binary of binaries) {
+      const row = rows.find(({ name }) => name === needed(binary, settings).name)
+      if (row?.status === 'installed' && binary.setting) paths[binary.setting] = row.abspath
+      if (row?.status === 'queued' && row.message !== '') missing.set(plugin, row.message)
+    }
+  }
+  return { settings: paths, missing }
+}

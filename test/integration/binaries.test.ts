@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, resultsOf } from '../support/archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+const homes = useHomes()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(1)
+})
+afterAll(() => site.close())
+
+/** A home with a plugin that needs `abx-test-tool` 1.10 or newer, and a folder on PATH where that may lie. */
+async function newHome(): Promise<{ home: TestHome; bin: string; tool: string; env: Record<string, string> }> {
+  const home = await homes.make()
+  home.install('needs_program')
+  const bin = join(home.dataDir, 'bin')
+  mkdirSync(bin)
+  return { home, bin, tool: join(bin, 'abx-test-tool'), env: { PATH: `${bin}:${process.env['PATH']}` } }
+}
+
+function putTool(file: string, version = '2.3.1'): string {
+  const text = `#!/bin/sh\necho "abx-test-tool (GNU) ${version}, made for tests"\n`
+  writeFileSync(file, text, { mode: 0o755 })
+  return createHash('sha256').update(text).digest('hex')
+}
+
+const add = (home: TestHome, ...args: string[]) => home.add('--plugins', 'needs_program', ...args, `${site.url}/page-1.html`)
+
+async function run(home: TestHome, env: Record<string, string>, ...args: string[]): Promise<void> {
+  const { code, stderr } = await home.run(['run', '--exit-on-idle', ...args], { env })
+  expect(code, stderr).toBe(0)
+}
+
+/** The last attempt of the crawl's one hook. */
+async function outcome(home: TestHome, crawl: string): Promise<string> {
+  const last = (await resultsOf(home, crawl)).toSorted((a, b) => a.attempt - b.attempt).at(-1)!
+  return `${last.status}: ${last.output_str}`
+}
+
+async function told(home: TestHome, crawl: string): Promise<string> {
+  const dir = await home.value<string>('select output_dir from snapshot where crawl_id = $1', [crawl])
+  return readFileSync(join(home.dataDir, dir, 'needs_program', 'tool.txt'), 'utf8').trim()
+}
+
+const status = async (home: TestHome) =>
+  JSON.parse((await home.run(['status', '--json'])).stdout) as Record<string, Record<string, unknown>>
+const MISSING = 'abx-test-tool not found: apt-get install abx-test-tool'
+
+describe('a program that a plugin needs', () => {
+  it('is looked up before the hooks, kept with path, version and sha256, and hooks are told where it is', async () => {
+    const { home, tool, env } = await newHome()
+    const sha256 = putTool(tool)
+    const crawl = await add(home)
+    await run(home, env)
+    await expectComplete(home, crawl)
+    expect(await told(home, crawl)).toBe(tool)
+    expect(await home.query('select name, status, abspath, version, sha256, retry_at, attempts, claim_token from "binary"')).toEqual([
+      {
+        name: 'abx-test-tool',
+        status: 'installed',
+        abspath: tool,
+        version: '2.3.1',
+        sha256,
+        retry_at: null,
+        attempts: 0,
+        claim_token: null,
+      },
+    ])
+    expect(await home.query("select from_status, event, to_status from transition where model = 'binary'")).toEqual([
+      { from_status: 'queued', event: 'install', to_status: 'installed' },
+    ])
+    const { queue, binaries } = await status(home)
+    expect(queue!['binary']).toEqual({ queued: 0, installed: 1 })
+    expect(binaries).toEqual([{ name: 'abx-test-tool', status: 'installed', abspath: tool, version: '2.3.1', message: '' }])
+  })
+
+  it('that is missing has its hooks skipped, with the command that installs it; it is looked for again in 5 minutes', async () => {
+    const { home, env } = await newHome()
+    const crawl = await add(home)
+    await run(home, env)
+    await expectComplete(home, crawl)
+    expect(await outcome(home, crawl)).toBe(`skipped: ${MISSING}`)
+    expect(await home.query("select id from process where process_type = 'hook' and url is not null")).toEqual([])
+    const row = `select status, attempts, message, retry_at between now() + interval '4 min' and now() + interval '5 min' as later from "binary"`
+    expect(await home.query(row)).toEqual([{ status: 'queued', attempts: 1, message: MISSING, later: true }])
+    expect((await status(home))['queue']!['binary']).toEqual({ queued: 1, installed: 0 })
+    expect((await home.run(['status', '--json'])).stdout).toContain(MISSING)
+  })
+
+  it('that was installed since is found at the next crawl, and a retry then works', async () => {
+    const { home, tool, env } = await newHome()
+    const crawl = await add(home)
+    await run(home, env)
+    putTool(tool)
+    expect((await home.run(['crawl', 'retry', crawl])).code).toBe(0)
+    await run(home, env)
+    expect(await outcome(home, crawl)).toMatch(/^succeeded/)
+    expect(await told(home, crawl)).toBe(tool)
+  })
+
+  it('that has gone is queued again, and not used', async () => {
+    const { home, tool, env } = await newHome()
+    putTool(tool)
+    await add(home)
+    await run(home, env)
+    rmSync(tool)
+    const crawl = await add(home)
+    await run(home, env)
+    expect(await outcome(home, crawl)).toBe(`skipped: ${MISSING}`)
+    const events = await home.query<{ event: string }>("select event from transition where model = 'binary' order by id")
+    expect(events.map(({ event }) => event)).toEqual(['install', 'gone'])
+  })
+
+  it('that is too old counts as missing', async () => {
+    const { home, tool, env } = await newHome()
+    putTool(tool, '1.9.99')
+    const crawl = await add(home)
+    await run(home, env)
+    expect(await outcome(home, crawl)).toBe('skipped: abx-test-tool 1.9.99 is too old: 1.10 or newer is needed')
+  })
+
+  it('is the one that a crawl names', async () => {
+    const { home, bin, env } = await newHome()
+    const own = join(bin, 'my tool')
+    putTool(own)
+    const crawl = await add(home, '-c', `TOOL_BINARY=${own}`)
+    await run(home, env)
+    expect(await told(home, crawl)).toBe(own)
+    const nowhere = await add(home, '-c', 'TOOL_BINARY=/no/such/tool')
+    await run(home, env)
+    expect(await outcome(home, nowhere)).toBe('skipped: /no/such/tool not found')
+  })
+
+  it('is not looked up with --exclude binary: hooks find out by themselves', async () => {
+    const { home, env } = await newHome()
+    const crawl = await add(home)
+    await run(home, env, '--exclude', 'binary')
+    expect(await home.query('select id from "binary"')).toEqual([])
+    expect(await told(home, crawl)).toBe('none')
+  })
+
+  it('is looked up once, however many crawls begin at the same time', async () => {
+    const { home, tool, env } = await newHome()
+    putTool(tool)
+    const crawls = [await add(home), await add(home), await add(home)]
+    await run(home, { ...env, MAX_CRAWL_WORKERS: '3' })
+    for (const crawl of crawls) expect(await told(home, crawl)).toBe(tool)
+    expect(await home.query("select id from transition where model = 'binary'")).toHaveLength(1)
+  })
+
+  it('without a name, or without anybody who may provide it, stays queued', async () => {
+    const { home, env } = await newHome()
+    const machine = await home.value<string>('select id from machine')
+    await home.query(
+      `insert into "binary" (id, machine_id, name, binproviders) values (gen_random_uuid(), $1, '', 'env'), (gen_random_uuid(), $1, 'sh', '')`,
+      [machine],
+    )
+    await add(home)
+    await run(home, env)
+    const rows = await home.query(`select status, message, attempts from "binary" where name <> 'abx-test-tool'`)
+    expect(rows).toEqual(Array(2).fill({ status: 'queued', message: 'nobody may provide it', attempts: 1 }))
+  })
+})
+
+describe('status', () => {
+  it('shows what was handled in the last hour, also when no runner is there any more; an idle runner adds nothing', async () => {
+    const { home, env } = await newHome()
+    await add(home)
+    await run(home, env)
+    const handled = async () => ((await status(home))['handled'] as { seconds: number; models: object }).models
+    const models = await handled()
+    expect(models).toEqual({
+      archive_result: { skipped: 1 },
+      crawl: { started: 1, sealed: 1 },
+      snapshot: { started: 1, sealed: 1 },
+    })
+    await run(home, env, '--run-for', '1')
+    expect(await handled()).toEqual(models)
+    await home.query("update transition set at = at - interval '61 min'")
+    expect(await handled()).toEqual({})
+  })
+})
