@@ -31,8 +31,7 @@ export const LOWEST_ID = { uuid: '00000000-0000-0000-0000-000000000000', bigint:
 /**
  * Parameters: lease in seconds, cursor (schedule, id), token, owner (when the table names one), then those of `where` and `fence`.
  * The limit is part of the text: a planner that does not know it plans for a tenth of the table.
- * The row locks decide between claimants. The cursor steps over the dead head that a busy queue leaves in its index: without it, a claim
- * reads past every row that was claimed since the last vacuum.
+ * The row locks decide between claimants.
  */
 export function claimStatement(machine: Machine, options: QueueOptions, limit: number): Statement {
   const t = tableOf(machine)
@@ -43,7 +42,7 @@ export function claimStatement(machine: Machine, options: QueueOptions, limit: n
     `claim ${limit}`,
     `
     with ${fence}due as materialized (
-      select ${seen(t)} ${from} and (work.${t.retryAt}, work.${t.id}) >= ($2::timestamptz, $3::${machine.idType})
+      select ${seen(t)} ${from} and ${ahead(machine, t)}
       order by ${order(t, options)}
       limit ${limit}
       for no key update of work skip locked
@@ -67,21 +66,21 @@ export function claimRowStatement(machine: Machine, options: QueueOptions): Stat
 }
 
 /**
- * Parameters: lease in seconds, token, owner, those of `where` and `fence`. Claims one row, picked at random out of the first `topN`: claimants
+ * Parameters: as for a claim. Claims one row, picked at random out of the first `topN`: claimants
  * seldom meet, so none needs to step over another's locks. Answers with no row when nothing is due, and with a row of nulls when somebody
  * else was faster.
  */
 export function pickStatement(machine: Machine, options: QueueOptions, topN: number): Statement {
   const t = tableOf(machine)
-  const { fence, from, take } = claimParts(machine, t, options, 2, `and ${isDue(machine, t)}`)
+  const { fence, from, take } = claimParts(machine, t, options, 4, `and ${isDue(machine, t)}`)
   return named(
     machine,
     `pick ${topN}`,
     `
     with ${fence}top as materialized (
-      select ${seen(t)} ${from} order by ${order(t, options)} limit ${topN}
+      select ${seen(t)} ${from} and ${ahead(machine, t)} order by ${order(t, options)} limit ${topN}
     ), due as materialized (
-      select * from top order by random() limit 1
+      select id, (select min(was) from top) as was, expired_owner from top order by random() limit 1
     ), ${take}
     select taken.* from due left join taken on true`,
   )
@@ -103,7 +102,7 @@ function claimParts(machine: Machine, t: Table, options: QueueOptions, tokenAt: 
       where work.${t.id} = any(array(select id from due)) ${recheck}
       returning ${returned(machine, options)}
     ), taken as (
-      select changed.*, due.was as engine_was, due.expired_owner as engine_expired_owner from changed join due on due.id = changed.${t.id}
+      select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner from changed join due on due.id = changed.${t.id}
     )`,
   }
 }
@@ -114,8 +113,10 @@ function returned({ columns: { id, status, attempts } }: Machine, { columns }: Q
   return [...names].map((name) => `work.${quote(name)}`).join(', ')
 }
 
+const ahead = ({ idType }: Machine, t: Table) => `(work.${t.retryAt}, work.${t.id}) >= ($2::timestamptz, $3::${idType})`
+
 const seen = (t: Table) =>
-  `work.${t.id} as id, work.${t.retryAt}::text as was, ${t.owner ? `work.${t.owner}::text` : 'null::text'} as expired_owner`
+  `work.${t.id} as id, work.${t.retryAt} as was, ${t.owner ? `work.${t.owner}::text` : 'null::text'} as expired_owner`
 
 /** Parameters: limit, those of `where`. Rows that are due, in the order of claims; claims nothing. */
 export function dueStatement(machine: Machine, options: QueueOptions): Statement {

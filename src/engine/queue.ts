@@ -3,6 +3,7 @@ import { inOrder } from './batch.ts'
 import { claimRowStatement, claimStatement, dueStatement, LOWEST_ID, pickStatement, type QueueOptions } from './claim-statements.ts'
 import { type AnyClaimed, type Claimed, ClaimLost, type Held } from './claimed.ts'
 import { countsStatement, unknownStatement } from './count-statements.ts'
+import { Cursor } from './cursor.ts'
 import { releaseStatement, renewStatement, requeueStatement, updateStatement } from './lease-statements.ts'
 import type { Machine, State, WorkState } from './machine.ts'
 import type { Sql, Statement } from './sql.ts'
@@ -16,8 +17,6 @@ export type { Settled } from './transitions.ts'
 export const LEASE_SECONDS = 60
 /** The schedule of a paused row (ArchiveBox's RETRY_AT_MAX). */
 export const RETRY_AT_MAX = new Date('9999-01-01T00:00:00Z')
-/** How long the place of the last claim is remembered before claims look at the whole index again. */
-const CURSOR_MS = 1_000
 
 export interface ClaimOptions {
   readonly limit?: number
@@ -37,12 +36,12 @@ export interface ClaimOptions {
  */
 export class Queue<M extends Machine, Row = Record<string, unknown>> extends Transitions<M, Row> {
   readonly #options: QueueOptions
-  /** The place of the last row claimed: index entries before it are dead. Forgotten every second, for rows that were put before it since. */
-  #cursor: { readonly at: string; readonly id: string; readonly until: number } | undefined
+  readonly #cursor: Cursor
 
   constructor(machine: M, sql: Sql, options: QueueOptions = {}) {
     super(machine, sql)
     this.#options = options
+    this.#cursor = new Cursor(LOWEST_ID[machine.idType])
   }
 
   /** The same queue inside a transaction, or on another connection. */
@@ -63,25 +62,19 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
 
   /** Claims up to `limit` due rows by moving their schedule one lease ahead. Rows that somebody else claims at this moment are stepped over. */
   async claim(options: ClaimOptions = {}): Promise<AnyClaimed<M, Row>[]> {
-    const cursor = this.#options.order === 'newest' || performance.now() > (this.#cursor?.until ?? 0) ? undefined : this.#cursor
     const limit = roundLimit(options.limit ?? 1)
     const statement = this.once(`claim ${limit}`, () => claimStatement(this.machine, this.#options, limit))
-    const lowest = LOWEST_ID[this.machine.idType]
     const token = options.token ?? randomUUID()
-    const rows = await this.#claimRows(statement, [cursor?.at ?? '-infinity', cursor?.id ?? lowest], token, options)
-    if (rows.length === 0) {
-      this.#cursor = undefined
-      // Nothing behind the cursor is no proof of an empty queue.
-      return cursor ? await this.claim(options) : []
-    }
-    let last = { at: '-infinity', id: lowest as string }
+    const rows = await this.#claimAhead(statement, token, options)
+    let last = { at: '', id: '' }
     const claims: AnyClaimed<M, Row>[] = []
     for (const row of rows) {
       const claim = this.#claimed(row, token)
-      if (String(row['engine_was']) >= last.at) last = { at: String(row['engine_was']), id: claim.id }
+      const at = String(row['engine_was'])
+      if (at >= last.at) last = { at, id: claim.id }
       claims.push(claim)
     }
-    this.#cursor = { ...last, until: cursor?.until ?? performance.now() + CURSOR_MS }
+    if (claims.length > 0) this.#reached(last.at, last.id)
     return claims
   }
 
@@ -97,9 +90,11 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   async pick(topN: number, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | 'taken' | 'empty'> {
     const token = options.token ?? randomUUID()
     const statement = this.once(`pick ${topN}`, () => pickStatement(this.machine, this.#options, Math.max(1, Math.trunc(topN))))
-    const [row] = await this.#claimRows(statement, [], token, options)
+    const [row] = await this.#claimAhead(statement, token, options)
     if (!row) return 'empty'
-    return row[this.machine.columns.id] === null ? 'taken' : this.#claimed(row, token)
+    if (row[this.machine.columns.id] === null) return 'taken'
+    this.#reached(String(row['engine_was']))
+    return this.#claimed(row, token)
   }
 
   /** Renews claims for another lease. Returns the ids that are still ours; the others are lost. */
@@ -156,6 +151,20 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
       [],
     )
     return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
+  }
+
+  /** Claims rows from the cursor on; from the start again when there are none. */
+  async #claimAhead(statement: Statement, token: string, options: ClaimOptions): Promise<Record<string, unknown>[]> {
+    const { at, id } = this.#cursor.place
+    const isAhead = this.#cursor.isAhead
+    const rows = await this.#claimRows(statement, [at, id], token, options)
+    if (rows.length > 0 || !isAhead) return rows
+    this.#cursor.reset()
+    return await this.#claimAhead(statement, token, options)
+  }
+
+  #reached(at: string, id?: string): void {
+    if (this.#options.order !== 'newest') this.#cursor.reached(at, id)
   }
 
   async #claimRows(

@@ -14,12 +14,14 @@ export interface Peer {
   pending(client: pg.Client): Promise<number>
   work(url: string, mode: Mode, handler: (id: number) => void): Promise<{ stop(): Promise<void> }>
 }
-export type Mode = 'best' | 'default'
-export type PeerName = 'ours' | 'graphile-worker' | 'pg-boss'
+/** `single`: one job after the other. */
+export type Mode = 'best' | 'default' | 'single'
+export type PeerName = 'ours' | 'ours, keeping rows' | 'graphile-worker' | 'pg-boss'
 
 /** The rivals' packages lie in `folder`, outside of this checkout. */
 export async function peer(name: PeerName, folder: string): Promise<Peer> {
-  if (name === 'ours') return ours
+  if (name === 'ours') return ours('job', machine)
+  if (name === 'ours, keeping rows') return ours('kept_job', keeping)
   const main = createRequire(join(folder, 'package.json')).resolve(name)
   const module: unknown = await import(pathToFileURL(main).href)
   return name === 'graphile-worker' ? graphile(module as GraphileModule) : boss(module as BossModule)
@@ -50,39 +52,39 @@ async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>
 
 const count = async (client: pg.Client, text: string) => Number((await client.query<{ n: string }>(text)).rows[0]!.n)
 
-const machine = defineMachine({
-  name: 'job',
-  table: 'job',
-  idType: 'bigint',
-  initial: 'queued',
+export const machine = defineMachine({
+  ...{ name: 'job', table: 'job', idType: 'bigint', initial: 'queued' },
   states: { queued: { on: { finish: 'done' }, retryAfterMs: 1_000 }, done: { final: true, deleteAfterMs: 0 } },
 })
+const keeping = defineMachine({ ...machine, name: 'kept_job', table: 'kept_job', states: { ...machine.states, done: { final: true } } })
 
-const ours: Peer = {
+const ours = (table: string, graph: typeof machine | typeof keeping): Peer => ({
   install: (url) =>
     connected(
       url,
       async (client) =>
         void (await client.query(
-          `create table if not exists job (id bigint generated always as identity primary key, payload jsonb, status text not null default 'queued',
-         retry_at timestamptz default now(), claim_token uuid) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-       create index if not exists job_due on job (retry_at, id) where status = 'queued';
-       create or replace function job_added() returns trigger language plpgsql as $$ begin perform pg_notify('job', ''); return null; end $$;
-       create or replace trigger job_added after insert on job for each statement execute function job_added()`,
+          `create table if not exists ${table} (id bigint generated always as identity primary key, payload jsonb,
+             status text not null default 'queued', retry_at timestamptz default now(), claim_token uuid)
+             with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+           create index if not exists ${table}_due on ${table} (retry_at, id) where status = 'queued';
+           create or replace function ${table}_added() returns trigger language plpgsql as $$ begin perform pg_notify('${table}', ''); return null; end $$;
+           create or replace trigger ${table}_added after insert on ${table} for each statement execute function ${table}_added()`,
         )),
     ),
   enqueue: (url, jobs) =>
     inChunks(url, jobs, (client, ids) =>
-      client.query('insert into job (payload) select unnest($1::jsonb[])', [ids.map((id) => JSON.stringify({ id }))]),
+      client.query(`insert into ${table} (payload) select unnest($1::jsonb[])`, [ids.map((id) => JSON.stringify({ id }))]),
     ),
-  add: async (client, id) => void (await client.query({ name: 'add', text: 'insert into job (payload) values ($1)', values: [{ id }] })),
-  pending: (client) => count(client, 'select count(*) as n from job where retry_at is not null'),
+  add: async (client, id) =>
+    void (await client.query({ name: 'add', text: `insert into ${table} (payload) values ($1)`, values: [{ id }] })),
+  pending: (client) => count(client, `select count(*) as n from ${table} where status = 'queued'`),
   work: async (url, mode, handler) => {
     const pool = new pg.Pool({ connectionString: url, max: 4 })
     const stop = new AbortController()
-    const handlers = withHandlers(machine, {
-      queued: async (claim) => {
-        handler((claim.row['payload'] as { id: number }).id)
+    const handlers = withHandlers(graph as typeof machine, {
+      queued: async ({ row }) => {
+        handler((row['payload'] as { id: number }).id)
         return 'finish'
       },
     })
@@ -90,13 +92,13 @@ const ours: Peer = {
       const client = new pg.Client(url)
       await client.connect()
       client.on('notification', onNews)
-      await client.query('listen job')
+      await client.query(`listen ${table}`)
       return { close: () => client.end() }
     }
     const runner = new Runner({
       sql: pgSql(pool),
       models: [{ handlers, queue: { columns: ['payload'] } }],
-      concurrency: mode === 'best' ? 1_000 : 10,
+      concurrency: { best: 1_000, default: 10, single: 1 }[mode],
       listen,
       watchdog: false,
     })
@@ -109,7 +111,7 @@ const ours: Peer = {
       },
     }
   },
-}
+})
 
 interface GraphileModule {
   runMigrations(options: object): Promise<void>
@@ -145,7 +147,7 @@ function graphile(module: GraphileModule): Peer {
           },
         },
       }
-      const settings = mode === 'best' ? best : { concurrency: 10 }
+      const settings = mode === 'best' ? best : { concurrency: mode === 'single' ? 1 : 10 }
       const taskList = { job: async (payload: { id: number }) => handler(payload.id) }
       const runner = await module.run({ connectionString: url, logger, noHandleSignals: true, pollInterval: 1_000, taskList, ...settings })
       return { stop: () => runner.stop() }
@@ -197,7 +199,7 @@ function boss({ PgBoss }: BossModule): Peer {
       count(client, `select count(*) as n from pgboss.job where name = 'job' and state in ('created', 'retry', 'active')`),
     work: async (url, mode, handler) => {
       const instance = await open(url)
-      const settings = { batchSize: mode === 'best' ? 1000 : 10, burstWhenBatchFull: true }
+      const settings = { batchSize: { best: 1000, default: 10, single: 1 }[mode], burstWhenBatchFull: true }
       const take = async (jobs: { data: { id: number } }[]) => {
         for (const { data } of jobs) handler(data.id)
       }

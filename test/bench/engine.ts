@@ -1,18 +1,19 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
-import { type Mode, type PeerName, peer } from './engine-peers.ts'
+import { type PeerName, peer } from './engine-peers.ts'
+import { idleMegabytes, installRivals, measure } from './engine-rivals.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
 
 const JOBS = 40_000
 const DEFAULT_JOBS = 8_000
 const SAMPLES = 60
-const PEERS: readonly PeerName[] = ['ours', 'graphile-worker', 'pg-boss']
+const IDLE_SECONDS = 10
+const PEERS: readonly PeerName[] = ['ours', 'ours, keeping rows', 'graphile-worker', 'pg-boss']
 
-/** The state engine beside graphile-worker and pg-boss: same server, same run, one worker process each, a handler that does nothing. */
+/**
+ * The state engine beside graphile-worker, which deletes what is done, and pg-boss, which keeps it: so do we, once like this and once like
+ * that. Same server, same run, one worker process each, a handler that does nothing.
+ */
 export async function engine(rounds: number): Promise<Figure[]> {
   const rivals = installRivals()
   return await withHome(async ({ databaseUrl }) => {
@@ -22,13 +23,6 @@ export async function engine(rounds: number): Promise<Figure[]> {
     client.on('error', () => {}) // When a round breaks, the server goes before us.
     await client.connect()
 
-    const measure = (name: PeerName, mode: Mode, what: 'drain' | 'latency') => {
-      const args = [join(import.meta.dirname, 'engine-process.ts'), name, mode, databaseUrl, rivals, what, String(SAMPLES)]
-      return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })) as {
-        seconds: number
-        samples: number[]
-      }
-    }
     const seen: Record<string, number[]> = {}
     const note = (what: string, name: PeerName, value: number) => {
       seen[`${what} ${name}`] = [...(seen[`${what} ${name}`] ?? []), value]
@@ -43,48 +37,37 @@ export async function engine(rounds: number): Promise<Figure[]> {
           await queues[name]!.enqueue(databaseUrl, jobs)
           if (mode === 'best') note('enqueue', name, jobs / ((performance.now() - begun) / 1000))
           await client.query('vacuum analyze')
-          note(mode, name, jobs / measure(name, mode, 'drain').seconds)
+          note(mode, name, jobs / measure(name, mode, databaseUrl, rivals, 'drain', jobs).seconds)
         }
-        const samples = measure(name, 'best', 'latency').samples.toSorted((a, b) => a - b)
+        const samples = measure(name, 'best', databaseUrl, rivals, 'latency', SAMPLES).samples.toSorted((a, b) => a - b)
         note('p50', name, samples[Math.floor(samples.length / 2)]!)
         note('p99', name, samples[Math.floor(samples.length * 0.99)]!)
       }
     }
+    for (const name of PEERS) note('idle', name, measure(name, 'best', databaseUrl, rivals, 'idle', IDLE_SECONDS).perSecond)
+    const megabytes = idleMegabytes(databaseUrl, IDLE_SECONDS)
     await client.end()
 
-    const figure = (what: string, key: string, rival: PeerName, unit: Figure['unit'], target?: Figure['target']): Figure => ({
-      bench: 'engine',
-      what,
-      unit,
-      values: seen[`${key} ours`]!,
-      rival: { name: rival, values: seen[`${key} ${rival}`]! },
+    const beside = (rival: PeerName, us: PeerName) => (what: string, key: string, unit: Figure['unit'], target?: Figure['target']) => ({
+      ...{ bench: 'engine', what, unit, values: seen[`${key} ${us}`]!, rival: { name: rival, values: seen[`${key} ${rival}`]! } },
       ...(target ? { target } : {}),
     })
+    const graphile = beside('graphile-worker', 'ours')
+    const boss = beside('pg-boss', 'ours, keeping rows')
     const faster = (atLeast: number) => ({ atLeast, of: 'ratio' }) as const
     const shorter = { atMost: 0.7, of: 'ratio' } as const
     return [
-      figure(`drain ${JOBS} jobs, best settings`, 'best', 'graphile-worker', 'jobs/s', faster(2)),
-      figure(`drain ${JOBS} jobs, best settings`, 'best', 'pg-boss', 'jobs/s'),
-      figure('drain, ten at a time', 'default', 'graphile-worker', 'jobs/s', faster(1.1)),
-      figure('drain, ten at a time', 'default', 'pg-boss', 'jobs/s'),
-      figure('bulk enqueue', 'enqueue', 'graphile-worker', 'jobs/s', faster(1.3)),
-      figure('pickup from the call, p50', 'p50', 'graphile-worker', 'ms', shorter),
-      figure('pickup from the call, p99', 'p99', 'graphile-worker', 'ms', shorter),
-      figure('pickup from the call, p50', 'p50', 'pg-boss', 'ms'),
+      graphile(`drain ${JOBS} jobs, best settings, done ones deleted`, 'best', 'jobs/s', faster(2)),
+      boss(`drain ${JOBS} jobs, best settings, done ones kept`, 'best', 'jobs/s'),
+      graphile('drain, ten at a time, deleted', 'default', 'jobs/s', faster(1.1)),
+      boss('drain, ten at a time, kept', 'default', 'jobs/s'),
+      graphile('bulk enqueue', 'enqueue', 'jobs/s', faster(1.3)),
+      graphile('pickup from the call, p50', 'p50', 'ms', shorter),
+      graphile('pickup from the call, p99', 'p99', 'ms', shorter),
+      boss('pickup from the call, p50', 'p50', 'ms'),
+      graphile('idle', 'idle', 'xact/s', { atMost: 2, of: 'value' }),
+      boss('idle', 'idle', 'xact/s'),
+      { bench: 'engine', what: 'idle, memory of the runner', unit: 'MB', values: [megabytes], target: { atMost: 60, of: 'value' } },
     ]
   })
-}
-
-/** The rivals, in a folder of their own outside of the checkout; installed once. */
-function installRivals(): string {
-  const folder = join(tmpdir(), 'archivebox-ts-bench-rivals')
-  if (!existsSync(join(folder, 'node_modules', 'pg-boss'))) {
-    console.error(`Installing graphile-worker and pg-boss into ${folder}`)
-    mkdirSync(folder, { recursive: true })
-    const dependencies = { 'graphile-worker': '0.18.0', 'pg-boss': '12.38.0' }
-    // pg-boss asks for a patch release of this one that not every registry has.
-    writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies, overrides: { 'rrule-temporal': '2.2.7' } }))
-    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, stdio: ['ignore', 2, 2] })
-  }
-  return folder
 }

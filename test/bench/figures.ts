@@ -7,7 +7,7 @@ export type Target =
 export interface Figure {
   readonly bench: string
   readonly what: string
-  readonly unit: 'ms' | 's' | 'pages/s' | 'jobs/s' | '%'
+  readonly unit: 'ms' | 's' | 'pages/s' | 'jobs/s' | 'claims/s' | 'xact/s' | 'MB' | '%'
   readonly values: readonly number[]
   /** The yardstick of the machine as it was in that round. */
   readonly rival?: { readonly name: string; readonly values: readonly number[] }

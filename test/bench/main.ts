@@ -1,6 +1,8 @@
 import { tmpdir } from 'node:os'
 import { crawl } from './crawl.ts'
 import { engine } from './engine.ts'
+import { engineKill } from './engine-kill.ts'
+import { engineScale } from './engine-scale.ts'
 import { type Figure, tableOf } from './figures.ts'
 import { removeAllDataDirs } from './home.ts'
 import { page } from './page.ts'
@@ -17,6 +19,8 @@ const BENCHES = {
   crawl: { run: crawl, rounds: 3 },
   server: { run: server, rounds: 5 },
   engine: { run: engine, rounds: 3 },
+  'engine-scale': { run: engineScale, rounds: 3 },
+  'engine-kill': { run: engineKill, rounds: 5 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES
 
