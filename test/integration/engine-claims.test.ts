@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
-import { again, ClaimLost, defineMachine, Queue, RETRY_AT_MAX, type Sql } from '../../src/engine/index.ts'
+import { again, ClaimLost, defineMachine, pgSql, Queue, RETRY_AT_MAX, type Sql, type Statement } from '../../src/engine/index.ts'
 import { columns, JOB_TABLE, type Job, job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
 import { type TestDatabase, useDatabases } from '../support/engine.ts'
 
@@ -105,6 +105,50 @@ describe('claims', () => {
     const found = [...(await queue.claim()), ...(await queue.claim())].map(({ id }) => id)
     expect(found).toContain(before)
     expect(found).toHaveLength(2)
+  })
+
+  it('of one row do so, too', async () => {
+    const database = await make()
+    await add(database, 30)
+    const queue = queueOf(database)
+    await queue.pick(1)
+    const [before] = await add(database, 1, `now() - interval '1 day'`)
+    const found: string[] = []
+    await vi.waitFor(
+      async () => {
+        const claim = await queue.pick(1)
+        if (typeof claim === 'object') found.push(claim.id)
+        expect(found).toContain(before)
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+  })
+
+  it.each(['claim', 'pick'] as const)('(%s) do not read past all that was claimed since the last vacuum', async (how) => {
+    const database = await make()
+    await database.query('alter table job set (autovacuum_enabled = off)')
+    await database.query('create index job_due on job (retry_at, id) where retry_at is not null')
+    await add(database, 20_000)
+    await database.query('analyze job')
+    const asked: { statement: Statement; values: readonly unknown[] }[] = []
+    const sql: Sql = {
+      query: async (statement, values) => {
+        asked.push({ statement, values })
+        return await database.sql.query(statement, values)
+      },
+    }
+    const queue = queueOf({ sql })
+    for (let claimed = 0; claimed < 15_000; claimed += 1_000) await queue.claim({ limit: 1_000 })
+    await queue[how](1)
+    const { statement, values } = asked.at(-1)!
+    const pagesRead = async (parameters: readonly unknown[]) => {
+      const [row] = await database.query(`explain (analyze, buffers, format json) ${statement.text}`, parameters)
+      const [{ Plan: plan }] = row!['QUERY PLAN'] as [{ Plan: Record<string, number> }]
+      return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+    }
+    const fromTheStart = values.map((value, index) => (index === 1 ? '-infinity' : index === 2 ? '0' : value))
+    expect(await pagesRead(values)).toBeLessThan(50)
+    expect(await pagesRead(fromTheStart)).toBeGreaterThan(150)
   })
 
   it('find rows before that place, too, while new ones keep coming behind it', async () => {
@@ -276,6 +320,28 @@ describe('a claimed row', () => {
     await queue.send([claim!.id], 'pause')
     await expect(queue.update(claim!, { note: 'late' })).rejects.toThrow(ClaimLost)
     expect(await database.value('select note from job')).toBe('mine')
+  })
+
+  it('is written and given back in one transaction, or not at all', async () => {
+    const database = await make()
+    await add(database, 1)
+    const claim = (await queueOf(database).claim())[0]!
+    const client = await database.pool.connect()
+    try {
+      for (const end of ['rollback', 'commit']) {
+        await client.query('begin')
+        const queue = queueOf(database).on(pgSql(client)) as Queue<typeof job, Job>
+        await queue.update(claim, { note: 'halfway' })
+        expect(await queue.release(claim, 90_000)).toBe(true)
+        await client.query(end)
+        const after = await database.query(
+          'select note, claim_token is null as free, retry_at > now() + interval $$80 s$$ as later from job',
+        )
+        expect(after).toEqual([end === 'commit' ? { note: 'halfway', free: true, later: true } : { note: null, free: false, later: false }])
+      }
+    } finally {
+      client.release()
+    }
   })
 
   it('is not settled at all when one of the batch has an outcome that its state does not offer', async () => {

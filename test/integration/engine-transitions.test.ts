@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { countsStatement } from '../../src/engine/count-statements.ts'
 import { again, defineMachine, Queue, RETRY_AT_MAX } from '../../src/engine/index.ts'
 import { columns, JOB_TABLE, type Job, job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
 import { type TestDatabase, useDatabases } from '../support/engine.ts'
@@ -202,5 +203,18 @@ describe('counts', () => {
     expect(await queue.counts()).toEqual({ queued: 2, started: 0, paused: 0, done: 1, failed: 0 })
     expect(await queue.counts(['done'])).toEqual({ done: 1 })
     expect(await queue.unknown()).toEqual({ ghost: 1 })
+  })
+
+  it('look into the index, once for each state, and never through the rows', async () => {
+    const database = await make()
+    await database.query('create index job_status on job (status)')
+    await database.query(
+      `insert into job (status) select case when n % 100 = 0 then 'queued' else 'done' end from generate_series(1, 20000) n`,
+    )
+    await database.query('vacuum analyze job')
+    const { text } = countsStatement(job, ['queued', 'started', 'failed'])
+    const plan = (await database.query(`explain ${text}`)).map((line) => String(line['QUERY PLAN'])).join('\n')
+    expect(plan.match(/Index Only Scan using job_status/g)).toHaveLength(3)
+    expect(plan).not.toContain('Seq Scan')
   })
 })

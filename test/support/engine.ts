@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { enterServer, type ServerLease, urlOf } from '../../src/db/embedded/server.ts'
 import { pgSql, type Runner, type Sql, type Summary } from '../../src/engine/index.ts'
+import { GIVEN_SERVER, withDatabase } from './given-server.ts'
 import { newFolder } from './homes.ts'
 import { eventually } from './program.ts'
 
@@ -32,17 +34,20 @@ export class TestDatabase {
   }
 }
 
-/** One embedded server for the tests of a file, and an empty database for each of them. */
+/** One embedded server for the tests of a file, or the one that was given, and an empty database for each of them. */
 export function useDatabases(): { make(...statements: string[]): Promise<TestDatabase> } {
   let server: { readonly dir: string; readonly lease: ServerLease } | undefined
+  let url = ''
   let admin: pg.Pool | undefined
   let made: TestDatabase[] = []
-  let count = 0
 
   beforeAll(async () => {
-    const dir = newFolder()
-    server = { dir, lease: await enterServer(dir) }
-    admin = new pg.Pool({ connectionString: urlOf(server.lease.address), max: 1 })
+    if (GIVEN_SERVER === undefined) {
+      const dir = newFolder()
+      server = { dir, lease: await enterServer(dir) }
+    }
+    url = GIVEN_SERVER ?? urlOf(server!.lease.address)
+    admin = new pg.Pool({ connectionString: url, max: 1 })
     admin.on('error', () => {})
   })
 
@@ -59,9 +64,9 @@ export function useDatabases(): { make(...statements: string[]): Promise<TestDat
 
   return {
     async make(...statements) {
-      const name = `engine_${++count}`
+      const name = `engine_${randomUUID().slice(-12)}`
       await admin!.query(`create database ${name}`)
-      const database = new TestDatabase(urlOf({ ...server!.lease.address, database: name }))
+      const database = new TestDatabase(withDatabase(url, name))
       made.push(database)
       for (const statement of statements) await database.query(statement)
       return database

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { GIVEN_SERVER, withDatabase } from './given-server.ts'
 import { killAll, processesOf, shortWaysTo } from './processes.ts'
 import { type Call, eventually, type Finished, program, ROOT, type Running, start } from './program.ts'
 import { brokenPromises } from './promises.ts'
@@ -91,8 +92,8 @@ export interface Homes {
 }
 
 /**
- * Homes for the tests of one file: one embedded server for all of them, started by the program itself, and a database for each. After each
- * test, proves that no promise about rows is broken and that nothing of it runs any more.
+ * Homes for the tests of one file: one embedded server for all of them, started by the program itself, or the one that was given; and a
+ * database for each. After each test, proves that no promise about rows is broken and that nothing of it runs any more.
  */
 export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
   const server = { dir: '', url: '' }
@@ -101,6 +102,11 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
   let admin: pg.Pool | undefined
 
   beforeAll(async () => {
+    if (GIVEN_SERVER !== undefined) {
+      server.url = GIVEN_SERVER
+      admin = poolOf(server.url)
+      return
+    }
     server.dir = newFolder()
     const call = { env: { DATA_DIR: server.dir } }
     for (const args of [['init'], ['db', 'start']]) {
@@ -124,6 +130,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
   afterAll(async () => {
     for (const home of originals) await remove(home)
     await admin?.end()
+    if (GIVEN_SERVER !== undefined) return
     const { code, stderr } = await program(['db', 'stop', '--force'], { env: { DATA_DIR: server.dir } })
     const left = processesOf(server.dir)
     killAll(left)
@@ -137,7 +144,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     const dir = newFolder()
     const name = `test_${dir.slice(-6).toLowerCase()}`
     await admin!.query(`create database "${name}" template "${template}"`)
-    return new TestHome(dir, server.url.replace('/archivebox?', `/${name}?`), env)
+    return new TestHome(dir, withDatabase(server.url, name), env)
   }
 
   return {
