@@ -60,7 +60,7 @@ export async function openHome(
   let db: Home['db'] | undefined
   try {
     db = openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
-    const applied = await migrate(db)
+    const applied = await migrate(db, server.url, say)
     if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
     const machine = await currentMachine(db)
     const home = { db, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId: machine.id, dataDir, dataDirId: id }

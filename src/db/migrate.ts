@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { sleep } from '../base/abort.ts'
 import { AppError, codeOf } from '../base/errors.ts'
 import { asset } from '../base/package-root.ts'
-import type { Database } from './database.ts'
+import { applicationName, type Database, openDatabase } from './database.ts'
 
 const LOCK = 7_241_201 // an arbitrary, fixed key: one migration at a time per database
 
@@ -34,10 +35,11 @@ export async function schemaVersion(db: Database): Promise<number> {
 }
 
 /**
- * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied.
- * Throws AppError when the database was migrated by a newer program: an older one must not write to it.
+ * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits a moment for a runner of
+ * an older program to end, whose schema must not change under it.
+ * Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not write to it.
  */
-export async function migrate(db: Database): Promise<string[]> {
+export async function migrate(db: Database, url: string, say: (line: string) => void): Promise<string[]> {
   const known = migrations()
   const newest = known.at(-1)?.version ?? 0
   const current = await schemaVersion(db)
@@ -47,18 +49,49 @@ export async function migrate(db: Database): Promise<string[]> {
     })
   }
   if (current === newest) return []
-  return await db.transaction().execute(async (tx) => {
-    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
-    await sql`create table if not exists schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())`.execute(
-      tx,
-    )
-    const since = await schemaVersion(tx as Database)
-    const applied: string[] = []
-    for (const migration of known.filter(({ version }) => version > since)) {
-      await sql.raw(readFileSync(migration.file, 'utf8')).execute(tx)
-      await sql`insert into schema_migration (version, name) values (${migration.version}, ${migration.name})`.execute(tx)
-      applied.push(migration.name)
-    }
-    return applied
-  })
+  if (current > 0) await untilNobodyLeads(db, say)
+  // However long a change of a large table takes.
+  const unhurried = openDatabase(url, { name: applicationName('migration'), connections: 1, statementMs: Number.POSITIVE_INFINITY })
+  return await unhurried
+    .transaction()
+    .execute((tx) => apply(tx, known))
+    .finally(() => unhurried.destroy())
+}
+
+async function apply(tx: Database, known: readonly Migration[]): Promise<string[]> {
+  await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
+  await sql`create table if not exists schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())`.execute(
+    tx,
+  )
+  const since = await schemaVersion(tx)
+  const applied: string[] = []
+  for (const migration of known.filter(({ version }) => version > since)) {
+    await sql.raw(readFileSync(migration.file, 'utf8')).execute(tx)
+    await sql`insert into schema_migration (version, name) values (${migration.version}, ${migration.name})`.execute(tx)
+    applied.push(migration.name)
+  }
+  return applied
+}
+
+/** A leader that has not told the database for this long, by the database's clock, is dead (it tells every 5 s). */
+const DEAD_SECONDS = 30
+const PATIENCE_MS = (DEAD_SECONDS + 5) * 1000
+const LOOK_MS = 500
+
+/** Whoever leads while the schema is old is of an older program. One that was killed has a heartbeat that grows old while we wait. */
+async function untilNobodyLeads(db: Database, say: (line: string) => void): Promise<void> {
+  const begun = performance.now()
+  for (let said = false; ; said = true) {
+    const { rows } = await sql<{ pid: number; hostname: string }>`
+      select p.pid, m.hostname from process p join machine m on m.id = p.machine_id
+      where p.worker_type = 'worker_runner' and p.status in ('running', 'draining') and p.heartbeat_at > now() - make_interval(secs => ${DEAD_SECONDS})
+      order by p.seq desc limit 1`.execute(db)
+    const [leader] = rows
+    if (!leader) return
+    const who = `a runner of an older archivebox-ts leads (pid ${leader.pid} on ${leader.hostname})`
+    if (performance.now() - begun > PATIENCE_MS)
+      throw new AppError(`${who}, and the database cannot be changed under it`, { hint: `stop it (kill ${leader.pid}), then start again` })
+    if (!said) say(`${who}: waiting for it to end before the database is changed`)
+    await sleep(LOOK_MS)
+  }
 }

@@ -25,7 +25,7 @@ export async function dbStart(options: GlobalOptions): Promise<void> {
   const dataDir = openDataDir(options.dataDir, 'never')
   const lease = await enterServer(dataDir, { say: (line) => terminal.say(line) })
   const db = openDatabase(urlOf(lease.address), { name: applicationName('cli') })
-  await migrate(db).finally(() => db.destroy())
+  await migrate(db, urlOf(lease.address), (line) => terminal.say(line)).finally(() => db.destroy())
   keepServer(dataDir)
   await lease.leave()
   terminal.say(`${lease.how === 'adopted' ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)

@@ -5,6 +5,7 @@ import { serverAccount } from './account.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
 import { type Cluster, majorVersionOf } from './cluster.ts'
 import { initialise, removeLeftovers } from './initialise.ts'
+import { networkFileSystemOf } from './network-file-system.ts'
 import { servingAddress } from './postmaster.ts'
 import { startServer } from './start.ts'
 
@@ -20,6 +21,7 @@ export async function bringUp(cluster: Cluster, say: (line: string) => void): Pr
     removeLeftovers(cluster)
     const version = majorVersionOf(cluster)
     if (version === null) refuseForeign(cluster)
+    mindNetwork(cluster, version !== null, say)
     const account = serverAccount(version === null ? undefined : statSync(cluster.pgdata))
     const binaries = findBinaries(account)
     if (version === null) await initialise(cluster, binaries, account, lock, say)
@@ -40,6 +42,15 @@ function refuseForeign(cluster: Cluster): void {
       ? 'It is a link: bring back what it leads to, or remove it to start afresh.'
       : 'Move it away to start afresh.',
   })
+}
+
+/** A power cut, or a second machine, may spoil a database on the file system of another machine: none is made there, and an old one is warned of. */
+function mindNetwork({ dataDir, pgdata }: Cluster, exists: boolean, say: (line: string) => void): void {
+  const name = networkFileSystemOf(exists ? pgdata : dataDir)
+  if (name === undefined) return
+  const why = `${exists ? pgdata : dataDir} lies on a network file system (${name}), where a database is not safe`
+  if (!exists) throw new AppError(why, { hint: 'Use a --data-dir on a local disk, or set DATABASE_URL to a PostgreSQL server.' })
+  say(`careful: ${why}`)
 }
 
 function refuseOtherVersion(cluster: Cluster, version: number, binaries: Binaries): void {

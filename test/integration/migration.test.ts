@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type TestDatabase, useDatabases } from '../support/engine.ts'
+import { newFolder } from '../support/homes.ts'
+import { eventually, program, ROOT, start } from '../support/program.ts'
+
+const folder = join(ROOT, 'src', 'db', 'migrations')
+const files = readdirSync(folder)
+  .filter((file) => file.endsWith('.sql'))
+  .sort()
+
+const databases = useDatabases()
+let old: TestDatabase
+let dataDir: string
+
+beforeEach(async () => {
+  // A database as the first release left it.
+  old = await databases.make(
+    'create table schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())',
+    readFileSync(join(folder, files[0]!), 'utf8'),
+    "insert into schema_migration (version, name) values (1, 'init')",
+    `insert into machine (id, guid, hostname, os_platform, os_arch) values (gen_random_uuid(), 'another', 'elsewhere', 'linux', 'x64')`,
+  )
+  dataDir = newFolder()
+})
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
+
+const call = () => ({ env: { DATA_DIR: dataDir, DATABASE_URL: old.url } })
+const version = () => old.value<number>('select max(version) from schema_migration')
+
+/** A leader of that release, as its row shows it. */
+async function leader(beatSecondsAgo: number): Promise<void> {
+  await old.query(
+    `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, started_at, heartbeat_at, term)
+     select gen_random_uuid(), id, '/elsewhere', 'orchestrator', 'worker_runner', 'running', 4711, now(), now() - make_interval(secs => $1), 1 from machine`,
+    [beatSecondsAgo],
+  )
+}
+
+describe('a database of an older release', () => {
+  it('is brought up to date by the first command that uses it', async () => {
+    const { code, stderr } = await program(['init'], call())
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/database schema: applied/)
+    expect(await version()).toBe(Number(files.at(-1)!.slice(0, 4)))
+  })
+
+  it('is not changed under a runner of that release: the command waits, says so once, and goes on when it has ended', async () => {
+    await leader(0)
+    const init = start(['init'], call())
+    await init.says(/a runner of an older archivebox-ts leads \(pid 4711 on elsewhere\): waiting for it to end/)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    expect(await version()).toBe(1)
+    await old.query("update process set status = 'exited', ended_at = now()")
+    const { code, stderr } = await init.finished()
+    expect(code, stderr).toBe(0)
+    expect(stderr.match(/waiting for it to end/g)).toHaveLength(1)
+    expect(await version()).toBeGreaterThan(1)
+  })
+
+  it('is refused when that runner stays, with what to do about it', async () => {
+    await leader(0)
+    const init = start(['init'], call())
+    await init.says(/waiting for it to end/)
+    await eventually(async () => {
+      await old.query("update process set heartbeat_at = now() where status = 'running'")
+      return init.isOver
+    }, 60_000)
+    const { code, stderr } = await init.finished()
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/cannot be changed under it\nhint: .*kill 4711/)
+    expect(await version()).toBe(1)
+  })
+
+  it('is brought up to date at once after a runner of that release was killed long ago', async () => {
+    await leader(60)
+    const { code, stderr } = await program(['init'], call())
+    expect(code, stderr).toBe(0)
+    expect(stderr).not.toMatch(/waiting/)
+    expect(await version()).toBeGreaterThan(1)
+  })
+})
