@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { attemptPaths } from '../base/attempt-paths.ts'
 import { AppError } from '../base/errors.ts'
 import { Removal } from '../base/removal.ts'
@@ -14,6 +14,9 @@ import { letGo } from './let-go.ts'
 /** An arbitrary, fixed key: one deletion at a time per database, so that nobody settles what somebody else is at. */
 const LOCK = 7_241_202
 
+/** Snapshots that one statement deletes: none may take as long as a statement is waited for. */
+const BATCH = 500
+
 /**
  * Deletes a crawl with its snapshots, their results and all their files. Whoever works on it loses it first, and is waited for.
  * @returns false when it was not there any more
@@ -26,11 +29,12 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
     const dirs = await sql<{ output_dir: string; free: boolean }>`
       select output_dir, ${FREE} as free from crawl where id = ${id} for update`.execute(tx)
     if (!isFree(dirs.rows, `crawl ${id}`)) return false
-    const pages = await sql<{ output_dir: string; free: boolean }>`
-      select output_dir, ${FREE} as free from snapshot where crawl_id = ${id} order by id for update`.execute(tx)
+    const pages = await sql<{ id: string; output_dir: string; free: boolean }>`
+      select id, output_dir, claim_token is null as free from snapshot where crawl_id = ${id} order by id for update`.execute(tx)
     isFree(pages.rows, `crawl ${id}`)
     for (const { output_dir } of [...dirs.rows, ...pages.rows]) removal.moveAside(output_dir)
-    await forgetHistory(tx, sql`s.crawl_id = ${id}`)
+    const ids = pages.rows.map((page) => page.id)
+    for (let from = 0; from < ids.length; from += BATCH) await deleteSnapshots(tx, ids.slice(from, from + BATCH))
     await sql`delete from transition where row_id = ${id}`.execute(tx)
     await sql`delete from crawl where id = ${id}`.execute(tx)
     return true
@@ -47,8 +51,7 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
       select output_dir, ${FREE} as free from snapshot where id = ${id} for update`.execute(tx)
     if (!isFree(rows, `snapshot ${id}`)) return false
     removal.moveAside(rows[0]!.output_dir)
-    await forgetHistory(tx, sql`s.id = ${id}`)
-    await sql`delete from snapshot where id = ${id}`.execute(tx)
+    await deleteSnapshots(tx, [id])
     await wakeCrawls(tx, crawls)
     return true
   })
@@ -137,13 +140,12 @@ function isFree(rows: readonly { readonly free: boolean }[], what: string): bool
   return rows.length > 0
 }
 
-/** Deletes the transitions of snapshots, which are called `s`, and of their results. */
-async function forgetHistory(tx: Database, snapshots: RawBuilder<unknown>): Promise<void> {
+/** With their results, and the history of both. */
+async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
     delete from transition where row_id in (
-      select s.id from snapshot s where ${snapshots}
-      union all select r.id from archive_result r join snapshot s on s.id = r.snapshot_id where ${snapshots}
-    )`.execute(tx)
+      select unnest(${ids}::uuid[]) union all select id from archive_result where snapshot_id = any(${ids}::uuid[]))`.execute(tx)
+  await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)
 }
 
 interface ResultFiles {

@@ -75,7 +75,7 @@ export async function archiveSnapshot(
   else await run.run(hooks, results, binaries.missing)
   if (run.unfinished) {
     if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
-    await queue.release(started, run.waitMs)
+    if (!(await queue.release(started, run.waitMs))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')
     return 'released'
   }

@@ -95,6 +95,17 @@ describe('crawl delete', () => {
     expect((await runner.finished()).code).toBe(0)
   })
 
+  it('deletes a crawl in whatever state it and its pages are', async () => {
+    const home = await homes.make()
+    const [page] = await records(home, ['snapshot', 'create', ...urls(2)])
+    const crawl = String(page!['crawl_id'])
+    await records(home, ['crawl', 'pause', crawl])
+    await records(home, ['snapshot', 'resume', page!.id])
+    const untouched = await home.add(...urls(1))
+    await records(home, ['crawl', 'delete', '--yes', crawl, untouched])
+    expect(await counts(home)).toEqual({ crawls: 0, snapshots: 0, results: 0 })
+  })
+
   it('leaves what somebody does not let go of, and says who', { timeout: 120_000 }, async () => {
     const home = await homes.make()
     home.install('oracle')
@@ -145,6 +156,20 @@ describe('snapshot delete', () => {
     await records(home, ['crawl', 'retry', '--failed', crawl])
     await runAll(home)
     expect((await pagesOf(home, crawl)).map(({ id }) => id)).toEqual([second!.id])
+  })
+
+  it('leaves nothing of a page whose worker was just about to begin with it', async () => {
+    const home = await homes.make()
+    home.install('slow')
+    const crawl = await home.add('--plugins', 'slow', ...urls(1))
+    const runner = home.start(['run', '--exit-on-idle'], { env: { ARCHIVEBOX_FAILPOINTS: 'claim.results_prepared=sleep:4000' } })
+    const page = await eventually(() => home.value<string>('select snapshot_id from archive_result limit 1'))
+    await records(home, ['snapshot', 'delete', '--yes', page])
+    expect(folders(home)).not.toContain(page)
+    const { stderr } = await runner.finished()
+    expect(stderr).toContain('claim lost')
+    expect(folders(home)).toEqual([crawl])
+    expect(await home.value('select status from crawl')).toBe('sealed')
   })
 
   it('lets a crawl come to its end whose last open page was deleted', async () => {
