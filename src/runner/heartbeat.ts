@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
 import { heartbeat } from '../db/processes.ts'
+import { serverIdentity } from '../db/server-identity.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import type { Outage } from './outage.ts'
 
@@ -24,6 +25,8 @@ export class Heartbeat {
   /** Fires when trust ends, whatever a query hangs on. */
   #trust: NodeJS.Timeout
   #beating = false
+  /** The server that we were promoted on. */
+  #server: string | null = null
   #ended = false
   /** A newer runner waits. */
   handoff = false
@@ -60,6 +63,7 @@ export class Heartbeat {
         this.#log.info('a newer runner takes over: handing over')
         this.#stop.requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
       }
+      if (!this.handoff && (await this.#isAnotherServer())) this.#lose('the database is another server than before: a failover')
     } catch (error) {
       if (isDatabaseAway(error)) this.#outage.seen(error)
       else this.#log.warn(`heartbeat failed: ${String(error)}`)
@@ -72,6 +76,12 @@ export class Heartbeat {
     this.#ended = true
     clearInterval(this.#timer)
     clearTimeout(this.#trust)
+  }
+
+  async #isAnotherServer(): Promise<boolean> {
+    const now = await serverIdentity(this.#home.db)
+    this.#server ??= now
+    return now !== null && now !== this.#server
   }
 
   #trustFor(ms: number): NodeJS.Timeout {

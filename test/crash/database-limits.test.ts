@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { serverAccount } from '../../src/db/embedded/account.ts'
+import { findBinaries } from '../../src/db/embedded/binaries.ts'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { newFolder, TestHome } from '../support/homes.ts'
 import { expectOneAtATime, openRows, sealedPages } from '../support/observer.ts'
@@ -116,6 +118,32 @@ describe('a database', () => {
     await new Promise((resolve) => setTimeout(resolve, 3_000))
     for (const hog of hogs.splice(0)) await hog.end()
     await expectAllThere({ crawl, runner })
+  })
+
+  it('that fails over to a standby is another server: the runner passes the gate again', async () => {
+    await start()
+    const runner = home.start(['run'])
+    await runner.says(/leading \(term 1\)/)
+    await new Promise((resolve) => setTimeout(resolve, 6_000)) // It has asked which server this is.
+    const pgdata = join(serverDir, 'postgres')
+    const { uid, gid } = statSync(pgdata)
+    const account = serverAccount({ uid, gid })
+    const pgCtl = (...args: string[]) =>
+      execFileSync(findBinaries(account).pgCtl, [...args, '-s', '-w', '-D', pgdata], {
+        cwd: '/',
+        stdio: 'ignore',
+        ...(account ? { uid, gid } : {}),
+      })
+    pgCtl('stop', '-m', 'fast')
+    writeFileSync(join(pgdata, 'standby.signal'), '')
+    chownSync(join(pgdata, 'standby.signal'), uid, gid)
+    pgCtl('start', '-l', join(pgdata, 'standby.log'))
+    await runner.says(/the database is away/)
+    pgCtl('promote')
+    await runner.says(/cannot know that it leads \(the database is another server than before: a failover\)/, 60_000)
+    await runner.says(/leading \(term 2\)/)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
   })
 
   it('whose own disk is full is waited for, and loses nothing', async ({ skip }) => {
