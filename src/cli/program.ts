@@ -90,7 +90,9 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
     'archivebox-ts run',
     'archivebox-ts run --exit-on-idle',
     'archivebox-ts run --crawl-id 0199-... --exit-on-idle',
+    'archivebox-ts result list --status failed | archivebox-ts run -',
   ])
+    .argument('[-]', 'read records (or URLs, or snapshot ids) from stdin, one a line: queue them, work on those, and leave')
     .option('--exit-on-idle', 'leave when nothing is due, running or about to be')
     .option('--crawl-id <id>', 'work on this crawl only')
     .option('--standby', 'do not take over: wait until no other runner is left, then lead')
@@ -106,7 +108,9 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
     .option('--liveness-file <file>', 'touch this file while all is well, remove it in the end')
     .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
     .option('--daemon', 'log lines only, never a live view')
-    .action(async (options: RunVerbOptions) => (await import('./commands/run.ts')).runVerb(globals(), options))
+    .action(async (input: string | undefined, options: RunVerbOptions) =>
+      (await import('./commands/run.ts')).runVerb(globals(), options, input),
+    )
 
   verb(root, 'status', 'who leads, what runs, what is queued, what failed').action(async () =>
     (await import('./commands/status.ts')).status(globals()),

@@ -22,7 +22,11 @@ export interface WorkOptions {
 const LONGEST_RUN = 2_147_483
 
 /** These options, checked as far as they can be without a database. Throws UsageError. */
-export function workOptions(verb: WorkOptions) {
+export function workOptions(verb: WorkOptions, input?: string) {
+  if (input !== undefined && input !== '-')
+    throw new UsageError(`run takes no argument but -, not "${input}"`, 'archivebox-ts add queues URLs')
+  if (input !== undefined && (verb.crawlId !== undefined || verb.snapshotId !== undefined))
+    throw new UsageError('with - the records on stdin say what is worked on: leave out --crawl-id and --snapshot-id')
   if (verb.crawlId !== undefined && verb.snapshotId !== undefined) throw new UsageError('--crawl-id and --snapshot-id exclude each other')
   for (const kind of verb.exclude)
     if (!(WORK_KINDS as readonly string[]).includes(kind))

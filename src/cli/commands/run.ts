@@ -5,6 +5,8 @@ import { run } from '../../runner/run.ts'
 import { openHome, runnerLog } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { liveCounts } from '../progress.ts'
+import { askedFor, queueRecords } from '../queue-records.ts'
+import { readInput } from '../records/input.ts'
 import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
 import { logLevel, terminal, terminalSink } from '../terminal.ts'
 
@@ -22,9 +24,13 @@ const CONNECTIONS = 4
 /** The parent's row, when a command of ours started this runner. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 
-/** `run`: be the runner. */
-export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Promise<void> {
-  const work = workOptions(verb)
+/**
+ * `run`: be the runner.
+ * @param input `-`: queue the records on stdin, work on those, and leave
+ */
+export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, input?: string): Promise<void> {
+  const work = workOptions(verb, input)
+  const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
   const id = uuidv7()
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line), {
     name: applicationName('runner', id),
@@ -37,14 +43,16 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions): Pro
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile))
   const view = verb.daemon || options.quiet || !terminal.isTTY ? undefined : liveCounts(home, verb.crawlId)
   try {
-    const scope = await scopeOf(home, verb)
+    const crawlIds = asked && (await queueRecords(home, options, asked))
+    if (crawlIds?.length === 0) return terminal.say('nothing to run: no crawl, snapshot or result among these')
+    const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }
     const why = await run({
       id,
       home,
       log,
       settings,
       parentId: process.env[PARENT_ENV] ?? null,
-      exitOnIdle: verb.exitOnIdle === true,
+      exitOnIdle: verb.exitOnIdle === true || asked !== undefined,
       standby: verb.standby === true,
       daemon: verb.daemon === true,
       handoffGraceMs: graceMs(verb.handoffGrace),
