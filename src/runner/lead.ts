@@ -80,11 +80,13 @@ export async function lead(
         room.look()
         await pool.fill(watchdog.isUp ? due : 0)
         await cleanUp.whenDue()
-        if (options.exitOnIdle && open === 0 && pool.busy === 0) return 'idle'
-        if (pool.changes > page.changes && performance.now() - page.writtenAt > PAGE_MS) {
-          page = { changes: pool.changes, writtenAt: performance.now() }
+        const idle = options.exitOnIdle && open === 0 && pool.busy === 0
+        if (pool.changes > page.changes && (idle || performance.now() - page.writtenAt > PAGE_MS)) {
+          const { changes } = pool
           await writeArchivePage(home).catch(room.excuse)
+          page = { changes, writtenAt: performance.now() }
         }
+        if (idle) return 'idle'
       } catch (error) {
         if (!isDatabaseAway(error)) throw error
         outage.seen(error)

@@ -54,6 +54,21 @@ async function expectAllThere({ home, crawl, runner }: Scene, count: number): Pr
   expectOneAtATime(home)
 }
 
+describe('a runner that cannot listen', () => {
+  it('finds its work by looking', async () => {
+    const home = await homes.make()
+    const proxy = await DatabaseProxy.before(home.databaseUrl)
+    proxies.push(proxy)
+    proxy.silenceOn(/listen archivebox_/)
+    const runner = home.start(['run'], { env: { DATABASE_URL: proxy.url } })
+    await runner.says(/leading/)
+    const crawl = await home.add('--plugins', 'html', `${site.url}/`)
+    await sealedCrawl(home, crawl)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+  })
+})
+
 describe('while the database is away', () => {
   it('hooks that run come to their end, nothing new begins, and their results are written when it is back', async () => {
     const scene = await crawling('oracle,slow', '-c', 'ORACLE_SECONDS=2', '-c', 'SLOW_SECONDS=0.1', `${site.url}/`)
@@ -98,6 +113,23 @@ describe('while the database is away', () => {
     await expectAllThere(scene, 1)
     expect(runner.stderr).toMatch(/leading \(term 2/)
     expect(times(runner.stderr, /the database is away/g)).toBe(1)
+  })
+
+  it('add --run waits, too, and reports when its crawl is sealed', async () => {
+    const home = await homes.make()
+    home.install('oracle')
+    const proxy = await DatabaseProxy.before(home.databaseUrl)
+    proxies.push(proxy)
+    const args = ['add', '--run', '--json', '--plugins', 'html,oracle', '-c', 'ORACLE_SECONDS=2', `${site.url}/`]
+    const adding = home.start(args, { env: { DATABASE_URL: proxy.url } })
+    await eventually(() => times(hookLog(home), /^begin/gm) === 1)
+    proxy.refuse()
+    await new Promise((resolve) => setTimeout(resolve, 4_000))
+    proxy.pass()
+    const { code, stdout, stderr } = await adding.finished()
+    expect(code, stderr).toBe(0)
+    expect(await expectComplete(home, (JSON.parse(stdout) as { id: string }).id)).toHaveLength(1)
+    expect(times(hookLog(home), /^begin/gm), 'the hook ran once').toBe(1)
   })
 
   it('a signal ends the runner all the same', async () => {

@@ -108,6 +108,25 @@ test('a path too long for a socket gets a private short way, which goes with the
   }
 })
 
+test('the cluster, its socket and its log are for their owner alone, whatever the umask; five clusters live side by side', async () => {
+  const umask = process.umask(0)
+  const dirs = [1, 2, 3, 4, 5].map((number) => join(root, `data-${number}`))
+  try {
+    const leases = await Promise.all(dirs.map((dir) => enterServer(dir)))
+    const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
+    for (const [index, dir] of dirs.entries()) {
+      expect(mode(join(dir, 'postgres'))).toBe('700')
+      expect(mode(join(leases[index]!.address.socketDir, '.s.PGSQL.5432'))).toBe('700')
+      expect(mode(join(dir, 'logs', 'postgres.log'))).toBe('600')
+    }
+    expect(new Set(leases.map(({ address }) => address.socketDir)).size).toBe(5)
+    for (const lease of leases) expect(await lease.leave()).toEqual({ stopped: true })
+  } finally {
+    process.umask(umask)
+    for (const dir of dirs) await stopServer(dir, { force: true })
+  }
+})
+
 test('a cluster of another PostgreSQL version is refused and left as it is', async () => {
   await (await enterServer(data)).leave()
   writeFileSync(join(data, 'postgres', 'PG_VERSION'), '12\n')
