@@ -163,6 +163,19 @@ describe('crawl pause and resume', () => {
     await end(runner)
   })
 
+  it('counts against no limit: attempts and lives that a row had used up are there again after the pause', async () => {
+    const home = await newHome()
+    const id = await home.add('--plugins', 'html', urls(1)[0]!)
+    expect((await home.run(['run', '--exclude', 'snapshot', '--exit-on-idle'])).code).toBe(0)
+    for (const table of ['crawl', 'snapshot']) await home.query(`update ${table} set attempts = 99`)
+    await crawl(home, 'pause', id)
+    await crawl(home, 'resume', id)
+    for (const table of ['crawl', 'snapshot']) expect(await home.query(`select attempts from ${table}`)).toEqual([{ attempts: 0 }])
+    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
+    await expectComplete(home, id)
+    expect((await resultsOf(home, id)).map(({ status }) => status)).toEqual(['succeeded'])
+  })
+
   it('pauses one crawl only: the others go on', async () => {
     const home = await newHome('slow')
     const paused = await home.add('--plugins', 'slow', ...urls(2))
