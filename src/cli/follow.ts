@@ -18,6 +18,8 @@ import { printRecord, terminal, wantsJson } from './terminal.ts'
 
 const LOOK_MS = 150
 const SOON_MS = 4_000
+/** Nothing is put off for so long but what waits for a person: a century. */
+const NEVER_MS = 100 * 365 * 86_400_000
 /** A database that is away is looked for so often, and for so long when no runner of ours is there. */
 const AWAY_LOOK_MS = 500
 const ALONE_MS = 30_000
@@ -44,7 +46,7 @@ export async function follow(
   try {
     const said = new Set<string>()
     let warned = false
-    let paused = false
+    let waiting: string | undefined
     let awaySince: number | undefined
     for (;;) {
       try {
@@ -63,11 +65,11 @@ export async function follow(
           warned = true
           terminal.say(`no runner is there to work on it: start one with ${pc.bold('archivebox-ts run')}`)
         }
-        if (crawl.status === 'paused' && !paused)
-          terminal.say(`paused: ${pc.bold(`archivebox-ts crawl resume ${crawlId}`)} goes on with it`)
-        paused = crawl.status === 'paused'
+        const resume = howToResume(crawl)
+        if (resume !== undefined && resume !== waiting) terminal.say(`paused: ${pc.bold(resume)} goes on with it`)
+        waiting = resume
         // One that is put off is not due for a runner: it would only leave again.
-        const isDue = !paused && (crawl.retry_at?.getTime() ?? Number.POSITIVE_INFINITY) <= Date.now() + SOON_MS
+        const isDue = resume === undefined && (crawl.retry_at?.getTime() ?? Number.POSITIVE_INFINITY) <= Date.now() + SOON_MS
         if (idle && by.run && isDue) {
           if (runner?.exitCode || runner?.signalCode)
             throw new AppError(`the runner ended with ${runner.signalCode ?? `exit code ${runner.exitCode}`}`, {
@@ -95,6 +97,13 @@ export async function follow(
     for (const signal of SIGNALS) process.off(signal, onSignal)
     terminal.live('')
   }
+}
+
+/** What goes on with a crawl that is paused, or of which only paused pages are left; undefined when it goes on by itself. */
+function howToResume({ id, status, retry_at }: CrawlRow): string | undefined {
+  if (status === 'paused') return `archivebox-ts crawl resume ${id}`
+  if (status !== 'started' || !retry_at || retry_at.getTime() < Date.now() + NEVER_MS) return undefined
+  return `archivebox-ts snapshot list --crawl-id ${id} --status paused | archivebox-ts snapshot resume -`
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

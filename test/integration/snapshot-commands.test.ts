@@ -229,6 +229,20 @@ describe('snapshot pause and resume', () => {
     expect((await runner.finished()).code).toBe(0)
   })
 
+  it('is said by add --run, which follows its crawl, together with what goes on with it', async () => {
+    const home = await homes.make()
+    home.install('slow')
+    const adding = home.start(['add', '--run', '--plugins', 'slow', '-c', 'SLOW_SECONDS=2', url(1), url(2)])
+    const page = await eventually(() => home.value<string>('select id from snapshot order by id desc limit 1'))
+    await records(home, ['snapshot', 'pause', page])
+    await adding.says(
+      /paused: archivebox-ts snapshot list --crawl-id \S+ --status paused \| archivebox-ts snapshot resume - goes on with it/,
+    )
+    await records(home, ['snapshot', 'resume', '-'], lines(...(await records(home, ['snapshot', 'list', '--status', 'paused']))))
+    expect((await adding.finished()).code).toBe(0)
+    await expectComplete(home, await home.value('select id from crawl'))
+  })
+
   it('resumes nothing before its crawl is resumed, and leaves sealed pages alone', async () => {
     const home = await homes.make()
     const { crawl, pages } = await queued(home, 1)
