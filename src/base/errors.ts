@@ -1,5 +1,5 @@
 /** Exit codes of the program, as the contract names them. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, noRunner: 3, partial: 10, interrupted: 130 } as const
+export const EXIT = { ok: 0, failed: 1, usage: 2, noRunner: 3, partial: 10, defect: 70, interrupted: 130 } as const
 
 /**
  * An expected failure: one line for the person (`message`), what to do about it (`hint`), and the exit code.

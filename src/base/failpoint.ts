@@ -60,6 +60,7 @@ export const FAILPOINTS = [
   'publish.files_renamed',
   'publish.files_replaced',
   'publish.files_tidied',
+  'publish.flood_ended',
   'publish.hook_exited',
   'publish.hook_given_up',
   'publish.hook_leftovers_killed',
@@ -114,6 +115,9 @@ export const FAILPOINTS = [
   'spawn.host_running',
   'spawn.host_spawned',
   'spawn.setup_hooks_started',
+  'spawn.unstarted_closed',
+  'spawn.unstarted_killed',
+  'spawn.worker_missing',
   'spawn.worker_row',
   'spawn.worker_running',
   'spawn.worker_spawned',
@@ -133,7 +137,7 @@ const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 /**
  * Does what `ARCHIVEBOX_FAILPOINTS` asks for at this point; without it (always, but in tests) nothing.
  * `name=action[@n]`, several separated by `;`: at the n-th passing (1 when not given), `kill9`, `term` or `stop` this process,
- * `exit`, `throw`, or `sleep:<ms>`. With `ARCHIVEBOX_FAILPOINTS_LOG=file` each fires once among all processes, and the file says which did.
+ * `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole process). With `ARCHIVEBOX_FAILPOINTS_LOG=file` each fires once among all processes, and the file says which did.
  */
 export async function failpoint(name: Failpoint): Promise<void> {
   const asked = wanted?.get(name)
@@ -146,8 +150,16 @@ export async function failpoint(name: Failpoint): Promise<void> {
   else if (action === 'stop') process.kill(process.pid, 'SIGSTOP')
   else if (action === 'exit') process.exit(1)
   else if (action === 'throw') throw new Error(`failpoint ${name}`)
+  else if (action === 'reject') void Promise.reject(new Error(`failpoint ${name}`))
+  else if (action === 'busy') keepBusy(Number(argument))
   else if (action === 'sleep') await delay(Number(argument))
   else throw new Error(`unknown action "${asked.action}" for the failpoint ${name}`)
+}
+
+/** Holds up everything that this process does. */
+function keepBusy(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
 }
 
 interface Asked {

@@ -5,13 +5,14 @@ import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
-import { containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
+import { type Container, containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
+import { spawned } from '../processes/spawned.ts'
 import type { Hook } from './discover.ts'
 import { hookEnvironment } from './environment.ts'
 import type { HostJob, HostReply } from './host-protocol.ts'
-import type { Exit, HookLogs, HookScope } from './launch.ts'
+import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
 /** A host that grew beyond this is replaced after the hook that it runs. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
@@ -66,18 +67,14 @@ export class HookHost {
       logs: { stdout: log, stderr: log },
     })
     await failpoint('spawn.host_row')
-    mkdirSync(dirname(log), { recursive: true })
-    const output = openSync(log, 'a', 0o600)
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], [MARKER.process]: id, [MARKER.runner]: scope.runnerId }
-    openContainer(container)
-    const child = spawn(container.argv[0]!, container.argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', output, output, 'ipc'] })
-    closeSync(output)
-    const exited = new Promise<Exit>((resolve) => {
-      child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
-      child.once('exit', (code, signal) => resolve({ code, signal }))
+    const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
+      await closeUnstarted(scope.home, container, id)
+      throw error
     })
+    const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
     await failpoint('spawn.host_spawned')
-    const identity = child.pid === undefined ? null : await identityOf(child.pid)
+    const identity = await identityOf(child.pid)
     const record = async () => {
       if (identity) await markRunning(scope.home.db, id, identity)
       await failpoint('spawn.host_running')
@@ -145,5 +142,16 @@ export class HookHost {
     await killFamily(this.#family)
     await failpoint('shutdown.host_killed')
     await this.#recorded
+  }
+}
+
+function spawnHost(container: Container, cwd: string, env: NodeJS.ProcessEnv, log: string): ChildProcess {
+  mkdirSync(dirname(log), { recursive: true })
+  const output = openSync(log, 'a', 0o600)
+  try {
+    openContainer(container)
+    return spawn(container.argv[0]!, container.argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', output, output, 'ipc'] })
+  } finally {
+    closeSync(output)
   }
 }

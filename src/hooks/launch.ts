@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs'
 import { dirname, extname } from 'node:path'
+import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import { type Container, type Containment, containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
-import type { Family } from '../processes/family.ts'
+import { type Family, killFamily } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
+import { isPassing, spawned } from '../processes/spawned.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
+import { limitOutput } from './output-limit.ts'
 
 /** Who launches hooks, and for what. */
 export interface HookScope {
@@ -30,7 +33,7 @@ export interface HookLogs {
 export interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** It never ran: why. */
+  /** Why it never ran, or why we killed it. */
   readonly error?: string
 }
 
@@ -52,6 +55,7 @@ export interface RunningHook {
 /**
  * Starts a hook in its own session, stdin closed, output to files (a pipe would stay open for as long as a daemonised child lives).
  * Its row is written before the spawn and completed after it. A hook that cannot be started has `exited` with an error.
+ * Throws when the machine can start nothing at the moment: then nothing was run, and the row is closed.
  * @param claimed says between the row and the spawn that the work is still ours, and throws when it is not: then nothing is started
  */
 export async function launchHook(
@@ -89,13 +93,21 @@ export async function launchHook(
   }
   const env = hookEnvironment(scope.settings, scope.target, hook, { processId: id, runnerId: scope.runnerId })
   const startedAt = performance.now()
-  const child = spawnToFiles(container, cwd, env, logs)
-  const exited = new Promise<Exit>((resolve) => {
-    child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
-    child.once('exit', (code, signal) => resolve({ code, signal }))
+  const { pid, ended } = await start(() => spawnToFiles(container, cwd, env, logs)).catch(async (error: unknown) => {
+    await closeUnstarted(scope.home, container, id)
+    throw error
   })
   await failpoint('spawn.hook_spawned')
-  const identity = child.pid === undefined ? null : await identityOf(child.pid)
+  const identity = pid === undefined ? null : await identityOf(pid)
+  const family = familyIn(container, id, identity)
+  const limit = limitOutput(logs, async () => {
+    await killFamily(family)
+    await failpoint('publish.flood_ended')
+  })
+  const exited = ended.then(async (exit) => {
+    const flood = await limit.end()
+    return flood ? { ...exit, error: flood } : exit
+  })
   const record = async () => {
     if (identity) await markRunning(scope.home.db, id, identity)
     await failpoint('spawn.hook_running')
@@ -104,8 +116,32 @@ export async function launchHook(
   }
   const recorded = record()
   recorded.catch(() => {}) // Whoever waits for it sees the failure; until then it must not count as unhandled.
-  const family = familyIn(container, id, identity)
-  return { hook, processId: id, pid: child.pid, logs, startedAt, family, exited, recorded }
+  return { hook, processId: id, pid, logs, startedAt, family, exited, recorded }
+}
+
+/** After the machine could not start a process that was announced: nothing of it stays. */
+export async function closeUnstarted(home: Home, container: Container, id: string): Promise<void> {
+  await killFamily(familyIn(container, id, null))
+  await failpoint('spawn.unstarted_killed')
+  await markEnded(home.db, id, null)
+  await failpoint('spawn.unstarted_closed')
+}
+
+interface Started {
+  /** None: it never ran. */
+  readonly pid: number | undefined
+  readonly ended: Promise<Exit>
+}
+
+/** What is wrong with the hook itself is how it ended; when the machine cannot start anything at the moment, this throws. */
+async function start(spawnIt: () => ChildProcess): Promise<Started> {
+  try {
+    const child = await spawned(spawnIt)
+    return { pid: child.pid, ended: new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal }))) }
+  } catch (error) {
+    if (isPassing(error)) throw error
+    return { pid: undefined, ended: Promise.resolve({ code: null, signal: null, error: `it cannot be started: ${messageOf(error)}` }) }
+  }
 }
 
 function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {

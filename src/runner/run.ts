@@ -4,6 +4,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { recordContainment } from '../db/processes.ts'
 import { recover } from '../machines/recover.ts'
 import { type Containment, detectContainment, releaseContainment } from '../processes/containment/containment.ts'
+import { leaveOnDefects } from './defects.ts'
 import { Gate, type Passed } from './gate.ts'
 import { lead } from './lead.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
@@ -25,6 +26,7 @@ interface Run extends RunOptions {
  * Any number of these may be started; the newest passes the gate, and only when every older one is really gone.
  */
 export async function run(options: RunOptions): Promise<WhyEnded> {
+  leaveOnDefects(options.log)
   const bell = new Bell()
   const signals = new Signals(bell, options.log, options.runForMs)
   const containment = detectContainment(options.settings['CONTAINMENT'], options.id)

@@ -8,6 +8,7 @@ import type { Exit, HookLogs } from '../hooks/launch.ts'
 import { clean, type HookRecords, readRecords } from '../hooks/records.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { isPassing } from '../processes/spawned.ts'
 
 /** What ended a hook. `asked`: our own SIGTERM at the snapshot's end, which is how a background hook is meant to end. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
@@ -52,7 +53,7 @@ export async function settleHook(
       const event = records.result || Object.keys(files).length > 0 ? 'succeed' : 'empty'
       return { ...verdict, event, files, records }
     } catch (error) {
-      if (isOutOfSpace(error)) throw error // The whole page waits until there is room.
+      if (isOutOfSpace(error) || isPassing(error)) throw error // The whole page waits until the machine has recovered.
       return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
     }
   }
@@ -72,6 +73,7 @@ type Judgement = Pick<Verdict, 'event' | 'output' | 'json'>
 function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: string, timeoutMs: number): Judgement {
   if (cause === 'interrupt') return { event: 'interrupt', output: '' }
   if (cause === 'timeout') return { event: 'fail', output: `timed out after ${timeoutMs / 1000} s` }
+  if (exit.error) return { event: 'fail', output: exit.error }
   const said = { output: result?.output ?? '', json: result?.json }
   if (exit.code === EXIT_SKIPPED) return { event: 'skip', ...said }
   if (exit.code === EXIT_TEMPORARY || result?.status === 'backoff')

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
@@ -11,6 +11,7 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import { actorsToSpawn } from '../engine/spawn-policy.ts'
 import { MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
+import { spawned } from '../processes/spawned.ts'
 import { homeEnvironment } from './home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
 import { reapWorker } from './reap.ts'
@@ -182,21 +183,33 @@ export class WorkerPool {
       [WORKER_ENV.containment]: JSON.stringify(this.#station.containment),
     }
     // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
-    const child = spawn(argv[0]!, argv.slice(1), { cwd: this.#cwd, env, detached: true, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
+    const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd: this.#cwd, env, detached: true, stdio })).catch(
+      (error: unknown) => log.error(`cannot start a ${this.#kind} worker: ${messageOf(error)}`),
+    )
+    if (!child) return await this.#couldNotStart(row.id)
     const worker: Worker = { processId: row.id, child, state: 'starting' }
     this.#workers.add(worker)
     this.#divide()
     child.on('message', (message: FromWorker) => this.#hear(worker, message))
     child.once('exit', (code, signal) => this.#reap(worker, { code, signal }))
-    child.once('error', (error) => {
-      log.error(`cannot start a ${this.#kind} worker: ${error.message}`)
-      if (child.pid === undefined) this.#reap(worker, { code: null, signal: null })
-    })
     await failpoint('spawn.worker_spawned')
-    const identity = child.pid === undefined ? null : await identityOf(child.pid)
+    const identity = await identityOf(child.pid)
     if (identity) await untilDatabaseIsBack(() => markRunning(home.db, row.id, identity), stop.force)
     await failpoint('spawn.worker_running')
-    log.debug(`started ${this.#kind} worker ${child.pid ?? ''}`)
+    log.debug(`started ${this.#kind} worker ${child.pid}`)
+  }
+
+  /** As after a crash: later, less often each time. */
+  async #couldNotStart(processId: string): Promise<void> {
+    this.#backOff()
+    await markEnded(this.#station.owner.home.db, processId, null)
+    await failpoint('spawn.worker_missing')
+  }
+
+  #backOff(): void {
+    this.#crashes += 1
+    this.#notBefore = performance.now() + Math.min(2 ** this.#crashes * 50, 10_000)
   }
 
   #hear(worker: Worker, message: FromWorker): void {
@@ -230,8 +243,7 @@ export class WorkerPool {
         await failpoint('shutdown.worker_row_closed')
         return
       }
-      this.#crashes += 1
-      this.#notBefore = performance.now() + Math.min(2 ** this.#crashes * 50, 10_000)
+      this.#backOff()
       const requeued = await untilDatabaseIsBack(() => reapWorker(owner.home, worker.processId, exit), stop.force)
       log.warn(
         `${this.#kind} worker ${worker.child.pid ?? ''} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,

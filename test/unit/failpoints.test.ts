@@ -58,6 +58,7 @@ const STEPS = [
 ]
 /** Steps that are no whole one, or that others account for, with the reason. */
 const EXCEPT: Readonly<Record<string, string>> = {
+  'hooks/hook-host.ts spawn': 'spawnHost, and with it `spawned`, is the step',
   'hooks/launch.ts spawn': 'spawnToFiles is the step',
   'runner/promote.ts requeueClaimsOf': 'inside the transaction of the promotion, which is the step',
 }

@@ -1,0 +1,19 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { codeOf } from '../base/errors.ts'
+
+/** The machine can start no process at the moment: too many of them, no memory, no descriptors, no room for logs. Nothing is said against the program. */
+const PASSING = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC'])
+
+/** A child that is really there. Throws what kept it from being started, which Node sometimes throws and sometimes emits. */
+export async function spawned(start: () => ChildProcess): Promise<ChildProcess & { readonly pid: number }> {
+  const child = start()
+  if (child.pid === undefined) throw (await once(child, 'error'))[0]
+  child.on('error', () => {}) // A signal or a message that came too late for it.
+  return child as ChildProcess & { readonly pid: number }
+}
+
+/** Will starting the same program work when the machine has recovered? */
+export function isPassing(error: unknown): boolean {
+  return PASSING.has(codeOf(error) ?? '')
+}

@@ -1,0 +1,15 @@
+import { EXIT } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+
+/**
+ * What nobody caught is a defect of ours, after which nothing that we know can be trusted: it is said, and we leave at once. The watchdog
+ * ends our workers and hooks, and closes our rows.
+ */
+export function leaveOnDefects(log: Log): void {
+  const leave = (error: unknown) => {
+    log.error(`a defect of archivebox-ts, leaving at once: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    process.exit(EXIT.defect)
+  }
+  process.on('uncaughtException', leave)
+  process.on('unhandledRejection', leave)
+}

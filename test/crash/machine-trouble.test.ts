@@ -1,0 +1,209 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, resultsOf } from '../support/archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
+import { processesOf } from '../support/processes.ts'
+import { eventually, NODE, type Running } from '../support/program.ts'
+import { pages, type Site, startSite } from '../support/site.ts'
+
+const PAGES = 6
+const PLUGINS = 'headers,title,oracle,family'
+const homes = useHomes()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(pages(PAGES))
+})
+afterAll(() => site.close())
+
+async function queued(): Promise<{ home: TestHome; crawl: string }> {
+  const home = await homes.make()
+  home.install('oracle', 'family')
+  const crawl = await home.add('--depth', '1', '--plugins', `${PLUGINS},parse_html_urls`, '-c', 'FAMILY_SECONDS=0.1', `${site.url}/`)
+  return { home, crawl }
+}
+
+async function expectAllArchived(home: TestHome, crawl: string): Promise<void> {
+  expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
+  expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
+  expectOneAtATime(home)
+}
+
+async function leave(runner: Running): Promise<void> {
+  runner.signal('SIGTERM')
+  expect((await runner.finished()).code).toBe(0)
+}
+
+describe('a defect that nobody caught, in the leader', () => {
+  it('is said, and ends it with 70; its workers and hooks end, its rows are closed, and the next one goes on', async () => {
+    const { home, crawl } = await queued()
+    // Once, among all processes of this home, and as soon as a second watchdog is up: in the middle of the work.
+    const log = join(home.dataDir, 'failpoints')
+    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'watchdog.up=reject@2', ARCHIVEBOX_FAILPOINTS_LOG: log } })
+    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    const watchdog = processesOf(home.dataDir).find(({ command }) => command.includes('archivebox-ts-watchdog'))
+    process.kill(watchdog!.pid, 'SIGKILL')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(70)
+    expect(stderr).toMatch(/a defect of archivebox-ts, leaving at once: Error: failpoint watchdog\.up/)
+    await eventually(async () => (await openRows(home)).length === 0)
+    await eventually(() => processesOf(home.dataDir).length === 0)
+    const next = home.start(['run'])
+    await sealedCrawl(home, crawl)
+    await leave(next)
+    await expectAllArchived(home, crawl)
+  })
+})
+
+describe('an event loop that stands still in the leader', () => {
+  it('makes its heartbeat old, and nothing else renews it; afterwards it goes on leading', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beating=busy:9000@2' } })
+    await runner.says(/leading/)
+    const age = "select extract(epoch from now() - heartbeat_at) > 11 from process where worker_type = 'worker_runner'"
+    await eventually(() => home.value<boolean>(age), 30_000)
+    await eventually(async () => !(await home.value<boolean>(age)), 30_000)
+    const crawl = await home.add('--plugins', 'headers', `${site.url}/page-1.html`)
+    await sealedCrawl(home, crawl)
+    await leave(runner)
+    expect(await home.value('select max(term) from runner_term')).toBe('1')
+  })
+})
+
+describe('a clock that is set back an hour in the middle of the work', () => {
+  it('changes nothing for leases, timeouts, liveness and takeovers', async () => {
+    const { home, crawl } = await queued()
+    const clock = join(home.dataDir, 'clock.mjs')
+    writeFileSync(
+      clock,
+      `const Real = Date
+      const begun = performance.now()
+      const now = () => Real.now() - (performance.now() - begun > 700 ? 3_600_000 : 0)
+      globalThis.Date = class extends Real {
+        constructor(...given) { given.length > 0 ? super(...given) : super(now()) }
+        static now() { return now() }
+      }`,
+    )
+    const env = { NODE_OPTIONS: `--import ${clock}` }
+    const first = home.start(['run'], { env })
+    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    const second = home.start(['run'], { env })
+    await second.says(/leading \(term 2\)/)
+    expect((await first.finished()).code).toBe(0)
+    await sealedCrawl(home, crawl)
+    await leave(second)
+    await expectAllArchived(home, crawl)
+  })
+})
+
+describe('too few file descriptors (EMFILE)', () => {
+  /** How many a process may have from now on; what it has it keeps. */
+  const allow = (pid: number, files: number) => execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:`])
+
+  it('in the leader: it goes on leading, and starts workers when it can again', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    // Its watchdog is up by the end of a first piece of work.
+    await sealedCrawl(home, await home.add('--plugins', 'headers', `${site.url}/page-2.html`))
+    await eventually(async () => (await pidsOf(home, 'crawl')).length === 0)
+    allow(runner.pid, 10)
+    const crawl = await home.add('--plugins', 'headers', `${site.url}/page-1.html`)
+    await runner.says(/cannot start a crawl worker: spawn .*EMFILE/)
+    allow(runner.pid, 1024)
+    await sealedCrawl(home, crawl)
+    await leave(runner)
+  })
+
+  it('in a worker: its page waits for better times, without blame', async () => {
+    const { home, crawl } = await queued()
+    const runner = home.start(['run'])
+    const ofHook =
+      "select w.pid from process h join process w on w.id = h.parent_id where h.url is not null and h.status = 'running' limit 1"
+    const worker = await eventually(() => home.value<number>(ofHook))
+    allow(worker, 10)
+    await runner.says(/snapshot \S+: (EMFILE|spawn EMFILE)/)
+    allow(worker, 1024)
+    await sealedCrawl(home, crawl)
+    await leave(runner)
+    await expectAllArchived(home, crawl)
+  })
+})
+
+describe('too many processes (EAGAIN)', () => {
+  it('stop no leader: pages wait for better times, without blame', async (context) => {
+    const group = `/sys/fs/cgroup/pids/archivebox-ts-test-${process.pid}`
+    try {
+      mkdirSync(group)
+      readFileSync(join(group, 'pids.max'))
+    } catch (error) {
+      return context.skip(`no control group for the number of processes: ${String(error)}`)
+    }
+    try {
+      const { home, crawl } = await queued()
+      const runner = home.start(['run'])
+      writeFileSync(join(group, 'cgroup.procs'), String(runner.pid))
+      await runner.says(/leading/)
+      await eventually(async () => (await pidsOf(home, 'snapshot')).length > 0)
+      const now = Number(readFileSync(join(group, 'pids.current'), 'utf8'))
+      writeFileSync(join(group, 'pids.max'), String(now))
+      await eventually(() => /EAGAIN|cannot start|died/.test(runner.stderr), 30_000)
+      writeFileSync(join(group, 'pids.max'), 'max')
+      await sealedCrawl(home, crawl)
+      await leave(runner)
+      await expectAllArchived(home, crawl)
+    } finally {
+      await eventually(() => readFileSync(join(group, 'cgroup.procs'), 'utf8') === '')
+      rmdirSync(group)
+    }
+  })
+})
+
+describe('where there is no /proc', () => {
+  const env = { ARCHIVEBOX_NO_PROC: '1', CONTAINMENT: 'basic' }
+
+  it('ps-list tells who is there: a crawl is archived, and a second runner takes over', async () => {
+    const { home, crawl } = await queued()
+    const first = home.start(['run'], { env })
+    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    const second = home.start(['run'], { env })
+    await second.says(/leading \(term 2\)/)
+    expect((await first.finished()).code).toBe(0)
+    await sealedCrawl(home, crawl)
+    await leave(second)
+    await expectAllArchived(home, crawl)
+  })
+
+  it('a hook that ignores SIGTERM is killed with its children', async () => {
+    const home = await homes.make()
+    home.install('family')
+    await home.add('--plugins', 'family', '-c', 'FAMILY_SECONDS=1000', '-c', 'FAMILY_TIMEOUT=1', `${site.url}/page-1.html`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env })
+    expect(code, stderr).toBe(0)
+    expect(await home.value('select output_str from archive_result')).toBe('timed out after 1 s')
+  })
+})
+
+describe('a pid that is given again', () => {
+  it('to an innocent process: that is neither taken for the old one nor signalled', async (context) => {
+    const script = join(import.meta.dirname, '..', 'fixtures', 'pid-reuse.ts')
+    const child = spawn('unshare', ['--pid', '--fork', '--kill-child=KILL', '--mount-proc', NODE, script], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let said = ''
+    const hear = (text: string) => {
+      said += text
+    }
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear)
+    const code = await new Promise<number | null>((resolve) => {
+      child.once('error', () => resolve(null))
+      child.once('close', resolve)
+    })
+    if (code === null || /unshare failed|EACCES|EROFS/.test(said)) return context.skip(`no PID namespace to choose pids in: ${said}`)
+    expect(code, said).toBe(0)
+    expect(JSON.parse(said)).toEqual({ samePid: true, liveness: 'gone', signalled: false, members: [], survivors: [], innocentLives: true })
+  })
+})
