@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { aborted, Bell } from '../base/abort.ts'
 import type { Summary } from './counts.ts'
 import { Gauge } from './gauge.ts'
@@ -12,6 +13,8 @@ import { Watchdog } from './watchdog.ts'
 
 /** How long the loop waits when nothing tells it when to look again: it is woken by what happens. */
 const LONGEST_WAIT_MS = 10_000
+/** How long a drain waits for its listener to close. */
+const CLOSE_MS = 2_000
 
 /**
  * Works on the rows of some models: claims what is due as far as there is room, runs handlers, writes their outcomes, and starts over.
@@ -63,7 +66,8 @@ export class Runner {
         await this.#bell.wait(this.#waitMs, stop)
       }
       await this.#idle()
-      await (await listening)?.close()
+      // One that has not come up yet closes when it does.
+      await Promise.race([listening.then((listener) => listener?.close()), delay(CLOSE_MS, undefined, { ref: false })])
       return keepers
     })
   }
