@@ -16,8 +16,8 @@ if (verb === '--version' || verb === '-V' || verb === 'version') {
   console.log(VERSION)
 } else {
   keepCompiledCode()
-  if (verb === 'worker') await import('./workers/entry.ts').then(({ worker }) => worker(kind))
-  else await import('./cli/program.ts').then(({ program }) => program(process.argv))
+  if (verb === 'worker') void import('./workers/entry.ts').then(({ worker }) => worker(kind))
+  else void import('./cli/program.ts').then(({ program }) => program(process.argv))
 }
 
 /** Compiled code beside the program, where that is writable: halves the start of everything but the first run. */

@@ -24,8 +24,8 @@ interface Older {
 }
 
 /**
- * Asks older runners to hand over, waits until they are gone (or stand by, or a newer one than we are comes, or we are to stop), and kills what
- * does not go. Of a runner that we can see the operating system alone decides; of others their row, and later the data dir's lock.
+ * Asks older runners to hand over, waits until they are gone or stand by, and kills what does not go. Of a runner that we can see the operating system alone decides; of others their row, and later the data dir's lock.
+ * @returns false when a newer runner than we are came meanwhile, or we are to stop
  * Throws AppError when one survives that.
  */
 export async function endOlder(
@@ -34,7 +34,7 @@ export async function endOlder(
   older: readonly LiveRow[],
   stop: Stop,
   bell: Bell,
-): Promise<void> {
+): Promise<boolean> {
   const ids = older.map(({ id }) => id)
   const asked = await requestHandoff(home, me.id, ids, handoffGraceMs / 1_000)
   await failpoint('gate.asked')
@@ -53,7 +53,7 @@ export async function endOlder(
   let killed = false
   for (;;) {
     const rows = await liveRows(home)
-    if (await isNewerThere(home, me, rows)) return
+    if (await isNewerThere(home, me, rows)) return false
     const left: Older[] = []
     for (const before of older) {
       const now = rows.find(({ id }) => id === before.id)
@@ -61,7 +61,8 @@ export async function endOlder(
       // A row that closed itself may belong to a process that has not left yet; where we cannot look, the data dir's lock will tell.
       if (presence === 'there' || (presence === 'unseen' && now)) if (!now?.standby) left.push({ row: now ?? before, presence })
     }
-    if (left.length === 0 || stop.drain.aborted) return
+    if (stop.drain.aborted) return false
+    if (left.length === 0) return true
     const waited = performance.now() - begun
     const seen = left.filter(({ presence }) => presence === 'there')
     if (seen.length > 0 && waited > handoffGraceMs + (killed ? KILL_MS : 0)) {

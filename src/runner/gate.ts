@@ -78,9 +78,8 @@ export class Gate {
       return {}
     }
     if (others.length > 0) {
-      await endOlder(this.#options, this.#me, others, this.#stop, this.#bell)
+      if (!(await endOlder(this.#options, this.#me, others, this.#stop, this.#bell))) return undefined
       await failpoint('gate.older_gone')
-      return undefined
     }
     if (!(await this.#takeDataDir())) return undefined
     await failpoint('gate.locked')

@@ -19,17 +19,21 @@ const cgroups = process.argv.slice(4)
 const log = new Log('watchdog', toFile(watchdogLog(dataDir)))
 
 if (!runnerId || !dataDir || !pid) throw new Error('the watchdog is started by a runner, not by hand')
-await failpoint('watchdog.noticed')
-while (isThere()) await delay(LOOK_MS)
-const family = { markers: [`${MARKER.runner}=${runnerId}`], cgroups }
-const found = (await membersOf(family)).length
-const survivors = await killFamily(family)
-await failpoint('watchdog.swept')
-log.warn(`runner ${runnerId} (pid ${pid}) died: ended ${found - survivors.length} of its processes`)
-if (survivors.length > 0) log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
-else {
-  const { closeAfter } = await import('./after-death.ts')
-  await closeAfter(runnerId, log)
+void clearUp()
+
+async function clearUp(): Promise<void> {
+  await failpoint('watchdog.noticed')
+  while (isThere()) await delay(LOOK_MS)
+  const family = { markers: [`${MARKER.runner}=${runnerId}`], cgroups }
+  const found = (await membersOf(family)).length
+  const survivors = await killFamily(family)
+  await failpoint('watchdog.swept')
+  log.warn(`runner ${runnerId} (pid ${pid}) died: ended ${found - survivors.length} of its processes`)
+  if (survivors.length > 0) log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
+  else {
+    const { closeAfter } = await import('./after-death.ts')
+    await closeAfter(runnerId, log)
+  }
 }
 
 /** Where there is no /proc, the end of the pipe is all there is to know. */
