@@ -67,13 +67,19 @@ export class WorkTree {
     const to = join(this.root, plugin)
     const aside = join(this.root, `.publish-${plugin}`)
     rmSync(aside, { recursive: true, force: true })
-    const files = copyTree(from, aside, last ? linkOrCopy : copyFileSync, true)
+    let files: Record<string, OutputFile> = {}
+    try {
+      files = copyTree(from, aside, last ? linkOrCopy : copyFileSync, true)
+      await failpoint('publish.files_aside')
+      if (Object.keys(files).length > 0) await this.#confirm()
+    } catch (error) {
+      rmSync(aside, { recursive: true, force: true })
+      throw error
+    }
     if (Object.keys(files).length === 0) {
       rmSync(aside, { recursive: true, force: true })
       return files
     }
-    await failpoint('publish.files_aside')
-    await this.#confirm()
     const replaced = join(this.root, `.replaced-${plugin}`)
     if (existsSync(to)) {
       renameSync(to, replaced)

@@ -130,10 +130,9 @@ export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly s
 
 /** The fence of what no statement can guard: throws ClaimLost unless the page is ours now, in the term in force. */
 export async function confirmSnapshot({ home, term }: Owner, claim: SnapshotClaim): Promise<void> {
-  const { rows } = await sql`
+  const select = sql`
     select 1 from snapshot, runner_term
-    where snapshot.id = ${claim.id} and claim_token = ${claim.token} and data_dir_id = ${home.dataDirId} and term = ${term}`.execute(
-    home.db,
-  )
+    where snapshot.id = ${claim.id} and claim_token = ${claim.token} and data_dir_id = ${home.dataDirId} and term = ${term}`
+  const { rows } = await repeatable(home.db, () => select.execute(home.db))
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id} is no longer ours`)
 }

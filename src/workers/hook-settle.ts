@@ -4,6 +4,8 @@ import { attemptName } from '../base/attempt-paths.ts'
 import { isFull, isOutOfSpace } from '../base/disk-room.ts'
 import { messageOf } from '../base/errors.ts'
 import type { OutputFile } from '../db/tables.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
+import { ClaimLost } from '../engine/claimed.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
 import { clean, type HookRecords, readRecords } from '../hooks/records.ts'
 import { describeExit } from '../hooks/terminate.ts'
@@ -53,7 +55,8 @@ export async function settleHook(
       const event = records.result || Object.keys(files).length > 0 ? 'succeed' : 'empty'
       return { ...verdict, event, files, records }
     } catch (error) {
-      if (isOutOfSpace(error) || isPassing(error)) throw error // The whole page waits until the machine has recovered.
+      // Not its files' fault: the page waits for room, for the machine or the database, or is somebody else's by now.
+      if (isOutOfSpace(error) || isPassing(error) || isDatabaseAway(error) || error instanceof ClaimLost) throw error
       return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
     }
   }

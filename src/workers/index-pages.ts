@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { CrawlRow } from '../db/crawls.ts'
@@ -11,6 +11,7 @@ import type { WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
 import { crawlPage } from '../pages/crawl-page.ts'
 import { snapshotPage } from '../pages/snapshot-page.ts'
+import { readProc } from '../processes/proc.ts'
 
 const MAX_LINES = 5_000
 
@@ -99,6 +100,7 @@ export async function writeArchivePage(home: Home): Promise<void> {
 async function publishFile(file: string, text: string): Promise<void> {
   const aside = `${file}.${process.pid}.tmp`
   mkdirSync(dirname(file), { recursive: true })
+  dropLeftovers(file)
   const fd = openSync(aside, 'w', 0o644)
   try {
     writeFileSync(fd, text)
@@ -109,4 +111,12 @@ async function publishFile(file: string, text: string): Promise<void> {
   await failpoint('publish.file_aside')
   renameSync(aside, file)
   await failpoint('publish.file_renamed')
+}
+
+/** What writers left beside a file when they died half-way. */
+function dropLeftovers(file: string): void {
+  for (const name of readdirSync(dirname(file))) {
+    const pid = name.startsWith(`${basename(file)}.`) ? Number(/\.(\d+)\.tmp$/.exec(name)?.[1]) : Number.NaN
+    if (pid > 0 && readProc(pid) === null) rmSync(join(dirname(file), name), { force: true })
+  }
 }

@@ -21,8 +21,8 @@ export async function reapWorker(
   const below = descendantsOf(processId, rows)
   const survivors = await killFamily({
     ...familyOfRows([...rows.filter(({ id }) => id === processId), ...below]),
-    // Of a row that is closed already, too.
-    markers: [processId, ...below.map(({ id }) => id)].map((id) => `${MARKER.process}=${id}`),
+    // Of rows that are closed already, too: a background hook that died by itself may have left somebody behind.
+    markers: [processId, ...(await childrenOf(home, [processId, ...below.map(({ id }) => id)]))].map((id) => `${MARKER.process}=${id}`),
   })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
   await failpoint('reap.family_killed')
@@ -76,6 +76,11 @@ export async function endFormerWorkers(
     where process_type = 'hook' and status in ('starting', 'running', 'draining') and parent_id <> ${processId} and ${hooks}`
   const { rows } = await repeatable(home.db, () => select.execute(home.db))
   for (const { parent_id } of rows) await reapWorker(home, parent_id, null)
+}
+
+async function childrenOf({ db }: Home, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from process where parent_id = any(${ids}::uuid[])`.execute(db)
+  return rows.map(({ id }) => id)
 }
 
 function descendantsOf(id: string, rows: readonly ProcessRow[]): ProcessRow[] {

@@ -6,8 +6,8 @@ import { processesOf } from './processes.ts'
 import { brokenPromises } from './promises.ts'
 
 const LOOK_MS = 250
-/** How long the row of a process that is gone may stay open while a leader is there to close it. */
-const CLOSED_WITHIN_MS = 10_000
+/** How long the row of a process that is gone may stay open while a leader is there: it looks after those that nobody looks after every 30 s. */
+const CLOSED_WITHIN_MS = 45_000
 
 export interface Watched {
   readonly databaseUrl: string

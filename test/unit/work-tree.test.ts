@@ -92,6 +92,16 @@ describe('publishing', () => {
     expect(statSync(join(root, 'html')).ino).not.toBe(before)
   })
 
+  it('leaves nothing half-done when its files turn out to be somebody else’s', async () => {
+    const refused = new WorkTree(root, async () => {
+      throw new Error('not ours')
+    })
+    await refused.open()
+    writeFileSync(join(refused.dirFor('html'), 'output.html'), 'late')
+    await expect(refused.publish('html', true)).rejects.toThrow('not ours')
+    expect(names()).toEqual([])
+  })
+
   it('for the first of several hooks copies: what the next one writes changes nothing that is published', async () => {
     made('html', 'output.html', 'first')
     await tree.publish('html', false)
