@@ -21,6 +21,21 @@ export async function insertSnapshots(
   if (pages.length === 0) return 0
   const crawl = await lockCrawl(tx, crawlId)
   if (!crawl) return 0
+  let added = 0
+  for (let at = 0; at < pages.length; at += BATCH) added += await insertBatch(tx, crawlId, crawl, pages.slice(at, at + BATCH), options)
+  return added
+}
+
+/** So many are added by one statement: a second on a slow machine, far below the deadline of statements. */
+const BATCH = 5_000
+
+async function insertBatch(
+  tx: Database,
+  crawlId: string,
+  crawl: { readonly max_urls: number; readonly tags: readonly string[] },
+  pages: readonly { readonly url: string; readonly title?: string }[],
+  options: { readonly depth: number; readonly parentId: string | null },
+): Promise<number> {
   const ids = pages.map(() => uuidv7())
   const dirs = pages.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
   const inserted = await sql<{ id: string }>`

@@ -120,6 +120,21 @@ describe('a database', () => {
     await expectAllThere({ crawl, runner })
   })
 
+  it('that is not there any more, or lets nobody in, is no outage: the runner says so and ends with 1', async () => {
+    await start()
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    await home.close()
+    const admin = new pg.Client({ connectionString: home.databaseUrl.replace('/archivebox?', '/template1?') })
+    await admin.connect()
+    await admin.query('drop database archivebox with (force)')
+    await admin.end()
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(1)
+    expect(stderr).toMatch(/^error: database "archivebox" does not exist \(postgres:.*\)\nhint: +create it with: createdb NAME/m)
+    expect(stderr).not.toMatch(/^\s+at /m)
+  })
+
   it('that fails over to a standby is another server: the runner passes the gate again', async () => {
     await start()
     const runner = home.start(['run'])
