@@ -71,6 +71,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
     [MARKER.runner]: runnerId,
     [WORKER_ENV.parentId]: runnerId,
     [WORKER_ENV.term]: String(TERM),
+    [WORKER_ENV.scope]: '{}',
     [WORKER_ENV.containment]: JSON.stringify({ tier: 'basic', deathSignal: false } satisfies Containment),
   }
   const begun = performance.now()
