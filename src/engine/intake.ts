@@ -8,6 +8,9 @@ import { Pace } from './pace.ts'
 import { LEASE_SECONDS, Queue } from './queue.ts'
 import type { Sql } from './sql.ts'
 
+/** So many slots are claimed for by halves. */
+const MANY = 64
+
 /** A model as a runner works on it. */
 export interface ModelOptions {
   /** What `withHandlers` made. */
@@ -49,8 +52,11 @@ export class Intake {
   readonly #shared: Shared
   readonly #concurrency: number
   readonly #pace = new Pace()
-  /** Rows that a claim under way may bring. */
+  /** Claims under way, and the rows that they may bring. */
+  #claims = 0
   #asked = 0
+  /** The queue seems to be long: two claims may be under way at once. */
+  #isLong = false
   #isNews = false
 
   constructor(options: ModelOptions, concurrency: number, shared: Shared) {
@@ -78,14 +84,18 @@ export class Intake {
     return this.used === 0 && this.lane.unsettled === 0
   }
 
-  /** How many rows it may claim: none while a slow database lets outcomes pile up, otherwise what there are slots for, so that batches stay whole. */
+  /**
+   * How many rows it may claim: none while a slow database lets outcomes pile up. Of many slots one half is claimed for while the other is at
+   * work; few stay together.
+   */
   get room(): number {
-    return this.lane.unsettled < 2 * this.#concurrency ? this.#concurrency - this.used : 0
+    if (this.lane.unsettled >= 2 * this.#concurrency) return 0
+    return Math.min(this.#concurrency - this.used, this.#concurrency < MANY ? this.#concurrency : Math.ceil(this.#concurrency / 2))
   }
 
   /** Milliseconds until it wants to claim; infinite while it cannot. */
   get waitMs(): number {
-    return this.#asked > 0 || this.room < 1 ? Number.POSITIVE_INFINITY : this.#pace.waitMs
+    return this.#claims > (this.#isLong ? 1 : 0) || this.room < 1 ? Number.POSITIVE_INFINITY : this.#pace.waitMs
   }
 
   /** Somebody says that there is something to do. */
@@ -97,7 +107,8 @@ export class Intake {
 
   /** Claims up to `limit` rows and starts their handlers; gives them back when `signal` has aborted meanwhile. Returns how many. Never throws. */
   async claim(limit: number, signal?: AbortSignal): Promise<number> {
-    this.#asked = limit
+    this.#claims += 1
+    this.#asked += limit
     this.#isNews = false
     const askedAt = performance.now()
     let found = 0
@@ -117,7 +128,9 @@ export class Intake {
     } catch (error) {
       this.#shared.onError(asError(error))
     }
-    this.#asked = 0
+    this.#claims -= 1
+    this.#asked -= limit
+    this.#isLong = found > limit / 2
     if (found > 0) this.#pace.found()
     else this.#pace.foundNothing()
     if (this.#isNews) this.#pace.soon()
