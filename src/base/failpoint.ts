@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  */
 export const FAILPOINTS = [
   'claim.binaries_declared',
+  'claim.binaries_requested',
   'claim.binary_claimed',
   'claim.binary_given_back',
   'claim.binary_installed',

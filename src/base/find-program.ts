@@ -7,7 +7,8 @@ export function findProgram(name: string, path: string | undefined): string | un
   return places.find(isExecutable)
 }
 
-function isExecutable(file: string): boolean {
+/** Is this a file that may be run? */
+export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK)
     return statSync(file).isFile()

@@ -53,18 +53,10 @@ export async function lookUpNow(db: Database, { id }: BinaryRow): Promise<void> 
   await repeatable(db, () => update.execute(db))
 }
 
-/** What a hook says that it installed. Taken as it is, if nobody is looking it up. */
-export async function recordInstalled(
-  db: Database,
-  machineId: string,
-  binary: { readonly name: string; readonly abspath: string; readonly version: string; readonly sha256: string },
-): Promise<void> {
+/** Somebody says where a program is that is not found: it is looked for there, unless somebody is at it. */
+export async function hintBinary(db: Database, machineId: string, name: string, abspath: string): Promise<void> {
   const update = sql`
-    with installed as (
-      update "binary" set status = 'installed', retry_at = null, abspath = ${binary.abspath}, version = ${binary.version}, sha256 = ${binary.sha256},
-        message = '', attempts = 0, status_changed_at = now(), modified_at = now()
-      where machine_id = ${machineId} and name = ${binary.name} and status = 'queued' and claim_token is null returning id
-    )
-    insert into transition (model, row_id, from_status, to_status, event) select 'binary', id, 'queued', 'installed', 'install' from installed`
+    update "binary" set abspath = ${abspath}, retry_at = now(), modified_at = now()
+    where machine_id = ${machineId} and name = ${name} and status = 'queued' and claim_token is null`
   await repeatable(db, () => update.execute(db))
 }

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import { asset } from '../base/package-root.ts'
 import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
 
-export type HookEvent = 'CrawlSetup' | 'Snapshot'
+export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
 /** One executable of one plugin. */
 export interface Hook {
@@ -30,9 +30,11 @@ interface Plugin {
 
 export type HookSettings = Readonly<Record<string, string | undefined>>
 
-const HOOK_NAME = /^on_(CrawlSetup|Snapshot)__.+\.(js|py|sh)$/
+const HOOK_NAME = /^on_(CrawlSetup|Snapshot|BinaryRequest|Install)__.+\.(js|py|sh)$/
 /** ArchiveBox's cap for anything that runs: 12 hours. */
 const MAX_TIMEOUT_SECONDS = 43_200
+/** ArchiveBox's time for an installation. */
+const INSTALL_SECONDS = 600
 
 /** The plugin trees in the order in which later ones win by plugin name: built in, ABX_PLUGINS_DIR (path-separated), the data dir's own. */
 export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
@@ -72,7 +74,7 @@ export function selectHooks(plugins: readonly Plugin[], event: HookEvent, settin
   const hooks: Hook[] = []
   for (const plugin of plugins) {
     if ((wanted && !wanted.has(plugin.name)) || isOff(settings[`${plugin.name.toUpperCase()}_ENABLED`])) continue
-    const timeoutMs = hookTimeoutMs(plugin.name, settings)
+    const timeoutMs = hookTimeoutMs(plugin.name, event, settings)
     for (const name of plugin.hooks) {
       if (!name.startsWith(`on_${event}__`)) continue
       const background = name.split('.').includes('bg')
@@ -83,10 +85,13 @@ export function selectHooks(plugins: readonly Plugin[], event: HookEvent, settin
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** <PLUGIN>_TIMEOUT, else TIMEOUT, in seconds; 60 when neither says so. */
-function hookTimeoutMs(plugin: string, settings: HookSettings): number {
-  const seconds = Number(settings[`${plugin.toUpperCase()}_TIMEOUT`] || settings['TIMEOUT'] || 60)
-  return Math.min(seconds > 0 ? seconds : 60, MAX_TIMEOUT_SECONDS) * 1000
+/** <PLUGIN>_TIMEOUT, else TIMEOUT, in seconds; 60 when neither says so. An installation has ten minutes, unless its plugin says otherwise. */
+function hookTimeoutMs(plugin: string, event: HookEvent, settings: HookSettings): number {
+  const own = settings[`${plugin.toUpperCase()}_TIMEOUT`]
+  const installs = event === 'BinaryRequest' || event === 'Install'
+  const standard = installs ? INSTALL_SECONDS : 60
+  const seconds = Number(own || (installs ? undefined : settings['TIMEOUT']) || standard)
+  return Math.min(seconds > 0 ? seconds : standard, MAX_TIMEOUT_SECONDS) * 1000
 }
 
 function isOff(value: string | undefined): boolean {

@@ -11,6 +11,8 @@ export interface HookTarget {
   readonly snapDir?: string
   readonly depth: number
   readonly url: string
+  /** What the hook is started with instead of `--url`. */
+  readonly args?: readonly string[]
 }
 
 /** Never handed to a hook: how to reach our database, and what would change the hook's own runtime. */

@@ -66,7 +66,7 @@ export async function launchHook(
   claimed: (processId: string) => Promise<void>,
 ): Promise<RunningHook> {
   const id = uuidv7()
-  const argv = [...interpreter(hook), `--url=${scope.target.url}`]
+  const argv = [...interpreter(hook), ...(scope.target.args ?? [`--url=${scope.target.url}`])]
   const container = containerFor(scope.containment, id, argv)
   await insertStarting(scope.home, {
     id,

@@ -14,10 +14,21 @@ export interface SnapshotRecord {
   readonly title?: string
 }
 
+/** A program that a hook asks for; with a path, one that it found or installed. */
+export interface BinaryRecord {
+  readonly name: string
+  readonly binproviders: string
+  readonly minVersion: string
+  /** '' for one that is only asked for. */
+  readonly abspath: string
+}
+
 export interface HookRecords {
   readonly result: ResultRecord | undefined
   readonly snapshots: readonly SnapshotRecord[]
   readonly tags: readonly string[]
+  /** Programs that it asks for (BinaryRequest), or has (Binary). */
+  readonly binaries: readonly BinaryRecord[]
   /** Lines that looked like records and were not taken: too long, not JSON, or beyond the limit. */
   readonly rejected: number
 }
@@ -39,12 +50,13 @@ export async function readRecords(file: string): Promise<HookRecords> {
   let result: ResultRecord | undefined
   const snapshots: SnapshotRecord[] = []
   const tags: string[] = []
+  const binaries: BinaryRecord[] = []
   let rejected = 0
   for await (const line of lines(file)) {
     if (line === null) rejected += 1
     if (!line?.startsWith('{')) continue
     const record = parse(line)
-    const isFull = snapshots.length + tags.length >= MAX_RECORDS
+    const isFull = snapshots.length + tags.length + binaries.length >= MAX_RECORDS
     if (!record || (isFull && record['type'] !== 'ArchiveResult')) rejected += 1
     else if (record['type'] === 'ArchiveResult') result = resultOf(record)
     else if (typeof record['url'] === 'string' && (record['type'] === 'Snapshot' || record['type'] === undefined))
@@ -52,9 +64,10 @@ export async function readRecords(file: string): Promise<HookRecords> {
         url: record['url'],
         ...(typeof record['title'] === 'string' ? { title: clean(record['title']).slice(0, 512) } : {}),
       })
+    else if (record['type'] === 'Binary' || record['type'] === 'BinaryRequest') binaries.push(...binaryOf(record))
     else if (record['type'] === 'Tag' && typeof record['name'] === 'string') tags.push(clean(record['name']).slice(0, 100))
   }
-  return { result, snapshots, tags, rejected }
+  return { result, snapshots, tags, binaries, rejected }
 }
 
 /** The URLs in a plugin's urls.jsonl, the other way in which upstream's parsers hand links on. */
@@ -70,6 +83,16 @@ function resultOf(record: Record<string, unknown>): ResultRecord {
     output: clean(typeof output === 'string' ? output : JSON.stringify(output)).slice(0, 4096),
     json: record['output_json'] ?? null,
   }
+}
+
+function binaryOf(record: Record<string, unknown>): BinaryRecord[] {
+  const text = (key: string) => (typeof record[key] === 'string' ? clean(record[key]).slice(0, 4096) : '')
+  const found = {
+    binproviders: text('binproviders') || '*',
+    minVersion: text('min_version'),
+    abspath: record['type'] === 'Binary' ? text('abspath') : '',
+  }
+  return text('name') === '' ? [] : [{ name: text('name'), ...found }]
 }
 
 function parse(line: string): Record<string, unknown> | undefined {

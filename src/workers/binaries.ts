@@ -1,17 +1,19 @@
 import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { findProgram } from '../base/find-program.ts'
-import { type BinaryRow, binariesOf, declareBinaries, lookUpNow, loseBinary, type NeededBinary } from '../db/binaries.ts'
+import { findProgram, isExecutable } from '../base/find-program.ts'
+import { type BinaryRow, binariesOf, declareBinaries, hintBinary, lookUpNow, loseBinary, type NeededBinary } from '../db/binaries.ts'
 import type { Home } from '../db/home.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import type { Hook, HookSettings } from '../hooks/discover.ts'
 import { isOlder, notFound, sha256Of, versionOf } from '../hooks/look-up.ts'
+import type { BinaryRecord } from '../hooks/records.ts'
 import { needed } from '../hooks/required-binaries.ts'
 import { type BinaryClaim, binaryQueue } from '../machines/queues.ts'
 import { leavesAlone } from '../machines/scope.ts'
 import { MARKER } from '../processes/family.ts'
 import { withLease } from './lease.ts'
+import type { Provide } from './providers.ts'
 import type { Station } from './station.ts'
 
 /** A program that was looked up in vain is looked up again after so long (ArchiveBox's number). */
@@ -26,21 +28,22 @@ export async function prepareBinaries(
   station: Station,
   hooks: readonly Hook[],
   settings: HookSettings,
+  provide: Provide,
   dropped: AbortSignal,
 ): Promise<void> {
   const { home } = station.owner
   const all = new Map<string, NeededBinary>()
   for (const hook of hooks) for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
-  if (all.size === 0 || leavesAlone(station.scope, 'binary')) return
+  if (leavesAlone(station.scope, 'binary')) return
   await declareBinaries(home.db, home.machineId, [...all.values()])
   await failpoint('claim.binaries_declared')
   const names = [...all.keys()]
   for (const row of await binariesOf(home.db, home.machineId, names)) {
     const found = findProgram(row.name, settings['PATH'])
-    if (row.status === 'installed' && found !== row.abspath) await loseBinary(home.db, row)
+    if (row.status === 'installed' && (!isExecutable(row.abspath) || (found && found !== row.abspath))) await loseBinary(home.db, row)
     else if (row.status === 'queued' && found) await lookUpNow(home.db, row)
   }
-  await lookUpDue(station, settings)
+  await lookUpDue(station, settings, provide, dropped)
   // Somebody else may be at one of them.
   while (!dropped.aborted && !station.stop.drain.aborted) {
     const rows = await binariesOf(home.db, home.machineId, names)
@@ -49,15 +52,17 @@ export async function prepareBinaries(
   }
 }
 
-/** Looks up every program of this machine that is due. */
-export async function lookUpDue(station: Station, settings: HookSettings): Promise<void> {
+/** Looks up every program of this machine that is due; one that is not there is provided, where a plugin can. */
+async function lookUpDue(station: Station, settings: HookSettings, provide: Provide, dropped: AbortSignal): Promise<void> {
   const queue = binaryQueue(station.owner)
   while (!station.stop.drain.aborted) {
     const claim = await queue.next()
     if (!claim) return
     await failpoint('claim.binary_claimed')
     try {
-      await withLease(station, queue, claim, () => lookUp(station, queue, claim, settings))
+      await withLease(station, queue, claim, (lost) =>
+        lookUp(station, queue, claim, settings, (row) => provide(row, AbortSignal.any([lost, dropped]))),
+      )
     } catch (error) {
       if (error instanceof ClaimLost) continue
       station.log.warn(`binary ${claim.row.name}: ${messageOf(error)}`)
@@ -67,8 +72,15 @@ export async function lookUpDue(station: Station, settings: HookSettings): Promi
   }
 }
 
-async function lookUp(station: Station, queue: ReturnType<typeof binaryQueue>, claim: BinaryClaim, settings: HookSettings): Promise<void> {
-  const found = await find(claim.row, settings, { [MARKER.process]: station.owner.processId, [MARKER.runner]: station.runnerId })
+async function lookUp(
+  station: Station,
+  queue: ReturnType<typeof binaryQueue>,
+  claim: BinaryClaim,
+  settings: HookSettings,
+  provide: (row: BinaryRow) => Promise<string | undefined>,
+): Promise<void> {
+  const marks = { [MARKER.process]: station.owner.processId, [MARKER.runner]: station.runnerId }
+  const found = await find(claim.row, settings, provide, marks)
   await queue.update(claim, found)
   await failpoint('claim.binary_looked_up')
   if (found.message !== '') {
@@ -82,15 +94,31 @@ async function lookUp(station: Station, queue: ReturnType<typeof binaryQueue>, c
 
 type Found = Pick<BinaryRow, 'abspath' | 'version' | 'sha256' | 'message'>
 
-async function find({ name, binproviders, min_version }: BinaryRow, settings: HookSettings, marks: Record<string, string>): Promise<Found> {
+async function find(
+  row: BinaryRow,
+  settings: HookSettings,
+  provide: (row: BinaryRow) => Promise<string | undefined>,
+  marks: Record<string, string>,
+): Promise<Found> {
+  const { name, binproviders, min_version } = row
   const missing = (message: string): Found => ({ abspath: '', version: '', sha256: '', message })
   if (name === '' || binproviders === '') return missing('nobody may provide it')
   const providers = binproviders.split(',').map((provider) => provider.trim())
-  const abspath = providers.includes('*') || providers.includes('env') ? findProgram(name, settings['PATH']) : undefined
+  const there = providers.includes('*') || providers.includes('env') ? findProgram(name, settings['PATH']) : undefined
+  const abspath = there ?? (isExecutable(row.abspath) ? row.abspath : await provide(row))
   if (!abspath) return missing(notFound(name, binproviders))
   const version = await versionOf(abspath, { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C', ...marks })
   if (isOlder(version, min_version)) return missing(`${name} ${version} is too old: ${min_version} or newer is needed`)
   return { abspath, version, sha256: await sha256Of(abspath), message: '' }
+}
+
+/** Queues the programs that a hook asked for, or found: whoever begins a crawl next looks them up. */
+export async function queueBinaries(station: Station, records: readonly BinaryRecord[]): Promise<void> {
+  if (records.length === 0 || leavesAlone(station.scope, 'binary')) return
+  const { db, machineId } = station.owner.home
+  await declareBinaries(db, machineId, records)
+  for (const { name, abspath } of records) if (abspath !== '') await hintBinary(db, machineId, name, abspath)
+  await failpoint('claim.binaries_requested')
 }
 
 /** What the hooks of one target are to know about programs. */

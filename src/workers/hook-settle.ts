@@ -69,7 +69,7 @@ class NoSpace extends Error {
   readonly code = 'ENOSPC'
 }
 
-const NO_RECORDS: HookRecords = { result: undefined, snapshots: [], tags: [], rejected: 0 }
+const NO_RECORDS: HookRecords = { result: undefined, snapshots: [], tags: [], binaries: [], rejected: 0 }
 
 type Judgement = Pick<Verdict, 'event' | 'output' | 'json'>
 

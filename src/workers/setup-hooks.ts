@@ -6,6 +6,7 @@ import { hookSettings } from '../hooks/environment.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import { prepareBinaries, resolvedBinaries } from './binaries.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
+import { providersAmong } from './providers.ts'
 import type { WorkerStation } from './worker-process.ts'
 
 /**
@@ -24,12 +25,13 @@ export async function runSetupHooks(
   const asked = hookSettings([station.settings, crawl.config.env ?? {}])
   const plugins = findPlugins(pluginTrees(home.dataDir, asked))
   const hooks = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
-  await prepareBinaries(station, [...hooks, ...selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)], asked, dropped)
-  const binaries = await resolvedBinaries(home, hooks, asked)
-  const settings = { ...asked, ...binaries.settings }
   const crawlDir = join(home.dataDir, crawl.output_dir)
   const url = crawl.urls.split('\n')[0] ?? ''
   const target = { dataDir: home.dataDir, crawlId: crawl.id, crawlDir, depth: 0, url }
+  const provide = providersAmong(station, sequence, plugins, asked, target)
+  await prepareBinaries(station, [...hooks, ...selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)], asked, provide, dropped)
+  const binaries = await resolvedBinaries(home, hooks, asked)
+  const settings = { ...asked, ...binaries.settings }
   const scope = { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings }
   for (const hook of hooks) {
     if (dropped.aborted || station.stop.drain.aborted) return

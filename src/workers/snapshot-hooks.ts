@@ -7,6 +7,7 @@ import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records
 import type { WorkTree } from '../hooks/work-tree.ts'
 import type { SnapshotClaim } from '../machines/queues.ts'
 import { moveResult, type ResultRow } from '../machines/results.ts'
+import { queueBinaries } from './binaries.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHook } from './hook-settle.ts'
 import { type Retries, retriesOf } from './retries.ts'
@@ -107,6 +108,7 @@ export class SnapshotHooks {
     if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
+    await queueBinaries(this.#station, records.binaries)
     if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))
     this.#station.log.debug(`${hook.name} ${event}: ${output.output}`)
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
@@ -164,6 +164,82 @@ describe('a program that a plugin needs', () => {
     await run(home, env)
     const rows = await home.query(`select status, message, attempts from "binary" where name <> 'abx-test-tool'`)
     expect(rows).toEqual(Array(2).fill({ status: 'queued', message: 'nobody may provide it', attempts: 1 }))
+  })
+})
+
+describe('a plugin that provides programs', () => {
+  it('is asked for one that is missing, if it is among its providers, and hooks use what it installed', async () => {
+    const { home, env } = await newHome()
+    home.install('apt')
+    const crawl = await add(home)
+    await run(home, env)
+    await expectComplete(home, crawl)
+    const [row] = await home.query<{ id: string; abspath: string }>('select id, status, version, abspath from "binary"')
+    expect(row).toMatchObject({
+      status: 'installed',
+      version: '5.0.1',
+      abspath: join(home.dataDir, 'binaries', row!.id, 'apt', 'abx-test-tool'),
+    })
+    expect(await told(home, crawl)).toBe(row!.abspath)
+    const asked = () => readFileSync(join(home.dataDir, 'provided.log'), 'utf8')
+    expect(asked()).toBe('--name=abx-test-tool --binproviders=env,apt --min-version=1.10\n')
+    const hooks = "select timeout, status, exit_code from process where process_type = 'hook' and cmd::text like '%on_BinaryRequest%'"
+    expect(await home.query(hooks)).toEqual([{ timeout: 600, status: 'exited', exit_code: 0 }])
+
+    await add(home)
+    await run(home, env)
+    expect(asked().split('\n')).toHaveLength(2)
+  })
+
+  it('that fails leaves the program missing, and is asked again in 5 minutes, not at once', async () => {
+    const { home, env } = await newHome()
+    home.install('apt')
+    for (let crawls = 0; crawls < 2; crawls += 1) {
+      const crawl = await add(home)
+      await run(home, { ...env, APT_BROKEN: 'yes' })
+      expect(await outcome(home, crawl)).toBe(`skipped: ${MISSING}`)
+    }
+    expect(readFileSync(join(home.dataDir, 'provided.log'), 'utf8').trim().split('\n')).toHaveLength(1)
+  })
+
+  it('that is not among the providers of a program is not asked', async () => {
+    const { home, env } = await newHome()
+    home.install('apt')
+    const machine = await home.value<string>('select id from machine')
+    await home.query(
+      `insert into "binary" (id, machine_id, name, binproviders) values (gen_random_uuid(), $1, 'abx-test-tool', 'env,brew')`,
+      [machine],
+    )
+    const crawl = await add(home)
+    await run(home, env)
+    expect(await outcome(home, crawl)).toMatch(/^skipped: abx-test-tool not found/)
+    expect(existsSync(join(home.dataDir, 'provided.log'))).toBe(false)
+  })
+})
+
+describe('a hook', () => {
+  it('may ask for programs, and say where one is: they are queued, and looked up when the next crawl begins', async () => {
+    const { home, bin, env } = await newHome()
+    home.install('asks_for_programs')
+    putTool(join(bin, 'known'), '9.9')
+    const crawl = () => home.add('--plugins', 'asks_for_programs', `${site.url}/page-1.html`)
+    await crawl()
+    await run(home, env)
+    const rows = async () =>
+      await home.query('select name, status, abspath, version, binproviders, min_version from "binary" order by name')
+    const asked = { name: 'abx-asked-tool', binproviders: 'env', min_version: '1.0' }
+    const known = { name: 'abx-known-tool', binproviders: '*', min_version: '', abspath: join(bin, 'known') }
+    expect(await rows()).toEqual([
+      { ...asked, status: 'queued', abspath: '', version: '' },
+      { ...known, status: 'queued', version: '' },
+    ])
+    putTool(join(bin, 'abx-asked-tool'), '1.0.1')
+    await crawl()
+    await run(home, env)
+    expect(await rows()).toEqual([
+      { ...asked, status: 'installed', abspath: join(bin, 'abx-asked-tool'), version: '1.0.1' },
+      { ...known, status: 'installed', version: '9.9' },
+    ])
   })
 })
 

@@ -24,7 +24,7 @@ const done = { type: 'ArchiveResult', status: 'succeeded', output_str: 'done' }
 
 describe('the records of a hook', () => {
   it('are none in nothing, and none in talk', async () => {
-    const none: HookRecords = { result: undefined, snapshots: [], tags: [], rejected: 0 }
+    const none: HookRecords = { result: undefined, snapshots: [], tags: [], binaries: [], rejected: 0 }
     expect(await printed('')).toEqual(none)
     expect(await printed('\n\n\r\n')).toEqual(none)
     expect(await printed('hello\nArchiveResult succeeded\n[1, 2]\n"text"\n7\nnull\ntrue\n')).toEqual(none)
@@ -35,6 +35,19 @@ describe('the records of a hook', () => {
     const text = JSON.stringify(done)
     for (const out of [text, `${text}\n`, `${text}\r\n`, `talk\n${text}\ntalk`])
       expect(await printed(out), out).toMatchObject({ result: { status: 'succeeded', output: 'done' }, rejected: 0 })
+  })
+
+  it('may ask for programs, and say where they are; one without a name is none', async () => {
+    const { binaries } = await lines(
+      { type: 'BinaryRequest', name: 'wget', binproviders: 'env,apt', min_version: '1.2', abspath: '/ignored' },
+      { type: 'Binary', name: 'node', abspath: '/bin/node', version: '24' },
+      { type: 'Binary', abspath: '/bin/sh' },
+      { type: 'BinaryRequest', name: 7 },
+    )
+    expect(binaries).toEqual([
+      { name: 'wget', binproviders: 'env,apt', minVersion: '1.2', abspath: '' },
+      { name: 'node', binproviders: '*', minVersion: '', abspath: '/bin/node' },
+    ])
   })
 
   it('are whole, even where characters and lines lie across the pieces in which the file is read', async () => {

@@ -1,0 +1,60 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { isExecutable } from '../base/find-program.ts'
+import type { BinaryRow } from '../db/binaries.ts'
+import { type findPlugins, type Hook, type HookSettings, selectHooks } from '../hooks/discover.ts'
+import type { HookTarget } from '../hooks/environment.ts'
+import { readRecords } from '../hooks/records.ts'
+import { type HookSequence, logsFor } from './hook-sequence.ts'
+import type { Station } from './station.ts'
+
+/** Has a program provided by somebody; where it is then, if anybody could. */
+export type Provide = (row: BinaryRow, dropped: AbortSignal) => Promise<string | undefined>
+
+/**
+ * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. Of a program's providers each is asked in turn,
+ * with `--name`, `--binproviders` and `--min-version`, until one answers with a `Binary` record that names an executable.
+ */
+export function providersAmong(
+  station: Station,
+  sequence: HookSequence,
+  plugins: ReturnType<typeof findPlugins>,
+  settings: HookSettings,
+  target: HookTarget,
+): Provide {
+  const { owner, runnerId, containment, log } = station
+  const hooks = (['BinaryRequest', 'Install'] as const).flatMap((event) => selectHooks(plugins, event, settings))
+  return async (row, dropped) => {
+    const providers = row.binproviders.split(',').map((provider) => provider.trim())
+    const root = join(target.dataDir, 'binaries', row.id)
+    for (const hook of hooks.filter(({ plugin }) => providers.includes('*') || providers.includes(plugin))) {
+      if (dropped.aborted || station.stop.drain.aborted) return undefined
+      const args = [
+        `--name=${row.name}`,
+        `--binproviders=${row.binproviders}`,
+        ...(row.min_version ? [`--min-version=${row.min_version}`] : []),
+      ]
+      const scope = { home: owner.home, parentId: owner.processId, runnerId, containment, settings, target: { ...target, args } }
+      const abspath = await ask(sequence, scope, hook, root, row.name, dropped)
+      if (abspath !== undefined) return abspath
+      log.warn(`${hook.plugin} cannot provide ${row.name} (see ${logsFor(root, hook, 1).stderr})`)
+    }
+    return undefined
+  }
+}
+
+async function ask(
+  sequence: HookSequence,
+  scope: Parameters<HookSequence['foreground']>[0],
+  hook: Hook,
+  root: string,
+  name: string,
+  dropped: AbortSignal,
+): Promise<string | undefined> {
+  const cwd = join(root, hook.plugin)
+  mkdirSync(cwd, { recursive: true })
+  const end = await sequence.foreground(scope, hook, cwd, logsFor(root, hook, 1), dropped, async () => {})
+  if (end.cause !== 'exit' || end.exit.code !== 0) return undefined
+  const { binaries } = await readRecords(end.logs.stdout)
+  return binaries.find((binary) => binary.name === name && isExecutable(binary.abspath))?.abspath
+}
