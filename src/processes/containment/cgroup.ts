@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
 import { runs } from './runs.ts'
@@ -9,26 +9,39 @@ const OURS = 'archivebox-ts'
 /** Enters a group, then becomes the command: from the first instruction on whatever it starts is in there, too. */
 const ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
 
+/** A group that has been empty for so long has nobody on the way into it. */
+const LEFTOVER_MS = 60_000
+
 /**
- * Makes a control group (version 2) for a runner inside the one that this process is in, if the machine lets us.
+ * Finds out whether a runner can have a control group (version 2) inside the one that this process is in. It is made with the first hook.
  * @returns its path, or why there is none
  */
-export async function openCgroup(runnerId: string): Promise<{ readonly path: string } | { readonly missing: string }> {
+export async function findCgroup(runnerId: string): Promise<{ readonly path: string } | { readonly missing: string }> {
   const own = ownCgroup()
   if (!own) return { missing: 'no control groups (version 2) are mounted' }
   const path = join(own, OURS, runnerId)
   try {
-    const probe = join(path, 'probe')
-    mkdirSync(probe, { recursive: true })
-    readFileSync(join(probe, 'cgroup.events'))
-    const works = readdirSync(probe).includes('cgroup.kill') && (await runs(enterCgroup(probe, ['true'])))
-    rmdirSync(probe)
-    if (works) return { path }
+    mkdirSync(path, { recursive: true })
+    const works = readdirSync(path).includes('cgroup.kill') && (await runs(enterCgroup(path, ['true'])))
     removeCgroup(path)
-    return { missing: `processes cannot be moved below ${own}, or the kernel is older than 5.14` }
+    removeLeftovers(join(own, OURS))
+    return works ? { path } : { missing: `processes cannot be moved below ${own}, or the kernel is older than 5.14` }
   } catch (error) {
     return { missing: `${own} is not ours to write (${codeOf(error) ?? String(error)})` }
   }
+}
+
+/** What runners left behind of which no next one knew: empty groups, of no harm but to the eye. */
+function removeLeftovers(parent: string): void {
+  for (const runner of below(parent)) {
+    const isOld = [runner, ...below(runner)].every((path) => ageOf(path) > LEFTOVER_MS)
+    if (isOld && isEmptyCgroup(runner)) removeCgroup(runner)
+  }
+}
+
+/** Milliseconds since something was last made in a folder; 0 when it is not there any more. */
+function ageOf(path: string): number {
+  return Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
 }
 
 /** The command that runs `argv` in the group at `path`, which must be there by then. */
@@ -85,8 +98,14 @@ export function cgroupIn(row: { readonly id: string; readonly runner_id: string 
   return isOurs ? [row.cgroup!] : []
 }
 
+/** The groups in a group; none when it is not there any more. */
 function below(path: string): string[] {
-  return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [join(path, entry.name)] : []))
+  try {
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [join(path, entry.name)] : []))
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENODEV') return []
+    throw error
+  }
 }
 
 /** Where our own group lies in the file system. */

@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.ts'
 import type { Tier } from '../../db/tables.ts'
 import { type Family, killFamily, MARKER } from '../family.ts'
 import type { ProcessIdentity } from '../identity.ts'
-import { enterCgroup, openCgroup } from './cgroup.ts'
+import { enterCgroup, findCgroup } from './cgroup.ts'
 import { hasDeathSignal, withDeathSignal } from './death-signal.ts'
 import { howToUnshare, inNamespace } from './pid-namespace.ts'
 
@@ -33,7 +33,7 @@ export async function detectContainment(wanted: string | undefined, runnerId: st
     throw notHere(tier, '`unshare --pid` does not work here')
   }
   if (tier !== 'basic') {
-    const cgroup = await openCgroup(runnerId)
+    const cgroup = await findCgroup(runnerId)
     if ('path' in cgroup) return { tier: 'cgroup', path: cgroup.path }
     if (tier === 'cgroup') throw notHere(tier, cgroup.missing)
   }
