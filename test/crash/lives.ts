@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Failpoint } from '../../src/base/failpoint.ts'
 import type { TestHome } from '../support/homes.ts'
@@ -28,6 +28,12 @@ export const PLUGINS = ['headers', 'exit_1', 'stages', 'oracle', 'hashes']
 /** Waits until a page's longest hook is at work. */
 const working = (home: TestHome) => eventually(() => existsSync(join(home.dataDir, 'oracle.log')))
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** A program that this machine needs, to be looked up when a crawl begins. */
+const needs = (home: TestHome, name: string) =>
+  home.query(`insert into "binary" (id, machine_id, name, binproviders) select gen_random_uuid(), id, $1, 'env' from machine`, [name])
+/** Puts a file into one of the plugins. */
+const plugin = (home: TestHome, file: string, text: string) => writeFileSync(join(home.dataDir, 'plugins', 'exit_1', file), text)
 
 /** The life in which most steps are passed: nothing but work, to the end. */
 export const PLAIN = 'archives to the end'
@@ -127,6 +133,37 @@ export const LIVES: Readonly<Record<string, Life>> = {
       for (const pid of await pidsOf(home, 'crawl')) process.kill(pid, 'SIGSTOP') // Its leader waits for it.
     },
     passes: ['gate.killed'],
+  },
+  'looks a program up': {
+    before: (home) => needs(home, 'sh'),
+    passes: ['claim.binary_claimed', 'claim.binary_installed', 'claim.binary_looked_up'],
+  },
+  'looks a program up in vain': {
+    before: (home) => needs(home, 'no-such-program'),
+    passes: ['claim.binary_put_off'],
+  },
+  'cannot look a program up': {
+    also: 'claim.binary_looked_up=throw',
+    before: (home) => needs(home, 'sh'),
+    passes: ['claim.binary_given_back'],
+  },
+  'lacks a program that a plugin needs': {
+    before: async (home) => plugin(home, 'config.json', '{"required_binaries": ["no-such-program"]}'),
+    passes: ['publish.hook_skipped'],
+  },
+  'has a hook that asks for a program': {
+    before: async (home) =>
+      plugin(home, 'on_Snapshot__43_exit_1.sh', `#!/bin/sh\necho '{"type": "BinaryRequest", "name": "sh"}'\nexit 1\n`),
+    passes: ['claim.binaries_requested'],
+  },
+  'gives its crawl up': {
+    before: async (home) => {
+      await home.run(['run', '--exit-on-idle'])
+      await home.query("update crawl set status = 'queued', retry_at = now(), attempts = 10")
+      await home.query(`
+        insert into transition (model, row_id, from_status, to_status, event) select 'crawl', id, 'sealed', 'queued', 'retry' from crawl`)
+    },
+    passes: ['publish.crawl_given_up'],
   },
   'lends its lead to a newer one': {
     settings: { ORACLE_SECONDS: '0.5' },
