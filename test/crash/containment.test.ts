@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import type { Tier } from '../../src/db/tables.ts'
@@ -8,8 +10,9 @@ import { type Containment, detectContainment, releaseContainment } from '../../s
 import { resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows } from '../support/observer.ts'
+import { plugin } from '../support/plugins.ts'
 import { isThere } from '../support/processes.ts'
-import { eventually, type Running } from '../support/program.ts'
+import { eventually, NODE, type Running } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -141,6 +144,42 @@ describe('control groups', () => {
     expect(all.filter(({ cgroup }) => existsSync(cgroup))).toEqual([])
     next.signal('SIGTERM')
     expect((await next.finished()).code).toBe(0)
+  })
+})
+
+describe.each(['basic', 'pidns', 'cgroup'] as const)('a browser in the tier %s', (tier) => {
+  it('renders a page, and nothing of it is left', async (context) => {
+    await needs(tier, context)
+    const chromium = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
+    if (!chromium) return context.skip('there is no Chromium')
+    const home = await homes.make()
+    plugin(
+      home,
+      'browser',
+      `${chromium} --headless --no-sandbox --disable-gpu --user-data-dir=profile --dump-dom "$(cut -c7- <<<"$1")" >page.html 2>/dev/null; rm -rf profile`,
+    )
+    const crawl = await home.add('--plugins', 'browser', '-c', 'HOME=/tmp', `${site.url}/page-1.html`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { CONTAINMENT: tier } })
+    expect(code, stderr).toBe(0)
+    const [result] = await resultsOf(home, crawl)
+    expect(result).toMatchObject({ status: 'succeeded' })
+    expect(result!.output_files['page.html']!.size).toBeGreaterThan(100)
+  })
+})
+
+describe('an unprivileged user', () => {
+  it('gets a PID namespace through a user namespace where the machine lets it, and otherwise the next best', async (context) => {
+    if (process.getuid?.() !== 0) return context.skip('only root can become somebody else')
+    const module = join(import.meta.dirname, '../../src/processes/containment/containment.ts')
+    const script = `const { detectContainment } = await import(${JSON.stringify(module)})
+      const tiers = []
+      for (const wanted of ['auto', 'basic', 'pidns', 'cgroup']) tiers.push(await detectContainment(wanted, 'test').then((found) => found.tier, () => 'none'))
+      console.log(JSON.stringify(tiers))`
+    const { stdout } = await promisify(execFile)(NODE, ['--input-type=module', '-e', script], { uid: 65_534, gid: 65_534, cwd: '/' })
+    const [auto, basic, pidns, cgroup] = JSON.parse(stdout) as string[]
+    expect(basic).toBe('basic')
+    expect(auto).toBe(cgroup === 'cgroup' ? 'cgroup' : 'basic')
+    expect(['pidns', 'none']).toContain(pidns)
   })
 })
 
