@@ -1,7 +1,8 @@
 // A runner that waits for work, on the library as it ships: `engine-idle.mjs URL SECONDS`. Answers with its memory in MB, as one line of JSON.
 // Plain JavaScript: Node's reader of TypeScript would be half of the memory.
+
+import { defineMachine, pgSql, Runner, withHandlers } from 'archivebox-ts/engine'
 import pg from 'pg'
-import { defineMachine, pgSql, Runner, withHandlers } from '../../dist/engine.js'
 
 const [url, seconds] = process.argv.slice(2)
 const pool = new pg.Pool({ connectionString: url, max: 4 })
