@@ -1,13 +1,13 @@
 // `npm run mutants`: turns one mechanism off after another, in a copy of the sources, and demands that its test fails. With arguments: only those
 // whose name contains one of them.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pinnedNode, prepare, root } from './prepare.mjs'
 
-if (process.execPath !== pinnedNode) {
-  prepare()
+prepare()
+if (realpathSync(process.execPath) !== realpathSync(pinnedNode)) {
   process.exit(spawnSync(pinnedNode, process.argv.slice(1), { cwd: root, stdio: 'inherit' }).status ?? 1)
 }
 
