@@ -82,7 +82,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    renameSync(aside, to)\n',
     replacement: '    copyTree(aside, to, copyFileSync)\n',
     test: 'test/unit/work-tree.test.ts',
-    only: 'shows a reader',
+    only: 'replaces an earlier version as a whole',
   },
   {
     name: 'files are published whoever owns the page',
