@@ -111,7 +111,7 @@ describe('the end of a process', () => {
   })
 
   it('by a signal says so; sending it alone closes nothing', async () => {
-    const { row, pid } = await registry.start('trap "" TERM; while :; do sleep 0.1; done')
+    const { row, pid } = await registry.start('trap "" TERM; sleep 1000; sleep 1000')
     await eventually(() => processesOf(home.dataDir).some(({ ppid }) => ppid === pid))
     expect(await signalRow(row, 'SIGTERM')).toBe(true)
     expect(await registry.again(row)).toMatchObject({ status: 'running' })

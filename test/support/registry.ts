@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { sql } from 'kysely'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { insertRunning, insertStarting, type LiveRow, markEnded, markRunning, type NewProcess } from '../../src/db/processes.ts'
@@ -31,6 +32,10 @@ export class Registry {
   /** A row as it is before its process is there. */
   async announce(values: Partial<NewProcess> = {}): Promise<string> {
     const whole = { processType: 'cli' as const, parentId: null, runnerId: null, pwd: this.home.dataDir, cmd: ['test'], ...values }
+    // Only for a runner that leads may a process be announced.
+    if (whole.runnerId)
+      await sql`insert into runner_term (data_dir_id, term, process_id) values (${this.home.dataDirId}, 1, ${whole.runnerId})
+        on conflict (data_dir_id) do update set process_id = excluded.process_id`.execute(this.home.db)
     return (await insertStarting(this.home, whole)).id
   }
 
