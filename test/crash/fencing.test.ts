@@ -99,13 +99,13 @@ describe('the term', () => {
     await home.add('--plugins', 'js_hook', 'http://127.0.0.1:9/')
     await eventually(() => existsSync(log))
     const [sleeper] = await pidsOf(home, 'snapshot')
+    const dir = join(home.dataDir, await home.value<string>('select output_dir from snapshot'))
+    expect(existsSync(join(dir, '.publish-js_hook', 'made.txt')), 'it was about to').toBe(true)
     // As if it could not be reached by a kill: somebody else raises the term, and its page is claimed anew.
     await home.query('update runner_term set term = 2, process_id = gen_random_uuid()')
     await home.query('update snapshot set claim_token = gen_random_uuid()')
     process.kill(sleeper!, 'SIGCONT')
     await eventually(() => home.value<boolean>("select count(*) = 0 from process where worker_type = 'snapshot' and ended_at is null"))
-    const dir = join(home.dataDir, await home.value<string>('select output_dir from snapshot'))
-    expect(existsSync(join(dir, '.publish-js_hook', 'made.txt')), 'it was about to').toBe(true)
     expect(existsSync(join(dir, 'js_hook'))).toBe(false)
     const announce = `insert into process (id, machine_id, data_dir, data_dir_id, process_type, runner_id)
       select gen_random_uuid(), machine_id, data_dir, data_dir_id, 'hook', id from process where worker_type = 'worker_runner'`
