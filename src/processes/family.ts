@@ -96,7 +96,8 @@ export async function killFamily(family: Family, deadlineMs = 5_000): Promise<nu
     if (performance.now() > end) return members.length === 0 && cgroups.every(isEmptyCgroup) ? [] : members.map(({ pid }) => pid)
     if (members.length === 0 && !removed) await sleep(1)
     for (const cgroup of cgroups) killCgroup(cgroup)
-    if (!isInCgroups(family)) {
+    if (!hasProc) await killTrees(members)
+    else if (!isInCgroups(family)) {
       await signalMembers(members, 'SIGSTOP')
       await signalMembers(await membersOf(family), 'SIGKILL')
     }
@@ -108,4 +109,12 @@ export async function killFamily(family: Family, deadlineMs = 5_000): Promise<nu
 
 function isInCgroups({ roots = [], markers = [], cgroups = [] }: Family): boolean {
   return cgroups.length > 0 && roots.length === 0 && markers.length === 0
+}
+
+/** Where only `ps` tells who is there, asking it about each member would take longer than forking another: each tree is killed at once. */
+async function killTrees(members: readonly ProcEntry[]): Promise<void> {
+  const { default: treeKill } = await import('tree-kill')
+  for (const root of members.filter(({ ppid }) => !members.some(({ pid }) => pid === ppid))) {
+    if (await isSame(root)) await new Promise<void>((resolve) => treeKill(root.pid, 'SIGKILL', () => resolve()))
+  }
 }
