@@ -34,9 +34,13 @@ const MACHINE_TROUBLE = new Set(
   'ENOSPC EDQUOT EROFS EIO EMFILE ENFILE ENOMEM EAGAIN EACCES EPERM ENOTDIR 53100 53200'.split(' '), // 53...: the database's own disk or memory
 )
 
+/** Node's recursive removal gives such an error an empty code. */
+const SAID_OF_IT =
+  /Unknown error: (Too many open files|No space left on device|Cannot allocate memory|Read-only file system|Input\/output error)/
+
 /** Is this the machine's trouble (a full disk, no more descriptors, no permission), which says nothing against the work at hand? */
 export function isMachineTrouble(error: unknown): boolean {
-  return MACHINE_TROUBLE.has(codeOf(error) ?? '')
+  return MACHINE_TROUBLE.has(codeOf(error) ?? '') || SAID_OF_IT.test(messageOf(error))
 }
 
 /** The `code` of a system or database error (`ENOENT`, `23505`, ...), if it has one. */

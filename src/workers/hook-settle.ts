@@ -1,8 +1,8 @@
 import { closeSync, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { attemptName } from '../base/attempt-paths.ts'
-import { isFull, isOutOfSpace } from '../base/disk-room.ts'
-import { messageOf } from '../base/errors.ts'
+import { isFull } from '../base/disk-room.ts'
+import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import type { OutputFile } from '../db/tables.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { ClaimLost } from '../engine/claimed.ts'
@@ -10,7 +10,6 @@ import type { Exit, HookLogs } from '../hooks/launch.ts'
 import { clean, type HookRecords, readRecords } from '../hooks/records.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import { isPassing } from '../processes/spawned.ts'
 
 /** What ended a hook. `asked`: our own SIGTERM at the snapshot's end, which is how a background hook is meant to end. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
@@ -56,7 +55,7 @@ export async function settleHook(
       return { ...verdict, event, files, records }
     } catch (error) {
       // Not its files' fault: the page waits for room, for the machine or the database, or is somebody else's by now.
-      if (isOutOfSpace(error) || isPassing(error) || isDatabaseAway(error) || error instanceof ClaimLost) throw error
+      if (isMachineTrouble(error) || isDatabaseAway(error) || error instanceof ClaimLost) throw error
       return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
     }
   }
