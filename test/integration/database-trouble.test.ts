@@ -110,7 +110,10 @@ describe('a patient database', () => {
   })
 
   it('never takes a wrong password or a database that does not exist for an outage', async () => {
-    const nowhere = openDatabase(proxy.url.replace(/engine_\d+/, 'nowhere'), { name: 'the test', wait: { until: stop.signal } })
+    const nowhere = openDatabase(Object.assign(new URL(proxy.url), { pathname: '/nowhere' }).href, {
+      name: 'the test',
+      wait: { until: stop.signal },
+    })
     opened.push(nowhere)
     await expect(one(nowhere)).rejects.toMatchObject({ code: '3D000' })
   })

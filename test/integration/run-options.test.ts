@@ -42,7 +42,7 @@ describe('run --run-for', () => {
   it('drains after so many seconds and leaves with 0; what is left waits for the next run', async () => {
     const home = await homes.make()
     home.install('slow')
-    const crawl = await home.add('--plugins', 'slow', '-c', 'SLOW_SECONDS=0.5', ...urls(1, 8))
+    const crawl = await home.add('--plugins', 'slow', '-c', 'SLOW_SECONDS=1', ...urls(1, 8))
     expect(await run(home, '--run-for', '2')).toContain('drained')
     expect(await openRows(home)).toEqual([])
     expect(await statuses(home, crawl)).toContain('queued')
