@@ -1,13 +1,14 @@
 import { defineConfig } from 'vitest/config'
 
-// Every kind of test is a project of its own; those that start real servers and runners go one file after another, for the sake of small machines.
+// Every kind of test is a project of its own. Those that start real servers and runners mostly wait for them: a few files at a time, no more,
+// for the sake of small machines.
 const kind = (name: string, options: object = {}) => ({ test: { name, include: [`test/${name}/**/*.test.ts`], ...options } })
 
 export default defineConfig({
   test: {
     projects: [
       kind('unit', { testTimeout: 20_000 }),
-      kind('integration', { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }),
+      kind('integration', { testTimeout: 120_000, hookTimeout: 120_000, maxWorkers: 3 }),
       kind('crash', { testTimeout: 180_000, hookTimeout: 120_000, fileParallelism: false, maxConcurrency: 4 }),
     ],
   },
