@@ -66,16 +66,6 @@ export const LIVES: Readonly<Record<string, Life>> = {
     },
     passes: ['shutdown.hook_killed', 'shutdown.host_killed'],
   },
-  'has its crawl paused and resumed': {
-    settings: { ORACLE_SECONDS: '3' }, // A crawl worker looks every two.
-    drive: async (home, _runner, crawl) => {
-      await working(home)
-      await home.run(['crawl', 'pause', crawl])
-      await pause(500)
-      await home.run(['crawl', 'resume', crawl])
-    },
-    passes: ['claim.lost_results_forgotten', 'claim.renewed', 'claim.renewing'],
-  },
   'loses a worker': {
     also: 'publish.hook_settled=kill9',
     passes: ['reap.claims_due', 'reap.descendants_closed', 'reap.family_killed', 'reap.rows_closed', 'reap.rows_closing'],
