@@ -16,10 +16,10 @@ const SHORT = { stop: 6, term: 6 }
 const DAY = Number(process.env['SEED'] ?? Math.floor(Date.now() / 86_400_000))
 
 /**
- * Steps that no crawl of this file surely comes to: those of a machine in trouble, of a flood and of `process kill` (machine-trouble, hostile-hooks
- * and registry take them), and a lease's renewal, which hooks as short as these seldom live to see (kill and fencing do).
+ * Steps at which nothing is killed yet, since no crawl of this file surely comes to them: those of a machine in trouble, of a flood and of
+ * `process kill` (machine-trouble, hostile-hooks and registry pass them, undisturbed), and a lease's renewal, which such short hooks do not live to see.
  */
-const ELSEWHERE: readonly Failpoint[] = [
+const NOT_REACHED: readonly Failpoint[] = [
   'claim.lost_results_forgotten',
   'claim.renewed',
   'claim.renewing',
@@ -32,12 +32,12 @@ const ELSEWHERE: readonly Failpoint[] = [
   'spawn.unstarted_killed',
   'spawn.worker_missing',
 ]
-const HERE = FAILPOINTS.filter((name) => !ELSEWHERE.includes(name))
+const REACHED = FAILPOINTS.filter((name) => !NOT_REACHED.includes(name))
 
 function chosen(action: Action): readonly Failpoint[] {
-  if (action === 'kill9' || process.env['SOAK']) return HERE
-  const step = Math.floor(HERE.length / SHORT[action])
-  return HERE.filter((_name, index) => index % step === DAY % step)
+  if (action === 'kill9' || process.env['SOAK']) return REACHED
+  const step = Math.floor(REACHED.length / SHORT[action])
+  return REACHED.filter((_name, index) => index % step === DAY % step)
 }
 
 const homes = useHomes({ MAX_SNAPSHOT_WORKERS: '1' })
