@@ -9,7 +9,7 @@ import { type Site, startSite } from '../support/site.ts'
 
 const NOBODY = '01994f6e-0c1a-7c3e-9d55-0123456789ab'
 /** How long a worker may take to see that its claim is not its own any more: one renewal, and the end of its hook. */
-const DROPPED_MS = 40_000
+const DROPPED_MS = 15_000
 
 const homes = useHomes()
 let site: Site
@@ -188,6 +188,24 @@ describe('snapshot cancel', () => {
     await runAll(home)
     expect(await statusOf(home, 'crawl', crawl)).toBe('sealed')
     expect(await home.value('select count(*) from archive_result where snapshot_id = $1', [pages[0]])).toBe('0')
+  })
+
+  it('takes a page from the worker that is at it; the others go on', async () => {
+    const home = await homes.make()
+    home.install('oracle')
+    const { crawl, pages } = await queued(home, 2)
+    await home.query(`update crawl set config = '{"plugins": ["html", "oracle"], "env": {"ORACLE_SECONDS": "1000"}}'`)
+    const runner = home.start(['run'])
+    const oracles = () => processesOf(home.dataDir).filter(({ command }) => command.includes('oracle')).length
+    await eventually(() => oracles() === 2)
+    await records(home, ['snapshot', 'cancel', pages[0]!])
+    await eventually(() => oracles() === 1, DROPPED_MS)
+    expect(await statusOf(home, 'snapshot', pages[1]!)).toBe('started')
+    await records(home, ['snapshot', 'cancel', pages[1]!])
+    await eventually(() => oracles() === 0, DROPPED_MS)
+    await sealedCrawl(home, crawl)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
   })
 })
 
