@@ -95,12 +95,11 @@ export async function killFamily(family: Family, deadlineMs = 5_000): Promise<nu
     if (removed && (empty === 2 || isInCgroups(family))) return []
     if (performance.now() > end) return members.length === 0 && cgroups.every(isEmptyCgroup) ? [] : members.map(({ pid }) => pid)
     if (members.length === 0 && !removed) await sleep(1)
+    // Before anybody ends: whoever waits for one of them must not take it for an end of its own, and write that down.
+    if (hasProc && !isInCgroups(family)) await signalMembers(members, 'SIGSTOP')
     for (const cgroup of cgroups) killCgroup(cgroup)
     if (!hasProc) await killTrees(members)
-    else if (!isInCgroups(family)) {
-      await signalMembers(members, 'SIGSTOP')
-      await signalMembers(await membersOf(family), 'SIGKILL')
-    }
+    else if (!isInCgroups(family)) await signalMembers(await membersOf(family), 'SIGKILL')
     for (const member of members) {
       while (performance.now() < end && (await isSame(member))) await sleep(2)
     }

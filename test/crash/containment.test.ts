@@ -1,12 +1,21 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import type { Tier } from '../../src/db/tables.ts'
-import { type Containment, detectContainment, releaseContainment } from '../../src/processes/containment/containment.ts'
+import { pidsIn } from '../../src/processes/containment/cgroup.ts'
+import {
+  type Containment,
+  containerFor,
+  detectContainment,
+  openContainer,
+  releaseContainment,
+} from '../../src/processes/containment/containment.ts'
+import { killFamily, MARKER } from '../../src/processes/family.ts'
 import { resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows } from '../support/observer.ts'
@@ -71,6 +80,32 @@ describe.each(['cgroup', 'pidns'] as const)('in the tier %s', (tier) => {
     runner.signal('SIGKILL')
     await eventually(() => !isThere(hidden))
     await eventually(async () => (await openRows(home)).length === 0)
+  })
+})
+
+describe('the end of a family', () => {
+  it('is seen by none of it: whoever waits for a hook does not take it for an end of its own', async (context) => {
+    const containment = await needs('cgroup', context)
+    for (let round = 0; round < 20; round += 1) {
+      const id = uuidv7()
+      const container = containerFor(containment, id, ['sleep', '1000'])
+      openContainer(container)
+      const mark = { [MARKER.process]: id }
+      const waiting = spawn('/bin/sh', ['-c', '"$@"; echo seen', 'waits', ...container.argv], {
+        env: { ...process.env, ...mark },
+        detached: true,
+      })
+      let said = ''
+      waiting.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+      })
+      const closed = once(waiting, 'close')
+      await eventually(() => pidsIn(container.cgroup!).length === 1)
+      expect(await killFamily({ markers: [`${MARKER.process}=${id}`], cgroups: [container.cgroup!] })).toEqual([])
+      await closed
+      expect(said).toBe('')
+    }
+    await releaseContainment(containment)
   })
 })
 
