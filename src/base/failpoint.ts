@@ -1,4 +1,5 @@
-import { appendFileSync, closeSync, openSync } from 'node:fs'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
@@ -117,7 +118,7 @@ export const FAILPOINTS = [
   'spawn.host_spawned',
   'spawn.setup_hooks_started',
   'spawn.unstarted_closed',
-  'spawn.unstarted_killed',
+  'spawn.unstarted_removed',
   'spawn.worker_missing',
   'spawn.worker_row',
   'spawn.worker_running',
@@ -138,7 +139,8 @@ const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 /**
  * Does what `ARCHIVEBOX_FAILPOINTS` asks for at this point; without it (always, but in tests) nothing.
  * `name=action[@n]`, several separated by `;`: at the n-th passing (1 when not given), `kill9`, `term` or `stop` this process,
- * `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole process). With `ARCHIVEBOX_FAILPOINTS_LOG=file` each fires once among all processes, and the file says which did.
+ * `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole process). With
+ * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names the pid of the one in which it did.
  */
 export async function failpoint(name: Failpoint): Promise<void> {
   const asked = wanted?.get(name)
@@ -181,13 +183,12 @@ function parse(text: string | undefined): Map<string, Asked> | undefined {
 }
 
 function firstAmongAll(name: string): boolean {
-  const log = process.env['ARCHIVEBOX_FAILPOINTS_LOG']
-  if (!log) return true
+  const folder = process.env['ARCHIVEBOX_FAILPOINTS_FIRED']
+  if (!folder) return true
   try {
-    closeSync(openSync(`${log}.${name}`, 'wx'))
+    symlinkSync(String(process.pid), join(folder, `failpoint.${name}`)) // At once, for one alone, and without a file descriptor.
+    return true
   } catch {
     return false
   }
-  appendFileSync(log, `${name} ${process.pid}\n`)
-  return true
 }

@@ -6,7 +6,14 @@ import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
-import { type Container, type Containment, containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
+import {
+  type Container,
+  type Containment,
+  closeContainer,
+  containerFor,
+  familyIn,
+  openContainer,
+} from '../processes/containment/containment.ts'
 import { type Family, killFamily } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { isPassing, spawned } from '../processes/spawned.ts'
@@ -121,8 +128,8 @@ export async function launchHook(
 
 /** After the machine could not start a process that was announced: nothing of it stays. */
 export async function closeUnstarted(home: Home, container: Container, id: string): Promise<void> {
-  await killFamily(familyIn(container, id, null))
-  await failpoint('spawn.unstarted_killed')
+  closeContainer(container)
+  await failpoint('spawn.unstarted_removed')
   await markEnded(home.db, id, null)
   await failpoint('spawn.unstarted_closed')
 }

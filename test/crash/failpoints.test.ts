@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAILPOINTS, type Failpoint } from '../../src/base/failpoint.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { Observer } from '../support/observer.ts'
 import { isThere } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 import { printed, verdict } from '../support/verdict.ts'
-import { failpointLog, fired, LIVES, lifeOf, PLUGINS } from './lives.ts'
+import { LIVES, lifeOf, PLUGINS } from './lives.ts'
 
 const ACTIONS = ['kill9', 'stop', 'term'] as const
 type Action = (typeof ACTIONS)[number]
@@ -15,36 +16,16 @@ type Action = (typeof ACTIONS)[number]
 const SHORT = { stop: 6, term: 6 }
 const DAY = Number(process.env['SEED'] ?? Math.floor(Date.now() / 86_400_000))
 
-/**
- * Steps at which nothing is killed yet, since no crawl of this file surely comes to them: those of a machine in trouble, of a flood and of
- * `process kill` (machine-trouble, hostile-hooks and registry pass them, undisturbed), and a lease's renewal, which such short hooks do not live to see.
- */
-const NOT_REACHED: readonly Failpoint[] = [
-  'claim.lost_results_forgotten',
-  'claim.renewed',
-  'claim.renewing',
-  'publish.flood_ended',
-  'reap.row_cleaned_up',
-  'registry.end_seen',
-  'registry.tree_asked',
-  'registry.tree_killed',
-  'spawn.unstarted_closed',
-  'spawn.unstarted_killed',
-  'spawn.worker_missing',
-]
-const REACHED = FAILPOINTS.filter((name) => !NOT_REACHED.includes(name))
-
 function chosen(action: Action): readonly Failpoint[] {
-  if (action === 'kill9' || process.env['SOAK']) return REACHED
-  const step = Math.floor(REACHED.length / SHORT[action])
-  return REACHED.filter((_name, index) => index % step === DAY % step)
+  if (action === 'kill9' || process.env['SOAK']) return FAILPOINTS
+  const step = Math.floor(FAILPOINTS.length / SHORT[action])
+  return FAILPOINTS.filter((_name, index) => index % step === DAY % step)
 }
 
 const homes = useHomes({ MAX_SNAPSHOT_WORKERS: '1' })
 let site: Site
 let observer: Observer
 let original: TestHome
-let crawl: string
 let urls: string[]
 
 beforeAll(async () => {
@@ -53,7 +34,7 @@ beforeAll(async () => {
   urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
   original = await homes.original()
   original.install('exit_1', 'oracle', 'stages')
-  crawl = await original.add('--plugins', PLUGINS.join(','), '-c', 'ORACLE_SECONDS=0.05', ...urls)
+  await original.add('--plugins', PLUGINS.join(','), '-c', 'ORACLE_SECONDS=0.05', ...urls)
 })
 afterAll(async () => {
   observer.close()
@@ -69,10 +50,9 @@ async function scenario(name: Failpoint, action: Action): Promise<void> {
     await life.before?.(home)
     observer.watch(home)
     const points = [...(life.also ? [life.also] : []), `${name}=${action}`].join(';')
-    const runner = home.start(['run', '--exit-on-idle', ...(life.options ?? [])], {
-      env: { ARCHIVEBOX_FAILPOINTS: points, ARCHIVEBOX_FAILPOINTS_LOG: failpointLog(home) },
-    })
-    await life.drive?.(home, runner, crawl)
+    const env = failpoints(home, points)
+    const runner = home.start(['run', '--exit-on-idle', ...(life.options ?? [])], { env })
+    await life.drive?.(home, runner, env)
     const victim = await eventually(() => fired(home).get(name)).catch(() => {
       throw new Error(`${name} was not passed: give it a life in which it is\n${runner.stderr}`)
     })
@@ -98,7 +78,9 @@ async function scenario(name: Failpoint, action: Action): Promise<void> {
 
 /** Every hook has its one result on every page, and only those failed that fail in any case. */
 async function expectResults(home: TestHome, failing: readonly string[]): Promise<void> {
-  const results = await home.query<{ plugin: string; status: string }>('select plugin, status from archive_result where attempt = 1')
+  const results = await home.query<{ plugin: string; status: string }>(
+    'select plugin, hook_name, status, output_str from archive_result where attempt = 1',
+  )
   expect(results).toHaveLength(9 * urls.length)
   const wrong = results.filter(({ plugin, status }) => status === 'failed' && plugin !== 'exit_1' && !failing.includes(plugin))
   expect(wrong).toEqual([])

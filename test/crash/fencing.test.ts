@@ -8,8 +8,9 @@ import { ClaimLost } from '../../src/engine/queue.ts'
 import { OwnedQueue, type Owner, requeueClaimsOf } from '../../src/machines/queues.ts'
 import { snapshotsWithin } from '../../src/machines/scope.ts'
 import { snapshotMachine } from '../../src/machines/snapshot.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
 import { useHomes } from '../support/homes.ts'
-import { openRows, pidsOf } from '../support/observer.ts'
+import { openRows } from '../support/observer.ts'
 import { eventually } from '../support/program.ts'
 
 const homes = useHomes()
@@ -93,18 +94,16 @@ describe('the term', () => {
   it('fences announcements and publications: a worker that slept through a takeover starts nothing and changes no file', async () => {
     const home = await homes.make()
     home.install('js_hook')
-    const log = join(home.dataDir, 'failpoints')
-    const first = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'publish.files_aside=stop', ARCHIVEBOX_FAILPOINTS_LOG: log } })
+    const first = home.start(['run'], { env: failpoints(home, 'publish.files_aside=stop') })
     await first.says(/leading \(term 1\)/)
     await home.add('--plugins', 'js_hook', 'http://127.0.0.1:9/')
-    await eventually(() => existsSync(log))
-    const [sleeper] = await pidsOf(home, 'snapshot')
+    const sleeper = await eventually(() => fired(home).get('publish.files_aside'))
     const dir = join(home.dataDir, await home.value<string>('select output_dir from snapshot'))
     expect(existsSync(join(dir, '.publish-js_hook', 'made.txt')), 'it was about to').toBe(true)
     // As if it could not be reached by a kill: somebody else raises the term, and its page is claimed anew.
     await home.query('update runner_term set term = 2, process_id = gen_random_uuid()')
     await home.query('update snapshot set claim_token = gen_random_uuid()')
-    process.kill(sleeper!, 'SIGCONT')
+    process.kill(sleeper, 'SIGCONT')
     await eventually(() => home.value<boolean>("select count(*) = 0 from process where worker_type = 'snapshot' and ended_at is null"))
     expect(existsSync(join(dir, 'js_hook'))).toBe(false)
     const announce = `insert into process (id, machine_id, data_dir, data_dir_id, process_type, runner_id)

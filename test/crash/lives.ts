@@ -1,8 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Failpoint } from '../../src/base/failpoint.ts'
+import { fired } from '../support/failpoints.ts'
 import type { TestHome } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
+import { isThere, processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
 
 /** One way in which a runner's life may go. Together they pass every failpoint. */
@@ -15,8 +18,8 @@ export interface Life {
   readonly options?: readonly string[]
   /** What happens before the runner with the failpoints starts. */
   readonly before?: (home: TestHome) => Promise<unknown>
-  /** What happens while it runs. */
-  readonly drive?: (home: TestHome, runner: Running, crawl: string) => Promise<unknown>
+  /** What happens while it runs. A command that passes the step in its place is started with `env`, in which the failpoints are. */
+  readonly drive?: (home: TestHome, runner: Running, env: Readonly<Record<string, string>>) => Promise<unknown>
   /** Plugins whose hooks fail in this life. */
   readonly failing?: readonly string[]
   /** The steps that are passed here, and not in the plain life. */
@@ -27,7 +30,13 @@ export const PLUGINS = ['headers', 'exit_1', 'stages', 'oracle', 'hashes']
 
 /** Waits until a page's longest hook is at work. */
 const working = (home: TestHome) => eventually(() => existsSync(join(home.dataDir, 'oracle.log')))
+/** Waits until a process has come to this failpoint, and for the pid of that. */
+const reached = (home: TestHome, name: Failpoint) => eventually(() => fired(home).get(name))
+/** Waits until whatever is to happen at one of these steps has happened there. */
+const struck = (home: TestHome, ...names: Failpoint[]) => eventually(() => names.some((name) => fired(home).has(name)))
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+const HOOK = 'on_Snapshot__43_exit_1.sh'
 
 /** A program that this machine needs, to be looked up when a crawl begins. */
 const needs = (home: TestHome, name: string) =>
@@ -35,12 +44,103 @@ const needs = (home: TestHome, name: string) =>
 /** Puts a file into one of the plugins. */
 const plugin = (home: TestHome, file: string, text: string) => writeFileSync(join(home.dataDir, 'plugins', 'exit_1', file), text)
 
+/** A hook that runs until it is let go, on any page. Waits for the first one, and answers with its row. */
+const HELD = '#!/bin/sh\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nexit 1\n'
+const letGo = (home: TestHome) => writeFileSync(join(home.dataDir, 'go'), '')
+const held = (home: TestHome) =>
+  eventually(async () => {
+    const [row] = await home.query<{ id: string; snapshot_id: string }>(
+      "select id, snapshot_id from process where status = 'running' and cmd::text like '%exit_1%'",
+    )
+    return row
+  })
+
+/**
+ * Takes a process's file descriptors, all but those that it has, until one of these steps is reached.
+ * @param name where the process stands still meanwhile
+ */
+async function withoutDescriptors(home: TestHome, name: Failpoint, until: readonly Failpoint[]): Promise<void> {
+  const pid = await reached(home, name)
+  const allow = (files: number) => execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:`])
+  allow(10)
+  process.kill(pid, 'SIGCONT')
+  await struck(home, ...until)
+  try {
+    allow(1024)
+  } catch (error) {
+    if (isThere(pid)) throw error // Else that step was its last.
+  }
+}
+
 /** The life in which most steps are passed: nothing but work, to the end. */
 export const PLAIN = 'archives to the end'
+
+const TAKEN_AWAY = ['claim.lost_results_forgotten', 'claim.renewed', 'claim.renewing'] as const
+const UNSTARTED = ['spawn.unstarted_closed', 'spawn.unstarted_removed'] as const
 
 /** The lives of a runner. */
 export const LIVES: Readonly<Record<string, Life>> = {
   [PLAIN]: { passes: [] },
+  'has a page taken away, and given back': {
+    before: async (home) => plugin(home, HOOK, HELD),
+    drive: async (home) => {
+      const { snapshot_id } = await held(home)
+      await home.run(['snapshot', 'pause', snapshot_id])
+      await struck(home, ...TAKEN_AWAY)
+      await home.run(['snapshot', 'resume', snapshot_id])
+      letGo(home)
+    },
+    passes: TAKEN_AWAY,
+  },
+  'has a hook that prints without end': {
+    before: async (home) => plugin(home, HOOK, '#!/bin/sh\nexec cat /dev/zero\n'),
+    passes: ['publish.flood_ended'],
+  },
+  'has a hook ended by a command': {
+    before: async (home) => plugin(home, HOOK, HELD),
+    drive: async (home, _runner, env) => {
+      const { id } = await held(home)
+      home.start(['process', 'kill', id], { env })
+      await struck(home, 'registry.tree_asked', 'registry.tree_killed')
+      letGo(home)
+    },
+    passes: ['registry.tree_asked', 'registry.tree_killed'],
+  },
+  'is ended by a command, with all below it': {
+    settings: { ORACLE_SECONDS: '0.5' },
+    drive: async (home, runner, env) => {
+      await working(home)
+      // Else it might be the one who closes the rows.
+      const watchdogs = processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
+      for (const { pid } of watchdogs) process.kill(pid, 'SIGSTOP')
+      home.start(['process', 'kill', '--force', String(runner.pid)], { env })
+      await struck(home, 'registry.end_seen')
+      for (const { pid } of watchdogs) process.kill(pid, 'SIGCONT')
+    },
+    passes: ['registry.end_seen'],
+  },
+  'has no descriptor left for a worker': {
+    also: 'watchdog.spawned=stop',
+    drive: (home) => withoutDescriptors(home, 'watchdog.spawned', ['spawn.worker_missing']),
+    passes: ['spawn.worker_missing'],
+  },
+  'has a worker with no descriptor left for a hook': {
+    also: 'spawn.hook_row=stop',
+    drive: (home) => withoutDescriptors(home, 'spawn.hook_row', UNSTARTED),
+    passes: UNSTARTED,
+  },
+  'begins while a command dies': {
+    also: 'lead.recovered=stop',
+    drive: async (home) => {
+      const leader = await reached(home, 'lead.recovered')
+      const command = home.start(['run', '--standby'])
+      await eventually(async () => (await pidsOf(home, 'runner_waiting')).length > 0)
+      command.signal('SIGKILL')
+      await command.finished()
+      process.kill(leader, 'SIGCONT')
+    },
+    passes: ['reap.row_cleaned_up'],
+  },
   'is asked to leave in the middle of a page': {
     settings: { ORACLE_SECONDS: '0.5' },
     drive: async (home, runner) => {
@@ -142,8 +242,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
     passes: ['publish.hook_skipped'],
   },
   'has a hook that asks for a program': {
-    before: async (home) =>
-      plugin(home, 'on_Snapshot__43_exit_1.sh', `#!/bin/sh\necho '{"type": "BinaryRequest", "name": "sh"}'\nexit 1\n`),
+    before: async (home) => plugin(home, HOOK, `#!/bin/sh\necho '{"type": "BinaryRequest", "name": "sh"}'\nexit 1\n`),
     passes: ['claim.binaries_requested'],
   },
   'gives its crawl up': {
@@ -169,13 +268,4 @@ export const LIVES: Readonly<Record<string, Life>> = {
 /** The life in which a step is passed. */
 export function lifeOf(name: Failpoint): string {
   return Object.entries(LIVES).find(([, { passes }]) => passes.includes(name))?.[0] ?? PLAIN
-}
-
-export const failpointLog = (home: TestHome) => join(home.dataDir, 'failpoints.log')
-
-/** The failpoints that have fired, each with the pid of the process in which it did. */
-export function fired(home: TestHome): Map<string, number> {
-  const log = failpointLog(home)
-  const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []
-  return new Map(lines.map((line) => [line.split(' ')[0]!, Number(line.split(' ')[1])]))
 }

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
+import { failpoints } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
@@ -41,8 +42,7 @@ describe('a defect that nobody caught, in the leader', () => {
   it('is said, and ends it with 70; its workers and hooks end, its rows are closed, and the next one goes on', async () => {
     const { home, crawl } = await queued()
     // Once, among all processes of this home, and as soon as a second watchdog is up: in the middle of the work.
-    const log = join(home.dataDir, 'failpoints')
-    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'watchdog.up=reject@2', ARCHIVEBOX_FAILPOINTS_LOG: log } })
+    const runner = home.start(['run'], { env: failpoints(home, 'watchdog.up=reject@2') })
     await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
     const watchdog = processesOf(home.dataDir).find(({ command }) => command.includes('archivebox-ts-watchdog'))
     process.kill(watchdog!.pid, 'SIGKILL')
@@ -134,30 +134,31 @@ describe('too few file descriptors (EMFILE)', () => {
 })
 
 describe('too many processes (EAGAIN)', () => {
-  it('stop no leader: pages wait for better times, without blame', async ({ skip, onTestFinished }) => {
+  it('stop no leader: pages wait for better times, without blame', async (context) => {
     const group = `/sys/fs/cgroup/pids/archivebox-ts-test-${process.pid}`
     try {
       mkdirSync(group)
       readFileSync(join(group, 'pids.max'))
     } catch (error) {
-      return skip(`no control group for the number of processes: ${String(error)}`)
+      return context.skip(`no control group for the number of processes: ${String(error)}`)
     }
-    // Later than the test's runner is ended, which is in it.
-    onTestFinished(async () => {
+    try {
+      const { home, crawl } = await queued()
+      const runner = home.start(['run'])
+      writeFileSync(join(group, 'cgroup.procs'), String(runner.pid))
+      await runner.says(/leading/)
+      await eventually(async () => (await pidsOf(home, 'snapshot')).length > 0)
+      const now = Number(readFileSync(join(group, 'pids.current'), 'utf8'))
+      writeFileSync(join(group, 'pids.max'), String(now))
+      await eventually(() => /EAGAIN|cannot start|died/.test(runner.stderr), 30_000)
+      writeFileSync(join(group, 'pids.max'), 'max')
+      await sealedCrawl(home, crawl)
+      await leave(runner)
+      await expectAllArchived(home, crawl)
+    } finally {
       await eventually(() => readFileSync(join(group, 'cgroup.procs'), 'utf8') === '')
       rmdirSync(group)
-    })
-    const { home, crawl } = await queued()
-    const runner = home.start(['run'])
-    writeFileSync(join(group, 'cgroup.procs'), String(runner.pid))
-    await runner.says(/leading/)
-    await eventually(async () => (await pidsOf(home, 'snapshot')).length > 0)
-    writeFileSync(join(group, 'pids.max'), '1') // Those that are there stay; not one more.
-    await eventually(() => /EAGAIN|cannot start|died/.test(runner.stderr), 30_000)
-    writeFileSync(join(group, 'pids.max'), 'max')
-    await sealedCrawl(home, crawl)
-    await leave(runner)
-    await expectAllArchived(home, crawl)
+    }
   })
 })
 

@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.ts'
 import type { Tier } from '../../db/tables.ts'
 import { type Family, killFamily, MARKER } from '../family.ts'
 import type { ProcessIdentity } from '../identity.ts'
-import { enterCgroup, findCgroup } from './cgroup.ts'
+import { enterCgroup, findCgroup, removeCgroup } from './cgroup.ts'
 import { hasDeathSignal, withDeathSignal } from './death-signal.ts'
 import { howToUnshare, inNamespace } from './pid-namespace.ts'
 
@@ -69,6 +69,11 @@ export function containerFor(containment: Containment, processId: string, argv: 
 /** Makes what the command needs; right before the spawn. */
 export function openContainer({ cgroup }: Container): void {
   if (cgroup !== null) mkdirSync(cgroup, { recursive: true })
+}
+
+/** Removes what was made for a process that could not be started. What cannot be removed goes with its runner's. */
+export function closeContainer({ cgroup }: Container): void {
+  if (cgroup !== null) removeCgroup(cgroup)
 }
 
 /** All that a process started in this container may have started in turn. */

@@ -1,0 +1,16 @@
+import { readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestHome } from './homes.ts'
+
+const MARK = 'failpoint.'
+
+/** The environment in which each of these failpoints (`name=action`, several separated by `;`) fires once among all processes of a home. */
+export function failpoints({ dataDir }: TestHome, points: string): Record<string, string> {
+  return { ARCHIVEBOX_FAILPOINTS: points, ARCHIVEBOX_FAILPOINTS_FIRED: dataDir }
+}
+
+/** The failpoints that have fired, each with the pid of the process in which it did. */
+export function fired({ dataDir }: TestHome): Map<string, number> {
+  const marks = readdirSync(dataDir).filter((name) => name.startsWith(MARK))
+  return new Map(marks.map((name) => [name.slice(MARK.length), Number(readlinkSync(join(dataDir, name)))]))
+}
