@@ -15,6 +15,9 @@ export function duration(seconds: number): string {
   return `${Math.round(value / 86_400)} days`
 }
 
+/** A table is for reading: no more lines than this, unless asked for. */
+export const TABLE_LINES = 100
+
 /** Rows under their headings, columns as wide as their widest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)))

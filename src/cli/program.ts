@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
+import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
 import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
 import type { GlobalOptions } from './options.ts'
@@ -112,18 +113,18 @@ Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner
       (await import('./commands/run.ts')).runVerb(globals(), options, input),
     )
 
-  verb(root, 'status', 'who leads, what runs, what is queued, what failed').action(async () =>
-    (await import('./commands/status.ts')).status(globals()),
-  )
+  verb(root, 'status', 'who leads, what runs, what is queued, what failed')
+    .option('--watch', 'again every 2 s, until Ctrl-C')
+    .action(async (options: object) => (await import('./commands/status.ts')).status(globals(), options))
 
   registerRecordVerbs(root, globals)
 
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')
     .option('--all', 'also those that have ended')
-    .option('--type <type>', 'only this process_type')
-    .option('--worker-type <type>', 'only this worker_type')
-    .option('--status <status>', 'only this status')
+    .addOption(new Option('--type <type>', 'only this process_type').choices(PROCESS_TYPES))
+    .addOption(new Option('--worker-type <type>', 'only this worker_type').choices(WORKER_TYPES))
+    .addOption(new Option('--status <status>', 'only this status').choices(PROCESS_STATUSES))
     .action(async (options: object) => (await import('./commands/process.ts')).processList(globals(), options))
   verb(processes, 'tree', 'the live hierarchy').action(async () => (await import('./commands/process.ts')).processTree(globals()))
   verb(processes, 'show', 'one process, and who belongs to it')

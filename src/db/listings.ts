@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
+import { eachRow } from './each-row.ts'
 import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
 import type { SnapshotRow } from './snapshots.ts'
 import { type ArchiveResultTable, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
@@ -97,9 +98,6 @@ export const RESULTS: Listing<ListedResult> = {
   record: resultRecord,
 }
 
-/** Rows that are fetched at a time: an archive's worth of them need not fit into memory. */
-const BATCH = 500
-
 /**
  * Shows the rows that match every filter to `visit`, newest first.
  * @param limit at most so many; all of them when not given
@@ -112,16 +110,9 @@ export async function eachListed<Row extends { readonly id: string }>(
   visit: (row: Row) => boolean,
 ): Promise<void> {
   const conditions = Object.entries(options.filters ?? {}).map(([name, value]) => conditionOf(listing.where, name as keyof Filters, value))
-  const matching = sql`${listing.rows} where ${sql.join([sql`true`, ...conditions], sql` and `)} order by it.created_at desc, it.id desc
+  const matching = sql<Row>`${listing.rows} where ${sql.join([sql`true`, ...conditions], sql` and `)} order by it.created_at desc, it.id desc
     ${options.limit === undefined ? sql`` : sql`limit ${options.limit}`}`
-  await db.transaction().execute(async (tx) => {
-    await sql`declare listed no scroll cursor for ${matching}`.execute(tx)
-    for (;;) {
-      const { rows } = await sql<Row>`fetch ${sql.lit(BATCH)} from listed`.execute(tx)
-      for (const row of rows) if (!visit(row)) return
-      if (rows.length < BATCH) return
-    }
-  })
+  await eachRow(db, matching, visit)
 }
 
 function conditionOf<F extends keyof Filters>(where: Where, name: F, value: unknown): RawBuilder<unknown> {

@@ -77,7 +77,6 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
 /** The snapshots of a crawl that are not sealed. */
 export interface OpenSnapshots {
   readonly open: number
-  readonly paused: number
   readonly due: number
   readonly claimed: number
   /** Seconds until the first of those that nobody has is due. */
@@ -86,11 +85,11 @@ export interface OpenSnapshots {
   readonly token: string | null
 }
 
-/** How many snapshots of a crawl are not sealed, how many of those are paused, due now, or in work, and who has the crawl's claim. */
+/** How many snapshots of a crawl are not sealed, how many of those are due now, or in work, and who has the crawl's claim. */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
   const select = sql<OpenSnapshots>`
     select (select claim_token from crawl where id = ${crawlId}) as token, count(*) as open,
-           count(*) filter (where status = 'paused') as paused, count(*) filter (where status <> 'paused' and retry_at <= now()) as due,
+           count(*) filter (where status <> 'paused' and retry_at <= now()) as due,
            count(claim_token) as claimed, coalesce(extract(epoch from min(retry_at) filter (where claim_token is null) - now()), 0) as rest_s
     from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started', 'paused')`
   const { rows } = await repeatable(db, () => select.execute(db))

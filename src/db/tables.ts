@@ -6,11 +6,26 @@ type NullableInstant = ColumnType<Date | null, Date | string | null | undefined,
 /** bigint columns arrive as text; database.ts parses those of this schema to numbers (sizes, sequences: below 2^53). */
 type Big = number
 
-export type ProcessType = 'orchestrator' | 'worker' | 'cli' | 'hook' | 'server' | 'add' | 'update' | 'binary' | 'supervisord' | 'search'
-export type WorkerType = '' | 'worker_runner' | 'runner_waiting' | 'crawl' | 'snapshot' | 'binary'
+export const PROCESS_TYPES = [
+  'orchestrator',
+  'worker',
+  'cli',
+  'hook',
+  'server',
+  'add',
+  'update',
+  'binary',
+  'supervisord',
+  'search',
+] as const
+export type ProcessType = (typeof PROCESS_TYPES)[number]
+export const WORKER_TYPES = ['worker_runner', 'runner_waiting', 'crawl', 'snapshot', 'binary'] as const
+/** Empty for what is no runner or worker. */
+export type WorkerType = '' | (typeof WORKER_TYPES)[number]
 /** How a process is kept together with all that it starts. */
 export type Tier = 'basic' | 'pidns' | 'cgroup'
-export type ProcessStatus = 'starting' | 'running' | 'draining' | 'exited' | 'lost'
+export const PROCESS_STATUSES = ['starting', 'running', 'draining', 'exited', 'lost'] as const
+export type ProcessStatus = (typeof PROCESS_STATUSES)[number]
 export const WORK_STATUSES = ['queued', 'started', 'paused', 'sealed'] as const
 export type WorkStatus = (typeof WORK_STATUSES)[number]
 export const RESULT_STATUSES = ['queued', 'started', 'backoff', 'succeeded', 'failed', 'skipped', 'noresults'] as const

@@ -17,7 +17,6 @@ export class Signals {
   #stop = new Stop()
   #count = 0
   #last = Number.NEGATIVE_INFINITY
-
   #isOver = false
 
   constructor(bell: Bell, log: Log, runForMs: number | undefined) {
@@ -57,6 +56,7 @@ export class Signals {
   newRound(): void {
     this.#stop = new Stop()
     this.#count = 0
+    this.#last = Number.NEGATIVE_INFINITY
     if (this.#isOver) this.#stop.requestDrain()
   }
 }

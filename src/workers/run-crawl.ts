@@ -61,7 +61,6 @@ export async function runCrawl(
   await failpoint('spawn.setup_hooks_started')
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_begun')
-  let pausedBefore = 0
   let { changes } = pool
   try {
     for (;;) {
@@ -71,13 +70,13 @@ export async function runCrawl(
         pool.recheck()
         throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
       }
+      // Somebody may have taken a page from its worker: paused it, or cancelled it.
+      if (pool.busy > now.claimed) pool.recheck()
       if (now.open === 0 && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'
       }
-      if (now.paused > pausedBefore) pool.recheck() // One of them may have been taken from its worker.
-      pausedBefore = now.paused
       if (stop.drain.aborted || dropped.aborted || isQuiet(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()

@@ -1,29 +1,16 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { sql } from 'kysely'
-import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { asset } from '../base/package-root.ts'
 import { repeatable } from '../db/patience.ts'
-import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
-import type { WorkerType } from '../db/tables.ts'
+import { markEnded } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { actorsToSpawn } from '../engine/spawn-policy.ts'
-import { MARKER } from '../processes/family.ts'
-import { identityOf } from '../processes/identity.ts'
-import { spawned } from '../processes/spawned.ts'
-import { homeEnvironment } from './home-environment.ts'
-import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
+import type { FromWorker } from './messages.ts'
+import { untilDatabaseIsBack } from './outage.ts'
 import { reapWorker } from './reap.ts'
 import { Shares } from './shares.ts'
 import type { Station } from './station.ts'
-
-interface Worker {
-  readonly processId: string
-  readonly child: ChildProcess
-  /** `starting` until it first speaks: it will look for work by itself. */
-  state: 'starting' | 'idle' | 'busy'
-}
+import { recordWorker, send, startWorker, type WorkerChild, type WorkerOptions } from './worker-child.ts'
 
 /** A worker that was told to stop at once and is there so much later does not listen. */
 const DEAF_MS = 3_000
@@ -36,13 +23,13 @@ const STUCK_SECONDS = 15
  */
 export class WorkerPool {
   readonly #station: Station
-  readonly #kind: Extract<WorkerType, 'crawl' | 'snapshot'>
+  readonly #kind: WorkerOptions['kind']
   #size: number
   readonly #cwd: string
-  readonly #shares: Shares<Worker> | undefined
-  readonly #workers = new Set<Worker>()
+  readonly #shares: Shares<WorkerChild> | undefined
+  readonly #workers = new Set<WorkerChild>()
   /** Gone, but not yet reaped. */
-  readonly #dying = new Set<Worker>()
+  readonly #dying = new Set<WorkerChild>()
   #small: (() => void) | undefined
   #crashes = 0
   #notBefore = 0
@@ -52,7 +39,7 @@ export class WorkerPool {
   used = false
 
   /** @param options.places how many workers ours may have together, if that is bounded */
-  constructor(station: Station, options: { kind: 'crawl' | 'snapshot'; size: number; cwd: string; places?: number | undefined }) {
+  constructor(station: Station, options: { kind: WorkerOptions['kind']; size: number; cwd: string; places?: number | undefined }) {
     this.#station = station
     this.#kind = options.kind
     this.#size = options.size
@@ -150,69 +137,28 @@ export class WorkerPool {
     for (const [worker, count] of this.#shares?.divide(atWork) ?? []) send(worker, { type: 'places', count })
   }
 
-  #kill(workers: readonly Worker[]): void {
+  #kill(workers: readonly WorkerChild[]): void {
     for (const { child } of workers) child.kill('SIGKILL')
   }
 
   async #start(): Promise<void> {
     this.used = true
-    const { owner, runnerId, log, stop, scope } = this.#station
-    const { home, processId: parentId, term } = owner
-    const argv = [process.execPath, asset('main.js', 'main.ts'), 'worker', this.#kind]
-    const row = await insertStarting(home, {
-      processType: 'worker',
-      workerType: this.#kind,
-      parentId,
-      runnerId,
-      pwd: this.#cwd,
-      cmd: argv,
-      crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0]! : null,
-      timeout: 3600,
-      term,
-    })
-    await failpoint('spawn.worker_row')
-    const env = {
-      ...process.env,
-      ...homeEnvironment(home),
-      [MARKER.process]: row.id,
-      [MARKER.runner]: runnerId,
-      [WORKER_ENV.parentId]: parentId,
-      [WORKER_ENV.term]: String(term),
-      [WORKER_ENV.scope]: JSON.stringify(scope),
-      ...(this.#shares ? { [WORKER_ENV.places]: 'shared' } : {}),
-      [WORKER_ENV.containment]: JSON.stringify(this.#station.containment),
-    }
-    // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
-    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
-    const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd: this.#cwd, env, detached: true, stdio })).catch(
-      (error: unknown) => log.error(`cannot start a ${this.#kind} worker: ${messageOf(error)}`),
-    )
-    if (!child) return await this.#couldNotStart(row.id)
-    const worker: Worker = { processId: row.id, child, state: 'starting' }
+    const worker = await startWorker(this.#station, { kind: this.#kind, cwd: this.#cwd, sharesPlaces: this.#shares !== undefined })
+    if (!worker) return this.#backOff()
     this.#workers.add(worker)
     this.#divide()
-    child.on('message', (message: FromWorker) => this.#hear(worker, message))
-    child.once('exit', (code, signal) => this.#reap(worker, { code, signal }))
-    await failpoint('spawn.worker_spawned')
-    const identity = await identityOf(child.pid)
-    if (identity) await untilDatabaseIsBack(() => markRunning(home.db, row.id, identity), stop.force)
-    await failpoint('spawn.worker_running')
-    log.debug(`started ${this.#kind} worker ${child.pid}`)
+    worker.child.on('message', (message: FromWorker) => this.#hear(worker, message))
+    worker.child.once('exit', (code, signal) => this.#reap(worker, { code, signal }))
+    await recordWorker(this.#station, worker)
   }
 
-  /** As after a crash: later, less often each time. */
-  async #couldNotStart(processId: string): Promise<void> {
-    this.#backOff()
-    await markEnded(this.#station.owner.home.db, processId, null)
-    await failpoint('spawn.worker_missing')
-  }
-
+  /** After a crash, and when none could be started: later, less often each time. */
   #backOff(): void {
     this.#crashes += 1
     this.#notBefore = performance.now() + Math.min(2 ** this.#crashes * 50, 10_000)
   }
 
-  #hear(worker: Worker, message: FromWorker): void {
+  #hear(worker: WorkerChild, message: FromWorker): void {
     const { log, bell } = this.#station
     if (message.type === 'log') log.relay(message.line)
     else if (message.type === 'gave up') {
@@ -232,7 +178,7 @@ export class WorkerPool {
     }
   }
 
-  #reap(worker: Worker, exit: { code: number | null; signal: string | null }): void {
+  #reap(worker: WorkerChild, exit: { code: number | null; signal: string | null }): void {
     const { owner, log, bell, stop } = this.#station
     this.#workers.delete(worker)
     this.#dying.add(worker)
@@ -263,23 +209,4 @@ export class WorkerPool {
         bell.wake()
       })
   }
-}
-
-const OUTAGE_LOOK_MS = 500
-
-/** What must be written, such as that a worker is dead, must not be forgotten because the database is away at that moment. */
-async function untilDatabaseIsBack<T>(work: () => Promise<T>, force: AbortSignal): Promise<T> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!isDatabaseAway(error) || force.aborted) throw error
-      await sleep(OUTAGE_LOOK_MS, force)
-    }
-  }
-}
-
-function send(worker: Worker, message: ToWorker): void {
-  // A channel that closed in between means that the worker is on its way out.
-  if (worker.child.connected) worker.child.send(message, () => {})
 }

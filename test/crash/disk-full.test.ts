@@ -53,8 +53,11 @@ describe('the disk of the archive', () => {
     const crawl = await home.add('--depth', '1', '--plugins', 'html,parse_html_urls', `${site.url}/`)
     const runner = home.start(['run', '--exit-on-idle'], { env })
     await runner.says(/\d MB free in .*archive: below 10 MB \(DISK_FLOOR\) no page is begun/)
-    const status = await home.run(['status', '--json'], { env })
-    expect((JSON.parse(status.stdout) as { blocked_reason: string }).blocked_reason).toMatch(/no page is begun/)
+    // While the crawl begins nothing is due, so nothing is blocked yet.
+    await eventually(async () => {
+      const { stdout } = await home.run(['status', '--json'], { env })
+      return /no page is begun/.test((JSON.parse(stdout) as { blocked_reason: string | null }).blocked_reason ?? '')
+    })
     expect(await home.value("select count(*)::int from snapshot where status <> 'queued'")).toBe(0)
     rmSync(filler(home))
     const { code, stderr } = await runner.finished(90_000)

@@ -149,6 +149,8 @@ describe('a command line', () => {
     await refused(['add', '--depth'], /argument missing/)
     await refused(['archive', url], /unknown command 'archive'/)
     await refused(['process', 'explode'], /unknown command 'explode'/)
+    await refused(['process', 'list', '--status', 'nonsense'], /'nonsense' is invalid. Allowed choices are starting, running/)
+    await refused(['process', 'list', '--type', 'nonsense'], /Allowed choices are orchestrator, worker/)
     await refused(['run', '--crawl-id', 'x'], /not an id: x/)
     await refused(['run', '--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /there is no crawl/)
   })

@@ -6,6 +6,7 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, pidsOf, sealedCrawl, sealedPages } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
+import { NOBODY } from '../support/queued.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const FINAL = "('succeeded', 'failed', 'skipped', 'noresults')"
@@ -382,8 +383,6 @@ describe('crawl retry', () => {
 })
 
 describe('a crawl command', () => {
-  const NOBODY = '01994f6e-0c1a-7c3e-9d55-0123456789ab'
-
   it.each(['pause', 'resume', 'cancel', 'retry'])('refuses what is no id: %s leaves with 2 and changes nothing', async (verb) => {
     const home = await newHome()
     const id = await home.add('--plugins', 'html', urls(1)[0]!)

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { NOBODY, queuedPages, runAll } from '../support/queued.ts'
 import { lines, records, refusal } from '../support/records.ts'
 import { type Site, startSite } from '../support/site.ts'
-
-const NOBODY = '01994f6e-0c1a-7c3e-9d55-0123456789ab'
 
 const homes = useHomes()
 let site: Site
@@ -16,18 +15,13 @@ afterAll(() => site.close())
 
 const url = (page: number) => `${site.url}/page-${page}.html`
 
-/** A crawl of some pages that nobody has worked on, its snapshots in the order of their URLs. */
-async function queued(home: TestHome, count: number, ...options: string[]): Promise<{ crawl: string; pages: string[] }> {
-  const urls = Array.from({ length: count }, (_, index) => url(index + 1))
-  const made = await records(home, ['snapshot', 'create', ...options, ...urls])
-  const pages = urls.map((one) => made.find((record) => record['url'] === one)!.id)
-  return { crawl: String(made[0]!['crawl_id']), pages }
-}
-
-async function runAll(home: TestHome): Promise<void> {
-  const { code, stderr } = await home.run(['run', '--exit-on-idle'])
-  expect(code, stderr).toBe(0)
-}
+/** The first pages of the site as a crawl that nobody has worked on. */
+const queued = (home: TestHome, count: number, ...options: string[]) =>
+  queuedPages(
+    home,
+    Array.from({ length: count }, (_, index) => url(index + 1)),
+    ...options,
+  )
 
 describe('snapshot create', () => {
   it('queues pages in a crawl of their own, of which only they are archived', async () => {

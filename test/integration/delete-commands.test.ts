@@ -6,6 +6,7 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
+import { runAll } from '../support/queued.ts'
 import { records, refusal } from '../support/records.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -18,11 +19,6 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 const urls = (count: number) => Array.from({ length: count }, (_, index) => `${site.url}/page-${index + 1}.html`)
-
-async function runAll(home: TestHome): Promise<void> {
-  const { code, stderr } = await home.run(['run', '--exit-on-idle'])
-  expect(code, stderr).toBe(0)
-}
 
 /** A sealed crawl of some pages. */
 async function archived(home: TestHome, count: number, plugins = 'html,title'): Promise<string> {

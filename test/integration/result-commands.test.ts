@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { runAll } from '../support/queued.ts'
 import { lines, records } from '../support/records.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -25,11 +26,6 @@ async function archived(): Promise<{ home: TestHome; crawl: string }> {
   )
   await runAll(home)
   return { home, crawl }
-}
-
-async function runAll(home: TestHome): Promise<void> {
-  const { code, stderr } = await home.run(['run', '--exit-on-idle'])
-  expect(code, stderr).toBe(0)
 }
 
 describe('result list', () => {

@@ -4,12 +4,12 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
+import { NOBODY, queuedPages, runAll } from '../support/queued.ts'
 import { lines, records, refusal } from '../support/records.ts'
 import { type Site, startSite } from '../support/site.ts'
 
-const NOBODY = '01994f6e-0c1a-7c3e-9d55-0123456789ab'
 /** How long a worker may take to see that its claim is not its own any more: one renewal, and the end of its hook. */
-const DROPPED_MS = 40_000
+const DROPPED_MS = 15_000
 
 const homes = useHomes()
 let site: Site
@@ -21,21 +21,16 @@ afterAll(() => site.close())
 
 const url = (page: number) => `${site.url}/page-${page}.html`
 
-/** A crawl of some pages that nobody has worked on, its snapshots in the order of their URLs. */
-async function queued(home: TestHome, count: number, ...options: string[]): Promise<{ crawl: string; pages: string[] }> {
-  const urls = Array.from({ length: count }, (_, index) => url(index + 1))
-  const made = await records(home, ['snapshot', 'create', ...options, ...urls])
-  const pages = urls.map((one) => made.find((record) => record['url'] === one)!.id)
-  return { crawl: String(made[0]!['crawl_id']), pages }
-}
+/** The first pages of the site as a crawl that nobody has worked on. */
+const queued = (home: TestHome, count: number, ...options: string[]) =>
+  queuedPages(
+    home,
+    Array.from({ length: count }, (_, index) => url(index + 1)),
+    ...options,
+  )
 
 const statusOf = async (home: TestHome, model: 'crawl' | 'snapshot', id: string) =>
   await home.value<string>(`select status from ${model} where id = $1`, [id])
-
-async function runAll(home: TestHome): Promise<void> {
-  const { code, stderr } = await home.run(['run', '--exit-on-idle'])
-  expect(code, stderr).toBe(0)
-}
 
 describe('snapshot list', () => {
   it('shows snapshots newest first, and each filter keeps what it names', async () => {
@@ -188,6 +183,24 @@ describe('snapshot cancel', () => {
     await runAll(home)
     expect(await statusOf(home, 'crawl', crawl)).toBe('sealed')
     expect(await home.value('select count(*) from archive_result where snapshot_id = $1', [pages[0]])).toBe('0')
+  })
+
+  it('takes a page from the worker that is at it; the others go on', async () => {
+    const home = await homes.make()
+    home.install('oracle')
+    const { crawl, pages } = await queued(home, 2)
+    await home.query(`update crawl set config = '{"plugins": ["html", "oracle"], "env": {"ORACLE_SECONDS": "1000"}}'`)
+    const runner = home.start(['run'])
+    const oracles = () => processesOf(home.dataDir).filter(({ command }) => command.includes('oracle')).length
+    await eventually(() => oracles() === 2)
+    await records(home, ['snapshot', 'cancel', pages[0]!])
+    await eventually(() => oracles() === 1, DROPPED_MS)
+    expect(await statusOf(home, 'snapshot', pages[1]!)).toBe('started')
+    await records(home, ['snapshot', 'cancel', pages[1]!])
+    await eventually(() => oracles() === 0, DROPPED_MS)
+    await sealedCrawl(home, crawl)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
   })
 })
 

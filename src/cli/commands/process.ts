@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import pc from 'picocolors'
-import { UsageError } from '../../base/errors.ts'
+import { eachRow } from '../../db/each-row.ts'
 import { LIVE_STATUSES, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { presentRows } from '../../processes/presence.ts'
-import { ago, table } from '../format.ts'
-import { type OpenHome, openHome } from '../home.ts'
+import { ago, TABLE_LINES, table } from '../format.ts'
+import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -18,21 +18,29 @@ interface ListOptions {
 
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
 export async function processList(options: GlobalOptions, verb: ListOptions): Promise<void> {
-  await withHome(options, async ({ home }) => {
+  await withHome(options, async (home) => {
     let query = home.db.selectFrom('process').selectAll().where('data_dir_id', '=', home.dataDirId)
     if (!verb.all && verb.status === undefined) query = query.where('status', 'in', LIVE_STATUSES)
     if (verb.type !== undefined) query = query.where(sql`process_type`, '=', verb.type)
     if (verb.workerType !== undefined) query = query.where(sql`worker_type`, '=', verb.workerType)
     if (verb.status !== undefined) query = query.where(sql`status`, '=', verb.status)
-    const rows = await query.orderBy('seq', 'desc').limit(1000).execute()
-    if (wantsJson(options)) printAll(rows)
-    else process.stdout.write(table(['pid', 'what', 'status', 'since', 'exit', 'id'], rows.map(listLine)))
+    query = query.orderBy('seq', 'desc')
+    if (wantsJson(options)) {
+      return await eachRow<ProcessRow>(home.db, query, (row) => {
+        printRecord(processRecord(row))
+        return !process.stdout.destroyed // A reader that has seen enough.
+      })
+    }
+    const rows = await query.limit(TABLE_LINES + 1).execute()
+    const shown = rows.slice(0, TABLE_LINES)
+    process.stdout.write(table(['pid', 'what', 'status', 'since', 'exit', 'id'], shown.map(listLine)))
+    if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; --json shows all`)
   })
 }
 
 /** `process tree`: who started whom, of what is alive. */
 export async function processTree(options: GlobalOptions): Promise<void> {
-  await withHome(options, async ({ home }) => {
+  await withHome(options, async (home) => {
     const rows = await presentRows(home)
     if (wantsJson(options)) return printAll(rows)
     if (rows.length === 0) return terminal.say('nothing runs')
@@ -68,18 +76,6 @@ function hookName(cmd: readonly string[]): string {
 function listLine(row: ProcessRow): string[] {
   const exit = row.exit_signal ?? (row.exit_code === null ? '' : String(row.exit_code))
   return [String(row.pid ?? '-'), describe(row), row.status, ago(row.started_at), exit, row.id]
-}
-
-async function withHome(options: GlobalOptions, work: (open: OpenHome) => Promise<void>): Promise<void> {
-  const open = await openHome(options, 'never', (line) => terminal.say(line))
-  try {
-    await work(open)
-  } catch (error) {
-    if (error instanceof Error && /invalid input/.test(error.message)) throw new UsageError(error.message)
-    throw error
-  } finally {
-    await open.close()
-  }
 }
 
 function printAll(rows: readonly ProcessRow[]): void {

@@ -1,209 +1,47 @@
-import { statfsSync } from 'node:fs'
-import { sql } from 'kysely'
-import pc from 'picocolors'
-import { lacksRoom } from '../../base/disk-room.ts'
-import { EXIT } from '../../base/errors.ts'
-import { VERSION } from '../../base/version.ts'
-import { binariesOf } from '../../db/binaries.ts'
-import type { Home } from '../../db/home.ts'
-import type { LiveRow } from '../../db/processes.ts'
-import { maskPassword } from '../../db/trouble.ts'
-import type { Machine } from '../../engine/machine.ts'
-import { archiveResultMachine } from '../../machines/archive-result.ts'
-import { binaryMachine } from '../../machines/binary.ts'
-import { crawlMachine } from '../../machines/crawl.ts'
-import { handledWithin } from '../../machines/handled.ts'
-import { snapshotMachine } from '../../machines/snapshot.ts'
-import { sizeText } from '../../pages/layout.ts'
-import { presentRows } from '../../processes/presence.ts'
-import { readProc } from '../../processes/proc.ts'
-import { duration } from '../format.ts'
+import { sleep } from '../../base/abort.ts'
+import { EXIT, messageOf } from '../../base/errors.ts'
+import { isDatabaseAway } from '../../db/trouble.ts'
 import { type OpenHome, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { describe } from './process.ts'
+import { gather } from './status-facts.ts'
+import { screen } from './status-screen.ts'
 
-/** `status`: one screen, or one object. Exit code 3 when no runner lives. It starts none. */
-export async function status(options: GlobalOptions): Promise<void> {
+export interface StatusOptions {
+  readonly watch?: boolean
+}
+
+const WATCH_MS = 2_000
+/** To the top left corner, and nothing below. */
+const CLEAR = '\u001b[H\u001b[2J'
+
+/** `status`: one screen, or one object; with `--watch` again and again until Ctrl-C. Exit code 3 when no runner lives. It starts none. */
+export async function status(options: GlobalOptions, { watch }: StatusOptions): Promise<void> {
   const open = await openHome(options, 'never', (line) => terminal.say(line))
   try {
-    const facts = await gather(open)
-    if (wantsJson(options)) printRecord(facts)
-    else draw(facts)
-    if (facts.runner.state === 'none') process.exitCode = EXIT.noRunner
+    if (watch) await watchIt(options, open)
+    else await show(options, open)
   } finally {
     await open.close()
   }
 }
 
-/** The window of what was handled: an hour. */
-const HANDLED_SECONDS = 3_600
+async function show(options: GlobalOptions, open: OpenHome, before = ''): Promise<void> {
+  const facts = await gather(open)
+  if (wantsJson(options)) printRecord(facts)
+  else process.stdout.write(before + screen(facts))
+  process.exitCode = facts.runner.state === 'none' ? EXIT.noRunner : EXIT.ok
+}
 
-type Facts = Awaited<ReturnType<typeof gather>>
-
-async function gather({ home, kind, settings }: OpenHome) {
-  const alive = await presentRows(home)
-  const leader = alive.find((row) => row.worker_type === 'worker_runner')
-  const queue = {
-    crawl: await counts(home, crawlMachine),
-    snapshot: await counts(home, snapshotMachine),
-    archive_result: await counts(home, archiveResultMachine),
-    binary: await counts(home, binaryMachine),
+async function watchIt(options: GlobalOptions, open: OpenHome): Promise<void> {
+  const over = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => over.abort())
+  process.stdout.once('error', () => over.abort())
+  while (!over.signal.aborted) {
+    await show(options, open, CLEAR).catch((error: unknown) => {
+      if (!isDatabaseAway(error)) throw error
+      terminal.say(`the database is away: ${messageOf(error)}`)
+    })
+    await sleep(WATCH_MS, over.signal)
   }
-  const [about] = (
-    await sql<{
-      server_version: string
-      size_bytes: number
-      due_crawls: number
-      due_snapshots: number
-      oldest: number | null
-      archive_bytes: number
-    }>`
-    select current_setting('server_version') as server_version, pg_database_size(current_database()) as size_bytes,
-           (select count(*) from crawl where status in ('queued', 'started') and retry_at <= now()) as due_crawls,
-           (select count(*) from snapshot where status in ('queued', 'started') and retry_at <= now()) as due_snapshots,
-           (select extract(epoch from now() - min(retry_at)) from snapshot where status in ('queued', 'started') and retry_at <= now()) as oldest,
-           (select coalesce(sum(output_size), 0) from snapshot) as archive_bytes`.execute(home.db)
-  ).rows
-  const disk = statfsSync(home.dataDir)
-  return {
-    data_dir: home.dataDir,
-    version: VERSION,
-    machine: await home.db.selectFrom('machine').select(['id', 'hostname']).where('id', '=', home.machineId).executeTakeFirstOrThrow(),
-    database: {
-      kind,
-      url: maskPassword(home.databaseUrl),
-      running: true,
-      server_version: about!.server_version,
-      size_bytes: about!.size_bytes,
-    },
-    runner: {
-      state: leader ? (leader.status === 'draining' ? 'draining' : 'running') : 'none',
-      process_id: leader?.id ?? null,
-      pid: leader?.pid ?? null,
-      term: leader?.term ?? null,
-      started_at: leader?.started_at ?? null,
-      heartbeat_age_s: leader?.heartbeat_age_s ?? null,
-      containment: leader?.containment ?? null,
-    },
-    standbys: alive
-      .filter((row) => row.worker_type === 'runner_waiting')
-      .map((row) => ({ process_id: row.id, pid: row.pid, started_at: row.started_at })),
-    queue,
-    due: { crawl: about!.due_crawls, snapshot: about!.due_snapshots },
-    oldest_due_age_s: about!.oldest,
-    handled: { seconds: HANDLED_SECONDS, models: await handledWithin(home.db, HANDLED_SECONDS) },
-    binaries: (await binariesOf(home.db, home.machineId)).map(({ name, status, abspath, version, message }) => ({
-      name,
-      status,
-      abspath,
-      version,
-      message,
-    })),
-    workers: await workers(home, alive),
-    recent_failures: await recentFailures(home),
-    disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: about!.archive_bytes },
-    blocked_reason: about!.due_crawls + about!.due_snapshots > 0 ? blockedReason(leader, lacksRoom(home.dataDir, settings)) : null,
-  }
-}
-
-/** Why nothing moves although something is due. */
-function blockedReason(leader: LiveRow | undefined, noRoom: string | undefined): string | null {
-  return leader ? (noRoom ?? null) : 'no runner: start one with archivebox-ts run'
-}
-
-/** One indexed count for each status: cheaper than grouping the whole table when most rows are sealed. */
-async function counts(home: Home, machine: Machine): Promise<Record<string, number>> {
-  const each = Object.keys(machine.states).map(
-    (state) => sql`(select count(*) from ${sql.table(machine.table)} where status = ${state}) as ${sql.ref(state)}`,
-  )
-  const { rows } = await sql<Record<string, number>>`select ${sql.join(each)}`.execute(home.db)
-  return rows[0]!
-}
-
-async function workers(home: Home, alive: readonly LiveRow[]) {
-  const below = alive.filter((row) => row.process_type === 'worker' || row.process_type === 'hook')
-  const running = await sql<{
-    process_id: string
-    hook_name: string
-    snapshot_id: string
-    crawl_id: string
-    url: string
-    claimed_by: string | null
-  }>`
-    select r.process_id, r.hook_name, s.id as snapshot_id, s.crawl_id, s.url, s.claimed_by
-    from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'started'`.execute(home.db)
-  const claimed = await sql<{ claimed_by: string; crawl_id: string; snapshot_id: string | null; url: string | null }>`
-    select claimed_by, crawl_id, id as snapshot_id, url from snapshot where claimed_by is not null
-    union all select claimed_by, id, null, null from crawl where claimed_by is not null`.execute(home.db)
-  return below.map((row) => {
-    const hook = running.rows.find((result) => result.process_id === row.id)
-    const work = hook ?? claimed.rows.find((claim) => claim.claimed_by === row.id)
-    return {
-      process_id: row.id,
-      pid: row.pid,
-      process_type: row.process_type,
-      worker_type: row.worker_type,
-      crawl_id: work?.crawl_id ?? row.crawl_id,
-      snapshot_id: work?.snapshot_id ?? row.snapshot_id,
-      url: work?.url ?? row.url,
-      hook: hook?.hook_name ?? null,
-      elapsed_s: row.started_at ? (Date.now() - row.started_at.getTime()) / 1000 : null,
-      rss_bytes: row.pid === null ? null : (readProc(row.pid)?.rssBytes ?? null),
-      what: describe(row, hook?.hook_name),
-    }
-  })
-}
-
-async function recentFailures(home: Home) {
-  const { rows } = await sql<{ url: string; plugin: string; hook_name: string; output_str: string; end_ts: Date; snapshot_id: string }>`
-    select s.url, r.plugin, r.hook_name, r.output_str, r.end_ts, r.snapshot_id
-    from archive_result r join snapshot s on s.id = r.snapshot_id
-    where r.status = 'failed' order by r.end_ts desc limit 5`.execute(home.db)
-  return rows
-}
-
-function draw(facts: Facts): void {
-  const { runner, database, queue, disk } = facts
-  const line = (key: string, value: string) => process.stdout.write(`${pc.dim(key.padEnd(10))} ${value}\n`)
-  line('data dir', facts.data_dir)
-  line(
-    'runner',
-    runner.state === 'none'
-      ? pc.yellow('none')
-      : `${pc.green(runner.state)}, pid ${runner.pid}, term ${runner.term}, for ${duration((Date.now() - runner.started_at!.getTime()) / 1000)}, heartbeat ${duration(runner.heartbeat_age_s ?? 0)} ago, containment ${runner.containment ?? 'unknown'}`,
-  )
-  if (facts.standbys.length > 0) line('standing by', facts.standbys.map(({ pid }) => `pid ${pid}`).join(', '))
-  line('crawls', summary(queue.crawl))
-  line(
-    'pages',
-    `${summary(queue.snapshot)}${facts.due.snapshot > 0 ? `; ${facts.due.snapshot} due, the oldest for ${duration(facts.oldest_due_age_s ?? 0)}` : ''}`,
-  )
-  line('hooks', summary(queue.archive_result))
-  const { crawl = {}, snapshot = {}, archive_result = {} } = facts.handled.models
-  line('last hour', `crawls ${summary(ended(crawl))}; pages ${summary(ended(snapshot))}; hooks ${summary(ended(archive_result))}`)
-  const missing = facts.binaries.filter(({ status }) => status === 'queued')
-  if (facts.binaries.length > 0)
-    line('programs', `${summary(queue.binary)}${missing.map(({ message }) => (message ? `; ${message}` : '')).join('')}`)
-  line('database', `${database.kind}, PostgreSQL ${database.server_version}, ${sizeText(database.size_bytes)}`)
-  line('disk', `${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}`)
-  for (const worker of facts.workers) {
-    const size = worker.rss_bytes === null ? '' : `, ${sizeText(worker.rss_bytes)}`
-    process.stdout.write(
-      `  ${worker.what} ${pc.dim(`pid ${worker.pid}, ${duration(worker.elapsed_s ?? 0)}${size}`)}${worker.url ? ` ${worker.url}` : ''}\n`,
-    )
-  }
-  if (facts.recent_failures.length > 0) process.stdout.write(`${pc.dim('last failures')}\n`)
-  for (const failure of facts.recent_failures) process.stdout.write(`  ${pc.red(failure.plugin)} ${failure.url}: ${failure.output_str}\n`)
-  if (facts.blocked_reason) line('nothing moves', pc.yellow(facts.blocked_reason))
-}
-
-/** Of the states that rows came to, those that end something. */
-function ended({ queued: _, started: __, ...states }: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  return states
-}
-
-function summary(states: Readonly<Record<string, number>>): string {
-  const some = Object.entries(states).filter(([, count]) => count > 0)
-  return some.length === 0 ? 'none' : some.map(([state, count]) => `${count} ${state}`).join(', ')
 }

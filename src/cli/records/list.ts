@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { eachListed, type Filters, listedByIds, type Model } from '../../db/listings.ts'
-import { table } from '../format.ts'
+import { TABLE_LINES, table } from '../format.ts'
 import { withHome } from '../home.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -19,9 +19,6 @@ export interface ListOptions {
   readonly tag?: string
   readonly n?: string
 }
-
-/** A table is for reading: no more lines than this, unless asked for. */
-const TABLE_LINES = 100
 
 /** `list`: newest first; a table on a terminal, one record a line otherwise. */
 export async function list<Row extends { readonly id: string }>(options: GlobalOptions, kind: Kind<Row>, verb: ListOptions): Promise<void> {

@@ -1,0 +1,82 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { messageOf } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
+import { asset } from '../base/package-root.ts'
+import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import type { WorkerType } from '../db/tables.ts'
+import { MARKER } from '../processes/family.ts'
+import { identityOf } from '../processes/identity.ts'
+import { spawned } from '../processes/spawned.ts'
+import { homeEnvironment } from './home-environment.ts'
+import { type ToWorker, WORKER_ENV } from './messages.ts'
+import { untilDatabaseIsBack } from './outage.ts'
+import type { Station } from './station.ts'
+
+/** A worker process, as its supervisor sees it. */
+export interface WorkerChild {
+  readonly processId: string
+  readonly child: ChildProcess
+  /** `starting` until it first speaks: it will look for work by itself. */
+  state: 'starting' | 'idle' | 'busy'
+}
+
+export interface WorkerOptions {
+  readonly kind: Extract<WorkerType, 'crawl' | 'snapshot'>
+  readonly cwd: string
+  /** It may have only as many workers of its own as it is told. */
+  readonly sharesPlaces: boolean
+}
+
+/** Starts one, its row first. @returns undefined when the machine cannot start it now; its row is closed again then */
+export async function startWorker(station: Station, { kind, cwd, sharesPlaces }: WorkerOptions): Promise<WorkerChild | undefined> {
+  const { owner, runnerId, log, scope, containment } = station
+  const { home, processId: parentId, term } = owner
+  const argv = [process.execPath, asset('main.js', 'main.ts'), 'worker', kind]
+  const row = await insertStarting(home, {
+    processType: 'worker',
+    workerType: kind,
+    parentId,
+    runnerId,
+    pwd: cwd,
+    cmd: argv,
+    crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0]! : null,
+    timeout: 3600,
+    term,
+  })
+  await failpoint('spawn.worker_row')
+  const env = {
+    ...process.env,
+    ...homeEnvironment(home),
+    [MARKER.process]: row.id,
+    [MARKER.runner]: runnerId,
+    [WORKER_ENV.parentId]: parentId,
+    [WORKER_ENV.term]: String(term),
+    [WORKER_ENV.scope]: JSON.stringify(scope),
+    ...(sharesPlaces ? { [WORKER_ENV.places]: 'shared' } : {}),
+    [WORKER_ENV.containment]: JSON.stringify(containment),
+  }
+  // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
+  const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
+  try {
+    const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
+    return { processId: row.id, child, state: 'starting' }
+  } catch (error) {
+    log.error(`cannot start a ${kind} worker: ${messageOf(error)}`)
+  }
+  await markEnded(home.db, row.id, null)
+  await failpoint('spawn.worker_missing')
+}
+
+/** Writes down which process it is, so that others can see and end it. */
+export async function recordWorker({ owner, stop, log }: Station, { processId, child }: WorkerChild): Promise<void> {
+  await failpoint('spawn.worker_spawned')
+  const identity = await identityOf(child.pid!)
+  if (identity) await untilDatabaseIsBack(() => markRunning(owner.home.db, processId, identity), stop.force)
+  await failpoint('spawn.worker_running')
+  log.debug(`started worker pid ${child.pid}`)
+}
+
+/** A channel that closed in between means that the worker is on its way out. */
+export function send({ child }: WorkerChild, message: ToWorker): void {
+  if (child.connected) child.send(message, () => {})
+}

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Bell } from '../../src/base/abort.ts'
+import { Log } from '../../src/base/log.ts'
+import { Signals } from '../../src/runner/signals.ts'
+
+const silent = new Log('test', () => {})
+
+describe('the signals of a runner', () => {
+  const before = process.listeners('SIGTERM')
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => {
+    vi.useRealTimers()
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      for (const listener of process.listeners(name)) if (!before.includes(listener)) process.off(name, listener)
+    }
+    process.exitCode = undefined
+  })
+  const press = () => process.emit('SIGTERM', 'SIGTERM')
+  const asked = ({ stop }: Signals) => [stop.drain.aborted, stop.force.aborted]
+
+  it('drain at the first and force at the second', () => {
+    const signals = new Signals(new Bell(), silent, undefined)
+    expect(asked(signals)).toEqual([false, false])
+    press()
+    expect(asked(signals)).toEqual([true, false])
+    vi.advanceTimersByTime(1_000)
+    press()
+    expect(asked(signals)).toEqual([true, true])
+  })
+
+  it('are one when a terminal and a parent pass on the same key press', () => {
+    const signals = new Signals(new Bell(), silent, undefined)
+    press()
+    vi.advanceTimersByTime(20)
+    press()
+    expect(asked(signals)).toEqual([true, false])
+  })
+
+  it('count anew in a new round, however soon after those of the last', () => {
+    const signals = new Signals(new Bell(), silent, undefined)
+    press()
+    signals.newRound()
+    expect(asked(signals)).toEqual([false, false])
+    vi.advanceTimersByTime(20)
+    press()
+    expect(asked(signals)).toEqual([true, false])
+  })
+})
