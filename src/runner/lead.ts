@@ -88,7 +88,11 @@ export async function lead(
         }
         if (idle) return 'idle'
       } catch (error) {
-        if (!isDatabaseAway(error)) throw error
+        if (!isDatabaseAway(error)) {
+          await heart.beat()
+          if (heart.lost) break // Nothing can be started in the name of a row that somebody deleted.
+          throw error
+        }
         outage.seen(error)
         await bell.wait(AWAY_POLL_MS, stop.drain)
         continue

@@ -16,8 +16,8 @@ export interface Registered {
 
 /**
  * Writes our row as a runner that waits, and puts our marker into the environment that children inherit. Done again, after the database was
- * away, it leaves a row that is there as it is.
- * @returns null when a newer runner has closed our row in the meantime
+ * away, it leaves a row that is there as it is; one that somebody closed is opened again, as long as no newer runner came to lead.
+ * @returns null when one did
  */
 export async function register(options: {
   id: string
@@ -44,10 +44,22 @@ export async function register(options: {
     await ownIdentity(),
   )
   await failpoint('registration.row_written')
-  if (row.status === 'exited' || row.status === 'lost') return null
+  if ((row.status === 'exited' || row.status === 'lost') && !(await reopen(home, row))) return null
   process.env[MARKER.process] = row.id
   process.env[MARKER.runner] = row.id
   return row
+}
+
+/** We are there, whatever our row says. False: a newer runner has led since, which had good reason to close it. */
+async function reopen({ db, dataDirId }: Home, { id, seq }: Registered): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update process set status = 'running', worker_type = 'runner_waiting', heartbeat_at = now(), ended_at = null, exit_code = null, exit_signal = null
+    where id = ${id} and status in ('exited', 'lost') and not exists (
+      select from process newer where newer.data_dir_id = ${dataDirId} and newer.seq > ${seq} and newer.promoted_at is not null)`.execute(
+    db,
+  )
+  await failpoint('registration.row_reopened')
+  return numAffectedRows === 1n
 }
 
 /** We stand by, or go to the gate: only there do newer runners mind us, and we older ones. */

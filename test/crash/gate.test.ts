@@ -2,12 +2,18 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
-import { openRows, pidsOf } from '../support/observer.ts'
+import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
 import { eventually, type Running } from '../support/program.ts'
+import { pages, type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
+let site: Site
+beforeAll(async () => {
+  site = await startSite(pages(3))
+})
+afterAll(() => site.close())
 const CONTAINER = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
 const lacks = (...command: string[]) => spawnSync(command[0]!, command.slice(1)).status !== 0
 const noContainers = lacks(...CONTAINER, 'true') && 'needs unshare --pid (root)'
@@ -154,6 +160,28 @@ describe('rows of the dead', () => {
     expect(innocent.exitCode ?? innocent.signalCode).toBeNull()
     innocent.kill()
     await leave(next)
+  })
+
+  it('of a leader’s own row, closed or deleted under it, cost it its term and nothing else: it is there, and leads again', async () => {
+    const home = await homes.make()
+    home.install('oracle')
+    const runner = home.start(['run'])
+    await runner.says(/leading \(term 1\)/)
+    const crawl = await home.add('--plugins', 'html,oracle', '-c', 'ORACLE_SECONDS=3', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
+    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    await home.query("update process set status = 'exited', exit_code = 0, ended_at = now() where worker_type = 'worker_runner'")
+    await runner.says(/cannot know that it leads/)
+    await runner.says(/leading \(term 2\)/)
+    expect(await home.value("select count(*) from process where status = 'running' and ended_at is null and pid = $1", [runner.pid])).toBe(
+      '1',
+    )
+    await home.query("delete from process where worker_type = 'worker_runner'")
+    await runner.says(/leading \(term 3\)/)
+    await sealedCrawl(home, crawl)
+    expectOneAtATime(home)
+    await leave(runner)
+    // Whose parent nobody knows any more.
+    await home.query("delete from process where process_type in ('worker', 'hook')")
   })
 
   it('of our own row, closed by somebody else while we wait, end the start with a clear line', async () => {

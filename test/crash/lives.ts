@@ -263,6 +263,15 @@ export const LIVES: Readonly<Record<string, Life>> = {
     },
     passes: ['shutdown.stepped_back'],
   },
+  'has its row closed under it': {
+    settings: { ORACLE_SECONDS: '1.5' },
+    drive: async (home) => {
+      await working(home)
+      await home.query("update process set status = 'exited', ended_at = now() where worker_type = 'worker_runner' and ended_at is null")
+      await home.query("select pg_notify('archivebox_runner', '')")
+    },
+    passes: ['registration.row_reopened'],
+  },
 }
 
 /** The life in which a step is passed. */
