@@ -10,9 +10,9 @@ const ID_FILE = '.archivebox-id'
  * Who a data dir is, whatever path, container or machine it is seen from: an id that lies in it. The file names its own inode, too, so that a
  * copy of the directory (`cp -a`, a restored backup) is told from the directory itself, moved or mounted elsewhere, and gets an id of its own.
  * @param dataDir an existing, writable data dir
- * @param say told in one line when a copy was found
+ * @param whenCopied called when this is a copy, while nobody else can open it yet, and again by the next one if it fails
  */
-export async function dataDirId(dataDir: string, say: (line: string) => void): Promise<string> {
+export async function dataDirId(dataDir: string, whenCopied: () => void): Promise<string> {
   const path = join(dataDir, ID_FILE)
   const known = read(path)
   if (known?.own) return known.id
@@ -21,7 +21,7 @@ export async function dataDirId(dataDir: string, say: (line: string) => void): P
     await lock.exclusive() // Several processes may find none at once: one writes, the others read.
     const now = read(path)
     if (now?.own) return now.id
-    if (now) say(`${dataDir} is a copy of another data dir: it gets an identity of its own`)
+    if (now) whenCopied()
     const id = uuidv7()
     ftruncateSync(lock.fd)
     writeSync(lock.fd, `${id} ${fstatSync(lock.fd).ino}\n`)

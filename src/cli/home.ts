@@ -6,6 +6,7 @@ import { AppError, EXIT } from '../base/errors.ts'
 import { Removal } from '../base/removal.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import { applicationName, type DatabaseOptions, openDatabase } from '../db/database.ts'
+import { forgetOriginalServer } from '../db/embedded/copied.ts'
 import { enterServer, urlOf } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
@@ -55,7 +56,11 @@ export async function openHome(
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const settings = { ...(await readConfigFile(dataDir)), ...process.env }
-  const id = await dataDirId(dataDir, say)
+  const id = await dataDirId(dataDir, () => {
+    say(`${dataDir} is a copy of another data dir: it gets an identity of its own`)
+    const torn = forgetOriginalServer(dataDir)
+    if (torn) say('its database was in use while it was copied: should it be damaged, end what uses the original and copy it again')
+  })
   const server = await openDatabaseOf(options, dataDir, say)
   let db: Home['db'] | undefined
   try {
