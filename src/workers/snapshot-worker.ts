@@ -16,7 +16,7 @@ export async function snapshotWorker(station: WorkerStation): Promise<void> {
   await claimLoop(station, {
     queue,
     mayClaim: () => lacksRoom(station.owner.home.dataDir, station.settings) === undefined,
-    onStartup: () => sequence.warmUp(), // Beside the first claim, and whatever comes next.
+    besideFirstClaim: () => sequence.warmUp(),
     tick: async (claim, dropped) => {
       await failpoint('claim.snapshot_claimed')
       await archiveSnapshot(station, queue, sequence, claim, dropped)

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { Bell } from '../base/abort.ts'
 import { readConfigFile } from '../base/config-file.ts'
 import { messageOf } from '../base/errors.ts'
@@ -78,7 +77,10 @@ export async function workerProcess(
     statementMs: STATEMENT_MS,
     wait: { until: stop.force, onWait: sayServerTrouble(log) },
   })
-  const connected = sql`select 1`.execute(home.db).catch(() => {}) // The first real query says what is wrong.
+  const connected = home.db
+    .connection()
+    .execute(async () => {})
+    .catch(() => {}) // The first real query says what is wrong.
   const station: WorkerStation = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
