@@ -29,7 +29,7 @@ interface Older {
  * Throws AppError when one survives that.
  */
 export async function endOlder(
-  { home, log, handoffGraceMs }: GateOptions,
+  { home, log, handoffGraceMs, meanwhile }: GateOptions,
   me: Registered,
   older: readonly LiveRow[],
   stop: Stop,
@@ -50,6 +50,7 @@ export async function endOlder(
   }
   await failpoint('gate.signalled')
   const begun = performance.now()
+  meanwhile()
   let killed = false
   for (;;) {
     const rows = await liveRows(home)

@@ -23,6 +23,8 @@ export interface GateOptions {
   readonly log: Log
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
+  /** Called when older runners were asked to leave: for what can be done while they do. */
+  readonly meanwhile: () => void
 }
 
 export type Passed =

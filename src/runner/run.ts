@@ -3,12 +3,11 @@ import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { recordContainment } from '../db/processes.ts'
 import { recover } from '../machines/recover.ts'
-import { type Containment, detectContainment, releaseContainment } from '../processes/containment/containment.ts'
 import { leaveOnDefects } from './defects.ts'
 import { Gate, type Passed } from './gate.ts'
-import { lead } from './lead.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
 import { type Outage, throughOutages } from './outage.ts'
+import { Preparation } from './preparation.ts'
 import { deregister, keepSeen, type Registered, register, stepBack } from './registration.ts'
 import { Signals } from './signals.ts'
 import { type Turn, turnOf, waitForTurn } from './turn.ts'
@@ -18,7 +17,7 @@ interface Run extends RunOptions {
   readonly bell: Bell
   readonly signals: Signals
   readonly outage: Outage
-  readonly containment: Promise<Containment>
+  readonly preparation: Preparation
 }
 
 /**
@@ -29,15 +28,14 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
   leaveOnDefects(options.log)
   const bell = new Bell()
   const signals = new Signals(bell, options.log, options.runForMs)
-  const containment = detectContainment(options.settings['CONTAINMENT'], options.id)
-  containment.catch(() => {}) // It is reported when it is needed: once our row is there to be closed.
+  const preparation = new Preparation(options)
   let code: number = EXIT.failed
   try {
-    const why = await throughOutages(options, signals, (outage) => registered({ ...options, bell, signals, outage, containment }))
+    const why = await throughOutages(options, signals, (outage) => registered({ ...options, bell, signals, outage, preparation }))
     code = Number(process.exitCode ?? EXIT.ok)
     return why
   } finally {
-    await containment.then(releaseContainment, () => {})
+    await preparation.undo()
     await failpoint('shutdown.containers_gone')
     await deregister(options, code)
   }
@@ -60,11 +58,12 @@ async function registered(run: Run): Promise<WhyEnded | 'lost'> {
 }
 
 async function passGate(run: Run, me: Registered, turn: Turn): Promise<Passed> {
-  const { bell, signals } = run
+  const { bell, signals, preparation } = run
   const forget = keepSeen(run.home, me)
   try {
+    if (turn.standby) preparation.begin()
     await waitForTurn({ ...run, stop: signals.stop }, me, turn)
-    return await new Gate(run, me, signals.stop, bell).pass()
+    return await new Gate({ ...run, meanwhile: () => preparation.begin() }, me, signals.stop, bell).pass()
   } finally {
     forget()
   }
@@ -73,7 +72,7 @@ async function passGate(run: Run, me: Registered, turn: Turn): Promise<Passed> {
 async function leadOnce(run: Run, me: Registered, { term, lock }: Extract<Passed, { lock: unknown }>): Promise<WhyEnded | 'lost'> {
   const { home, log, signals, bell, outage } = run
   try {
-    const containment = await run.containment
+    const { lead, containment } = await run.preparation.done()
     await recordContainment(home.db, me.id, containment)
     const mended = await recover(home.db)
     await failpoint('lead.recovered')
