@@ -11,7 +11,7 @@ const out = join(root, 'dist')
 const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
 
 /** Bundles `input` (output name -> source) into `dir`; answers with the source files that went in. */
-async function bundle(input, dir, { format, groups = [] }) {
+async function bundle(input, dir, { format, whole = false }) {
   const build = await rolldown({
     input,
     cwd: root,
@@ -27,11 +27,17 @@ async function bundle(input, dir, { format, groups = [] }) {
     format,
     entryFileNames: '[name].js',
     chunkFileNames: 'base/[name]-[hash].js',
-    codeSplitting: { groups },
+    codeSplitting: !whole,
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   })
   await build.close()
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+}
+
+/** Escapes the other characters, which the sources have in strings only: one would double the memory of the whole file. */
+function keepAscii(file) {
+  const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escaped))
 }
 
 /** The licence texts of the packages whose code is inside the bundles. */
@@ -82,20 +88,14 @@ function declareTypes(entry, dir) {
   }
 }
 
-// In place: a running program still loads chunks of the build it started from. Only a package must be free of earlier ones.
+// In place: what runs has loaded its program as a whole. Only a package must be free of earlier chunks.
 if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true })
-const program = {
-  main: 'src/main.ts',
-  'hook-host': 'src/hooks/host.ts',
-  watchdog: 'src/runner/watchdog-process.ts',
-}
-// CommonJS starts faster (no linking, no facades for Node's own modules), and so do few files. What the watchdog needs stays small.
-const groups = [
-  { name: 'leaves', test: /src[\\/]base[\\/]/, minShareCount: 4, priority: 2 },
-  { name: 'family', test: /src[\\/]processes[\\/](proc|table|family|containment[\\/]cgroup)\.ts$/, priority: 1 },
-  { name: 'core', test: /src[\\/](db|processes|machines|engine)[\\/]/, minShareCount: 4 },
-]
-const modules = await bundle(program, out, { format: 'cjs', groups })
+rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
+// CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. What the others need stays small.
+const modules = await bundle({ program: 'src/program.ts' }, out, { format: 'cjs', whole: true })
+keepAscii(join(out, 'program.js'))
+const small = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts', watchdog: 'src/runner/watchdog-process.ts' }
+modules.push(...(await bundle(small, out, { format: 'cjs' })))
 writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')
 chmodSync(join(out, 'main.js'), 0o755)
 modules.push(...(await bundle({ 'engine/index': 'src/engine/index.ts' }, out, { format: 'esm' })))
