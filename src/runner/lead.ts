@@ -101,8 +101,8 @@ export async function lead(
     }
     await failpoint('shutdown.drain_seen')
     if (heart.lost && !outer.drain.aborted) return 'lost'
-    // Was it a newer runner who signalled? Then the time is shorter.
-    await Promise.all([heart.beat(), markDraining(home.db, me.id)])
+    // Was it a newer runner who signalled? Then the time is shorter. Nobody sees one drain that has nothing to wait for.
+    await Promise.all([heart.handoff || heart.beat(), pool.size === 0 || markDraining(home.db, me.id)])
     await failpoint('shutdown.row_draining')
     return stop.force.aborted ? 'forced' : heart.handoff ? 'superseded' : 'drained'
   } finally {
@@ -114,9 +114,9 @@ export async function lead(
     await failpoint('shutdown.reaped')
     heart.end()
     liveness.end()
-    await work.close()
+    const deaf = work.close()
     await failpoint('shutdown.heart_stopped')
     if (pool.changes > page.changes) await writeArchivePage(home).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-    await watchdog.leave()
+    await Promise.all([deaf, watchdog.leave()])
   }
 }

@@ -102,12 +102,18 @@ export async function stopServer(dataDir: string, options: { force?: boolean } =
 
 function lease(cluster: Cluster, users: FileLock, address: ServerAddress, how: ServerLease['how']): ServerLease {
   let left: Promise<{ stopped: boolean }> | undefined
-  const leave = () =>
-    alone(cluster, users, async () => {
+  const leave = async () => {
+    // Nobody has to be alone to leave a server that stays.
+    if (existsSync(cluster.keepMark)) {
+      users.release()
+      return { stopped: false }
+    }
+    return await alone(cluster, users, async () => {
       if (existsSync(cluster.keepMark)) return { stopped: false }
       const { isLastUser } = await import('./users.ts')
       return { stopped: (await isLastUser(cluster, users)) && (await stopIfOurs(cluster)) }
     })
+  }
   return { address, how, leave: () => (left ??= leave()) }
 }
 
