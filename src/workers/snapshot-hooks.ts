@@ -100,6 +100,8 @@ export class SnapshotHooks {
     const { records, ...judged } = await settleHook(this.#tree, hook, result.attempt, end, end.logs, !others)
     const { event, ...output } =
       judged.event === 'delay' && result.retries >= this.#retries.most ? { ...judged, event: 'fail' as const } : judged
+    // Before the result is final: nobody would come back to ask if we died in between.
+    if (event !== 'interrupt') await queueBinaries(this.#station, records.binaries)
     await failpoint('publish.hook_settling')
     await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, output)
     await failpoint('publish.hook_settled')
@@ -108,7 +110,6 @@ export class SnapshotHooks {
     if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
-    await queueBinaries(this.#station, records.binaries)
     if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))
     this.#station.log.debug(`${hook.name} ${event}: ${output.output}`)
   }

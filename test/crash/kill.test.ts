@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -97,5 +99,17 @@ describe('kill -9 in the middle of a crawl', () => {
     expect((await runner.finished(90_000)).code).toBe(0)
     expectOneAtATime(home)
     await expectAllThere(home, crawl)
+  })
+
+  it('right after a result is final loses no program that its hook asked for', async () => {
+    const home = await homes.make()
+    home.install('asks_for_programs')
+    await home.add('--plugins', 'asks_for_programs', `${site.url}/page-1.html`)
+    const log = join(home.dataDir, 'failpoints')
+    const env = { ARCHIVEBOX_FAILPOINTS: 'publish.hook_settled=kill9', ARCHIVEBOX_FAILPOINTS_LOG: log }
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env })
+    expect(code, stderr).toBe(0)
+    expect(existsSync(log), 'its worker was killed').toBe(true)
+    expect(await home.value('select count(*) from "binary" where name = \'abx-asked-tool\'')).toBe('1')
   })
 })
