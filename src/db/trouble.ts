@@ -31,12 +31,13 @@ export function isCollision(error: unknown): boolean {
 export function explainDatabaseError(error: unknown, url: string): unknown {
   const code = codeOf(error) ?? ''
   const where = maskPassword(url)
-  const say = (message: string, hint: string) => new AppError(message, { hint, exitCode: EXIT.usage, cause: error })
+  const say = (message: string, hint: string, exitCode: number = EXIT.usage) => new AppError(message, { hint, exitCode, cause: error })
   if (code === '28P01' || code === '28000')
     return say(`the database refused the login: ${messageOf(error)}`, `check user and password in ${where}`)
   if (code === '3D000') return say(`${messageOf(error)} (${where})`, 'create it with: createdb NAME')
   if (code === 'ERR_INVALID_URL') return badUrl(url)
-  if (code === '53300') return say(`the database at ${where} has no free connection: ${messageOf(error)}`, 'wait, or raise max_connections')
+  if (code === '53300')
+    return say(`the database at ${where} has no free connection: ${messageOf(error)}`, 'wait, or raise max_connections', EXIT.failed)
   if (code === '25006')
     return say(`the database at ${where} is read-only: ${messageOf(error)}`, 'is it a standby? point DATABASE_URL to the primary')
   if (isDatabaseAway(error) && !code.startsWith('53'))

@@ -109,7 +109,7 @@ describe('a database', () => {
       hogs.push(hog)
     }
     const refused = await home.run(['status'])
-    expect(refused.code).toBe(2)
+    expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(/no free connection/)
     for (const hog of hogs.splice(0, 5)) await hog.end()
     const runner = home.start(['run', '--exit-on-idle'])
