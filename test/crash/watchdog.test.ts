@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DatabaseProxy } from '../support/database-proxy.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
 import { isThere, processesOf, type Seen } from '../support/processes.ts'
@@ -16,8 +17,11 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 /** A leader in the middle of hooks that would run for ever: shells with a grandchild, and a child in a session of its own. */
-async function leading(env: Record<string, string> = {}): Promise<{ home: TestHome; crawl: string; runner: Running }> {
-  const home = await homes.make()
+async function leading(
+  env: Record<string, string> = {},
+  made: TestHome | Promise<TestHome> = homes.make(),
+): Promise<{ home: TestHome; crawl: string; runner: Running }> {
+  const home = await made
   home.install('family')
   const crawl = await home.add('--plugins', 'headers,family', '-c', 'FAMILY_SECONDS=1000', `${site.url}/page-1.html`)
   const runner = home.start(['run'], { env })
@@ -44,6 +48,24 @@ describe('the watchdog', () => {
     expect(await home.value('select retry_at <= now() from snapshot')).toBe(true)
     const log = readFileSync(join(home.dataDir, 'logs', 'watchdog.log'), 'utf8')
     expect(log).toMatch(/runner \S+ \(pid \d+\) died: ended [1-9]\d* of its processes/)
+  })
+
+  it('ends what died together with its leader left behind, by that leader’s mark alone: the database may be away', async () => {
+    const made = await homes.make()
+    const proxy = await DatabaseProxy.before(made.databaseUrl)
+    try {
+      const { home, runner } = await leading({ DATABASE_URL: proxy.url, CONTAINMENT: 'basic' }, made)
+      const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
+      const below = processesOf(home.dataDir).filter(({ pid }) => pid !== runner.pid)
+      proxy.refuse()
+      // The hooks' children have no parent left that they could be found by.
+      for (const pid of [runner.pid, ...workers]) process.kill(pid, 'SIGKILL')
+      await eventually(() => below.every((process) => isWatchdog(process) || !isThere(process.pid)))
+      proxy.pass()
+      await eventually(async () => (await openRows(home)).length === 0)
+    } finally {
+      await proxy.close()
+    }
   })
 
   it('is deaf to signals that end others, and costs next to nothing while it waits', async () => {

@@ -66,7 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    [MARKER.runner]: ids.runnerId,\n',
     replacement: '',
     test: 'test/crash/watchdog.test.ts',
-    only: 'ends everything that a leader',
+    only: 'by that leader’s mark alone',
   },
   {
     name: 'the watchdog ends nobody',
@@ -74,7 +74,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const survivors = await killFamily(family)',
     replacement: 'const survivors: number[] = []',
     test: 'test/crash/watchdog.test.ts',
-    only: 'ends everything that a leader',
+    only: 'by that leader’s mark alone',
   },
   {
     name: 'files are published without a rename',
@@ -98,7 +98,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    await claimed(id)\n',
     replacement: '    claimed(id).catch(() => {})\n',
     test: 'test/crash/fencing.test.ts',
-    only: 'fences announcements and publications',
+    only: 'start no hook of a page that was taken away',
   },
   {
     name: 'a lease is renewed in words only',
