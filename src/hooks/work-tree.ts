@@ -36,14 +36,24 @@ export class WorkTree {
     this.#confirm = confirm
   }
 
-  /** Starts clean: what a dead worker left half-written goes, what is published is there. */
-  async open(): Promise<void> {
-    rmSync(this.work, { recursive: true, force: true })
-    mkdirSync(this.work, { recursive: true })
-    for (const entry of readdirSync(this.root, { withFileTypes: true })) {
-      if (entry.name.startsWith('.publish-')) rmSync(join(this.root, entry.name), { recursive: true, force: true })
-      if (entry.name.startsWith('.replaced-')) await this.#undoReplace(entry.name)
+  /** Is there nothing but what was published? */
+  get isTidy(): boolean {
+    return !existsSync(this.root) || !readdirSync(this.root).some((name) => /^\.(work$|publish-|replaced-)/.test(name))
+  }
+
+  /** Takes away what a worker that died, or lost the page, left half-written: what is published stays. */
+  async tidy(): Promise<void> {
+    this.close()
+    for (const name of existsSync(this.root) ? readdirSync(this.root) : []) {
+      if (name.startsWith('.publish-')) rmSync(join(this.root, name), { recursive: true, force: true })
+      if (name.startsWith('.replaced-')) await this.#undoReplace(name)
     }
+  }
+
+  /** Starts clean, with what is published. */
+  async open(): Promise<void> {
+    await this.tidy()
+    mkdirSync(this.work, { recursive: true })
     for (const entry of readdirSync(this.root, { withFileTypes: true })) {
       if (entry.isDirectory() && !entry.name.startsWith('.'))
         copyTree(join(this.root, entry.name), join(this.work, entry.name), copyFileSync)

@@ -4,10 +4,14 @@ import { presenceOf } from '../processes/presence.ts'
 import { rootOf } from '../processes/registry/relatives.ts'
 import { reapRunner, reapWorker } from './reap.ts'
 import type { Station } from './station.ts'
+import { tidyUpCancelled } from './tidy-up.ts'
 
 const EVERY_MS = 30_000
+/** How far back cancelled pages are looked at: by a new leader, and by one that has done so before. */
+const DAY_S = 86_400
+const LATELY_S = 600
 
-/** Sees to what nobody else sees to any more: rows whose process is gone, and processes whose runner is. A leader does it every 30 s. */
+/** Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner is, files of cancelled pages. A leader does it every 30 s. */
 export class CleanUp {
   readonly #station: Station
   #nextAt = Number.NEGATIVE_INFINITY
@@ -20,8 +24,10 @@ export class CleanUp {
   /** A round, when it is time for one. */
   async whenDue(): Promise<void> {
     if (performance.now() < this.#nextAt) return
+    const isFirst = this.#nextAt === Number.NEGATIVE_INFINITY
     this.#nextAt = performance.now() + EVERY_MS
     await this.round()
+    await tidyUpCancelled(this.#station.owner.home, isFirst ? DAY_S : LATELY_S)
   }
 
   /**

@@ -5,8 +5,8 @@ import { snapshotQueue } from '../machines/queues.ts'
 import { forgetStarted } from '../machines/results.ts'
 import { archiveSnapshot } from './archive-snapshot.ts'
 import { claimLoop } from './claim-loop.ts'
-import { clearIfDeleted } from './deleted.ts'
 import { HookSequence } from './hook-sequence.ts'
+import { tidyUp } from './tidy-up.ts'
 import type { WorkerStation } from './worker-process.ts'
 
 /** The SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
@@ -26,7 +26,7 @@ export async function snapshotWorker(station: WorkerStation): Promise<void> {
       if (!(error instanceof ClaimLost)) return
       await forgetStarted(station.owner, claim.id)
       await failpoint('claim.lost_results_forgotten')
-      await clearIfDeleted(station.owner.home, 'snapshot', claim.row)
+      await tidyUp(station.owner.home, claim.row)
     },
     onShutdown: () => sequence.close(),
   })
