@@ -1,7 +1,9 @@
 // `npm run soak -- --minutes N --seed S`: several runners, hundreds of pages, and a random fault every few seconds; then the verdict.
 import { parseArgs } from 'node:util'
+import { messageOf } from '../../src/base/errors.ts'
 import { type Finding, printed } from '../support/verdict.ts'
-import { type Fault, inflict, scheduleOf } from './faults.ts'
+import { inflict } from './faults.ts'
+import { type Fault, scheduleOf } from './schedule.ts'
 import { shrink } from './shrink.ts'
 import { World } from './world.ts'
 
@@ -28,7 +30,7 @@ async function runOnce(schedule: readonly Fault[]): Promise<Finding[]> {
     const begun = performance.now()
     for (const fault of schedule) {
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, fault.atMs - (performance.now() - begun))))
-      const what = await inflict(world, fault)
+      const what = await inflict(world, fault).catch((error: unknown) => `could not: ${messageOf(error)}`)
       say(`${((performance.now() - begun) / 1000).toFixed(1).padStart(7)} s  ${fault.kind}: ${what}`)
     }
     const findings = await world.end(say)

@@ -96,6 +96,11 @@ export class Observer {
     this.#child.send({ watch: { databaseUrl, dataDir } } satisfies Order)
   }
 
+  /** What somebody did to the row of this process by hand is nobody else's doing. */
+  forgive({ dataDir }: TestHome, processId: string): void {
+    this.#child.send({ forgive: dataDir, processId } satisfies Order)
+  }
+
   /** Ends the watch over a home. */
   async unwatch({ dataDir }: TestHome): Promise<Observed> {
     const { promise, resolve } = Promise.withResolvers<Observed>()

@@ -8,12 +8,16 @@ import { brokenPromises } from './promises.ts'
 const LOOK_MS = 250
 /** How long the row of a process that is gone may stay open while a leader is there: it looks after those that nobody looks after every 30 s. */
 const CLOSED_WITHIN_MS = 45_000
+/** A leader beats every 5 s. */
+const BEATEN_WITHIN_S = 15
+/** How long a lead may be vacant while runners are there: a gate that must kill the one before takes 20 s, on a machine that is busy with worse. */
+const LED_WITHIN_MS = 60_000
 
 export interface Watched {
   readonly databaseUrl: string
   readonly dataDir: string
 }
-export type Order = { readonly watch: Watched } | { readonly unwatch: string }
+export type Order = { readonly watch: Watched } | { readonly forgive: string; readonly processId: string } | { readonly unwatch: string }
 
 interface OpenRow extends Record<string, unknown> {
   readonly id: string
@@ -25,11 +29,14 @@ interface OpenRow extends Record<string, unknown> {
 /** One data dir under watch. */
 class Watch {
   readonly seen = new Set<string>()
+  /** The processes whose rows somebody has edited by hand: they cannot be right. */
+  readonly forgiven = new Set<string>()
   looks = 0
   readonly #dataDir: string
   readonly #pool: pg.Pool
   readonly #goneSince = new Map<string, number>()
   #suspects = new Set<string>()
+  #leaderlessSince: number | undefined
 
   constructor({ databaseUrl, dataDir }: Watched) {
     this.#dataDir = dataDir
@@ -48,6 +55,7 @@ class Watch {
       this.looks += 1
     } catch {
       // A database that is away breaks no promise: tests end servers, too.
+      this.#leaderlessSince = undefined
     }
   }
 
@@ -64,12 +72,29 @@ class Watch {
     )
     const suspects = new Set<string>()
     for (const { pid, runner } of living) {
-      if (closed.some(({ id }) => id === runner)) suspects.add(`process ${pid} lives on though its runner's row is closed`)
+      if (closed.some(({ id }) => id === runner && !this.forgiven.has(id)))
+        suspects.add(`process ${pid} lives on though its runner's row is closed`)
     }
     const marks = new Set(living.flatMap(({ runner }) => runner ?? []))
     if (marks.size > 1) suspects.add(`processes of ${marks.size} runners live at once: ${[...marks].join(', ')}`)
     this.#confirm(suspects)
     this.#rowsOfTheGone(rows)
+    await this.#someoneLeads()
+  }
+
+  /** Where a runner has been there for a while, somebody leads; unless one that stands still is in the way. */
+  async #someoneLeads(): Promise<void> {
+    const runners = processesOf(this.#dataDir).filter(({ command }) => /main\.js run( |$)/.test(command))
+    const [led] = await this.query<{ led: boolean }>(
+      `select count(*) > 0 as led from process
+       where worker_type = 'worker_runner' and status in ('running', 'draining') and heartbeat_at > now() - interval '${BEATEN_WITHIN_S} s'`,
+    )
+    const waiting = runners.length > 0 && !runners.some(({ pid }) => statOf(pid)?.[0] === 'T')
+    const now = performance.now()
+    if (!waiting || led?.led) this.#leaderlessSince = undefined
+    else this.#leaderlessSince ??= now
+    if (this.#leaderlessSince !== undefined && now - this.#leaderlessSince > LED_WITHIN_MS)
+      this.seen.add(`for ${LED_WITHIN_MS / 1000} s runners are there, and nobody leads: ${runners.map(({ pid }) => pid).join(', ')}`)
   }
 
   /** The kernel and the database cannot be asked at the same moment: what is seen twice in a row is true. */
@@ -84,7 +109,7 @@ class Watch {
     const led = rows.some((row) => row.worker_type === 'worker_runner' && isThere(row)) && !rows.some((row) => stateOf(row) === 'T')
     for (const id of this.#goneSince.keys()) if (!led || !rows.some((row) => row.id === id && !isThere(row))) this.#goneSince.delete(id)
     for (const row of rows) {
-      if (!led || isThere(row)) continue
+      if (!led || isThere(row) || this.forgiven.has(row.id)) continue
       const since = this.#goneSince.get(row.id) ?? now
       this.#goneSince.set(row.id, since)
       if (now - since > CLOSED_WITHIN_MS)
@@ -98,10 +123,15 @@ function valueIn(environ: readonly string[], name: string): string | undefined {
 }
 
 function stateOf({ pid, start_ticks }: OpenRow): string | undefined {
+  const fields = statOf(pid)
+  return fields?.[19] === start_ticks ? fields?.[0] : undefined
+}
+
+/** What /proc says of a process, from its state on. */
+function statOf(pid: number | null): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[19] === start_ticks ? fields[0] : undefined
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return undefined
   }
@@ -111,6 +141,7 @@ const isThere = (row: OpenRow) => !['Z', 'X', undefined].includes(stateOf(row))
 const watches = new Map<string, Watch>()
 process.on('message', async (order: Order) => {
   if ('watch' in order) watches.set(order.watch.dataDir, new Watch(order.watch))
+  else if ('forgive' in order) watches.get(order.forgive)?.forgiven.add(order.processId)
   else {
     const watch = watches.get(order.unwatch)
     watches.delete(order.unwatch)

@@ -1,0 +1,28 @@
+import { processesOf, type Seen } from '../support/processes.ts'
+
+/** The processes that a fault may hit, as somebody outside tells them apart. */
+const IS = {
+  runner: ({ command }) => isRun(command),
+  'crawl worker': ({ command }) => command.endsWith('worker crawl'),
+  'snapshot worker': ({ command }) => command.endsWith('worker snapshot'),
+  'hook host': ({ command }) => command.includes('hook-host'),
+  hook: ({ command, environ }) => environ.some((line) => line.startsWith('EXTRA_CONTEXT=')) && !command.includes('hook-host'),
+  watchdog: ({ command }) => command.includes('archivebox-ts-watchdog') || command.includes('watchdog.js'),
+  command: ({ command }) => command.includes('main.js') && !/ (run|worker)( |$)/.test(command),
+  postmaster: ({ command }) => /bin\/postgres/.test(command),
+  backend: ({ command }) => /^postgres: .*(archivebox|idle|SELECT|UPDATE|INSERT)/.test(command) && !command.includes('observer'),
+} as const satisfies Record<string, (seen: Seen) => boolean>
+/** The leader is told by its children. */
+export type Victim = keyof typeof IS | 'leader'
+
+const isRun = (command: string) => command.includes('main.js') && / run( |$)/.test(command)
+
+/** Every process of this kind. */
+export function victimsIn(dataDir: string, victim: Victim): number[] {
+  const all = processesOf(dataDir)
+  const is = victim === 'leader' ? IS.runner : IS[victim]
+  const found = all.filter(is).map(({ pid }) => pid)
+  if (victim !== 'leader') return found
+  const parents = all.filter((seen) => IS.watchdog(seen) || IS['crawl worker'](seen)).map(({ ppid }) => ppid)
+  return found.filter((pid) => parents.includes(pid))
+}
