@@ -14,6 +14,23 @@ export async function requestHandoff(home: Home, by: string, runnerIds: readonly
   return rows.filter(({ first }) => first).map(({ id }) => id)
 }
 
+/**
+ * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that one closed its row without
+ * being able to see what it had left running. Whoever leads in the same place sees to it.
+ */
+export async function lostLeaderIn(
+  home: Home,
+  place: { readonly bootId: string; readonly pidNamespace: string },
+): Promise<string | undefined> {
+  const isHere = sql`boot_id = ${place.bootId} and pid_namespace = ${place.pidNamespace}`
+  const { rows } = await sql<{ id: string }>`
+    select id from process
+    where data_dir_id = ${home.dataDirId} and worker_type = 'worker_runner' and status = 'lost' and ${isHere}
+      and not (select ${isHere} from process where id = (select process_id from runner_term where data_dir_id = ${home.dataDirId}))
+    order by term desc limit 1`.execute(home.db)
+  return rows[0]?.id
+}
+
 /** Ends database sessions that processes of a dead runner left behind: a statement of theirs may still be under way. */
 export async function terminateBackendsOf(home: Home, runnerIds: readonly string[]): Promise<void> {
   if (runnerIds.length === 0) return

@@ -3,9 +3,10 @@ import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
 import { isRunner, liveRows } from '../db/processes.ts'
-import { terminateBackendsOf } from '../db/runners.ts'
+import { lostLeaderIn, terminateBackendsOf } from '../db/runners.ts'
 import { killFamily, MARKER, membersOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
+import { bootId, pidNamespace } from '../processes/proc.ts'
 import type { Registered } from './registration.ts'
 
 /**
@@ -19,6 +20,8 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<void>
     if (isRunner(row) && row.seq < me.seq && !row.standby) runners.add(row.id)
     if (row.runner_id) runners.add(row.runner_id)
   }
+  const lost = await lostLeaderIn(home, { bootId: bootId(), pidNamespace: pidNamespace() })
+  if (lost) runners.add(lost)
   runners.delete(me.id)
   if (runners.size === 0) return
   const family = {

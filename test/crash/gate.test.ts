@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
+import { processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -32,6 +33,28 @@ const aMoment = () => new Promise((resolve) => setTimeout(resolve, 1_000))
 const silence = (home: TestHome) => home.query("update process set heartbeat_at = now() - interval '40 s' where ended_at is null")
 
 describe.skipIf(noContainers)(`a leader in another container ${noContainers || ''}`, () => {
+  it('closes the row of one that it cannot see; what that left running is ended by whoever leads in its place', async () => {
+    const home = await homes.make()
+    home.install('family')
+    await home.add('--plugins', 'family', '-c', 'FAMILY_SECONDS=1000', 'http://127.0.0.1:9/')
+    const dead = home.start(['run'], { env: { CONTAINMENT: 'basic' } })
+    const left = () => processesOf(home.dataDir).filter(({ command }) => command.includes('read -r -u 8'))
+    await eventually(() => left().length >= 2)
+    const watchdog = processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
+    const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
+    for (const pid of [...watchdog.map((seen) => seen.pid), dead.pid, ...workers]) process.kill(pid, 'SIGKILL')
+    await dead.finished()
+    await silence(home)
+    const maintain = ['run', '--maintenance-only']
+    const inside = await home.run(maintain, { under: CONTAINER })
+    expect(inside.code, inside.stderr).toBe(0)
+    expect(await openRows(home)).toEqual([])
+    expect(left().length).toBeGreaterThan(0)
+    const { code, stderr } = await home.run(maintain)
+    expect(code, stderr).toBe(0)
+    expect(left()).toEqual([])
+  })
+
   it('is asked through its row, hands over, and is waited for', async () => {
     const home = await homes.make()
     const inside = home.start(['run'], { under: CONTAINER })

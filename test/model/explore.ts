@@ -56,6 +56,35 @@ export function explore<S>(model: Model<S>): Explored {
   return { states: nodes.length, trouble: 'stuck', way: wayTo(nodes, stuck) }
 }
 
+/**
+ * Can somebody (`who: ` in the names of what happens) take exactly these steps, in this order, whatever the others do meanwhile?
+ * @returns the steps up to the first that cannot be taken; all of them when each can
+ */
+export function stepsTaken<S>(model: Model<S>, who: string, steps: readonly string[]): string[] {
+  let states = [model.start]
+  const taken: string[] = []
+  for (const step of steps) {
+    states = meanwhile(model, states, who).flatMap((state) =>
+      model
+        .next(state)
+        .filter(({ name }) => name === `${who}: ${step}`)
+        .map(({ to }) => to),
+    )
+    if (states.length === 0) break
+    taken.push(step)
+  }
+  return taken
+}
+
+/** Every state that others can lead to. */
+function meanwhile<S>(model: Model<S>, from: readonly S[], who: string): S[] {
+  const known = new Map(from.map((state) => [JSON.stringify(state), state]))
+  // A map goes on to what is added to it while it is walked through.
+  for (const state of known.values())
+    for (const { name, to } of model.next(state)) if (!name.startsWith(`${who}: `)) known.set(JSON.stringify(to), to)
+  return [...known.values()]
+}
+
 /** The nearest state with somebody alive from which no way without faults leads to the work being done. */
 function firstStuck<S>(model: Model<S>, nodes: readonly Node<S>[], before: readonly number[][]): number {
   const hopeful = new Set<number>()

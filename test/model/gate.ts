@@ -142,9 +142,17 @@ export function gateModel(
       const unknown = here.every((other) => state.runners[other] !== holder)
       return [...look(), ...(unknown ? [{ name: 'left' as const, to: { ...leave(state, me), told: true } }] : [])]
     }
+    // Who may have left something: those whose rows are open, and the last one here, if one led elsewhere since who closed its row unseen.
+    const untidy = () => {
+      const led = all
+        .filter((other) => other !== me && state.runners[other]!.term > 0)
+        .sort((a, b) => state.runners[b]!.term - state.runners[a]!.term)
+      const ledHere = led.filter((other) => seen(me, other) && state.runners[other]!.at !== 'left')
+      const behind = led[0] !== undefined && !seen(me, led[0]) ? ledHere.slice(0, 1) : []
+      return all.filter((other) => other !== me && (['waiting', 'leading'].includes(state.runners[other]!.row) || behind.includes(other)))
+    }
     switch (runner.at) {
       case 'gate.registered':
-      case 'gate.older_gone':
         return look()
       case 'gate.looked':
         return runner.older.length > 0
@@ -164,29 +172,33 @@ export function gateModel(
         }))
         return [to('gate.signalled', {}, signalled)]
       }
-      case 'gate.signalled': {
+      case 'gate.signalled':
+      case 'gate.killed': {
         if (!design.wait) return takeDataDir()
+        if (newer || runner.asked) return look()
         const left = runner.older.filter((other) => !gone(state, me, other))
-        if (left.length === 0 || newer || runner.asked) return [to('gate.older_gone')]
+        if (left.length === 0) return [to('gate.older_gone')]
         // The grace is over at any time: the model has no clock.
         const killed = each(local, () => ({ os: 'gone', hook: false }))
         return design.force && left.some((other) => seen(me, other)) ? [to('gate.killed', {}, killed)] : []
       }
-      case 'gate.killed':
-        return [to('gate.older_gone')]
+      case 'gate.older_gone':
+        return takeDataDir()
       case 'gate.locked':
-        return [
-          to(
-            'sweep.killed',
-            {},
-            design.sweep
-              ? each(
-                  all.filter((other) => other !== me && seen(me, other)),
-                  () => ({ hook: false }),
-                )
-              : {},
-          ),
-        ]
+        return untidy().length === 0
+          ? [to('gate.swept')]
+          : [
+              to(
+                'sweep.killed',
+                {},
+                design.sweep
+                  ? each(
+                      untidy().filter((other) => seen(me, other)),
+                      () => ({ hook: false }),
+                    )
+                  : {},
+              ),
+            ]
       case 'sweep.killed':
         return [
           to(

@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync } from 'node:fs'
+import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestHome } from './homes.ts'
 
@@ -9,8 +9,10 @@ export function failpoints({ dataDir }: TestHome, points: string): Record<string
   return { ARCHIVEBOX_FAILPOINTS: points, ARCHIVEBOX_FAILPOINTS_FIRED: dataDir }
 }
 
-/** The failpoints that have fired, each with the pid of the process in which it did. */
+/** The failpoints that have fired, in that order, each with the pid of the process in which it did. */
 export function fired({ dataDir }: TestHome): Map<string, number> {
+  const at = (name: string) => lstatSync(join(dataDir, name), { bigint: true }).mtimeNs
   const marks = readdirSync(dataDir).filter((name) => name.startsWith(MARK))
+  marks.sort((a, b) => Number(at(a) - at(b)))
   return new Map(marks.map((name) => [name.slice(MARK.length), Number(readlinkSync(join(dataDir, name)))]))
 }
