@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, gone, openRows, pidsOf, sealedPages } from '../support/observer.ts'
 import { isThere, processesOf } from '../support/processes.ts'
@@ -105,11 +104,9 @@ describe('kill -9 in the middle of a crawl', () => {
     const home = await homes.make()
     home.install('asks_for_programs')
     await home.add('--plugins', 'asks_for_programs', `${site.url}/page-1.html`)
-    const log = join(home.dataDir, 'failpoints')
-    const env = { ARCHIVEBOX_FAILPOINTS: 'publish.hook_settled=kill9', ARCHIVEBOX_FAILPOINTS_LOG: log }
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env })
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: failpoints(home, 'publish.hook_settled=kill9') })
     expect(code, stderr).toBe(0)
-    expect(existsSync(log), 'its worker was killed').toBe(true)
+    expect([...fired(home).keys()]).toEqual(['publish.hook_settled'])
     expect(await home.value('select count(*) from "binary" where name = \'abx-asked-tool\'')).toBe('1')
   })
 })
