@@ -74,10 +74,13 @@ export async function prepareResults(
   return [...current.values()]
 }
 
-/** Nobody needs to find after a power cut that a hook had been started: this commit need not wait for the disk. */
+/** Nobody who begins after a power cut needs to find that a hook had been started: this commit need not wait for the disk. */
 const RELAXED = sql`, set_config('synchronous_commit', 'off', true)`
 
-/** Moves a result along one edge, guarded by its snapshot's claim. Throws ClaimLost. */
+/**
+ * Moves a result along one edge, guarded by its snapshot's claim. What ends a started hook names its process: the start is written again
+ * where a crash of the database took it back. Throws ClaimLost.
+ */
 export async function moveResult<S extends LiveState<Results>, const E extends EventOf<Results, S>>(
   owner: Owner,
   claim: SnapshotClaim,
@@ -109,7 +112,10 @@ export async function moveResult<S extends LiveState<Results>, const E extends E
     union all select r.id${target === 'started' ? RELAXED : sql``} from archive_result r, mine
       where ${again} and r.id = ${id} and r.snapshot_id = mine.id and r.status = ${target}` // Ours, from before an answer was lost.
   const { rows } = await repeatable(owner.home.db, (again) => move(again).execute(owner.home.db))
-  if (rows.length !== 1) throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
+  if (rows.length === 1) return
+  if (from !== 'started' || !change.processId) throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
+  await moveResult(owner, claim, id, 'queued', 'start', { processId: change.processId })
+  await moveResult(owner, claim, id, from, event, change)
 }
 
 /** Ends the results of a snapshot that are still open, in the transaction that seals it. */

@@ -68,10 +68,10 @@ async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Cl
     await withLease(station, queue, claim, (dropped) => work.tick(claim, dropped))
   } catch (error) {
     await work.onTickException(claim, error)
-    if (error instanceof ClaimLost) return station.log.warn(`claim lost: ${messageOf(error)}`)
-    // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever.
-    station.log[station.stop.force.aborted ? 'debug' : 'error'](`${queue.machine.name} ${id}: ${messageOf(error)}`)
+    if (error instanceof ClaimLost) station.log.warn(`claim lost: ${messageOf(error)}`)
+    else station.log[station.stop.force.aborted ? 'debug' : 'error'](`${queue.machine.name} ${id}: ${messageOf(error)}`)
     if (error instanceof Error) station.log.debug(error.stack ?? '')
+    // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever. A claim that is lost gives nothing back.
     const { aborted: dropped } = station.stop.force
     const blameless = dropped || isMachineTrouble(error) || isDatabaseAway(error)
     await queue.release(claim, dropped ? 0 : blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS), !blameless)

@@ -103,7 +103,7 @@ export class SnapshotHooks {
     // Before the result is final: nobody would come back to ask if we died in between.
     if (event !== 'interrupt') await queueBinaries(this.#station, records.binaries)
     await failpoint('publish.hook_settling')
-    await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, output)
+    await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, { ...output, processId: end.processId })
     await failpoint('publish.hook_settled')
     if (event === 'interrupt') return
     this.#open.delete(keyOf(hook))

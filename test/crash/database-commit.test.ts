@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { DatabaseProxy } from '../support/database-proxy.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows } from '../support/observer.ts'
+import { eventually } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const PAGES = 4
@@ -82,11 +85,45 @@ describe('when the connection is cut between a statement and its answer', () => 
     while (!runner.isOver) {
       await Promise.race([proxy.cutInsteadOfReplyTo(/./), new Promise((resolve) => setTimeout(resolve, 5_000))])
       cuts += 1
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      // Ever less often: where statements take that long, each of them would be cut.
+      await new Promise((resolve) => setTimeout(resolve, cuts * 60))
     }
     const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(0)
     expect(cuts).toBeGreaterThan(5)
     await expectAllThere(home, crawl)
+  })
+})
+
+/** A page whose hook is at work, and what becomes of it when `change` has happened to its result: all within less than a lease. */
+async function changed(change: string): Promise<{ home: TestHome; status: unknown }> {
+  const home = await homes.make()
+  home.install('oracle')
+  await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=1', `${site.url}/page-1.html`)
+  const runner = home.start(['run', '--exit-on-idle'])
+  await eventually(() => home.value("select status = 'started' from archive_result"))
+  await home.query(change)
+  const { code, stderr } = await runner.finished(55_000)
+  expect(code, stderr).toBe(0)
+  expect(await home.value('select status from snapshot')).toBe('sealed')
+  expect(readFileSync(join(home.dataDir, 'oracle.log'), 'utf8').match(/^begin/gm)).toHaveLength(1)
+  return { home, status: await home.value('select status from archive_result') }
+}
+
+describe('the result of a hook that is at work', () => {
+  it('counts though a crash of the database took back that the hook was started', async () => {
+    const { home, status } = await changed(`
+      with gone as (delete from transition where model = 'archive_result' and event = 'start')
+      update archive_result set status = 'queued', start_ts = null, process_id = null`)
+    expect(status).toBe('succeeded')
+    expect(await home.value('select attempts from snapshot'), 'nobody is blamed').toBeLessThanOrEqual(1)
+  })
+
+  it('may be ended by somebody else: its page goes on, and waits for no lease', async () => {
+    const { status } = await changed(`
+      with said as (insert into transition (model, row_id, from_status, to_status, event)
+        select 'archive_result', id, 'started', 'skipped', 'skip' from archive_result)
+      update archive_result set status = 'skipped', end_ts = now()`)
+    expect(status).toBe('skipped')
   })
 })
