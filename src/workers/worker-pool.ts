@@ -16,6 +16,8 @@ import { recordWorker, send, startWorker, type WorkerChild, type WorkerOptions }
 const DEAF_MS = 3_000
 /** So long after the end of its lease a worker is not late but stuck. */
 const STUCK_SECONDS = 15
+/** What a worker died of at work has its attempts counted, and other work need not wait for it. One that comes to no work at all is broken. */
+const LONGEST_PAUSE_MS = { atWork: 1_000, idle: 10_000 } as const
 
 /**
  * The worker processes of one kind below one supervisor: started as the queue asks for them, woken, drained, and reaped.
@@ -144,7 +146,7 @@ export class WorkerPool {
   async #start(): Promise<void> {
     this.used = true
     const worker = await startWorker(this.#station, { kind: this.#kind, cwd: this.#cwd, sharesPlaces: this.#shares !== undefined })
-    if (!worker) return this.#backOff()
+    if (!worker) return this.#backOff(LONGEST_PAUSE_MS.idle)
     this.#workers.add(worker)
     this.#divide()
     worker.child.on('message', (message: FromWorker) => this.#hear(worker, message))
@@ -153,9 +155,11 @@ export class WorkerPool {
   }
 
   /** After a crash, and when none could be started: later, less often each time. */
-  #backOff(): void {
+  #backOff(longestMs: number): void {
     this.#crashes += 1
-    this.#notBefore = performance.now() + Math.min(2 ** this.#crashes * 50, 10_000)
+    const pauseMs = Math.min(2 ** this.#crashes * 50, longestMs)
+    this.#notBefore = performance.now() + pauseMs
+    setTimeout(() => this.#station.bell.wake(), pauseMs).unref()
   }
 
   #hear(worker: WorkerChild, message: FromWorker): void {
@@ -189,7 +193,7 @@ export class WorkerPool {
         await failpoint('shutdown.worker_row_closed')
         return
       }
-      this.#backOff()
+      this.#backOff(worker.state === 'busy' ? LONGEST_PAUSE_MS.atWork : LONGEST_PAUSE_MS.idle)
       const requeued = await untilDatabaseIsBack(() => reapWorker(owner.home, worker.processId, exit), stop.force)
       log.warn(
         `${this.#kind} worker ${worker.child.pid ?? ''} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,

@@ -61,7 +61,7 @@ const held = (home: TestHome) =>
  */
 async function withoutDescriptors(home: TestHome, name: Failpoint, until: readonly Failpoint[]): Promise<void> {
   const pid = await reached(home, name)
-  const allow = (files: number) => execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:`])
+  const allow = (files: number) => execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:`], { stdio: 'ignore' })
   allow(10)
   process.kill(pid, 'SIGCONT')
   await struck(home, ...until)
