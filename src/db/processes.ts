@@ -113,7 +113,8 @@ export async function markRunning(db: Database, id: string, identity: Identity):
 
 /** Notes how a runner contains its hooks. */
 export async function recordContainment(db: Database, id: string, { tier, path }: { tier: Tier; path?: string }): Promise<void> {
-  await sql`update process set containment = ${tier}, cgroup = ${path ?? null} where id = ${id}`.execute(db)
+  const update = sql`update process set containment = ${tier}, cgroup = ${path ?? null} where id = ${id}`
+  await repeatable(db, () => update.execute(db))
 }
 
 /** From the first signal on; still inside the gate. */

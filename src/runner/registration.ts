@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import type { Home } from '../db/home.ts'
+import { repeatable } from '../db/patience.ts'
 import { insertRunning, markEnded } from '../db/processes.ts'
 import { startedUnder } from '../processes/ancestry.ts'
 import { MARKER } from '../processes/family.ts'
@@ -64,7 +65,8 @@ async function reopen({ db, dataDirId }: Home, { id, seq }: Registered): Promise
 
 /** We stand by, or go to the gate: only there do newer runners mind us, and we older ones. */
 export async function setStandby(home: Home, me: Registered, standby: boolean): Promise<void> {
-  await sql`update process set standby = ${standby} where id = ${me.id} and status = 'running'`.execute(home.db)
+  const update = sql`update process set standby = ${standby} where id = ${me.id} and status = 'running'`
+  await repeatable(home.db, () => update.execute(home.db))
 }
 
 /**

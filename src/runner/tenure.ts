@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
+import { repeatable } from '../db/patience.ts'
 import type { LiveRow } from '../db/processes.ts'
 import { kinship, startedUnder } from '../processes/ancestry.ts'
 import { healthyOrchestrator } from './ownership.ts'
@@ -23,12 +24,11 @@ export interface Tenure {
  * neither: then the answer is undefined.
  */
 export async function tenureToRespect(home: Home): Promise<Tenure | undefined> {
-  const { rows } = await sql<{ started_under: string[] }>`
+  const fights = sql<{ started_under: string[] }>`
     select started_under from process
     where data_dir_id = ${home.dataDirId} and promoted_at is not null and handoff_requested_by is not null
-      and ended_at between now() - make_interval(mins => ${WINDOW_MINUTES}) and now() - make_interval(secs => ${process.uptime()})`.execute(
-    home.db,
-  )
+      and ended_at between now() - make_interval(mins => ${WINDOW_MINUTES}) and now() - make_interval(secs => ${process.uptime()})`
+  const { rows } = await repeatable(home.db, () => fights.execute(home.db))
   const leader = rows.length > 0 ? await healthyOrchestrator(home) : undefined
   if (!leader) return undefined
   const mine = startedUnder()
