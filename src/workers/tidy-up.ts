@@ -14,13 +14,13 @@ interface Page {
 
 /** After a lost claim: nothing of what we had in work stays on a page that was deleted, paused or cancelled. */
 export async function tidyUp(home: Home, page: Page): Promise<void> {
-  await clearIfDeleted(home, 'snapshot', page)
   await transact(home.db, async (tx) => {
     // Whoever has such a page worked on again takes its crawl first.
     await lockCrawls(tx, sql`id = ${page.crawl_id}`)
     const isNobodys = tx.selectFrom('snapshot').select('id').where('id', '=', page.id).where('status', 'in', ['paused', 'sealed'])
     if (await isNobodys.executeTakeFirst()) await treeOf(home, page).tidy()
   })
+  await clearIfDeleted(home, 'snapshot', page)
 }
 
 /** Tidies up pages that were cancelled in the last `seconds`: their workers may have died before they noticed. */

@@ -20,12 +20,14 @@ export class Ledger {
   readonly added: Added[] = []
   /** Crawls of which somebody cancelled all or a part: not every hook of theirs is run. */
   readonly cancelled = new Set<string>()
+  /** Crawls of which somebody deleted all or a part: they may be gone. */
+  readonly deleted = new Set<string>()
   /** Answers that no command may give. */
   readonly complaints: string[] = []
 
   /** The URLs that may not be lost. */
   get accepted(): string[] {
-    return this.added.flatMap(({ id, urls }) => (id === undefined ? [] : urls))
+    return this.added.flatMap(({ id, urls }) => (id === undefined || this.deleted.has(id) ? [] : urls))
   }
 
   /** Every crawl that is known. */

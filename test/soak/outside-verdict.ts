@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { TestHome } from '../support/homes.ts'
 import { pages as servedPages } from '../support/site.ts'
 import type { Finding } from '../support/verdict.ts'
@@ -48,7 +48,7 @@ export async function outsideVerdict(home: TestHome, ledger: Ledger): Promise<Fi
     {
       name: 'what `add` answered is there',
       how: 'crawl list, snapshot list',
-      broken: ledger.added.flatMap((add) => lost(add, crawls, pages)),
+      broken: ledger.added.flatMap((add) => lost(add, ledger, crawls, pages)),
     },
     {
       name: 'every page is sealed, and each of its hooks has ended once an attempt',
@@ -66,6 +66,11 @@ export async function outsideVerdict(home: TestHome, ledger: Ledger): Promise<Fi
       broken: all.flatMap((page) => disagreeing(home, page, results.get(page.id) ?? [])),
     },
     {
+      name: 'every folder is of a page or a crawl that is listed',
+      how: 'archive/ against snapshot list, crawl list',
+      broken: strayFolders(home.dataDir, new Set([...all, ...crawls].map(({ id }) => id))),
+    },
+    {
       name: 'nobody is left, and nothing is due',
       how: 'process list, status',
       broken: [
@@ -78,8 +83,9 @@ export async function outsideVerdict(home: TestHome, ledger: Ledger): Promise<Fi
 }
 
 /** Of an accepted crawl every page is there once; of one whose `add` was killed all or nothing. */
-function lost({ id, urls }: Added, crawls: readonly Crawl[], pages: ReadonlyMap<string, readonly Page[]>): string[] {
+function lost({ id, urls }: Added, ledger: Ledger, crawls: readonly Crawl[], pages: ReadonlyMap<string, readonly Page[]>): string[] {
   const found = crawls.filter((crawl) => crawl.urls.includes(urls[0]!))
+  if (id !== undefined && ledger.deleted.has(id)) return []
   if (found.length > 1) return [`${urls[0]}: ${found.length} crawls`]
   const [crawl] = found
   if (!crawl) return id === undefined ? [] : [`crawl ${id} is lost`]
@@ -110,6 +116,14 @@ function unfinished(
     if (!ledger.cancelled.has(page.crawl_id) && named(page).size !== most) wrong.push(`${page.url}: ${named(page).size} of ${most} hooks`)
     return wrong
   })
+}
+
+/** `archive/<kind>/<day>/<domain>/<id>`, and what a deletion has moved aside. */
+function strayFolders(dataDir: string, known: ReadonlySet<string>): string[] {
+  const archive = join(dataDir, 'archive')
+  const folders = globSync('{snapshots,crawls}/*/*/*', { cwd: archive })
+  const stray = folders.filter((folder) => statSync(join(archive, folder)).isDirectory() && !known.has(basename(folder)))
+  return [...stray, ...globSync('.deleted/*', { cwd: archive })]
 }
 
 const served = servedPages(10_000)

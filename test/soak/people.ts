@@ -24,11 +24,17 @@ export class People {
     this.#site = site
   }
 
-  async command(...args: string[]): Promise<Finished> {
+  start(...args: string[]): { pid: number; end: Promise<Finished> } {
     const running = this.#home.start(args, { env: { DATABASE_URL: '' } })
-    const end = await running.finished(120_000)
-    this.#ledger.judge(args, end)
-    return end
+    const end = running.finished(120_000).then((finished) => {
+      this.#ledger.judge(args, finished)
+      return finished
+    })
+    return { pid: running.pid, end }
+  }
+
+  async command(...args: string[]): Promise<Finished> {
+    return await this.start(...args).end
   }
 
   /** Adds so many pages; kills the command after a while when told so. Every fifth crawl is a hostile one. */

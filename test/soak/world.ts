@@ -7,18 +7,18 @@ import { isThere, killAll, processesOf } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 import { type Finding, verdict } from '../support/verdict.ts'
+import { calmDown } from './calm.ts'
 import { Ledger } from './ledger.ts'
 import { outsideVerdict } from './outside-verdict.ts'
 import { INSTALLED, People } from './people.ts'
 import { SmallDisk } from './small-disk.ts'
 import { Supervised, startInnocent } from './supervised.ts'
+import { Timers } from './timers.ts'
 import { type Victim, victimsIn } from './victims.ts'
 
 const PAGES = 10_000
 /** Fewer open pages than this get as many more. */
 const ENOUGH = 15
-/** How long the work may take to end when nothing disturbs it any more: the lease, the longest backoff, and the work itself. */
-const CALM_MS = 240_000
 const SQL_MS = 5_000
 
 /** A data dir with its own server, a site to archive, runners that somebody keeps starting, and people who use it. */
@@ -33,9 +33,7 @@ export class World {
   readonly #innocent = startInnocent()
   readonly #disk: SmallDisk
   readonly #pool: pg.Pool
-  readonly #timers = new Set<NodeJS.Timeout>()
-  /** What is still to be undone, and when that is due at the latest: the end. */
-  readonly #undoings = new Map<string | symbol, () => void>()
+  readonly #timers = new Timers()
   readonly #underWay = new Set<Promise<unknown>>()
   #supervisor: NodeJS.Timeout | undefined
 
@@ -113,24 +111,13 @@ export class World {
     return this.#supervised.start()
   }
 
-  /** Does something after a while, unless the faults have ended by then. */
   after(ms: number, work: () => void): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer)
-      work()
-    }, ms)
-    this.#timers.add(timer)
+    this.#timers.after(ms, work)
   }
 
   /** Undoes something after a while, and at the end at the latest; of two with one name only the second. */
   later(ms: number, undo: () => unknown, name: string | symbol = Symbol('undo')): void {
-    const once = () => {
-      if (this.#undoings.get(name) !== once) return
-      this.#undoings.delete(name)
-      this.beside(Promise.resolve(undo()))
-    }
-    this.#undoings.set(name, once)
-    setTimeout(once, ms).unref()
+    this.#timers.later(ms, () => this.beside(Promise.resolve(undo())), name)
   }
 
   /** Goes on beside everything else; the end waits for it. */
@@ -167,30 +154,11 @@ export class World {
   /** No more faults: lets everything that stands still go on, ends the work with one more runner, and judges. */
   async end(say: (line: string) => void): Promise<Finding[]> {
     clearInterval(this.#supervisor)
-    for (const timer of this.#timers) clearTimeout(timer)
-    for (const undo of this.#undoings.values()) undo()
+    this.#timers.end()
     // `add --run` follows until its crawl is done; everything else ends soon.
-    await Promise.race([Promise.allSettled([...this.#underWay]), new Promise((resolve) => setTimeout(resolve, 60_000).unref())])
-    await this.insistOn(() => this.#must('db', 'start'))
-    for (const model of ['crawl', 'snapshot']) {
-      const { stdout } = await this.people.command(model, 'list', '--status', 'paused')
-      if (stdout) await this.#home.run([model, 'resume', '-'], { env: { DATABASE_URL: '' }, input: stdout })
-    }
-    say(`no more faults; ${this.ledger.accepted.length} pages are accepted`)
-    const findings: Finding[] = []
-    const last = await this.#home.run(['run', '--exit-on-idle'], { env: { DATABASE_URL: '' }, deadlineMs: CALM_MS }).catch(String)
-    const complaint = typeof last === 'string' ? last : last.code === 0 ? '' : `exit code ${last.code}\n${last.stderr}`
-    const name = 'I16 I20: an undisturbed runner gets everything done'
-    findings.push({ name, how: `run --exit-on-idle, within ${CALM_MS / 1000} s`, broken: complaint ? [complaint] : [] })
-    // A runner that stood by leads now; others may still be on their way out.
-    const { runners } = this.#supervised
-    for (const runner of runners) if (!runner.isOver) runner.signal('SIGTERM')
-    await eventually(() => runners.every((runner) => runner.isOver), 30_000).catch(() => {})
-    const late = runners.filter((runner) => !runner.isOver).map(({ pid }) => `runner ${pid} is still there`)
-    findings.push({ name: 'I22: runners leave when they are asked', how: 'SIGTERM to all, 30 s', broken: late })
-    await Promise.race([Promise.allSettled([...this.#underWay]), new Promise((resolve) => setTimeout(resolve, 30_000).unref())])
-    await this.insistOn(() => this.#must('db', 'start'))
-    await eventually(() => this.all('watchdog').length === 0, 10_000).catch(() => {})
+    await this.#settled(60_000)
+    const findings = await calmDown(this.#home, this.people, this.#supervised.runners, say)
+    await this.#settled(30_000)
     const observed = await this.#observer.unwatch(this.#home)
     const innocent = isThere(this.innocentPid) ? [] : [`${this.innocentPid} was killed`]
     findings.push({ name: 'whoever has nothing to do with it lives', how: 'a pid that was written into rows by hand', broken: innocent })
@@ -223,21 +191,9 @@ export class World {
     if (open && open.count < ENOUGH) await this.people.add(ENOUGH)
   }
 
-  /** Does what must work in the end, now that nothing disturbs it. */
-  async insistOn(work: () => Promise<unknown>): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return void (await work())
-      } catch (error) {
-        if (attempt === 10) throw error
-        await new Promise((resolve) => setTimeout(resolve, 500))
-      }
-    }
-  }
-
-  async #must(...args: string[]): Promise<void> {
-    const { code, stderr } = await this.people.command(...args)
-    if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}`)
+  /** Waits for what goes on beside, but not for ever. */
+  async #settled(ms: number): Promise<void> {
+    await eventually(() => this.#underWay.size === 0, ms).catch(() => {})
   }
 
   #note(text: string): void {

@@ -1,3 +1,4 @@
+import { insistOn } from '../calm.ts'
 import type { Kind } from '../kinds.ts'
 import type { Victim } from '../victims.ts'
 import type { World } from '../world.ts'
@@ -55,7 +56,7 @@ export const DATABASE = {
     weight: 1,
     inflict: async (world, { ms }) => {
       await readOnly(world, true)
-      world.later(ms * 2, () => world.insistOn(() => readOnly(world, false)))
+      world.later(ms * 2, () => insistOn(() => readOnly(world, false)))
       return `for ${((ms * 2) / 1000).toFixed(1)} s`
     },
   },

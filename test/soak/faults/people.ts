@@ -37,6 +37,19 @@ const cancel =
     return row.id
   }
 
+/** Deletes for good; what was asked for may be gone from then on. */
+const remove =
+  (model: Model, killed: boolean): Kind['inflict'] =>
+  async (world, { pick, ms }) => {
+    const row = await chosen(world, model, pick)
+    if (!row) return 'nothing is there'
+    world.ledger.deleted.add(row.crawl)
+    const removing = world.people.start(model, 'delete', '--yes', row.id)
+    if (killed) world.after(ms / 8, () => world.signal(removing.pid, 'SIGKILL'))
+    world.beside(removing.end)
+    return row.id
+  }
+
 const retry =
   (model: Model): Kind['inflict'] =>
   async (world, { pick }) => {
@@ -72,6 +85,9 @@ export const PEOPLE = {
   'pause and resume a page at once': { weight: 1, inflict: pause('snapshot', 50) },
   'cancel a crawl': { weight: 1, inflict: cancel('crawl') },
   'cancel a page': { weight: 1, inflict: cancel('snapshot') },
+  'delete a crawl': { weight: 1, inflict: remove('crawl', false) },
+  'delete a crawl, and kill -9 it': { weight: 1, inflict: remove('crawl', true) },
+  'delete a page': { weight: 1, inflict: remove('snapshot', false) },
   'retry a crawl': { weight: 2, inflict: retry('crawl') },
   'retry a page': { weight: 1, inflict: retry('snapshot') },
   'process kill': { weight: 2, inflict: beside(({ people }, pick) => people.processKill(pick)) },

@@ -1,0 +1,59 @@
+import type { TestHome } from '../support/homes.ts'
+import { eventually, type Running } from '../support/program.ts'
+import type { Finding } from '../support/verdict.ts'
+import type { People } from './people.ts'
+import { victimsIn } from './victims.ts'
+
+/** How long the work may take to end when nothing disturbs it any more: the lease, the longest backoff, and the work itself. */
+const CALM_MS = 240_000
+const LEAVE_MS = 30_000
+const TRIES = 10
+
+/** After the faults: resumes what is paused, ends the work with one more runner, and asks all of them to leave. What of that went wrong. */
+export async function calmDown(
+  home: TestHome,
+  people: People,
+  runners: readonly Running[],
+  say: (line: string) => void,
+): Promise<Finding[]> {
+  const start = () => insistOn(() => must(people, 'db', 'start'))
+  await start()
+  for (const model of ['crawl', 'snapshot']) {
+    const { stdout } = await people.command(model, 'list', '--status', 'paused')
+    if (stdout) await home.run([model, 'resume', '-'], { env: { DATABASE_URL: '' }, input: stdout })
+  }
+  say('no more faults')
+  const last = await home.run(['run', '--exit-on-idle'], { env: { DATABASE_URL: '' }, deadlineMs: CALM_MS }).catch(String)
+  const complaint = typeof last === 'string' ? last : last.code === 0 ? '' : `exit code ${last.code}\n${last.stderr}`
+  // A runner that stood by leads now; others may still be on their way out.
+  for (const runner of runners) if (!runner.isOver) runner.signal('SIGTERM')
+  await eventually(() => runners.every((runner) => runner.isOver), LEAVE_MS).catch(() => {})
+  const late = runners.filter((runner) => !runner.isOver).map(({ pid }) => `runner ${pid} is still there`)
+  await start()
+  await eventually(() => victimsIn(home.dataDir, 'watchdog').length === 0, 10_000).catch(() => {})
+  return [
+    {
+      name: 'I16 I20: an undisturbed runner gets everything done',
+      how: `run --exit-on-idle, within ${CALM_MS / 1000} s`,
+      broken: complaint ? [complaint] : [],
+    },
+    { name: 'I22: runners leave when they are asked', how: `SIGTERM to all, ${LEAVE_MS / 1000} s`, broken: late },
+  ]
+}
+
+/** Does what may fail at first, and must work in the end. */
+export async function insistOn(work: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return void (await work())
+    } catch (error) {
+      if (tries === TRIES) throw error
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+  }
+}
+
+async function must(people: People, ...args: string[]): Promise<void> {
+  const { code, stderr } = await people.command(...args)
+  if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}`)
+}
