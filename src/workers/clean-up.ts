@@ -1,3 +1,4 @@
+import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { identityIn, isRunner, type LiveRow, liveRows, markEnded } from '../db/processes.ts'
 import { presenceOf } from '../processes/presence.ts'
@@ -11,7 +12,7 @@ const EVERY_MS = 30_000
 const DAY_S = 86_400
 const LATELY_S = 600
 
-/** Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner is, files of cancelled pages. A leader does it every 30 s. */
+/** Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner is, what was cancelled half-way. A leader does it every 30 s. */
 export class CleanUp {
   readonly #station: Station
   #nextAt = Number.NEGATIVE_INFINITY
@@ -27,7 +28,11 @@ export class CleanUp {
     const isFirst = this.#nextAt === Number.NEGATIVE_INFINITY
     this.#nextAt = performance.now() + EVERY_MS
     await this.round()
-    await tidyUpCancelled(this.#station.owner.home, isFirst ? DAY_S : LATELY_S)
+    const { owner, log } = this.#station
+    await tidyUpCancelled(owner.home, isFirst ? DAY_S : LATELY_S).catch((error: unknown) => {
+      if (!isMachineTrouble(error)) throw error
+      log.debug(messageOf(error)) // A full disk, say: in the next round.
+    })
   }
 
   /**

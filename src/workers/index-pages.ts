@@ -105,6 +105,9 @@ async function publishFile(file: string, text: string): Promise<void> {
   try {
     writeFileSync(fd, text)
     fsyncSync(fd)
+  } catch (error) {
+    rmSync(aside, { force: true })
+    throw error
   } finally {
     closeSync(fd)
   }

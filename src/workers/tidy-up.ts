@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
@@ -5,6 +6,7 @@ import { transact } from '../db/patience.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import { lockCrawls } from '../machines/commands.ts'
 import { clearIfDeleted } from './deleted.ts'
+import { rewritePages } from './rewrite-pages.ts'
 
 interface Page {
   readonly id: string
@@ -23,14 +25,31 @@ export async function tidyUp(home: Home, page: Page): Promise<void> {
   await clearIfDeleted(home, 'snapshot', page)
 }
 
-/** Tidies up pages that were cancelled in the last `seconds`: their workers may have died before they noticed. */
+interface Cancelled extends Page {
+  readonly at: Date
+}
+
+/**
+ * Completes what was cancelled in the last `seconds`: a page's worker may have died before it noticed, and the command that cancelled it before
+ * it had written what became of it.
+ */
 export async function tidyUpCancelled(home: Home, seconds: number): Promise<void> {
-  const { rows } = await sql<Page>`
-    select id, crawl_id, output_dir from snapshot where status = 'sealed' and id in (
-      select row_id from transition where at > now() - make_interval(secs => ${seconds}) and model = 'snapshot' and event = 'seal' and process_id is null)`.execute(
-    home.db,
-  )
+  const { rows } = await sql<Cancelled>`
+    select s.id, s.crawl_id, s.output_dir, max(t.at) as at from transition t join snapshot s on s.id = t.row_id
+    where t.at > now() - make_interval(secs => ${seconds}) and t.model = 'snapshot' and t.event = 'seal' and t.process_id is null
+      and s.status = 'sealed'
+    group by s.id`.execute(home.db)
   for (const page of rows) if (!treeOf(home, page).isTidy) await tidyUp(home, page)
+  const untold = rows.filter((page) => !tells(home, page))
+  const crawls = new Set(untold.map((page) => page.crawl_id))
+  const ids = untold.map(({ id }) => id)
+  if (crawls.size > 0) await rewritePages(home, [...crawls], ids)
+}
+
+/** Was its index written since it was cancelled? */
+function tells({ dataDir }: Home, { output_dir, at }: Cancelled): boolean {
+  const written = statSync(join(dataDir, output_dir, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return written >= at.getTime()
 }
 
 const treeOf = ({ dataDir }: Home, page: Page) => new WorkTree(join(dataDir, page.output_dir))

@@ -1,11 +1,9 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
-import { expectOneAtATime, pidsOf, sealedCrawl } from '../support/observer.ts'
+import { expectOneAtATime, sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
-import { eventually, type Running } from '../support/program.ts'
+import { eventually } from '../support/program.ts'
 import { NOBODY, queuedPages, runAll } from '../support/queued.ts'
 import { lines, records, refusal } from '../support/records.ts'
 import { type Site, startSite } from '../support/site.ts'
@@ -203,41 +201,6 @@ describe('snapshot cancel', () => {
     await sealedCrawl(home, crawl)
     runner.signal('SIGTERM')
     expect((await runner.finished()).code).toBe(0)
-  })
-})
-
-describe('snapshot cancel of a page in work', () => {
-  /** A runner in the middle of a hook that would run for ever. */
-  async function inWork(): Promise<{ home: TestHome; page: string; runner: Running; dir: string; atWork: () => boolean }> {
-    const home = await homes.make()
-    home.install('oracle')
-    const { pages } = await queued(home, 1)
-    await home.query(`update crawl set config = '{"plugins": ["html", "oracle"], "env": {"ORACLE_SECONDS": "1000"}}'`)
-    const runner = home.start(['run'])
-    const atWork = () => processesOf(home.dataDir).some(({ command }) => command.includes('oracle'))
-    await eventually(atWork)
-    return { home, page: pages[0]!, runner, atWork, dir: join(home.dataDir, await home.value<string>('select output_dir from snapshot')) }
-  }
-  const PUBLISHED = ['.logs', 'html', 'index.html', 'index.jsonl']
-
-  it('ends its hook, and nothing stays but what was published', async () => {
-    const { home, page, runner, dir, atWork } = await inWork()
-    await records(home, ['snapshot', 'cancel', page])
-    await eventually(() => !atWork(), DROPPED_MS)
-    await eventually(() => readdirSync(dir).sort().join() === PUBLISHED.join())
-    runner.signal('SIGTERM')
-    expect((await runner.finished()).code).toBe(0)
-  })
-
-  it('whose worker died before it noticed is tidied up by the next leader', async () => {
-    const { home, page, runner, dir } = await inWork()
-    for (const pid of [runner.pid, ...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]) process.kill(pid, 'SIGSTOP')
-    await records(home, ['snapshot', 'cancel', page])
-    expect(readdirSync(dir)).toContain('.work')
-    runner.signal('SIGKILL')
-    await runner.finished()
-    await runAll(home)
-    expect(readdirSync(dir).sort()).toEqual(PUBLISHED)
   })
 })
 

@@ -16,7 +16,7 @@ export const RUNNERS = {
   },
   'start a runner that leaves when idle': { weight: 1, inflict: (world) => world.startRunner('--exit-on-idle') },
   'start a runner for maintenance': { weight: 1, inflict: (world) => world.startRunner('--maintenance-only') },
-  'start an impatient runner': { weight: 1, inflict: (world) => world.startRunner('--handoff-grace', '0.2') },
+  'start an impatient runner': { weight: 1, inflict: (world) => world.startRunner('--handoff-grace', '1') },
   'start a runner, and end it while it starts': {
     weight: 3,
     inflict: (world, { pick, ms }) => {
