@@ -12,6 +12,11 @@ import { type ToWorker, WORKER_ENV } from './messages.ts'
 import { untilDatabaseIsBack } from './outage.ts'
 import type { Station } from './station.ts'
 
+/**
+ * A young generation that a start does not fill (of Node's 1 MB it fills several): nothing is copied meanwhile, which is a twelfth of its work.
+ */
+export const WORKER_FLAGS = ['--min-semi-space-size=4']
+
 /** A worker process, as its supervisor sees it. */
 export interface WorkerChild {
   readonly processId: string
@@ -31,7 +36,7 @@ export interface WorkerOptions {
 export async function startWorker(station: Station, { kind, cwd, sharesPlaces }: WorkerOptions): Promise<WorkerChild | undefined> {
   const { owner, runnerId, log, scope, containment } = station
   const { home, processId: parentId, term } = owner
-  const argv = [process.execPath, asset('main.js', 'main.ts'), 'worker', kind]
+  const argv = [process.execPath, ...WORKER_FLAGS, asset('main.js', 'main.ts'), 'worker', kind]
   const row = await insertStarting(home, {
     processType: 'worker',
     workerType: kind,

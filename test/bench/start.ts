@@ -6,6 +6,7 @@ import type { Containment } from '../../src/processes/containment/containment.ts
 import { MARKER } from '../../src/processes/family.ts'
 import { homeEnvironment } from '../../src/workers/home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from '../../src/workers/messages.ts'
+import { WORKER_FLAGS } from '../../src/workers/worker-child.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
 import { archivebox, cleanEnv, MAIN, nodeStartMs, runNode, startNode } from './program.ts'
@@ -54,7 +55,7 @@ export async function start(rounds: number): Promise<Figure[]> {
 
 /** A SnapshotWorker as its supervisor starts it, until it has asked for work and found none: connected, warm host on its way. */
 async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
-  const argv = [MAIN, 'worker', 'snapshot']
+  const argv = [...WORKER_FLAGS, MAIN, 'worker', 'snapshot']
   const row = await insertStarting(home, {
     processType: 'worker',
     workerType: 'snapshot',
