@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { AppError } from './errors.ts'
 
@@ -14,6 +14,7 @@ export class FileLock {
   /** The open file, for a child that shall hold the lock too. */
   readonly fd: number
   #closed = false
+  #helper: ChildProcess | undefined
   #releaseLink: (() => void) | undefined
 
   /** Opens (and creates) the lock file; nothing is locked yet. Throws the file-system error. */
@@ -41,10 +42,16 @@ export class FileLock {
     return (await this.#flock(['-n', '-x'])) !== 'held'
   }
 
-  /** Lets go. Twice is fine. */
+  /** Waits in line: the kernel hands it over in the moment that its holder lets go. False after a minute, or when it is released meanwhile. */
+  async inLine(): Promise<boolean> {
+    return (await this.#flock(['-x']).catch(() => 'held')) !== 'held'
+  }
+
+  /** Lets go, or steps out of the line. Twice is fine. */
   release(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#helper?.kill('SIGKILL')
     this.#releaseLink?.()
     closeSync(this.fd)
   }
@@ -53,6 +60,7 @@ export class FileLock {
     return new Promise((resolve, reject) => {
       // A session of its own: a Ctrl-C in the terminal must not end the wait of a process that wants to leave in order.
       const child = spawn('flock', [...args, '3'], { cwd: '/', detached: true, stdio: ['ignore', 'ignore', 'ignore', this.fd] })
+      this.#helper = child
       let late = false
       const timer = setTimeout(() => {
         late = true

@@ -80,7 +80,11 @@ export class Gate {
       return {}
     }
     if (others.length > 0) {
-      if (!(await endOlder(this.#options, this.#me, others, this.#stop, this.#bell))) return undefined
+      const meanwhile = () => {
+        this.#lock.lineUp()
+        this.#options.meanwhile()
+      }
+      if (!(await endOlder({ ...this.#options, meanwhile }, this.#me, others, this.#stop, this.#bell))) return undefined
       await failpoint('gate.older_gone')
     }
     if (!(await this.#takeDataDir())) return undefined
