@@ -17,8 +17,8 @@ export class DataDirLock {
   #lock: FileLock | undefined
   #line: { readonly lock: FileLock; readonly taken: Promise<boolean> } | undefined
 
-  constructor(home: Home) {
-    this.#path = join(home.dataDir, '.runner.lock')
+  constructor({ dataDir }: Pick<Home, 'dataDir'>) {
+    this.#path = join(dataDir, '.runner.lock')
   }
 
   /** Waits in line for it, beside whatever else: it is there when its holder has let go. */

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataDirLock } from '../../src/runner/data-dir-lock.ts'
+import { eventually } from '../support/program.ts'
+
+let dataDir: string
+let locks: DataDirLock[]
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'data-dir-lock-'))
+  locks = [new DataDirLock({ dataDir }), new DataDirLock({ dataDir })]
+})
+afterEach(() => {
+  for (const lock of locks) lock.release()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const waiting = () =>
+  execFileSync('sh', ['-c', `cat /proc/${process.pid}/task/*/children`], { encoding: 'utf8' })
+    .trim()
+    .split(' ')
+    .filter(isFlock)
+const isFlock = (pid: string) =>
+  pid !== '' && execFileSync('sh', ['-c', `cat /proc/${pid}/comm 2>/dev/null; true`], { encoding: 'utf8' }).trim() === 'flock'
+
+describe('the lock on the data dir', () => {
+  it('goes to who stands in line when its holder lets go, and is told by whom it is held', async () => {
+    const [older, newer] = locks as [DataDirLock, DataDirLock]
+    expect(await older.take()).toBe(true)
+    newer.lineUp()
+    await eventually(() => waiting().length === 1)
+    older.release()
+    expect(await newer.take()).toBe(true)
+    expect(newer.holder()).toContain(`pid ${process.pid} on `)
+    expect(await older.take()).toBe(false)
+  })
+
+  it('is not taken by who stands in line while it is held, and can be tried for again', async () => {
+    const [older, newer] = locks as [DataDirLock, DataDirLock]
+    await older.take()
+    newer.lineUp()
+    expect(await newer.take()).toBe(false)
+    older.release()
+    expect(await newer.take()).toBe(true)
+  })
+
+  it('is left to others by who steps out of the line, and nothing goes on waiting', async () => {
+    const [older, newer] = locks as [DataDirLock, DataDirLock]
+    await older.take()
+    newer.lineUp()
+    await eventually(() => waiting().length === 1)
+    newer.release()
+    await eventually(() => waiting().length === 0)
+    older.release()
+    expect(await older.take()).toBe(true)
+  })
+})
