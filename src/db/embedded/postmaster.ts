@@ -37,9 +37,11 @@ export function isAlive(postmaster: Postmaster | null, pgdata: string): postmast
 
 /** The address of the cluster's server if it takes connections now, else null. This is all that adopting it needs. */
 export async function servingAddress(cluster: Cluster): Promise<ServerAddress | null> {
-  if (readPostmaster(cluster.pgdata)?.status !== 'ready') return null
+  const postmaster = readPostmaster(cluster.pgdata)
+  if (postmaster?.status !== 'ready') return null
   const address = addressOf(cluster.pgdata)
-  return (await isListening(address)) ? address : null
+  // From another container its process cannot be seen, but its socket answers.
+  return isAlive(postmaster, cluster.pgdata) || (await isListening(address)) ? address : null
 }
 
 /** Whether somebody listens at the address. The kernel answers, so no stale file can lie about it. */
