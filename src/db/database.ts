@@ -2,9 +2,9 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Sql } from '../engine/sql.ts'
 import { type BoundedClient, boundedClient } from './client.ts'
+import { forPg } from './connection-url.ts'
 import { bePatient, type Patience, whenItIsBack } from './patience.ts'
 import type { Tables } from './tables.ts'
-import { badUrl } from './trouble.ts'
 
 export type Database = Kysely<Tables>
 
@@ -42,10 +42,9 @@ export interface DatabaseOptions {
 
 /** Opens a small pool. Nothing is sent before the first query, so an unreachable server shows there (see `explainDatabaseError`). */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw badUrl(url)
   const { name, connections = 2, prepare = false, statementMs = 60_000, wait } = options
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: forPg(url),
     max: connections,
     application_name: name,
     connectionTimeoutMillis: CONNECT_MS,

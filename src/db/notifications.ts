@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { sleep } from '../base/abort.ts'
+import { forPostgresJs } from './connection-url.ts'
 import { applicationName } from './database.ts'
-import { forPostgresJs } from './embedded/address.ts'
 
 /** New work, and news between runners. Payloads are empty: a notification says "look", never "what". */
 export const CHANNELS = { work: 'archivebox_work', runner: 'archivebox_runner' } as const
@@ -60,9 +60,8 @@ const listenTo = (channel: string) => `listen ${channel}`
 
 /** One connection. `onnotify` is what the driver's own listen() is built on; that one gives no way to ask on the same connection. */
 function connect(url: string, runnerId: string, channels: Readonly<Record<string, () => void>>, onclose: () => void): postgres.Sql {
-  const [address, socket] = forPostgresJs(url)
   const options = {
-    ...socket,
+    ...forPostgresJs(url),
     max: 1,
     fetch_types: false,
     prepare: false,
@@ -74,7 +73,7 @@ function connect(url: string, runnerId: string, channels: Readonly<Record<string
     onclose,
     onnotify: (channel: string) => channels[channel]?.(),
   }
-  return postgres(address, options)
+  return postgres(options)
 }
 
 /** The answer, or an error when it takes too long or the connection breaks. */

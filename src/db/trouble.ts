@@ -9,6 +9,10 @@ const DRIVER = /Connection terminated|timeout exceeded when trying to connect|no
 /** Deadlock, serialization failure, lock timeout, a statement that somebody cancelled: nothing was done, and it may work the next time. */
 const COLLISIONS = new Set(['40P01', '40001', '55P03', '57014'])
 
+/** A certificate that Node does not trust, by its error codes. */
+const UNTRUSTED = /SELF_SIGNED|^UNABLE_TO_|^CERT_|^ERR_TLS_CERT/
+const NO_TLS = /server does not support SSL/
+
 /** Is the database away for now (the connection, or the whole server), rather than this statement wrong? Waiting helps. */
 export function isDatabaseAway(error: unknown): boolean {
   const code = codeOf(error) ?? ''
@@ -36,6 +40,13 @@ export function explainDatabaseError(error: unknown, url: string): unknown {
     return say(`the database refused the login: ${messageOf(error)}`, `check user and password in ${where}`)
   if (code === '3D000') return say(`${messageOf(error)} (${where})`, 'create it with: createdb NAME')
   if (code === 'ERR_INVALID_URL') return badUrl(url)
+  if (UNTRUSTED.test(code))
+    return say(
+      `the certificate of the database at ${where} is not trusted: ${messageOf(error)}`,
+      'name its CA with sslrootcert=FILE, or ask for none with sslmode=require',
+    )
+  if (NO_TLS.test(messageOf(error)))
+    return say(`the database at ${where} does not encrypt`, 'leave sslmode out of DATABASE_URL, or set ssl = on at the server')
   if (code === '53300')
     return say(`the database at ${where} has no free connection: ${messageOf(error)}`, 'wait, or raise max_connections', EXIT.failed)
   if (code === '25006')

@@ -8,7 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { forPostgresJs, type ServerAddress, serverStatus, stopServer, urlOf } from '../../src/db/embedded/server.ts'
+import { forPostgresJs } from '../../src/db/connection-url.ts'
+import { type ServerAddress, serverStatus, stopServer, urlOf } from '../../src/db/embedded/server.ts'
 
 /** A user of the server: a real process that enters, says so, and leaves on a line of input. */
 const USER = `
@@ -94,7 +95,7 @@ test('the first one makes it, the second adopts it, both drivers get in, and the
   expect(settings).toEqual([
     { current_user: 'archivebox', current_database: 'archivebox', fsync: 'on', commit: 'on', checksums: 'on', tcp: '', encoding: 'UTF8' },
   ])
-  const sql = postgres(...forPostgresJs(urlOf(address!)))
+  const sql = postgres(forPostgresJs(urlOf(address!)))
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }])
   await sql.end()
 

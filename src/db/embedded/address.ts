@@ -22,24 +22,11 @@ const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107
 export const socketOf = (address: ServerAddress): string => join(address.socketDir, `.s.PGSQL.${address.port}`)
 
 /**
- * The address as a libpq URL: `pg`, psql and everything on libpq take it as it is; for postgres.js see `forPostgresJs`.
+ * The address as a libpq URL: `pg`, psql and everything on libpq take it as it is.
  * It says `sslmode=disable` because a PGSSLMODE of the user's would otherwise make `pg` ask for TLS on the socket.
  */
 export function urlOf(address: ServerAddress): string {
   return `postgres://${address.user}@${encodeURIComponent(address.socketDir)}:${address.port}/${address.database}?sslmode=disable`
-}
-
-/**
- * The arguments for postgres.js, which cannot read a unix socket out of a URL (3.4.9: `%2F...` is looked up as a host name, `?host=`
- * becomes a server setting): `postgres(...forPostgresJs(url))`. A URL without a socket comes back unchanged.
- */
-export function forPostgresJs(url: string): [url: string, options: { host?: string }] {
-  const authority = /^(\w+:\/\/(?:[^@/?#]*@)?)([^:/?#]*)/.exec(url)
-  const inQuery = /[?&]host=([^&#]*)/.exec(url)?.[1]
-  const host = decodeURIComponent(inQuery ?? authority?.[2] ?? '')
-  if (!authority || !host.startsWith('/')) return [url, {}]
-  const rest = url.slice(authority[0].length).replace(/([?&])host=[^&#]*&?/, '$1')
-  return [`${authority[1]}localhost${rest}`, { host }]
 }
 
 /**

@@ -7,7 +7,7 @@ import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
 import { explainDisk } from './disk-errors.ts'
 import { isAlive, readPostmaster, servingAddress } from './postmaster.ts'
 
-export { forPostgresJs, type ServerAddress, urlOf } from './address.ts'
+export { type ServerAddress, urlOf } from './address.ts'
 
 /** One process's use of the server. Leave it after the last connection was closed; a second `leave()` answers like the first. */
 export interface ServerLease {
