@@ -2,12 +2,17 @@
 // It asks nobody but the database and the kernel. Started by observer.ts; speaks over its channel.
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
-import { processesOf } from './processes.ts'
+import { processesOf, type Seen, zombiesIn } from './processes.ts'
 import { brokenPromises } from './promises.ts'
 
 const LOOK_MS = 250
+const MARK = 'ARCHIVEBOX_RUNNER_ID'
 /** How long the row of a process that is gone may stay open while a leader is there: it looks after those that nobody looks after every 30 s. */
 const CLOSED_WITHIN_MS = 45_000
+/** The program's own processes; hooks may treat their children as they like. */
+const OURS = /\/(main|hook-host|watchdog)\.js/
+/** How long what has ended may wait for its parent, on a machine that is busy with worse. */
+const REAPED_WITHIN_MS = 10_000
 /** A leader beats every 5 s. */
 const BEATEN_WITHIN_S = 15
 /** How long a lead may be vacant while runners are there: a gate that must kill the one before takes 20 s, on a machine that is busy with worse. */
@@ -36,6 +41,7 @@ class Watch {
   readonly #pool: pg.Pool
   readonly #goneSince = new Map<string, number>()
   #suspects = new Set<string>()
+  readonly #zombieSince = new Map<number, number>()
   #leaderlessSince: number | undefined
 
   constructor({ databaseUrl, dataDir }: Watched) {
@@ -49,42 +55,58 @@ class Watch {
   }
 
   async look(): Promise<void> {
+    const living = processesOf(this.#dataDir)
+    const suspects = new Set<string>()
+    const marks = new Set(living.flatMap(({ environ }) => valueIn(environ, MARK) ?? []))
+    if (marks.size > 1) suspects.add(`processes of ${marks.size} runners live at once: ${[...marks].join(', ')}`)
+    this.#zombiesOf(living)
     try {
       for (const name of await brokenPromises(this)) this.seen.add(name)
-      await this.#lookAtProcesses()
+      await this.#lookAtRows(living, suspects)
+      await this.#someoneLeads(living)
       this.looks += 1
     } catch {
       // A database that is away breaks no promise: tests end servers, too.
       this.#leaderlessSince = undefined
     }
+    this.#confirm(suspects)
   }
 
   async close(): Promise<void> {
     await this.#pool.end().catch(() => {})
   }
 
-  async #lookAtProcesses(): Promise<void> {
-    const living = processesOf(this.#dataDir).map(({ pid, environ }) => ({ pid, runner: valueIn(environ, 'ARCHIVEBOX_RUNNER_ID') }))
+  async #lookAtRows(living: readonly Seen[], suspects: Set<string>): Promise<void> {
+    const runnerOf = ({ environ }: Seen) => valueIn(environ, MARK)
     const rows = await this.query<OpenRow>("select id, pid, start_ticks, worker_type from process where status in ('running', 'draining')")
     const closed = await this.query<{ id: string }>(
       "select id from process where process_type = 'orchestrator' and status in ('exited', 'lost') and id = any($1)",
-      [[...new Set(living.flatMap(({ runner }) => runner ?? []))]],
+      [[...new Set(living.flatMap((seen) => runnerOf(seen) ?? []))]],
     )
-    const suspects = new Set<string>()
-    for (const { pid, runner } of living) {
-      if (closed.some(({ id }) => id === runner && !this.forgiven.has(id)))
-        suspects.add(`process ${pid} lives on though its runner's row is closed`)
+    for (const seen of living) {
+      if (closed.some(({ id }) => id === runnerOf(seen) && !this.forgiven.has(id)))
+        suspects.add(`process ${seen.pid} lives on though its runner's row is closed`)
     }
-    const marks = new Set(living.flatMap(({ runner }) => runner ?? []))
-    if (marks.size > 1) suspects.add(`processes of ${marks.size} runners live at once: ${[...marks].join(', ')}`)
-    this.#confirm(suspects)
     this.#rowsOfTheGone(rows)
-    await this.#someoneLeads()
+  }
+
+  /** Whoever of the program has children that ended takes note of it, unless it stands still itself. */
+  #zombiesOf(living: readonly Seen[]): void {
+    const now = performance.now()
+    const ours = living.filter(({ pid, command }) => OURS.test(command) && statOf(pid)?.[0] !== 'T')
+    const parents = new Map(ours.map((seen) => [seen.pid, seen]))
+    const zombies = zombiesIn().filter(({ ppid }) => parents.has(ppid))
+    for (const pid of this.#zombieSince.keys()) if (!zombies.some((zombie) => zombie.pid === pid)) this.#zombieSince.delete(pid)
+    for (const { pid, ppid } of zombies) {
+      const since = this.#zombieSince.get(pid) ?? now
+      this.#zombieSince.set(pid, since)
+      if (now - since > REAPED_WITHIN_MS) this.seen.add(`${pid} is a zombie that nobody reaps: ${parents.get(ppid)?.command}`)
+    }
   }
 
   /** Where a runner has been there for a while, somebody leads; unless one that stands still is in the way. */
-  async #someoneLeads(): Promise<void> {
-    const runners = processesOf(this.#dataDir).filter(({ command }) => /main\.js run( |$)/.test(command))
+  async #someoneLeads(living: readonly Seen[]): Promise<void> {
+    const runners = living.filter(({ command }) => /main\.js run( |$)/.test(command))
     const [led] = await this.query<{ led: boolean }>(
       `select count(*) > 0 as led from process
        where worker_type = 'worker_runner' and status in ('running', 'draining') and heartbeat_at > now() - interval '${BEATEN_WITHIN_S} s'`,

@@ -19,6 +19,20 @@ export function processesOf(dir: string): Seen[] {
   return seen
 }
 
+/** What has ended on this machine without being reaped, and whose it is. */
+export function zombiesIn(): { pid: number; ppid: number }[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      return state === 'Z' ? [{ pid: Number(name), ppid: Number(ppid) }] : []
+    } catch {
+      return []
+    }
+  })
+}
+
 /** Is this process there, and not a zombie? */
 export function isThere(pid: number): boolean {
   return look(String(pid)) !== undefined

@@ -37,7 +37,7 @@ const CHECKS: readonly Check[] = [
     look: (home) => brokenPromises(home),
   },
   {
-    name: 'I1 I3 I7 I14 I15: nothing was seen to break while it went on',
+    name: 'I1 I3 I7 I14 I15 I20 I23: nothing was seen to break while it went on',
     how: 'a process outside, every 250 ms, by SQL and /proc',
     look: (_home, { observed }) => (observed ? observed.seen.slice() : []),
   },
