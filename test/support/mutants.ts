@@ -39,8 +39,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the kernel’s lock on the data dir counts for nothing',
     file: 'src/runner/data-dir-lock.ts',
-    find: 'if (!(await lock.tryExclusive())) {',
-    replacement: 'if (!(await lock.tryExclusive()) && lock === undefined) {',
+    find: 'if (!(await taken)) {',
+    replacement: 'if (!(await taken) && lock === undefined) {',
     test: 'test/crash/gate.test.ts',
     only: 'silent but holds the data dir',
   },
