@@ -21,6 +21,7 @@ async function bundle(input, dir, { format, whole = false }) {
     transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
     logLevel: 'warn',
     checks: { eval: false },
+    optimization: { pifeForModuleWrappers: !whole }, // Of a whole program, no process runs all modules: V8 shall not compile the others.
   })
   const { output } = await build.write({
     dir,

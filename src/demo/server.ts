@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname } from 'node:path'
 import { AppError } from '../base/errors.ts'
@@ -28,6 +27,7 @@ export async function serveDemo(): Promise<DemoSite> {
   if (!dir) throw new AppError('the demo site is missing', { hint: 'npm run build' })
   const files = new Map(readdirSync(dir).map((name) => [`/${name}`, readFileSync(new URL(name, dir))]))
 
+  const { createServer } = await import('node:http') // No other start pays for it.
   const server = createServer((request, response) => {
     const [path = '/'] = (request.url ?? '/').split('?')
     const name = path === '/' ? '/index.html' : path
