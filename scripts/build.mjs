@@ -29,13 +29,14 @@ async function bundle(input, dir, { format, whole = false }) {
     entryFileNames: '[name].js',
     chunkFileNames: 'base/[name]-[hash].js',
     codeSplitting: !whole,
+    dynamicImportInCjs: !whole, // What main.js loads as a script has no import().
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   })
   await build.close()
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
-/** Escapes the other characters, which the sources have in strings only: one would double the memory of the whole file. */
+/** Escapes the other characters, templates' too, which rolldown leaves: one would double the memory of the whole file. */
 function keepAscii(file) {
   const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   writeFileSync(file, readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escaped))

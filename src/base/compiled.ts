@@ -1,12 +1,12 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { constants, Script } from 'node:vm'
+import { Script } from 'node:vm'
 
 /**
- * Loads a CommonJS file with the byte code that V8 made of it in an earlier run for the same `use`, kept in .compile-cache beside it. Node's
- * own compile cache has only what is compiled before the file runs; this one has each function that such a run called: a fifth less
- * work per start. V8 refuses what another V8 made, and whatever else does not fit: then, and where nothing can be written, it compiles.
+ * Loads a CommonJS file, without import() in it, with the byte code that V8 made of it in an earlier run for the same `use`, kept in
+ * .compile-cache beside it. Node's own compile cache has only what is compiled before the file runs; this one has each function that such a
+ * run called: a fifth less work per start. V8 refuses what another V8 made, and whatever else does not fit: then it compiles.
  * @param file in ASCII, which is read and kept at half the cost
  * @param edition tells apart files of the same path, size and time
  * @returns what the file exports
@@ -19,7 +19,6 @@ export function loadCompiled(file: string, use: string, edition: string): unknow
   const script = new Script(`(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`, {
     filename: file,
     ...(cachedData && { cachedData }),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   })
   if (!cachedData || script.cachedDataRejected) process.once('exit', () => keep(kept, script))
   const module = { exports: {} }

@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ROOT } from '../support/program.ts'
+
+let dir: string
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'compiled-'))
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+const LOADER = `
+  import { loadCompiled } from ${JSON.stringify(join(ROOT, 'src', 'base', 'compiled.ts'))}
+  const [file, use, edition] = process.argv.slice(1)
+  console.log(loadCompiled(file, use, edition).say())`
+
+/** Loads a program in a process of its own; what it says. */
+function run(use = 'run', edition = '1'): string {
+  const args = ['--input-type=module', '-e', LOADER, join(dir, 'program.js'), use, edition]
+  return execFileSync(process.execPath, args, { encoding: 'utf8' }).trim()
+}
+
+function program(says: string, time = 1_000): void {
+  writeFileSync(join(dir, 'program.js'), `exports.say = () => '${says} ' + require('node:path').basename(__filename)`)
+  utimesSync(join(dir, 'program.js'), time, time)
+}
+
+const cache = () => join(dir, '.compile-cache')
+const kept = () => readdirSync(cache()).map((name) => join(cache(), name))
+
+describe('a program that is loaded with the code of an earlier run', () => {
+  it('says the same with it as without, and keeps it once for each use', () => {
+    program('hello')
+    expect(run()).toBe('hello program.js')
+    const [first] = kept()
+    const { ino } = statSync(first!)
+    expect(run()).toBe('hello program.js')
+    expect(kept()).toEqual([first])
+    expect(statSync(first!).ino).toBe(ino)
+    expect(run('add')).toBe('hello program.js')
+    expect(kept()).toHaveLength(2)
+  })
+
+  it('is what its file says now, be it as long as before, or of another edition at the same time', () => {
+    program('hello', 1_000)
+    run()
+    program('world', 2_000)
+    expect(run()).toBe('world program.js')
+    program('there', 2_000)
+    expect(run('run', '2')).toBe('there program.js')
+  })
+
+  it('runs though what was kept is damaged, and keeps it anew', () => {
+    program('hello')
+    run()
+    const [file] = kept()
+    for (const damage of [Buffer.alloc(0), Buffer.alloc(500), readFileSync(file!).subarray(0, 50)]) {
+      writeFileSync(file!, damage)
+      expect(run()).toBe('hello program.js')
+      expect(readFileSync(file!).equals(damage)).toBe(false)
+    }
+  })
+
+  it('runs where nothing can be kept', () => {
+    program('hello')
+    writeFileSync(cache(), 'not a folder')
+    expect(run()).toBe('hello program.js')
+    expect(readdirSync(dir).sort()).toEqual(['.compile-cache', 'program.js'])
+  })
+})
