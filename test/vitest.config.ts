@@ -9,7 +9,7 @@ export default defineConfig({
     projects: [
       kind('unit', { testTimeout: 20_000 }),
       kind('integration', { testTimeout: 120_000, hookTimeout: 120_000, maxWorkers: 3 }),
-      kind('crash', { testTimeout: 180_000, hookTimeout: 120_000, fileParallelism: false, maxConcurrency: 4 }),
+      kind('crash', { testTimeout: 180_000, hookTimeout: 120_000, maxWorkers: 3, maxConcurrency: 4 }),
     ],
   },
 })

@@ -5,7 +5,7 @@ import type { Failpoint } from '../../src/base/failpoint.ts'
 import { fired } from '../support/failpoints.ts'
 import type { TestHome } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
-import { isThere, processesOf } from '../support/processes.ts'
+import { isThere, killAll, processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
 
 /** One way in which a runner's life may go. Together they pass every failpoint. */
@@ -34,6 +34,7 @@ const working = (home: TestHome) => eventually(() => existsSync(join(home.dataDi
 const reached = (home: TestHome, name: Failpoint) => eventually(() => fired(home).get(name))
 /** Waits until whatever is to happen at one of these steps has happened there. */
 const struck = (home: TestHome, ...names: Failpoint[]) => eventually(() => names.some((name) => fired(home).has(name)))
+const watchdogs = (home: TestHome) => processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const HOOK = 'on_Snapshot__43_exit_1.sh'
@@ -111,11 +112,11 @@ export const LIVES: Readonly<Record<string, Life>> = {
     drive: async (home, runner, env) => {
       await working(home)
       // Else it might be the one who closes the rows.
-      const watchdogs = processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
-      for (const { pid } of watchdogs) process.kill(pid, 'SIGSTOP')
+      const minders = watchdogs(home)
+      for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
       home.start(['process', 'kill', '--force', String(runner.pid)], { env })
       await struck(home, 'registry.end_seen')
-      for (const { pid } of watchdogs) process.kill(pid, 'SIGCONT')
+      for (const { pid } of minders) process.kill(pid, 'SIGCONT')
     },
     passes: ['registry.end_seen'],
   },
@@ -193,7 +194,11 @@ export const LIVES: Readonly<Record<string, Life>> = {
     before: async (home) => {
       const former = home.start(['run'])
       await working(home)
+      // Else it might leave nothing to sweep.
+      const minders = watchdogs(home)
+      for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
       former.signal('SIGKILL')
+      killAll(minders)
       await former.finished()
     },
     passes: ['sweep.backends_ended', 'sweep.killed'],

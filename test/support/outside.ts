@@ -2,7 +2,7 @@
 // It asks nobody but the database and the kernel. Started by observer.ts; speaks over its channel.
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
-import { processesOf, type Seen, zombiesIn } from './processes.ts'
+import { allProcesses, type Placed, processesOf, type Seen, zombiesIn } from './processes.ts'
 import { brokenPromises } from './promises.ts'
 
 const LOOK_MS = 250
@@ -11,6 +11,8 @@ const MARK = 'ARCHIVEBOX_RUNNER_ID'
 const CLOSED_WITHIN_MS = 45_000
 /** The program's own processes; hooks may treat their children as they like. */
 const OURS = /\/(main|hook-host|watchdog)\.js/
+/** A runner that is not the leader yet has one process: this. */
+const WAITS_FOR_LOCK = /^flock /
 /** How long what has ended may wait for its parent, on a machine that is busy with worse. */
 const REAPED_WITHIN_MS = 10_000
 /** A leader beats every 5 s. */
@@ -29,6 +31,12 @@ interface OpenRow extends Record<string, unknown> {
   readonly pid: number | null
   readonly start_ticks: string | null
   readonly worker_type: string
+}
+
+/** The machine at one moment. */
+interface Machine {
+  readonly all: readonly Placed[]
+  readonly zombies: ReturnType<typeof zombiesIn>
 }
 
 /** One data dir under watch. */
@@ -54,12 +62,13 @@ class Watch {
     return (await this.#pool.query<T>(sql, [...values])).rows
   }
 
-  async look(): Promise<void> {
-    const living = processesOf(this.#dataDir)
+  async look({ all, zombies }: Machine): Promise<void> {
+    const living = processesOf(this.#dataDir, all)
     const suspects = new Set<string>()
-    const marks = new Set(living.flatMap(({ environ }) => valueIn(environ, MARK) ?? []))
+    const working = living.filter(({ command }) => !WAITS_FOR_LOCK.test(command))
+    const marks = new Set(working.flatMap(({ environ }) => valueIn(environ, MARK) ?? []))
     if (marks.size > 1) suspects.add(`processes of ${marks.size} runners live at once: ${[...marks].join(', ')}`)
-    this.#zombiesOf(living)
+    this.#zombiesOf(living, zombies)
     try {
       for (const name of await brokenPromises(this)) this.seen.add(name)
       await this.#lookAtRows(living, suspects)
@@ -91,11 +100,11 @@ class Watch {
   }
 
   /** Whoever of the program has children that ended takes note of it, unless it stands still itself. */
-  #zombiesOf(living: readonly Seen[]): void {
+  #zombiesOf(living: readonly Seen[], all: Machine['zombies']): void {
     const now = performance.now()
     const ours = living.filter(({ pid, command }) => OURS.test(command) && statOf(pid)?.[0] !== 'T')
     const parents = new Map(ours.map((seen) => [seen.pid, seen]))
-    const zombies = zombiesIn().filter(({ ppid }) => parents.has(ppid))
+    const zombies = all.filter(({ ppid }) => parents.has(ppid))
     for (const pid of this.#zombieSince.keys()) if (!zombies.some((zombie) => zombie.pid === pid)) this.#zombieSince.delete(pid)
     for (const { pid, ppid } of zombies) {
       const since = this.#zombieSince.get(pid) ?? now
@@ -174,6 +183,8 @@ process.on('message', async (order: Order) => {
 process.on('disconnect', () => process.exit(0))
 
 for (;;) {
-  await Promise.all([...watches.values()].map((watch) => watch.look()))
+  // Once for all: reading /proc is most of the work.
+  const machine = { all: allProcesses(), zombies: zombiesIn() }
+  await Promise.all([...watches.values()].map((watch) => watch.look(machine)))
   await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
 }

@@ -8,15 +8,19 @@ export interface Seen {
   readonly environ: readonly string[]
 }
 
-/** The live processes (no zombies) that have to do with a directory: in their environment, command line or working directory. */
-export function processesOf(dir: string): Seen[] {
-  const seen: Seen[] = []
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
-    const entry = look(name)
-    if (entry && (entry.cwd === dir || `${entry.cwd}/${entry.command}\0${entry.environ.join('\0')}`.includes(dir))) seen.push(entry)
-  }
-  return seen
+export interface Placed extends Seen {
+  readonly cwd: string
+}
+
+/** Every live process (no zombies) but ourselves. */
+export function allProcesses(): Placed[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+  return pids.flatMap((pid) => look(pid) ?? [])
+}
+
+/** Those of them that have to do with a directory: in their environment, command line or working directory. */
+export function processesOf(dir: string, all: readonly Placed[] = allProcesses()): Seen[] {
+  return all.filter(({ cwd, command, environ }) => cwd === dir || `${cwd}/${command}\0${environ.join('\0')}`.includes(dir))
 }
 
 /** What has ended on this machine without being reaped, and whose it is. */
@@ -38,7 +42,7 @@ export function isThere(pid: number): boolean {
   return look(String(pid)) !== undefined
 }
 
-function look(pid: string): (Seen & { readonly cwd: string }) | undefined {
+function look(pid: string): Placed | undefined {
   const file = (what: string) => readFileSync(`/proc/${pid}/${what}`, 'utf8')
   try {
     const stat = file('stat')
