@@ -3,6 +3,8 @@ import { closeSync, openSync } from 'node:fs'
 import { AppError } from './errors.ts'
 
 const WAIT_MS = 60_000
+/** As long as a timer of Node can. */
+const FOREVER_MS = 2 ** 31 - 1
 
 /**
  * A kernel lock (flock) on a file. Node cannot take one, so util-linux `flock` takes it on a descriptor that we opened: the lock belongs to
@@ -42,9 +44,9 @@ export class FileLock {
     return (await this.#flock(['-n', '-x'])) !== 'held'
   }
 
-  /** Waits in line: the kernel hands it over in the moment that its holder lets go. False after a minute, or when it is released meanwhile. */
-  async inLine(): Promise<boolean> {
-    return (await this.#flock(['-x']).catch(() => 'held')) !== 'held'
+  /** Waits in line, for however long: the kernel hands it over in the moment that its holder lets go. Rejects when it is released meanwhile. */
+  async inLine(): Promise<void> {
+    await this.#flock(['-x'], FOREVER_MS)
   }
 
   /** Lets go, or steps out of the line. Twice is fine. */
@@ -56,7 +58,7 @@ export class FileLock {
     closeSync(this.fd)
   }
 
-  #flock(args: string[]): Promise<'locked' | 'held' | 'no flock'> {
+  #flock(args: string[], waitMs = WAIT_MS): Promise<'locked' | 'held' | 'no flock'> {
     return new Promise((resolve, reject) => {
       // A session of its own: a Ctrl-C in the terminal must not end the wait of a process that wants to leave in order.
       const child = spawn('flock', [...args, '3'], { cwd: '/', detached: true, stdio: ['ignore', 'ignore', 'ignore', this.fd] })
@@ -65,7 +67,7 @@ export class FileLock {
       const timer = setTimeout(() => {
         late = true
         child.kill('SIGKILL')
-      }, WAIT_MS)
+      }, waitMs)
       child.once('error', (error: NodeJS.ErrnoException) => {
         clearTimeout(timer)
         if (error.code === 'ENOENT') resolve('no flock')

@@ -5,8 +5,8 @@ import { sleep } from '../base/abort.ts'
 import { FileLock } from '../base/file-lock.ts'
 import type { Home } from '../db/home.ts'
 
-/** Who is next in line has it so soon after its holder let go. */
-const IN_LINE_MS = 50
+/** Whom nobody is before has it so soon. */
+const IN_LINE_MS = 100
 
 /**
  * The kernel's lock on the data dir, held for as long as a runner leads and gone with its process, however it dies. It sees what the database
@@ -21,26 +21,24 @@ export class DataDirLock {
     this.#path = join(dataDir, '.runner.lock')
   }
 
-  /** Waits in line for it, beside whatever else: it is there when its holder has let go. */
+  /** Gets in line for it, beside whatever else: it is ours in the moment that its holder lets go. */
   lineUp(): void {
     if (this.#lock || this.#line) return
     const lock = new FileLock(this.#path)
-    this.#line = { lock, taken: lock.inLine() }
+    const taken = lock.inLine().then(() => true)
+    taken.catch(() => {}) // It is said to who takes it.
+    this.#line = { lock, taken }
   }
 
-  /** Takes it if nobody holds it. A taken one stays taken. */
+  /** Takes it if nobody holds it, else stays in line for it. A taken one stays taken. Throws AppError where files cannot be locked. */
   async take(): Promise<boolean> {
     if (this.#lock) return true
-    const lock = this.#line?.lock ?? new FileLock(this.#path)
-    const taken = this.#line ? Promise.race([this.#line.taken, sleep(IN_LINE_MS)]) : lock.tryExclusive()
-    if (!(await taken)) {
-      this.release()
-      lock.release()
-      return false
-    }
-    this.#line = undefined
+    this.lineUp()
+    const { lock, taken } = this.#line!
+    if (!(await Promise.race([taken, sleep(IN_LINE_MS)]))) return false
     truncateSync(this.#path)
     writeFileSync(lock.fd, `pid ${process.pid} on ${hostname()}\n`)
+    this.#line = undefined
     this.#lock = lock
     return true
   }
