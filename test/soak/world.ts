@@ -20,6 +20,8 @@ const PAGES = 10_000
 /** Fewer open pages than this get as many more. */
 const ENOUGH = 15
 const SQL_MS = 5_000
+/** The settings of all that is started. */
+const ENV = { DATABASE_URL: '', ORACLE_SECONDS: '0.3', DISK_FLOOR: '10' }
 
 /** A data dir with its own server, a site to archive, runners that somebody keeps starting, and people who use it. */
 export class World {
@@ -51,13 +53,12 @@ export class World {
 
   static async make(urls: number): Promise<World> {
     const dataDir = newFolder()
-    const env = { DATABASE_URL: '', ORACLE_SECONDS: '0.3', DISK_FLOOR: '10' }
-    const before = new TestHome(dataDir, '', env)
+    const before = new TestHome(dataDir, '', ENV)
     for (const args of [['init'], ['db', 'start']]) {
       const { code, stderr } = await before.run(args)
       if (code !== 0) throw new Error(stderr)
     }
-    const home = new TestHome(dataDir, (await before.run(['db', 'url'])).stdout.trim(), env)
+    const home = new TestHome(dataDir, (await before.run(['db', 'url'])).stdout.trim(), ENV)
     home.install(...INSTALLED)
     const world = new World(home, await startSite(PAGES))
     world.#observer.watch(home)
@@ -70,6 +71,8 @@ export class World {
     }, 1_000)
     return world
   }
+
+  readonly env = ENV
 
   get dataDir(): string {
     return this.#home.dataDir

@@ -1,3 +1,4 @@
+import { leadCopy } from '../copy.ts'
 import type { Kind } from '../kinds.ts'
 
 export const RUNNERS = {
@@ -16,6 +17,13 @@ export const RUNNERS = {
   },
   'start a runner that leaves when idle': { weight: 1, inflict: (world) => world.startRunner('--exit-on-idle') },
   'start a runner for maintenance': { weight: 1, inflict: (world) => world.startRunner('--maintenance-only') },
+  'copy the data dir, and lead the copy': {
+    weight: 1,
+    inflict: (world) => {
+      world.beside(leadCopy(world.dataDir, world.env, world.ledger))
+      return ''
+    },
+  },
   'start an impatient runner': { weight: 1, inflict: (world) => world.startRunner('--handoff-grace', '1') },
   'start a runner, and end it while it starts': {
     weight: 3,
