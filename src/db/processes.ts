@@ -170,10 +170,14 @@ export interface Beat {
   readonly handoffGraceMs: number | null
 }
 
-/** Says that the leader is alive and still leads. `null`: its row is closed or another term began, so it leads no more. */
-export async function heartbeat(home: Home, id: string): Promise<Beat | null> {
+/**
+ * Says that the leader is alive and still leads, and who it is: a hand that wrote something else there would hide it from the next one.
+ * `null`: its row is closed or another term began, so it leads no more.
+ */
+export async function heartbeat(home: Home, id: string, me: Identity): Promise<Beat | null> {
   const { rows } = await sql<{ handoff_grace_s: number | null }>`
-    update process set heartbeat_at = now()
+    update process
+    set heartbeat_at = now(), boot_id = ${me.bootId}, pid_namespace = ${me.pidNamespace}, pid = ${me.pid}, start_ticks = ${me.startTicks}
     where id = ${id} and status in ('running', 'draining')
       and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
     returning handoff_grace_s`.execute(home.db)

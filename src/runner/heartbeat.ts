@@ -5,6 +5,7 @@ import type { Home } from '../db/home.ts'
 import { heartbeat } from '../db/processes.ts'
 import { serverIdentity } from '../db/server-identity.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
+import { ownIdentity } from '../processes/identity.ts'
 import type { Outage } from './outage.ts'
 
 const BEAT_MS = 5_000
@@ -51,7 +52,7 @@ export class Heartbeat {
     const begun = performance.now()
     try {
       await failpoint('heartbeat.beating')
-      const answer = await heartbeat(this.#home, this.#id)
+      const answer = await heartbeat(this.#home, this.#id, await ownIdentity())
       await failpoint('heartbeat.beaten')
       if (this.#ended) return // Our row was closed by ourselves.
       if (!answer) return this.#lose('its row is closed, or another term began')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl, sealedPages } from '../support/observer.ts'
-import { isThere } from '../support/processes.ts'
+import { isThere, processesOf } from '../support/processes.ts'
 import { eventually, type Finished, type Running } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
@@ -81,6 +81,35 @@ describe('a second runner', () => {
     }
     last.signal('SIGTERM')
     expect((await last.finished()).code).toBe(0)
+  })
+
+  it('finds a first one whose row a hand has made somebody else’s: that one keeps saying who it is', async () => {
+    const home = await homes.make()
+    const first = home.start(['run'])
+    await first.says(/leading/)
+    await home.query("update process set pid = pid + 1, start_ticks = start_ticks + 1 where worker_type = 'worker_runner'")
+    const second = home.start(['run'])
+    await second.says(/leading \(term 2\)/)
+    expect((await first.finished()).code, first.stderr).toBe(0)
+    second.signal('SIGTERM')
+    expect((await second.finished()).code).toBe(0)
+  })
+
+  it('has nothing running in its name before it leads', async () => {
+    const home = await homes.make()
+    const first = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'shutdown.drain_seen=sleep:3000' } })
+    await first.says(/leading/)
+    const second = home.start(['run'])
+    await first.says(/newer runner/)
+    const waiting = await eventually(() => home.value<string | undefined>("select id from process where worker_type = 'runner_waiting'"))
+    const inItsName = () => processesOf(home.dataDir).filter(({ environ }) => environ.includes(`ARCHIVEBOX_RUNNER_ID=${waiting}`))
+    while (!first.isOver) {
+      expect(inItsName().map(({ command }) => command)).toEqual([])
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    await second.says(/leading/)
+    second.signal('SIGTERM')
+    expect((await second.finished()).code).toBe(0)
   })
 
   it('waits until a hook of the first has ended or its handoff time is over, and runs it again only if it was cut off', async () => {
