@@ -39,8 +39,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the kernel’s lock on the data dir counts for nothing',
     file: 'src/runner/data-dir-lock.ts',
-    find: 'if (!(await taken)) {',
-    replacement: 'if (!(await taken) && lock === undefined) {',
+    find: 'if (!(await Promise.race([taken, sleep(IN_LINE_MS)]))) return false',
+    replacement: 'await Promise.race([taken, sleep(IN_LINE_MS)])',
     test: 'test/crash/gate.test.ts',
     only: 'silent but holds the data dir',
   },
