@@ -269,11 +269,11 @@ export const LIVES: Readonly<Record<string, Life>> = {
     passes: ['shutdown.stepped_back'],
   },
   'has its row closed under it': {
-    settings: { ORACLE_SECONDS: '1.5' },
+    also: 'lead.recovered=stop', // Nothing of it runs yet that would live on under a closed row.
     drive: async (home) => {
-      await working(home)
+      const leader = await reached(home, 'lead.recovered')
       await home.query("update process set status = 'exited', ended_at = now() where worker_type = 'worker_runner' and ended_at is null")
-      await home.query("select pg_notify('archivebox_runner', '')")
+      process.kill(leader, 'SIGCONT')
     },
     passes: ['registration.row_reopened'],
   },
