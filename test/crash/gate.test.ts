@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
@@ -19,6 +19,17 @@ const CONTAINER = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
 const lacks = (...command: string[]) => spawnSync(command[0]!, command.slice(1)).status !== 0
 const noContainers = lacks(...CONTAINER, 'true') && 'needs unshare --pid (root)'
 const noMounts = lacks('unshare', '--mount', 'mount', '--bind', '/tmp', '/tmp') && 'needs unshare --mount (root)'
+
+const folders: string[] = []
+/** Another folder for the time of a test. */
+function folder(): string {
+  const made = newFolder()
+  folders.push(made)
+  return made
+}
+afterEach(() => {
+  for (const made of folders.splice(0)) rmSync(made, { recursive: true, force: true })
+})
 
 /** What a runner said until it was asked for the lead; then it is asked to leave. */
 async function leave(runner: Running): Promise<void> {
@@ -122,7 +133,7 @@ describe('the data dir', () => {
 
   it.skipIf(noMounts)(`is one, by whatever path it is mounted ${noMounts || ''}`, async () => {
     const home = await homes.make()
-    const other = newFolder()
+    const other = folder()
     const mounted = ['unshare', '--mount', 'sh', '-c', `mount --bind '${home.dataDir}' '${other}' && exec "$@"`, 'sh']
     const first = home.start(['run'])
     await first.says(/leading \(term 1\)/)
@@ -136,7 +147,7 @@ describe('the data dir', () => {
     const home = await homes.make()
     const first = home.start(['run'])
     await first.says(/leading \(term 1\)/)
-    const copy = join(newFolder(), 'copy')
+    const copy = join(folder(), 'copy')
     cpSync(home.dataDir, copy, { recursive: true, preserveTimestamps: true })
     const second = home.start(['run'], { env: { DATA_DIR: copy } })
     await second.says(/copy is a copy of another data dir: it gets an identity of its own/)
