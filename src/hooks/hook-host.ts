@@ -74,7 +74,7 @@ export class HookHost {
     })
     const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
     await failpoint('spawn.host_spawned')
-    const identity = await identityOf(child.pid)
+    const identity = await identityOf(child.pid).catch(() => null) // As in launch.ts.
     const record = async () => {
       if (identity) await markRunning(scope.home.db, id, identity)
       await failpoint('spawn.host_running')

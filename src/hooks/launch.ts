@@ -105,7 +105,8 @@ export async function launchHook(
     throw error
   })
   await failpoint('spawn.hook_spawned')
-  const identity = pid === undefined ? null : await identityOf(pid)
+  // It runs, whether or not we have a descriptor left to look at it: its mark says whose it is.
+  const identity = pid === undefined ? null : await identityOf(pid).catch(() => null)
   const family = familyIn(container, id, identity)
   const limit = limitOutput(logs, async () => {
     await killFamily(family)

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { codeOf } from '../base/errors.ts'
 
 /** One process as the kernel shows it in /proc/<pid>/stat. */
 export interface ProcEntry {
@@ -17,14 +18,22 @@ const PAGE = 4096
 /** Is there a /proc to read? Tests say no, to see how the program fares elsewhere. */
 export const hasProc: boolean = process.platform === 'linux' && process.env['ARCHIVEBOX_NO_PROC'] === undefined
 
+const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
+
+/** What can be read, or `nothing`. Out of descriptors or memory we see nothing at all, which must not pass for nothing being there: that throws. */
+export function orNothing<T>(read: () => T, nothing: T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (EXHAUSTED.has(codeOf(error) ?? '')) throw error
+    return nothing
+  }
+}
+
 /** Reads one process; null when there is none. A zombie is reported as it is: state Z. */
 export function readProc(pid: number): ProcEntry | null {
-  let stat: string
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  } catch {
-    return null
-  }
+  const stat = orNothing(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), null)
+  if (stat === null) return null
   // The name in parentheses may hold spaces and parentheses itself: the fields start after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const at = (field: number) => Number(fields[field - 3])
@@ -49,11 +58,7 @@ export function isDead(entry: ProcEntry): boolean {
 
 /** The environment a process was started with; empty when it may not be read (another user's) or is gone. */
 export function readEnviron(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
-  } catch {
-    return []
-  }
+  return orNothing(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'), [])
 }
 
 let boot: string | undefined

@@ -9,8 +9,8 @@ import { identityOf } from '../processes/identity.ts'
 import { spawned } from '../processes/spawned.ts'
 import { homeEnvironment } from './home-environment.ts'
 import { type ToWorker, WORKER_ENV } from './messages.ts'
-import { untilDatabaseIsBack } from './outage.ts'
 import type { Station } from './station.ts'
+import { untilItPasses } from './until-it-passes.ts'
 
 /**
  * A young generation that a start does not fill (of Node's 1 MB it fills several): nothing is copied meanwhile, which is a twelfth of its work.
@@ -75,8 +75,10 @@ export async function startWorker(station: Station, { kind, cwd, sharesPlaces }:
 /** Writes down which process it is, so that others can see and end it. */
 export async function recordWorker({ owner, stop, log }: Station, { processId, child }: WorkerChild): Promise<void> {
   await failpoint('spawn.worker_spawned')
-  const identity = await identityOf(child.pid!)
-  if (identity) await untilDatabaseIsBack(() => markRunning(owner.home.db, processId, identity), stop.force)
+  await untilItPasses(async () => {
+    const identity = await identityOf(child.pid!)
+    if (identity) await markRunning(owner.home.db, processId, identity)
+  }, stop.force)
   await failpoint('spawn.worker_running')
   log.debug(`started worker pid ${child.pid}`)
 }

@@ -6,10 +6,10 @@ import { markEnded } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { actorsToSpawn } from '../engine/spawn-policy.ts'
 import type { FromWorker } from './messages.ts'
-import { untilDatabaseIsBack } from './outage.ts'
 import { reapWorker } from './reap.ts'
 import { Shares } from './shares.ts'
 import type { Station } from './station.ts'
+import { untilItPasses } from './until-it-passes.ts'
 import { recordWorker, send, startWorker, type WorkerChild, type WorkerOptions } from './worker-child.ts'
 
 /** A worker that was told to stop at once and is there so much later does not listen. */
@@ -189,12 +189,12 @@ export class WorkerPool {
     const clean = exit.code === 0
     const work = (async () => {
       if (clean) {
-        await untilDatabaseIsBack(() => markEnded(owner.home.db, worker.processId, exit), stop.force)
+        await untilItPasses(() => markEnded(owner.home.db, worker.processId, exit), stop.force)
         await failpoint('shutdown.worker_row_closed')
         return
       }
       this.#backOff(worker.state === 'busy' ? LONGEST_PAUSE_MS.atWork : LONGEST_PAUSE_MS.idle)
-      const requeued = await untilDatabaseIsBack(() => reapWorker(owner.home, worker.processId, exit), stop.force)
+      const requeued = await untilItPasses(() => reapWorker(owner.home, worker.processId, exit), stop.force)
       log.warn(
         `${this.#kind} worker ${worker.child.pid ?? ''} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,
       )

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
+import { orNothing } from '../proc.ts'
 import { runs } from './runs.ts'
 
 /** The folder of all runners in the control group that a runner was started in. */
@@ -51,12 +52,10 @@ export function enterCgroup(path: string, argv: readonly string[]): string[] {
 
 /** The pids in a group and all below it; none when there is no such group. Zombies are not listed. */
 export function pidsIn(path: string): number[] {
-  try {
+  return orNothing(() => {
     const own = readFileSync(join(path, 'cgroup.procs'), 'latin1').split('\n').map(Number)
     return [...own.filter((pid) => pid > 1), ...below(path).flatMap(pidsIn)]
-  } catch {
-    return []
-  }
+  }, [])
 }
 
 /** Nobody is in this group or below it. */
