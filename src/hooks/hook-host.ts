@@ -117,7 +117,7 @@ export class HookHost {
     this.#child.once('message', onReply)
     this.#exited.then((exit) => finished.resolve({ exit, cause: 'exit' }), finished.reject)
     this.#child.send(job, (error) => {
-      if (error) finished.resolve({ exit: { code: null, signal: null, error: error.message }, cause: 'exit' })
+      if (error) this.kill().catch(finished.reject) // It died before it took the job: its end says how.
     })
     if (force.aborted) onForce()
     try {

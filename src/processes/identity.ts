@@ -19,11 +19,12 @@ export async function identityOf(pid: number): Promise<ProcessIdentity | null> {
   return entry ? { bootId: bootId(), pidNamespace: pidNamespace(), pid, startTicks: entry.startTicks } : null
 }
 
-/** Who we are. */
+let own: ProcessIdentity | null = null
+/** Who we are. Looked up once: later there may be no descriptor for it. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
-  const identity = await identityOf(process.pid)
-  if (!identity) throw new Error(`cannot read the identity of our own process ${process.pid}`)
-  return identity
+  own ??= await identityOf(process.pid)
+  if (!own) throw new Error(`cannot read the identity of our own process ${process.pid}`)
+  return own
 }
 
 /** Is exactly this process still there? A zombie is gone; another boot is gone; another namespace is unknown. */

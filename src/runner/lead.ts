@@ -6,6 +6,7 @@ import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { openCrawls } from '../machines/scope.ts'
+import { isPassing } from '../processes/spawned.ts'
 import { CleanUp } from '../workers/clean-up.ts'
 import { writeArchivePage } from '../workers/index-pages.ts'
 import { reapRunner } from '../workers/reap.ts'
@@ -88,14 +89,17 @@ export async function lead(
         }
         if (idle) return 'idle'
       } catch (error) {
-        if (!isDatabaseAway(error)) {
+        if (isDatabaseAway(error)) {
+          outage.seen(error)
+          await bell.wait(AWAY_POLL_MS, stop.drain)
+          continue
+        }
+        if (!isPassing(error)) {
           await heart.beat()
           if (heart.lost) break // Nothing can be started in the name of a row that somebody deleted.
           throw error
         }
-        outage.seen(error)
-        await bell.wait(AWAY_POLL_MS, stop.drain)
-        continue
+        log.warn(`looking for work: ${messageOf(error)}; trying again`)
       }
       await bell.wait(POLL_MS, stop.drain)
     }

@@ -29,12 +29,9 @@ export class Preparation {
     return await this.#prepared!
   }
 
-  /** When the runner leaves. */
+  /** When the runner leaves. What cannot be released now, the next one sweeps. */
   async undo(): Promise<void> {
-    await this.#prepared?.then(
-      ({ containment }) => releaseContainment(containment),
-      () => {},
-    )
+    await this.#prepared?.then(({ containment }) => releaseContainment(containment)).catch(() => {})
   }
 
   async #prepare(): Promise<Prepared> {
