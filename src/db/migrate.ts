@@ -5,6 +5,7 @@ import { sleep } from '../base/abort.ts'
 import { AppError, codeOf } from '../base/errors.ts'
 import { asset } from '../base/package-root.ts'
 import { applicationName, type Database, openDatabase } from './database.ts'
+import { UNSEEN_SECONDS } from './heartbeats.ts'
 
 const LOCK = 7_241_201 // an arbitrary, fixed key: one migration at a time per database
 
@@ -73,9 +74,7 @@ async function apply(tx: Database, known: readonly Migration[]): Promise<string[
   return applied
 }
 
-/** A leader that has not told the database for this long, by the database's clock, is dead (it tells every 5 s). */
-const DEAD_SECONDS = 30
-const PATIENCE_MS = (DEAD_SECONDS + 5) * 1000
+const PATIENCE_MS = (UNSEEN_SECONDS + 5) * 1000
 const LOOK_MS = 500
 
 /** Whoever leads while the schema is old is of an older program. One that was killed has a heartbeat that grows old while we wait. */
@@ -84,7 +83,7 @@ async function untilNobodyLeads(db: Database, say: (line: string) => void): Prom
   for (let said = false; ; said = true) {
     const { rows } = await sql<{ pid: number; hostname: string }>`
       select p.pid, m.hostname from process p join machine m on m.id = p.machine_id
-      where p.worker_type = 'worker_runner' and p.status in ('running', 'draining') and p.heartbeat_at > now() - make_interval(secs => ${DEAD_SECONDS})
+      where p.worker_type = 'worker_runner' and p.status in ('running', 'draining') and p.heartbeat_at > now() - make_interval(secs => ${UNSEEN_SECONDS})
       order by p.seq desc limit 1`.execute(db)
     const [leader] = rows
     if (!leader) return

@@ -29,6 +29,8 @@ export interface NewProcess {
   readonly timeout?: number | null
   readonly term?: number | null
   readonly standby?: boolean
+  /** Which rows a runner works on, as `machines/scope.ts` has it. */
+  readonly scope?: object
   /** What it was started under, the nearest first. */
   readonly startedUnder?: readonly string[]
   readonly containment?: Tier | null
@@ -38,55 +40,100 @@ export interface NewProcess {
 
 /** Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find it by. */
 export async function insertStarting(home: Home, values: NewProcess): Promise<Inserted> {
-  return await insert(home, values, {})
+  return await insert(home, rowOf(home, values))
 }
 
 /** Registers a process that is there already, ourselves, in one statement: no row stays behind of which nobody knows the process. */
 export async function insertRunning(home: Home, values: NewProcess, identity: Identity): Promise<Inserted> {
-  return await insert(home, values, {
-    status: 'running',
-    boot_id: identity.bootId,
-    pid_namespace: identity.pidNamespace,
-    pid: identity.pid,
-    start_ticks: identity.startTicks,
-    started_at: sql<Date>`now()`,
-    heartbeat_at: sql<Date>`now()`,
-  })
+  return await insert(home, { ...rowOf(home, values), ...asRunning(identity) })
 }
 
 type Inserted = Pick<ProcessRow, 'id' | 'seq' | 'status'>
+type NewRow = InsertObject<Tables, 'process'>
 
-async function insert(home: Home, values: NewProcess, state: Partial<InsertObject<Tables, 'process'>>): Promise<Inserted> {
-  const id = values.id ?? uuidv7()
+async function insert(home: Home, row: NewRow): Promise<Inserted> {
   const statement = home.db
     .insertInto('process')
-    .values({
-      id,
-      machine_id: home.machineId,
-      data_dir: home.dataDir,
-      data_dir_id: home.dataDirId,
-      parent_id: values.parentId,
-      runner_id: values.runnerId,
-      process_type: values.processType,
-      worker_type: values.workerType ?? '',
-      pwd: values.pwd,
-      cmd: JSON.stringify(values.cmd),
-      url: values.url ?? null,
-      crawl_id: values.crawlId ?? null,
-      snapshot_id: values.snapshotId ?? null,
-      timeout: values.timeout ?? null,
-      term: values.term ?? null,
-      ...(values.standby === undefined ? {} : { standby: values.standby }),
-      ...(values.startedUnder === undefined ? {} : { started_under: [...values.startedUnder] }),
-      containment: values.containment ?? null,
-      cgroup: values.cgroup ?? null,
-      stdout_log: logPath(home, values.logs?.stdout),
-      stderr_log: logPath(home, values.logs?.stderr),
-      ...state,
-    })
-    .onConflict((row) => row.column('id').doUpdateSet({ id })) // Ours, from before an answer was lost.
+    .values(row)
+    .onConflict((known) => known.column('id').doUpdateSet({ id: row.id })) // Ours, from before an answer was lost.
     .returning(['id', 'seq', 'status'])
   return await repeatable(home.db, () => statement.executeTakeFirstOrThrow())
+}
+
+/**
+ * Registers a runner that waits, or again one that has lost its lead or its row: afterwards the row says what the process does from now on,
+ * whatever it said before. One that was closed is opened again, unless it belongs to a runner that takes over and a newer one has led since.
+ * @returns its id and place in line; undefined when a newer runner has led since
+ */
+export async function registerRunner(
+  home: Home,
+  values: NewProcess & { readonly id: string; readonly standby: boolean },
+  identity: Identity,
+): Promise<Pick<ProcessRow, 'id' | 'seq'> | undefined> {
+  const row = { ...rowOf(home, values), ...asRunning(identity) }
+  const newerHasLed = sql<boolean>`exists (
+    select from process newer
+    where newer.data_dir_id = ${home.dataDirId} and newer.seq > process.seq and newer.promoted_at is not null)`
+  const statement = home.db
+    .insertInto('process')
+    .values(row)
+    .onConflict((known) =>
+      known
+        .column('id')
+        .doUpdateSet({
+          ...asRunning(identity),
+          worker_type: 'runner_waiting',
+          standby: values.standby,
+          handoff_requested_by: null,
+          handoff_grace_s: null,
+          blocked_reason: null,
+          ended_at: null,
+          exit_code: null,
+          exit_signal: null,
+        })
+        .where(sql<boolean>`(process.ended_at is null or ${values.standby} or not ${newerHasLed})`),
+    )
+    .returning(['id', 'seq'])
+  return await repeatable(home.db, () => statement.executeTakeFirst())
+}
+
+function asRunning({ bootId, pidNamespace, pid, startTicks }: Identity) {
+  return {
+    status: 'running' as const,
+    boot_id: bootId,
+    pid_namespace: pidNamespace,
+    pid,
+    start_ticks: startTicks,
+    started_at: sql<Date>`now()`,
+    heartbeat_at: sql<Date>`now()`,
+  }
+}
+
+function rowOf(home: Home, values: NewProcess): NewRow {
+  return {
+    id: values.id ?? uuidv7(),
+    machine_id: home.machineId,
+    data_dir: home.dataDir,
+    data_dir_id: home.dataDirId,
+    parent_id: values.parentId,
+    runner_id: values.runnerId,
+    process_type: values.processType,
+    worker_type: values.workerType ?? '',
+    pwd: values.pwd,
+    cmd: JSON.stringify(values.cmd),
+    url: values.url ?? null,
+    crawl_id: values.crawlId ?? null,
+    snapshot_id: values.snapshotId ?? null,
+    timeout: values.timeout ?? null,
+    term: values.term ?? null,
+    ...(values.standby === undefined ? {} : { standby: values.standby }),
+    ...(values.startedUnder === undefined ? {} : { started_under: [...values.startedUnder] }),
+    scope: values.scope === undefined ? null : JSON.stringify(values.scope),
+    containment: values.containment ?? null,
+    cgroup: values.cgroup ?? null,
+    stdout_log: logPath(home, values.logs?.stdout),
+    stderr_log: logPath(home, values.logs?.stderr),
+  }
 }
 
 /** Relative to the data dir, which may be moved. */
@@ -171,16 +218,24 @@ export interface Beat {
 }
 
 /**
- * Says that the leader is alive and still leads, and who it is: a hand that wrote something else there would hide it from the next one.
- * `null`: its row is closed or another term began, so it leads no more.
+ * Says that the leader is alive and still leads, who it is (a hand that wrote something else there would hide it from the next one), and what
+ * keeps it from starting work. `null`: its row is closed or another term began, so it leads no more.
  */
-export async function heartbeat(home: Home, id: string, me: Identity): Promise<Beat | null> {
+export async function heartbeat(home: Home, id: string, me: Identity, blockedReason: string | null): Promise<Beat | null> {
   const { rows } = await sql<{ handoff_grace_s: number | null }>`
     update process
-    set heartbeat_at = now(), boot_id = ${me.bootId}, pid_namespace = ${me.pidNamespace}, pid = ${me.pid}, start_ticks = ${me.startTicks}
+    set heartbeat_at = now(), blocked_reason = ${blockedReason},
+        boot_id = ${me.bootId}, pid_namespace = ${me.pidNamespace}, pid = ${me.pid}, start_ticks = ${me.startTicks}
     where id = ${id} and status in ('running', 'draining')
       and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
     returning handoff_grace_s`.execute(home.db)
   const [row] = rows
   return row ? { handoffGraceMs: row.handoff_grace_s === null ? null : row.handoff_grace_s * 1_000 } : null
+}
+
+/** Says that a process which does not lead is there, and whom it waits for. False: its row is closed, or deleted. */
+export async function sayThere(db: Database, id: string, blockedReason: string | null = null): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update process set heartbeat_at = now(), blocked_reason = ${blockedReason} where id = ${id} and status = 'running'`.execute(db)
+  return numAffectedRows === 1n
 }

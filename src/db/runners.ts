@@ -14,6 +14,12 @@ export async function requestHandoff(home: Home, by: string, runnerIds: readonly
   return rows.filter(({ first }) => first).map(({ id }) => id)
 }
 
+/** Has a newer runner asked this one for the lead? */
+export async function isHandoffRequested({ db }: Home, id: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from process where id = ${id} and handoff_requested_by is not null`.execute(db)
+  return rows.length > 0
+}
+
 /**
  * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that one closed its row without
  * being able to see what it had left running. Whoever leads in the same place sees to it.

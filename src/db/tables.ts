@@ -68,6 +68,10 @@ export interface ProcessTable {
   handoff_requested_by: string | null
   handoff_grace_s: Generated<number | null>
   promoted_at: NullableInstant
+  /** Which rows a runner works on (machines/scope.ts). */
+  scope: ColumnType<object | null, string | null, string | null>
+  /** What keeps a runner from working: whom it waits for, or what it lacks. */
+  blocked_reason: Generated<string | null>
   created_at: Generated<Date>
   started_at: NullableInstant
   heartbeat_at: NullableInstant

@@ -1,10 +1,9 @@
+import { uptime } from 'node:os'
+import { UNSEEN_SECONDS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, type LiveRow, liveRows } from '../db/processes.ts'
-import { livenessOf } from './identity.ts'
+import { livenessOf, type ProcessIdentity } from './identity.ts'
 import { bootId } from './proc.ts'
-
-/** A process that we cannot see (in another container, on another machine) counts as there for as long as its heartbeat is this fresh, by the database's clock. */
-const UNSEEN_SECONDS = 30
 
 export type Presence = 'there' | 'unseen' | 'gone'
 
@@ -15,11 +14,21 @@ export type Presence = 'there' | 'unseen' | 'gone'
 export async function presenceOf(home: Pick<Home, 'machineId'>, row: LiveRow): Promise<Presence> {
   const identity = identityIn(row)
   if (!identity) return 'gone'
-  // Another boot of this machine is over. Of another machine it says nothing; containers with names of their own share our boot.
-  const elsewhere = row.machine_id !== home.machineId && identity.bootId !== bootId()
-  const liveness = elsewhere ? 'unknown' : await livenessOf(identity)
+  const liveness = livesElsewhere(home, row, identity) ? 'unknown' : await livenessOf(identity)
   if (liveness !== 'unknown') return liveness === 'alive' ? 'there' : 'gone'
-  return (row.heartbeat_age_s ?? Number.POSITIVE_INFINITY) < UNSEEN_SECONDS ? 'unseen' : 'gone'
+  return silenceOf(row) < UNSEEN_SECONDS ? 'unseen' : 'gone'
+}
+
+/**
+ * Another boot of this machine is over; of another machine it says nothing (containers with names of their own share our boot). Cloned
+ * machines have one id: whoever was heard of since our boot began is no process of an earlier one, but of a clone.
+ */
+function livesElsewhere(home: Pick<Home, 'machineId'>, row: LiveRow, identity: ProcessIdentity): boolean {
+  return identity.bootId !== bootId() && (row.machine_id !== home.machineId || silenceOf(row) < uptime())
+}
+
+function silenceOf(row: LiveRow): number {
+  return row.heartbeat_age_s ?? Number.POSITIVE_INFINITY
 }
 
 /** The rows of this data dir whose process is there, or cannot be seen from here; the oldest first. */

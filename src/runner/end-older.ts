@@ -29,11 +29,9 @@ interface Older {
  * Throws AppError when one survives that.
  */
 export async function endOlder(
-  { home, log, handoffGraceMs, meanwhile }: GateOptions,
+  { home, log, stop, bell, handoffGraceMs, meanwhile, waitsFor }: GateOptions,
   me: Registered,
   older: readonly LiveRow[],
-  stop: Stop,
-  bell: Bell,
 ): Promise<boolean> {
   const ids = older.map(({ id }) => id)
   const asked = await requestHandoff(home, me.id, ids, handoffGraceMs / 1_000)
@@ -64,6 +62,7 @@ export async function endOlder(
     }
     if (stop.drain.aborted) return false
     if (left.length === 0) return true
+    waitsFor(`waiting for runner pid ${left.map(({ row }) => row.pid).join(', ')} to hand over`)
     const waited = performance.now() - begun
     const seen = left.filter(({ presence }) => presence === 'there')
     if (seen.length > 0 && waited > handoffGraceMs + (killed ? KILL_MS : 0)) {

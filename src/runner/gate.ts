@@ -21,6 +21,10 @@ const UNIQUE_VIOLATION = '23505'
 export interface GateOptions {
   readonly home: Home
   readonly log: Log
+  readonly stop: Stop
+  readonly bell: Bell
+  /** Called with whom we wait for. */
+  readonly waitsFor: (reason: string | null) => void
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
   /** Called when older runners were asked to leave: for what can be done while they do. */
@@ -29,7 +33,9 @@ export interface GateOptions {
 
 export type Passed =
   | { readonly term: Term; readonly lock: DataDirLock; readonly why?: undefined }
-  | { readonly term?: undefined; readonly why: 'superseded' | 'drained' | 'forced' }
+  | { readonly term?: undefined; readonly why: 'superseded' | 'drained' | 'forced' | 'lost' }
+  /** Somebody whom the database does not know keeps the data dir: there is no promotion. */
+  | { readonly term?: undefined; readonly why: 'held'; readonly error: AppError }
 
 /**
  * The single-runner gate. The newest runner wins, by the database's order of registrations; it is promoted only when the operating system
@@ -38,60 +44,52 @@ export type Passed =
 export class Gate {
   readonly #options: GateOptions
   readonly #me: Registered
-  readonly #stop: Stop
-  readonly #bell: Bell
   readonly #lock: DataDirLock
   #lockedSince: number | undefined
 
-  constructor(options: GateOptions, me: Registered, stop: Stop, bell: Bell) {
+  constructor(options: GateOptions, me: Registered) {
     this.#options = options
     this.#me = me
-    this.#stop = stop
-    this.#bell = bell
     this.#lock = new DataDirLock(options.home)
   }
 
-  /** Throws AppError when an older runner cannot be ended, or somebody unknown holds the data dir: then there is no promotion. */
+  /** Throws AppError when an older runner cannot be ended: then there is no promotion. */
   async pass(): Promise<Passed> {
+    let passed: Passed | undefined
     try {
-      for (;;) {
-        const passed = await this.#attempt().catch((error: unknown) => this.#outlive(error))
-        if (passed?.term) return passed
-        if (passed) break
-      }
-    } catch (error) {
-      this.#lock.release()
-      throw error
+      while (!passed) passed = await this.#attempt().catch((error: unknown) => this.#outlive(error))
+      return passed
+    } finally {
+      if (!passed?.term) this.#lock.release()
     }
-    this.#lock.release()
-    if (!this.#stop.drain.aborted) return { why: 'superseded' }
-    return { why: this.#stop.force.aborted ? 'forced' : 'drained' }
   }
 
-  /** One way through. `left`: we are not to lead; undefined: the world changed, look again. */
-  async #attempt(): Promise<Extract<Passed, { term: Term }> | { term?: undefined } | undefined> {
-    const { home, log } = this.#options
-    if (this.#stop.drain.aborted) return {}
+  /** One way through; undefined: the world changed, look again. */
+  async #attempt(): Promise<Passed | undefined> {
+    const { home, log, stop } = this.#options
+    if (stop.drain.aborted) return { why: stop.force.aborted ? 'forced' : 'drained' }
     const others = (await liveRunnerProcesses(home)).filter(({ id }) => id !== this.#me.id)
     await failpoint('gate.looked')
     const newer = others.findLast((row) => row.seq > this.#me.seq)
     if (newer) {
       log.info(`a newer runner (pid ${newer.pid}) is taking over`)
-      return {}
+      return { why: 'superseded' }
     }
     if (others.length > 0) {
       const meanwhile = () => {
         this.#lock.lineUp()
         this.#options.meanwhile()
       }
-      if (!(await endOlder({ ...this.#options, meanwhile }, this.#me, others, this.#stop, this.#bell))) return undefined
+      if (!(await endOlder({ ...this.#options, meanwhile }, this.#me, others))) return undefined
       await failpoint('gate.older_gone')
     }
-    if (!(await this.#takeDataDir())) return undefined
+    const held = await this.#takeDataDir()
+    if (held !== 'ours') return held
     await failpoint('gate.locked')
-    await sweep(home, log, this.#me)
+    if (!(await sweep(home, log, this.#me))) return undefined
     await failpoint('gate.swept')
     const term = await promote(home, this.#me)
+    if (!term) return { why: 'lost' }
     await failpoint('gate.promoted')
     log.info(`leading (term ${term.number}${term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''})`)
     return { term, lock: this.#lock }
@@ -100,19 +98,21 @@ export class Gate {
   /** Looks again soon after what may pass: the index had the last word, or a lock did not come in time. */
   async #outlive(error: unknown): Promise<undefined> {
     if (!isCollision(error) && codeOf(error) !== UNIQUE_VIOLATION) throw error
-    await this.#bell.wait(RETRY_MS, this.#stop.drain)
+    await this.#options.bell.wait(RETRY_MS, this.#options.stop.drain)
   }
 
-  /** False: held, look again. Throws AppError when somebody whom the database does not know keeps it. */
-  async #takeDataDir(): Promise<boolean> {
-    if (await this.#lock.take()) return true
+  /** The data dir's lock, and with it the last word on who is there; undefined: held, look again. */
+  async #takeDataDir(): Promise<'ours' | Passed | undefined> {
+    const { bell, stop, waitsFor } = this.#options
+    if (await this.#lock.take()) return 'ours'
     this.#lockedSince ??= performance.now()
+    waitsFor(`waiting for the data dir, which is held by ${this.#lock.holder()}`)
     if (performance.now() - this.#lockedSince > LOCKED_MS) {
-      throw new AppError(`the data dir is held by a runner that this database does not show as alive: ${this.#lock.holder()}`, {
-        hint: 'it hangs in another container, or uses another database: stop it there; nothing was taken over',
-      })
+      const message = `the data dir is held by a runner that this database does not show as alive: ${this.#lock.holder()}`
+      const hint = 'it hangs in another container, or uses another database: stop it there; nothing was taken over'
+      return { why: 'held', error: new AppError(message, { hint }) }
     }
-    await this.#bell.wait(LOCK_LOOK_MS, this.#stop.drain)
-    return false
+    await bell.wait(LOCK_LOOK_MS, stop.drain)
+    return undefined
   }
 }

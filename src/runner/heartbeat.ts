@@ -1,16 +1,13 @@
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
+import { BEAT_MS, TRUST_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { heartbeat } from '../db/processes.ts'
 import { serverIdentity } from '../db/server-identity.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import type { Outage } from './outage.ts'
-
-const BEAT_MS = 5_000
-/** Beyond this a runner that cannot see us may take us for dead (30 s): stop acting before. Monotonic, from before the query. */
-const TRUST_MS = 25_000
 
 /** The part of a newer runner's patience that our hooks may use up: the rest is for killing them, and for leaving. */
 const HANDOFF_SHARE = 0.5
@@ -29,6 +26,7 @@ export class Heartbeat {
   /** The server that we were promoted on. */
   #server: string | null = null
   #ended = false
+  #blockedReason: string | null = null
   /** A newer runner waits. */
   handoff = false
   /** We cannot know that we lead. */
@@ -52,7 +50,7 @@ export class Heartbeat {
     const begun = performance.now()
     try {
       await failpoint('heartbeat.beating')
-      const answer = await heartbeat(this.#home, this.#id, await ownIdentity())
+      const answer = await heartbeat(this.#home, this.#id, await ownIdentity(), this.#blockedReason)
       await failpoint('heartbeat.beaten')
       if (this.#ended) return // Our row was closed by ourselves.
       if (!answer) return this.#lose('its row is closed, or another term began')
@@ -71,6 +69,14 @@ export class Heartbeat {
     } finally {
       this.#beating = false
     }
+  }
+
+  /** Has `status` show what keeps us from starting work; undefined: nothing. */
+  isBlockedBy(reason: string | undefined): void {
+    const kind = (text: string | null | undefined) => text?.replace(/\d+/g, '')
+    if (kind(reason) === kind(this.#blockedReason ?? undefined)) return // Only its figures are others.
+    this.#blockedReason = reason ?? null
+    void this.beat()
   }
 
   end(): void {

@@ -8,11 +8,11 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import { openCrawls } from '../machines/scope.ts'
 import { isPassing } from '../processes/spawned.ts'
 import { CleanUp } from '../workers/clean-up.ts'
-import { writeArchivePage } from '../workers/index-pages.ts'
 import { reapRunner } from '../workers/reap.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import type { Station } from '../workers/station.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
+import { ArchivePageWriter } from './archive-page-writer.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
 import type { LeadOptions, WhyEnded } from './options.ts'
@@ -24,7 +24,6 @@ import { Watchdog } from './watchdog.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
-const PAGE_MS = 5_000
 /** What is due so soon is waited for by a runner that leaves when it has nothing to do: a page that was put off for want of disk, too. */
 const SOON_MS = 20_000
 /** How often a database that is away is looked for. */
@@ -63,6 +62,7 @@ export async function lead(
   const pool = new WorkerPool(station, { kind: 'crawl', size: crawlWorkers(settings, concurrency), cwd: home.dataDir, places: concurrency })
   const room = new Room(home.dataDir, settings, log)
   const liveness = new Liveness(options.livenessFile)
+  const page = new ArchivePageWriter(home, log)
   const heart = new Heartbeat(home, me.id, stop, log, outage)
   const work = listen(home.databaseUrl, me.id, {
     [CHANNELS.work]: () => bell.wake(),
@@ -70,45 +70,46 @@ export async function lead(
   })
   // At once, even while a query of ours hangs.
   stop.force.addEventListener('abort', () => pool.force())
-  let page = { changes: 0, writtenAt: 0 }
+
+  /** One round of the loop. True: there is nothing left to do, and we were told to leave then. */
+  const round = async (): Promise<boolean> => {
+    if (outage.isOn) await heart.beat()
+    const { due, open } = await openCrawls(home.db, scope, SOON_MS)
+    liveness.touch()
+    await pool.killStuck()
+    heart.isBlockedBy(room.look() ?? pool.trouble)
+    await pool.fill(watchdog.isUp ? due : 0)
+    await cleanUp.whenDue()
+    const idle = options.exitOnIdle && open === 0 && pool.busy === 0
+    await page.write(pool.changes, idle)
+    return idle
+  }
+
   try {
     while (!stop.drain.aborted) {
       try {
-        if (outage.isOn) await heart.beat()
-        const { due, open } = await openCrawls(home.db, scope, SOON_MS)
-        liveness.touch()
-        await pool.killStuck()
-        room.look()
-        await pool.fill(watchdog.isUp ? due : 0)
-        await cleanUp.whenDue()
-        const idle = options.exitOnIdle && open === 0 && pool.busy === 0
-        if (pool.changes > page.changes && (idle || performance.now() - page.writtenAt > PAGE_MS)) {
-          const { changes } = pool
-          await writeArchivePage(home).catch(room.excuse)
-          page = { changes, writtenAt: performance.now() }
-        }
-        if (idle) return 'idle'
+        if (await round()) return 'idle'
+        await bell.wait(POLL_MS, stop.drain)
       } catch (error) {
         if (isDatabaseAway(error)) {
           outage.seen(error)
           await bell.wait(AWAY_POLL_MS, stop.drain)
-          continue
-        }
-        if (!isPassing(error)) {
+        } else if (isPassing(error)) {
+          log.warn(`looking for work: ${messageOf(error)}; trying again`)
+          await bell.wait(POLL_MS, stop.drain)
+        } else {
           await heart.beat()
-          if (heart.lost) break // Nothing can be started in the name of a row that somebody deleted.
-          throw error
+          if (!heart.lost) throw error // Else: nothing can be started in the name of a row that somebody deleted.
         }
-        log.warn(`looking for work: ${messageOf(error)}; trying again`)
       }
-      await bell.wait(POLL_MS, stop.drain)
     }
     await failpoint('shutdown.drain_seen')
     if (heart.lost && !outer.drain.aborted) return 'lost'
     // Was it a newer runner who signalled? Then the time is shorter. Nobody sees one drain that has nothing to wait for.
     await Promise.all([heart.handoff || heart.beat(), pool.size === 0 || markDraining(home.db, me.id)])
     await failpoint('shutdown.row_draining')
-    return stop.force.aborted ? 'forced' : heart.handoff ? 'superseded' : 'drained'
+    if (outer.force.aborted) return 'forced'
+    return heart.handoff ? 'superseded' : 'drained'
   } finally {
     await pool.close()
     await failpoint('shutdown.workers_gone')
@@ -120,7 +121,7 @@ export async function lead(
     liveness.end()
     const deaf = work.close()
     await failpoint('shutdown.heart_stopped')
-    if (pool.changes > page.changes) await writeArchivePage(home).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
+    await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
     await Promise.all([deaf, watchdog.leave()])
   }
 }

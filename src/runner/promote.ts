@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
-import { AppError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
 import { transact } from '../db/patience.ts'
-import { identityIn, isRunner, liveRows } from '../db/processes.ts'
+import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
 import { requeueClaimsOf } from '../machines/queues.ts'
 import { presenceOf } from '../processes/presence.ts'
 import type { Registered } from './registration.ts'
@@ -19,19 +18,16 @@ export interface Term {
 
 /**
  * One transaction: closes the rows of the dead, makes due again what they had claimed, raises the term, and makes us the one active runner.
+ * @returns undefined when our own row was closed or deleted: no row, no lead, and the term stays as it was
  * Throws the unique violation (23505) of the gate's index when somebody else is.
  */
-export async function promote(home: Home, me: Registered): Promise<Term> {
-  const dead: string[] = []
+export async function promote(home: Home, me: Registered): Promise<Term | undefined> {
   const rows = await liveRows(home)
   const before = rows.find(({ id }) => id === me.id)?.term ?? null
-  for (const row of rows) {
-    // The gate and the sweep have proved older runners and all below them dead, those in other containers included.
-    const older = isRunner(row) ? row.seq < me.seq && !row.standby : row.runner_id !== null && row.runner_id !== me.id
-    if (row.id !== me.id && (older || (identityIn(row) && (await presenceOf(home, row)) === 'gone'))) dead.push(row.id)
-  }
+  const dead: string[] = []
+  for (const row of rows) if (row.id !== me.id && (await isDead(home, me, row))) dead.push(row.id)
   const claimants = await deadClaimants(home, dead)
-  return await transact(home.db, async (tx, again) => {
+  const promotion = transact(home.db, async (tx, again) => {
     const term = again ? await termSince(tx, me, before) : undefined
     if (term !== undefined) return { number: term, requeued: 0 } as Term
     await sql`set local lock_timeout = '2s'`.execute(tx)
@@ -49,10 +45,24 @@ export async function promote(home: Home, me: Registered): Promise<Term> {
       update process set worker_type = 'worker_runner', term = raised.term, promoted_at = now() from raised
       where process.id = ${me.id} and process.status = 'running'
       returning process.term`.execute(tx)
-    // Somebody took us for dead: no row, no lead, and the term stays as it was.
-    if (!rows[0]) throw new AppError('the row of this runner was closed by somebody else', { hint: 'start it again' })
+    if (!rows[0]) throw new NoRow() // Takes the raised term back.
     return { number: rows[0].term, requeued } as Term
   })
+  return await promotion.catch((error: unknown) => {
+    if (error instanceof NoRow) return undefined
+    throw error
+  })
+}
+
+class NoRow extends Error {}
+
+/**
+ * Of a runner only the operating system says so, or a silence beyond what it may trust: one that came to the gate since we looked is alive,
+ * and leaves or stands by when it sees us. Of what is below other runners the gate and the sweep have proved it, in other containers, too.
+ */
+async function isDead(home: Home, me: Registered, row: LiveRow): Promise<boolean> {
+  if (!isRunner(row) && row.runner_id !== null && row.runner_id !== me.id) return true
+  return (isRunner(row) || identityIn(row) !== null) && (await presenceOf(home, row)) === 'gone'
 }
 
 /** The term of a promotion of ours that took effect, though its answer was lost. */

@@ -1,5 +1,4 @@
-import { isOutOfSpace, lacksRoom } from '../base/disk-room.ts'
-import { messageOf } from '../base/errors.ts'
+import { lacksRoom } from '../base/disk-room.ts'
 import type { Log } from '../base/log.ts'
 import type { HookSettings } from '../hooks/discover.ts'
 
@@ -16,16 +15,12 @@ export class Room {
     this.#log = log
   }
 
-  look(): void {
+  /** Why no page may be begun; undefined: there is room. */
+  look(): string | undefined {
     const why = lacksRoom(this.#dataDir, this.#settings)
     if (why && !this.#lacking) this.#log.warn(why)
     if (!why && this.#lacking) this.#log.info('there is room on the disk again')
     this.#lacking = why !== undefined
-  }
-
-  /** What could not be written for want of space is written another time. Throws any other error. */
-  excuse = (error: unknown): void => {
-    if (!isOutOfSpace(error)) throw error
-    this.#log.debug(messageOf(error))
+    return why
   }
 }

@@ -2,15 +2,17 @@ import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { recordContainment } from '../db/processes.ts'
+import { isHandoffRequested } from '../db/runners.ts'
 import { recover } from '../machines/recover.ts'
 import { leaveOnDefects } from './defects.ts'
 import { Gate, type Passed } from './gate.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
 import { type Outage, throughOutages } from './outage.ts'
 import { Preparation } from './preparation.ts'
-import { deregister, keepSeen, type Registered, register, stepBack } from './registration.ts'
+import { deregister, type Registered, register, stepBack } from './registration.ts'
 import { Signals } from './signals.ts'
 import { type Turn, turnOf, waitForTurn } from './turn.ts'
+import { WaitingHeartbeat } from './waiting-heartbeat.ts'
 
 /** What a runner has from its start to its end. */
 interface Run extends RunOptions {
@@ -51,21 +53,34 @@ async function registered(run: Run): Promise<WhyEnded | 'lost'> {
   for (;;) {
     const passed = await passGate(run, me, turn)
     const why = passed.term ? await leadOnce(run, me, passed) : passed.why
-    if (why !== 'superseded' || !turn.lends || !(await stepBack(run.home, me))) return why
+    // One that stood still until a newer runner woke it up has lost its lead and was asked for it: the signal was not for us to leave.
+    const isLent = why === 'superseded' || (why === 'lost' && (await isHandoffRequested(run.home, me.id)))
+    if (!turn.lends || !isLent) return why
     run.signals.newRound() // What ended that lead has no say in the next.
+    if (!(await stepBack(run.home, me))) return 'lost'
     turn = { ...turn, patient: true }
   }
 }
 
-async function passGate(run: Run, me: Registered, turn: Turn): Promise<Passed> {
-  const { bell, signals, preparation } = run
-  const forget = keepSeen(run.home, me)
+/** Waits for our turn, and passes the gate; a runner that waits for others stands by again while the data dir is held. */
+async function passGate(run: Run, me: Registered, turn: Turn): Promise<Exclude<Passed, { why: 'held' }>> {
+  const { home, log, signals, preparation } = run
+  const heart = new WaitingHeartbeat(run, me, signals.stop)
+  const waiting = { ...run, stop: heart.stop, waitsFor: heart.waitsFor.bind(heart), away: heart.away.bind(heart) }
   try {
     if (turn.standby) preparation.begin()
-    await waitForTurn({ ...run, stop: signals.stop }, me, turn)
-    return await new Gate({ ...run, meanwhile: () => preparation.begin() }, me, signals.stop, bell).pass()
+    for (let said = false; ; said = true) {
+      const at = await waitForTurn(waiting, me, turn)
+      const passed = await new Gate({ ...waiting, meanwhile: () => preparation.begin() }, at).pass()
+      if (heart.isLost && !passed.term && !signals.stop.drain.aborted) return { why: 'lost' }
+      if (passed.why !== 'held') return passed
+      if (!turn.patient) throw passed.error
+      if (!said) log.warn(`${passed.error.message}: standing by`)
+      heart.waitsFor(passed.error.message)
+      if (!(await stepBack(home, me))) return { why: 'lost' }
+    }
   } finally {
-    forget()
+    heart.end()
   }
 }
 

@@ -1,18 +1,19 @@
 import type { Bell } from '../base/abort.ts'
-import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
-import { isDatabaseAway } from '../db/trouble.ts'
 import { livenessOf } from '../processes/identity.ts'
 import { presentRows } from '../processes/presence.ts'
 import { foregroundRunnerOwner, newestLiveProcess, runtimeStackComponentLabel, runtimeStackOwner } from './ownership.ts'
+import { Silence } from './silence.ts'
 import { type Tenure, tenureToRespect } from './tenure.ts'
 
 const ROWS_MS = 2_000
 const LOOK_MS = 100
+/** How often a database that is away is looked for. */
+const AWAY_MS = 500
 
 /** What those who stand by share. */
 export interface StandbyOptions {
@@ -20,6 +21,10 @@ export interface StandbyOptions {
   readonly log: Log
   readonly stop: Stop
   readonly bell: Bell
+  /** Called with whom we wait for, and with null when nobody is in the way any more. */
+  readonly waitsFor?: (reason: string | null) => void
+  /** Called when a look at the database failed; throws what waiting does not mend. */
+  readonly away: (error: unknown) => void
 }
 
 export interface Resumed {
@@ -27,31 +32,45 @@ export interface Resumed {
   readonly resumed: boolean
   /** The last one that we waited for; undefined when nobody was in the way. */
   readonly previousOwnerPid: number | undefined
+  /** Those in the way who had fallen silent: they are there, and somebody has to end them. */
+  readonly passed: readonly LiveRow[]
 }
 
 /**
- * Waits for as long as somebody is in the way, and says so once. A process of this machine that ends is noticed within 0.1 s, whether or not it
- * could still tell anybody; others within 2 s.
+ * Waits for as long as somebody is in the way who is heard of, and says so once. A process of this machine that ends is noticed within 0.1 s,
+ * whether or not it could still tell anybody; others within 2 s; one that stands still when its own trust in its lead is over.
+ * @param inTheWay all who are, the one to name last
  */
 export async function standBy(
-  { log, stop, bell }: StandbyOptions,
-  inTheWay: () => Promise<LiveRow | undefined>,
+  { log, stop, bell, away, waitsFor = () => {} }: StandbyOptions,
+  inTheWay: () => Promise<readonly LiveRow[]>,
   why = sayWho,
 ): Promise<Resumed> {
+  const silence = new Silence()
   let last: LiveRow | undefined
+  let passed: LiveRow[] = []
   while (!stop.drain.aborted) {
-    const row = await inTheWay().catch((error: unknown) => {
-      if (!isDatabaseAway(error)) throw error
-      log.debug(`the database is away: ${messageOf(error)}`)
-      return last
-    })
+    let rows: readonly LiveRow[]
+    try {
+      rows = await inTheWay()
+    } catch (error) {
+      away(error)
+      await bell.wait(AWAY_MS, stop.drain)
+      continue
+    }
+    passed = rows.filter((row) => silence.hasFallenOn(row))
+    const row = rows.findLast((each) => !passed.includes(each))
     if (!row) break
     if (!last) log.info(why(row))
+    waitsFor(why(row))
     last = row
     await untilGone(row, bell, stop)
   }
-  if (last && !stop.drain.aborted) log.info(`pid ${last.pid} is out of the way: resuming`)
-  return { resumed: !stop.drain.aborted, previousOwnerPid: last?.pid ?? undefined }
+  if (stop.drain.aborted) return { resumed: false, previousOwnerPid: last?.pid ?? undefined, passed: [] }
+  waitsFor(null)
+  for (const { pid } of passed) log.warn(`pid ${pid} has fallen silent (stopped, or cut off from the database): going before it`)
+  if (last && passed.length === 0) log.info(`pid ${last.pid} is out of the way: resuming`)
+  return { resumed: true, previousOwnerPid: last?.pid ?? undefined, passed }
 }
 
 /** Waits while the leader may keep the lead, since two supervisors fight for it. */
@@ -61,7 +80,7 @@ export async function standbyUntilTenureIsOver(options: StandbyOptions): Promise
     `two supervisors restart runners against each other (superseded ${tenure?.takeovers} times lately): leaving the lead to pid ${pid} for ${Math.ceil(tenure?.leftSeconds ?? 0)} s; stop one of the two`
   const inTheWay = async () => {
     tenure = await tenureToRespect(options.home)
-    return tenure?.leader
+    return tenure ? [tenure.leader] : []
   }
   return await standBy(options, inTheWay, why)
 }
@@ -87,7 +106,7 @@ export async function standbyUntilRunnerNeeded(
   me: { readonly id: string; readonly seq: number },
 ): Promise<Resumed> {
   return await standBy(options, async () =>
-    (await presentRows(options.home)).findLast((row) => row.id !== me.id && isRunner(row) && (!row.standby || row.seq > me.seq)),
+    (await presentRows(options.home)).filter((row) => row.id !== me.id && isRunner(row) && (!row.standby || row.seq > me.seq)),
   )
 }
 
@@ -95,15 +114,17 @@ function sayWho(row: LiveRow): string {
   return `${row.process_type} pid ${row.pid} has the ${runtimeStackComponentLabel(row)}: standing by; work resumes here when it ends`
 }
 
-function other(row: LiveRow | undefined, id: string): LiveRow | undefined {
-  return row?.id === id ? undefined : row
+function other(row: LiveRow | undefined, id: string): LiveRow[] {
+  return row && row.id !== id ? [row] : []
 }
 
+/** Until the process ends that we watch through the kernel; of one that we cannot see, until its row is worth another look. */
 async function untilGone(row: LiveRow, bell: Bell, stop: Stop): Promise<void> {
   const identity = identityIn(row)!
+  const isSeen = (await livenessOf(identity)) === 'alive'
   const end = performance.now() + ROWS_MS
   while (performance.now() < end && !stop.drain.aborted) {
-    if ((await livenessOf(identity)) === 'gone') return
+    if (isSeen && (await livenessOf(identity)) === 'gone') return
     await bell.wait(LOOK_MS, stop.drain)
   }
 }

@@ -6,26 +6,35 @@ import { isRunner, liveRows } from '../db/processes.ts'
 import { lostLeaderIn, terminateBackendsOf } from '../db/runners.ts'
 import { killFamily, MARKER, membersOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
+import { presenceOf } from '../processes/presence.ts'
 import { bootId, pidNamespace } from '../processes/proc.ts'
 import type { Registered } from './registration.ts'
 
 /**
  * Before the promotion: kills and confirms everything that still carries the mark of an older runner, and ends those runners' database
- * sessions. Throws AppError when something survives.
+ * sessions. A runner that is there is spared: one that stands by may have worked before, and what is left of that is not itself.
+ * @returns false, and ends nothing, when an older runner has come to the gate meanwhile: look again
+ * Throws AppError when something survives.
  */
-export async function sweep(home: Home, log: Log, me: Registered): Promise<void> {
+export async function sweep(home: Home, log: Log, me: Registered): Promise<boolean> {
   const rows = (await liveRows(home)).filter((row) => row.id !== me.id)
+  const there = new Set<string>()
+  for (const row of rows.filter(isRunner)) {
+    if ((await presenceOf(home, row)) === 'gone') continue
+    if (row.seq < me.seq && !row.standby) return false
+    there.add(row.id)
+  }
   const runners = new Set<string>()
   for (const row of rows) {
-    if (isRunner(row) && row.seq < me.seq && !row.standby) runners.add(row.id)
+    if (isRunner(row) && !there.has(row.id)) runners.add(row.id)
     if (row.runner_id) runners.add(row.runner_id)
   }
   const lost = await lostLeaderIn(home, { bootId: bootId(), pidNamespace: pidNamespace() })
   if (lost) runners.add(lost)
   runners.delete(me.id)
-  if (runners.size === 0) return
+  if (runners.size === 0) return true
   const family = {
-    ...familyOfRows(rows.filter((row) => runners.has(row.runner_id ?? row.id))),
+    ...familyOfRows(rows.filter((row) => runners.has(row.runner_id ?? row.id) && !there.has(row.id))),
     markers: [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.watchdog}=${id}`]),
   }
   const found = (await membersOf(family)).length
@@ -37,6 +46,10 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<void>
       hint: 'end them by hand, then start again',
     })
   }
-  await terminateBackendsOf(home, [...runners])
+  await terminateBackendsOf(
+    home,
+    [...runners].filter((id) => !there.has(id)),
+  )
   await failpoint('sweep.backends_ended')
+  return true
 }

@@ -1,7 +1,13 @@
 import type { RunOptions } from './options.ts'
 import { ownerOf } from './ownership.ts'
-import { type Registered, setStandby } from './registration.ts'
-import { type StandbyOptions, standbyUntilForegroundRunnerNeeded, standbyUntilRunnerNeeded, standbyUntilTenureIsOver } from './standby.ts'
+import { goToGate, type Registered } from './registration.ts'
+import {
+  type Resumed,
+  type StandbyOptions,
+  standbyUntilForegroundRunnerNeeded,
+  standbyUntilRunnerNeeded,
+  standbyUntilTenureIsOver,
+} from './standby.ts'
 import { tenureToRespect } from './tenure.ts'
 
 /** Whom a runner lets go first, before it comes to the gate. */
@@ -24,11 +30,13 @@ export async function turnOf({ home, standby, daemon, exitOnIdle, parentId }: Ru
   return { ownerId: owner?.id, patient: standby, standby: lends || fight !== undefined, lends }
 }
 
-/** Stands by until it is our turn, or we are told to stop. */
-export async function waitForTurn(options: StandbyOptions, me: Registered, turn: Turn): Promise<void> {
-  if (!turn.standby) return
-  if (turn.ownerId) await standbyUntilForegroundRunnerNeeded(options, turn.ownerId)
-  if (turn.patient) await standbyUntilRunnerNeeded(options, me)
-  else await standbyUntilTenureIsOver(options)
-  await setStandby(options.home, me, false)
+/** Stands by until it is our turn to come to the gate, or we are told to stop. Returns our row, with the place in line that we have there. */
+export async function waitForTurn(options: StandbyOptions, me: Registered, turn: Turn): Promise<Registered> {
+  if (!turn.standby) return me
+  const waits: Resumed[] = []
+  if (turn.ownerId) waits.push(await standbyUntilForegroundRunnerNeeded(options, turn.ownerId))
+  waits.push(turn.patient ? await standbyUntilRunnerNeeded(options, me) : await standbyUntilTenureIsOver(options))
+  if (options.stop.drain.aborted) return me
+  const hasPassed = waits.some(({ passed }) => passed.some((row) => !row.standby))
+  return await goToGate(options.home, me, hasPassed)
 }

@@ -16,6 +16,8 @@ import { recordWorker, send, startWorker, type WorkerChild, type WorkerOptions }
 const DEAF_MS = 3_000
 /** So long after the end of its lease a worker is not late but stuck. */
 const STUCK_SECONDS = 15
+/** So many in a row are no accident. */
+const MANY_CRASHES = 3
 /** What a worker died of at work has its attempts counted, and other work need not wait for it. One that comes to no work at all is broken. */
 const LONGEST_PAUSE_MS = { atWork: 1_000, idle: 10_000 } as const
 
@@ -56,6 +58,12 @@ export class WorkerPool {
 
   get busy(): number {
     return [...this.#workers].filter((worker) => worker.state !== 'idle').length + this.#dying.size
+  }
+
+  /** What keeps it from working: its workers die again and again. */
+  get trouble(): string | undefined {
+    if (this.#crashes < MANY_CRASHES) return undefined
+    return `${this.#crashes} ${this.#kind} workers in a row died before they finished anything: logs/runner.log says why`
   }
 
   /** One round of the spawn policy for `due` waiting rows: wake the idle, start what is missing, at most one or two at a time. */

@@ -1,8 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, rmSync } from 'node:fs'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { CONTAINER, noContainers } from '../support/containers.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
@@ -15,9 +17,7 @@ beforeAll(async () => {
   site = await startSite(pages(3))
 })
 afterAll(() => site.close())
-const CONTAINER = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
 const lacks = (...command: string[]) => spawnSync(command[0]!, command.slice(1)).status !== 0
-const noContainers = lacks(...CONTAINER, 'true') && 'needs unshare --pid (root)'
 const noMounts = lacks('unshare', '--mount', 'mount', '--bind', '/tmp', '/tmp') && 'needs unshare --mount (root)'
 
 const folders: string[] = []
@@ -53,7 +53,8 @@ describe.skipIf(noContainers)(`a leader in another container ${noContainers || '
     await eventually(() => left().length >= 2)
     const watchdog = processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
     const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
-    for (const pid of [...watchdog.map((seen) => seen.pid), dead.pid, ...workers]) process.kill(pid, 'SIGKILL')
+    const all = [...watchdog.map((seen) => seen.pid), dead.pid, ...workers]
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of all) process.kill(pid, signal) // None notices another's end.
     await dead.finished()
     await silence(home)
     const maintain = ['run', '--maintenance-only']
@@ -159,14 +160,17 @@ describe('the data dir', () => {
 })
 
 describe('rows of the dead', () => {
-  it('of an earlier boot are closed at once, however fresh their heartbeat is, and their claims are due', async () => {
+  it('of an earlier boot are closed at once, and their claims are due', async () => {
     const home = await homes.make()
     const runner = home.start(['run'])
     await runner.says(/leading \(term 1\)/)
     await leave(runner)
     const crawl = await home.add('http://127.0.0.1:9/')
-    await home.query(`update process set status = 'running', ended_at = null, exit_code = null, boot_id = 'earlier', heartbeat_at = now()
-      where worker_type = 'worker_runner'`)
+    await home.query(
+      `update process set status = 'running', ended_at = null, exit_code = null, boot_id = 'earlier',
+      heartbeat_at = now() - make_interval(secs => $1) where worker_type = 'worker_runner'`,
+      [uptime() + 1],
+    )
     await home.query(
       `update crawl set claim_token = gen_random_uuid(), claimed_by = (select id from process where boot_id = 'earlier'), retry_at = now() + interval '1 hour'
       where id = $1`,
@@ -177,6 +181,22 @@ describe('rows of the dead', () => {
     expect(await home.value("select status from process where boot_id = 'earlier'")).toBe('lost')
     expect((await next.finished()).code, next.stderr).toBe(0)
     expect(await home.value('select status from crawl where id = $1', [crawl])).toBe('sealed')
+  })
+
+  it('of a clone of this machine, heard of since we booted, are not taken for an earlier boot: it is asked and waited for', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading \(term 1\)/)
+    await leave(runner)
+    await home.query(`update process set status = 'running', ended_at = null, exit_code = null, boot_id = 'clone', heartbeat_at = now()
+      where worker_type = 'worker_runner'`)
+    const next = home.start(['run'])
+    await next.says(/in another container or on another machine: asked through the database/)
+    await aMoment()
+    expect(next.stderr).not.toContain('leading')
+    await silence(home)
+    await next.says(/leading \(term 2\)/)
+    await leave(next)
   })
 
   it('that name a living process which is not ours do it no harm', async () => {
@@ -218,7 +238,7 @@ describe('rows of the dead', () => {
     await home.query("delete from process where process_type in ('worker', 'hook')")
   })
 
-  it('of our own row, closed by somebody else while we wait, end the start with a clear line', async () => {
+  it('of our own row, closed by somebody else while we wait, is opened again: we are there, and lead', async () => {
     const home = await homes.make()
     const holder = spawn('flock', [join(home.dataDir, '.runner.lock'), 'sh', '-c', 'echo held; read _'], {
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -227,10 +247,10 @@ describe('rows of the dead', () => {
     const runner = home.start(['run'])
     await eventually(async () => (await pidsOf(home, 'runner_waiting')).length === 1)
     await home.query("update process set status = 'lost', ended_at = now() where worker_type = 'runner_waiting'")
+    await runner.says(/registering again/)
     holder.stdin.end('\n')
-    const { code, stderr } = await runner.finished()
-    expect(code).toBe(1)
-    expect(stderr).toContain('the row of this runner was closed by somebody else')
+    await runner.says(/leading \(term 1\)/)
+    await leave(runner)
     expect(await openRows(home)).toEqual([])
   })
 })

@@ -128,9 +128,13 @@ describe('the runner', () => {
 
 describe('standing by', () => {
   const said: string[] = []
+  const rethrow = (error: unknown) => {
+    throw error
+  }
   const options = () => {
     said.length = 0
-    return { home, log: new Log('test', ({ text }) => said.push(text)), stop: new Stop(), bell: new Bell() }
+    const log = new Log('test', ({ text }) => said.push(text))
+    return { home, log, stop: new Stop(), bell: new Bell(), away: rethrow }
   }
 
   it('lasts until no newer process of the type is left, is said once, and tells who was in the way', async () => {
@@ -140,18 +144,18 @@ describe('standing by', () => {
     await eventually(() => said.length === 1)
     expect(said[0]).toBe(`server pid ${newer.pid} has the server and runner: standing by; work resumes here when it ends`)
     await newer.end()
-    expect(await waiting).toEqual({ resumed: true, previousOwnerPid: newer.pid })
+    expect(await waiting).toMatchObject({ resumed: true, previousOwnerPid: newer.pid })
     expect(said).toHaveLength(2)
   })
 
   it('is over at once for the owner of the stack, and ends without it when we are told to stop', async () => {
     const server = await command('server')
-    expect(await standbyUntilRuntimeStackNeeded(options(), server.id)).toEqual({ resumed: true, previousOwnerPid: undefined })
+    expect(await standbyUntilRuntimeStackNeeded(options(), server.id)).toMatchObject({ resumed: true, previousOwnerPid: undefined })
     const other = await command('server')
     const stopping = options()
     const waiting = standbyUntilRuntimeStackNeeded(stopping, server.id)
     await eventually(() => said.length === 1)
     stopping.stop.requestDrain()
-    expect(await waiting).toEqual({ resumed: false, previousOwnerPid: other.pid })
+    expect(await waiting).toMatchObject({ resumed: false, previousOwnerPid: other.pid })
   })
 })

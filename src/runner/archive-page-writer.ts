@@ -1,0 +1,35 @@
+import { isOutOfSpace } from '../base/disk-room.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Home } from '../db/home.ts'
+import { writeArchivePage } from '../workers/index-pages.ts'
+
+const EVERY_MS = 5_000
+
+/** Keeps the archive's top page true while a leader works: written after changes, at most every 5 s, and once more in the end. */
+export class ArchivePageWriter {
+  readonly #home: Home
+  readonly #log: Log
+  #changes = 0
+  #writtenAt = Number.NEGATIVE_INFINITY
+
+  constructor(home: Home, log: Log) {
+    this.#home = home
+    this.#log = log
+  }
+
+  /**
+   * @param changes how much was finished so far
+   * @param now do not wait for the next time
+   * Throws what is not a lack of disk space: for want of that it is written another time.
+   */
+  async write(changes: number, now: boolean): Promise<void> {
+    if (changes === this.#changes || !(now || performance.now() - this.#writtenAt > EVERY_MS)) return
+    await writeArchivePage(this.#home).catch((error: unknown) => {
+      if (!isOutOfSpace(error)) throw error
+      this.#log.debug(messageOf(error))
+    })
+    this.#changes = changes
+    this.#writtenAt = performance.now()
+  }
+}

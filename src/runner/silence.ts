@@ -1,0 +1,31 @@
+import { TRUST_MS } from '../db/heartbeats.ts'
+import type { LiveRow } from '../db/processes.ts'
+
+/** Between two looks that are further apart we were away ourselves: stopped, suspended, or without a database. What we missed proves nothing. */
+const LONGEST_GAP_MS = 10_000
+
+interface Heard {
+  readonly beat: number
+  readonly since: number
+  readonly lookedAt: number
+}
+
+/**
+ * Who has fallen silent, as we have seen it ourselves: the same heartbeat for as long as a leader trusts its lead, in a database that answered
+ * us all the time. Counted on our own monotonic clock, so that neither an outage, which silences everybody, nor a clock that jumps, nor a
+ * machine that was suspended makes anybody look dead.
+ */
+export class Silence {
+  readonly #heard = new Map<string, Heard>()
+
+  /** One look at a row. True: its process has said nothing for its whole trust window. */
+  hasFallenOn(row: LiveRow): boolean {
+    const now = performance.now()
+    const beat = row.heartbeat_at?.getTime() ?? 0
+    const before = this.#heard.get(row.id)
+    const goesOn = before !== undefined && before.beat === beat && now - before.lookedAt < LONGEST_GAP_MS
+    const since = goesOn ? before.since : now
+    this.#heard.set(row.id, { beat, since, lookedAt: now })
+    return now - since >= TRUST_MS
+  }
+}
