@@ -8,9 +8,10 @@ import { shownCommand } from '../base/shown-command.ts'
 import { applicationName, type DatabaseOptions, openDatabase } from '../db/database.ts'
 import { forgetOriginalServer } from '../db/embedded/copied.ts'
 import { enterServer, urlOf } from '../db/embedded/server.ts'
+import { BEAT_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
-import { insertRunning, markEnded } from '../db/processes.ts'
+import { insertRunning, markEnded, sayThere } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
@@ -100,6 +101,8 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
     { processType, parentId: await startedBy(home), runnerId: null, pwd: home.dataDir, cmd: shownCommand(process.argv) },
     await ownIdentity(),
   )
+  // For those who cannot see this process: what stands still is not waited for.
+  const heart = setInterval(() => void sayThere(home.db, id).catch(() => {}), BEAT_MS).unref()
   let code: number = EXIT.failed
   try {
     const value = await work(id)
@@ -109,6 +112,7 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
     if (error instanceof AppError) code = error.exitCode
     throw error
   } finally {
+    clearInterval(heart)
     await markEnded(home.db, id, { code, signal: null }).catch(() => {})
   }
 }

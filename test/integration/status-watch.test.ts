@@ -27,18 +27,3 @@ it('status --watch shows who leads again and again, and leaves at Ctrl-C with wh
   runner.signal('SIGTERM')
   await runner.finished()
 })
-
-it('status says of a leader that is silent that nothing moves for that', async () => {
-  const home = await homes.make()
-  const runner = home.start(['run'])
-  await runner.says(/leading/)
-  runner.signal('SIGSTOP')
-  await home.add('http://127.0.0.1:9/')
-  await home.query("update process set heartbeat_at = now() - interval '2 minutes' where worker_type = 'worker_runner'")
-  const { code, stdout } = await home.run(['status', '--json'])
-  expect(code).toBe(0)
-  expect(facts(stdout)[0]?.blocked_reason).toMatch(new RegExp(`runner pid ${runner.pid} has not been heard of for 2 min`))
-  const next = home.start(['run', '--exit-on-idle'])
-  expect((await next.finished()).code).toBe(0)
-  expect((await runner.finished()).code).toBe(0)
-})

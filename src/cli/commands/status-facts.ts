@@ -1,6 +1,5 @@
 import { statfsSync } from 'node:fs'
 import { sql } from 'kysely'
-import { lacksRoom } from '../../base/disk-room.ts'
 import { VERSION } from '../../base/version.ts'
 import { binariesOf } from '../../db/binaries.ts'
 import type { Home } from '../../db/home.ts'
@@ -14,20 +13,18 @@ import { handledWithin } from '../../machines/handled.ts'
 import { snapshotMachine } from '../../machines/snapshot.ts'
 import { presentRows } from '../../processes/presence.ts'
 import { readProc } from '../../processes/proc.ts'
-import { duration } from '../format.ts'
 import type { OpenHome } from '../home.ts'
 import { describe } from './process.ts'
+import { blockedReason } from './status-reasons.ts'
 
 /** The window of what was handled: an hour. */
 const HANDLED_SECONDS = 3_600
-/** A leader is heard of every few seconds; one that is silent for so long does not trust itself to lead any more. */
-const SILENT_SECONDS = 25
 
 /** What `status --json` prints. */
 export type Facts = Awaited<ReturnType<typeof gather>>
 
 /** Everything that `status` knows, read once. */
-export async function gather({ home, kind, settings }: OpenHome) {
+export async function gather({ home, kind }: OpenHome) {
   const alive = await presentRows(home)
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   const queue = {
@@ -74,7 +71,7 @@ export async function gather({ home, kind, settings }: OpenHome) {
     },
     standbys: alive
       .filter((row) => row.worker_type === 'runner_waiting')
-      .map((row) => ({ process_id: row.id, pid: row.pid, started_at: row.started_at })),
+      .map((row) => ({ process_id: row.id, pid: row.pid, started_at: row.started_at, waits_for: row.blocked_reason })),
     queue,
     due: { crawl: about!.due_crawls, snapshot: about!.due_snapshots },
     oldest_due_age_s: about!.oldest,
@@ -89,18 +86,8 @@ export async function gather({ home, kind, settings }: OpenHome) {
     workers: await workers(home, alive),
     recent_failures: await recentFailures(home),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: about!.archive_bytes },
-    blocked_reason: about!.due_crawls + about!.due_snapshots > 0 ? blockedReason(leader, lacksRoom(home.dataDir, settings)) : null,
+    blocked_reason: await blockedReason(home, alive),
   }
-}
-
-/** Why nothing moves although something is due. */
-function blockedReason(leader: LiveRow | undefined, noRoom: string | undefined): string | null {
-  if (!leader) return 'no runner: start one with archivebox-ts run'
-  const silent = leader.heartbeat_age_s ?? 0
-  if (silent > SILENT_SECONDS) {
-    return `runner pid ${leader.pid} has not been heard of for ${duration(silent)} (stopped, or cut off from the database): start another, which takes over`
-  }
-  return noRoom ?? null
 }
 
 /** One indexed count for each status: cheaper than grouping the whole table when most rows are sealed. */

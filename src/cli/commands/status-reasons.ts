@@ -1,0 +1,90 @@
+import { TRUST_MS } from '../../db/heartbeats.ts'
+import type { Home } from '../../db/home.ts'
+import type { LiveRow } from '../../db/processes.ts'
+import { type Unfinished, unfinished } from '../../db/unfinished.ts'
+import { openCrawls, type WorkScope } from '../../machines/scope.ts'
+import { presenceOf } from '../../processes/presence.ts'
+import { readProc } from '../../processes/proc.ts'
+import { duration } from '../format.ts'
+
+/** What is put off for less is on its way. */
+const SOON_SECONDS = 2
+/** A worker needs a second to begin; what is due for longer and not begun has a reason. */
+const LATE_SECONDS = 15
+
+/**
+ * Why nothing moves although something is unfinished, in a line that says what to do; null: nothing is left, or it moves.
+ * @param alive the live processes of the data dir
+ */
+export async function blockedReason(home: Home, alive: readonly LiveRow[]): Promise<string | null> {
+  const work = await unfinished(home.db)
+  if (work.crawls === 0) return null
+  const leader = alive.find((row) => row.worker_type === 'worker_runner')
+  if (!leader) return withoutLeader(home, alive)
+  const stuck = await whyStuck(home, leader)
+  if (stuck) return `${stuck}${standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over'}`
+  if (await isInWork(home, alive)) return null
+  if (leader.status === 'draining') return `runner pid ${leader.pid} is leaving: start another one`
+  return leader.blocked_reason ?? (await outOfScope(home, leader, work)) ?? waiting(work)
+}
+
+async function withoutLeader(home: Home, alive: readonly LiveRow[]): Promise<string> {
+  const candidate = alive.findLast((row) => row.worker_type === 'runner_waiting' && !row.standby)
+  if (candidate) {
+    const stuck = await whyStuck(home, candidate)
+    if (stuck) return `nobody leads, and ${stuck}: end it, or start another runner`
+    return `nobody leads yet: runner pid ${candidate.pid} is ${candidate.blocked_reason ?? 'about to'}`
+  }
+  const standby = standbysOf(alive).at(-1)
+  if (!standby) return 'no runner: start one with archivebox-ts run'
+  const stuck = await whyStuck(home, standby)
+  if (stuck) return `nobody leads, and ${stuck}: end it, or start a runner`
+  return `nobody leads yet, only standbys are there: pid ${standby.pid} ${standby.blocked_reason ?? 'is about to'}`
+}
+
+function standbysOf(alive: readonly LiveRow[]): LiveRow[] {
+  return alive.filter((row) => row.worker_type === 'runner_waiting' && row.standby)
+}
+
+/** A runner that is there, and neither does nor says anything. */
+async function whyStuck(home: Home, row: LiveRow): Promise<string | undefined> {
+  if ((await presenceOf(home, row)) === 'there' && row.pid !== null && readProc(row.pid)?.state === 'T')
+    return `runner pid ${row.pid} is stopped (kill -CONT ${row.pid} lets it go on)`
+  const silent = row.heartbeat_age_s ?? 0
+  if (silent <= TRUST_MS / 1_000) return undefined
+  return `runner pid ${row.pid} has not been heard of for ${duration(silent)} (stuck, or cut off from the database)`
+}
+
+/** Has somebody who is there a page, or runs a hook? */
+async function isInWork(home: Home, alive: readonly LiveRow[]): Promise<boolean> {
+  const workers = alive.filter((row) => row.worker_type === 'snapshot').map(({ id }) => id)
+  const claimed = home.db.selectFrom('snapshot').select('id').where('claimed_by', 'in', workers).limit(1)
+  if (workers.length > 0 && (await claimed.executeTakeFirst())) return true
+  return alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)
+}
+
+/** Crawls that the runner may not work on. */
+async function outOfScope(home: Home, leader: LiveRow, work: Unfinished): Promise<string | undefined> {
+  const scope = (leader.scope ?? {}) as WorkScope
+  if (work.due === 0 || (await openCrawls(home.db, scope, 0)).open > 0) return undefined
+  const only = scope.snapshotIds ? 'works on one page only' : scope.crawlIds ? `works on ${nameOf(scope.crawlIds)} only` : undefined
+  const excluded = (scope.exclude ?? []).map((kind) => `--exclude ${kind}`).join(' ')
+  const why = only ?? (excluded === '' ? undefined : `was told to leave the rest alone (${excluded})`)
+  return why && `runner pid ${leader.pid} ${why}: start one with archivebox-ts run, without that`
+}
+
+function nameOf(crawlIds: readonly string[]): string {
+  return crawlIds.length === 1 ? `crawl ${crawlIds[0]!.slice(-8)}` : `${crawlIds.length} crawls`
+}
+
+/** Everything waits: for its time, for a person, or for reasons that nobody has written down. */
+function waiting({ due, dueForSeconds, nextInSeconds, pausedCrawls, pausedPages }: Unfinished): string | null {
+  if (due > 0) {
+    const isLate = (dueForSeconds ?? 0) > LATE_SECONDS
+    return isLate ? `what is due is not begun, for ${duration(dueForSeconds!)} by now: logs/runner.log may say why` : null
+  }
+  if (nextInSeconds !== null)
+    return nextInSeconds > SOON_SECONDS ? `nothing is due for ${duration(nextInSeconds)}: what is left waits for its next attempt` : null
+  const paused = pausedCrawls > 0 ? 'crawl' : pausedPages > 0 ? 'snapshot' : undefined
+  return paused ? `all that is left is paused: archivebox-ts ${paused} list --status paused | archivebox-ts ${paused} resume -` : null
+}
