@@ -18,6 +18,8 @@ import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './laun
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /** The host ends a hook at its deadline by an abort signal; one that does not listen is killed this much later. */
 const ABORT_GRACE_MS = 1_000
+/** How long an idle host may take to leave. */
+const LEAVE_MS = 2_000
 
 /** How a hosted hook ended: with the exit code that its own process would have had, at the deadline, or because we or it killed the host. */
 export interface HostedEnd {
@@ -132,10 +134,11 @@ export class HookHost {
     }
   }
 
-  /** Ends an idle host: it leaves when its channel closes. */
+  /** Ends an idle host: it leaves when its channel closes; one that stands still is killed. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect()
-    await this.#recorded
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), LEAVE_MS)
+    await this.#recorded.finally(() => clearTimeout(late))
   }
 
   async kill(): Promise<void> {

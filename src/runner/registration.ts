@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { sleep } from '../base/abort.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import type { Home } from '../db/home.ts'
@@ -77,8 +78,14 @@ export async function stepBack(home: Home, me: Registered): Promise<boolean> {
   return numAffectedRows === 1n
 }
 
+/** How long the end of a runner waits for the database. */
+const FAREWELL_MS = 5_000
+
 /** Closes our row: the last thing that a runner does. A database that is gone does not keep us: the next runner closes it. */
 export async function deregister({ home, id }: { readonly home: Home; readonly id: string }, code: number): Promise<void> {
-  await markEnded(home.db, id, { code, signal: null }).catch(() => {})
+  const over = new AbortController()
+  const closed = markEnded(home.db, id, { code, signal: null }).catch(() => {})
+  await Promise.race([closed, sleep(FAREWELL_MS, over.signal)])
+  over.abort()
   await failpoint('shutdown.row_closed')
 }

@@ -18,7 +18,7 @@ import type { Station } from './station.ts'
 
 /** A program that was looked up in vain is looked up again after so long (ArchiveBox's number). */
 const AGAIN_MS = 300_000
-const LOOK_MS = 50
+const LOOK_MS = 100
 
 /**
  * Before the hooks of a crawl: every program that their plugins need has its row, is where its row says, or has been looked up just now.
@@ -43,11 +43,11 @@ export async function prepareBinaries(
     if (row.status === 'installed' && (!isExecutable(row.abspath) || (found && found !== row.abspath))) await loseBinary(home.db, row)
     else if (row.status === 'queued' && found) await lookUpNow(home.db, row)
   }
-  await lookUpDue(station, settings, provide, dropped)
-  // Somebody else may be at one of them.
-  while (!dropped.aborted && !station.stop.drain.aborted) {
+  for (;;) {
+    await lookUpDue(station, settings, provide, dropped)
+    // Somebody else may be at one of them. One that dies at it leaves it to us, when its lease is over.
     const rows = await binariesOf(home.db, home.machineId, names)
-    if (rows.every((row) => row.claim_token === null)) return
+    if (dropped.aborted || station.stop.drain.aborted || rows.every((row) => row.claim_token === null)) return
     await sleep(LOOK_MS, dropped)
   }
 }

@@ -23,6 +23,8 @@ export interface WorkerChild {
   readonly child: ChildProcess
   /** `starting` until it first speaks: it will look for work by itself. */
   state: 'starting' | 'idle' | 'busy'
+  /** Since when its answer is due (monotonic milliseconds): it was started, or woken. Undefined: it has answered. */
+  askedAt: number | undefined
 }
 
 export interface WorkerOptions {
@@ -64,7 +66,7 @@ export async function startWorker(station: Station, { kind, cwd, sharesPlaces }:
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
   try {
     const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
-    return { processId: row.id, child, state: 'starting' }
+    return { processId: row.id, child, state: 'starting', askedAt: performance.now() }
   } catch (error) {
     log.error(`cannot start a ${kind} worker: ${messageOf(error)}`)
   }

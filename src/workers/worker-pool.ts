@@ -16,6 +16,14 @@ import { recordWorker, send, startWorker, type WorkerChild, type WorkerOptions }
 const DEAF_MS = 3_000
 /** So long after the end of its lease a worker is not late but stuck. */
 const STUCK_SECONDS = 15
+/** A worker that was only just started, or woken, says what it found within milliseconds. One that says nothing for so long stands still. */
+const MUTE_MS = 30_000
+/** One that has nothing to do leaves within moments when it is asked to. */
+const LEAVE_MS = 10_000
+/** Between two rounds that are further apart the pool was not asked: the database was away, and nobody could have answered. */
+const LONGEST_GAP_MS = 10_000
+/** How often those who are to leave are looked after. */
+const CLOSING_MS = 2_000
 /** So many in a row are no accident. */
 const MANY_CRASHES = 3
 /** What a worker died of at work has its attempts counted, and other work need not wait for it. One that comes to no work at all is broken. */
@@ -37,6 +45,7 @@ export class WorkerPool {
   #small: (() => void) | undefined
   #crashes = 0
   #notBefore = 0
+  #lookedAt = performance.now()
   /** How often a worker said that something was finished. */
   changes = 0
   /** Was any worker ever started? */
@@ -71,7 +80,10 @@ export class WorkerPool {
     if (due === 0) return
     const idle = [...this.#workers].filter((worker) => worker.state === 'idle')
     const starting = [...this.#workers].filter((worker) => worker.state === 'starting')
-    for (const worker of idle) send(worker, { type: 'wake' })
+    for (const worker of idle) {
+      worker.askedAt ??= performance.now()
+      send(worker, { type: 'wake' })
+    }
     const missing = Math.min(due - idle.length - starting.length, actorsToSpawn(due, this.size, this.#size))
     if (performance.now() < this.#notBefore) return
     for (let started = 0; started < missing; started += 1) await this.#start()
@@ -104,6 +116,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     const { stop } = this.#station
     this.drain(stop.capMs)
+    for (const worker of this.#workers) if (worker.state === 'idle') worker.askedAt ??= performance.now()
     await failpoint('shutdown.workers_asked')
     let deaf: NodeJS.Timeout | undefined
     const onForce = () => {
@@ -112,17 +125,41 @@ export class WorkerPool {
     }
     stop.force.addEventListener('abort', onForce)
     if (stop.force.aborted) onForce()
-    while (this.size > 0) {
+    for (let lookAt = performance.now() + CLOSING_MS, over = 0; this.size > 0; ) {
       // A worker can be asked again at no cost: one that was only just starting missed the first time.
       this.drain(stop.capMs)
       await this.#station.bell.wait(200)
+      if (performance.now() < lookAt) continue
+      lookAt = performance.now() + CLOSING_MS
+      // Whoever waits for us must not wait for one that stands still: its time was over, and it had as much again.
+      over = stop.capMs === 0 ? over + CLOSING_MS : 0
+      if (over > DEAF_MS) this.#kill([...this.#workers])
+      this.#killMute(LEAVE_MS)
+      await this.#killLate().catch((error: unknown) => this.#station.log.debug(messageOf(error)))
     }
     clearTimeout(deaf)
     stop.force.removeEventListener('abort', onForce)
   }
 
-  /** Kills workers that let the lease of what they hold run out: stopped, or stuck where no order reaches them. Reaping makes their work due. */
+  /** Kills workers that are there and do nothing: stopped, or stuck where no order reaches them. Reaping makes their work due. */
   async killStuck(): Promise<void> {
+    this.#killMute(MUTE_MS)
+    await this.#killLate()
+  }
+
+  /** Those that do not answer: they would count as somebody who will take what is due. */
+  #killMute(patienceMs: number): void {
+    const now = performance.now()
+    const wasAway = now - this.#lookedAt > LONGEST_GAP_MS
+    this.#lookedAt = now
+    for (const worker of this.#workers) if (wasAway && worker.askedAt !== undefined) worker.askedAt = now
+    const mute = [...this.#workers].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > patienceMs)
+    for (const { child } of mute) this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not answer: killing it`)
+    this.#kill(mute)
+  }
+
+  /** Those that let the lease of what they hold run out. */
+  async #killLate(): Promise<void> {
     const busy = [...this.#workers].filter((worker) => worker.state === 'busy')
     if (busy.length === 0) return
     const select = sql<{ id: string }>`
@@ -172,6 +209,7 @@ export class WorkerPool {
 
   #hear(worker: WorkerChild, message: FromWorker): void {
     const { log, bell } = this.#station
+    worker.askedAt = undefined
     if (message.type === 'log') log.relay(message.line)
     else if (message.type === 'gave up') {
       this.#shares?.gaveUp(worker, message.count)
