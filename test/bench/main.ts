@@ -8,6 +8,7 @@ import { removeAllDataDirs } from './home.ts'
 import { page } from './page.ts'
 import { killChildren } from './program.ts'
 import { server } from './server.ts'
+import { standby } from './standby.ts'
 import { start } from './start.ts'
 import { takeover } from './takeover.ts'
 
@@ -15,6 +16,7 @@ import { takeover } from './takeover.ts'
 const BENCHES = {
   start: { run: start, rounds: 15 },
   takeover: { run: takeover, rounds: 5 },
+  standby: { run: standby, rounds: 3 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
   server: { run: server, rounds: 5 },

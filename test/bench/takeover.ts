@@ -1,25 +1,15 @@
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
 import { MARKER, membersOf } from '../../src/processes/family.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
-import { archivebox, MAIN, nodeStartMs, startNode, until } from './program.ts'
+import { archivebox, nodeStartMs, until } from './program.ts'
+import { standsBy, startRunner, stop } from './runner.ts'
 
 const CROWD = 20
 const LOOK_MS = 2
-
-/** A runner, and the moments that count: when it was spawned, when its work loop began, when it was gone. */
-interface Runner {
-  readonly child: ChildProcess
-  readonly spawnedAt: number
-  readonly leading: Promise<number>
-  readonly gone: Promise<{ at: number; code: number | null }>
-}
 
 /** How long the lead takes to change hands: asked for, by force, and among many. */
 export async function takeover(rounds: number): Promise<Figure[]> {
@@ -111,22 +101,6 @@ async function crowd(home: Home): Promise<number> {
   return ms / 1_000
 }
 
-function startRunner(home: Home, ...args: string[]): Runner {
-  const spawnedAt = performance.now()
-  const child = startNode([MAIN, '--data-dir', home.dataDir, 'run', '--daemon', ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
-  const leading = Promise.withResolvers<number>()
-  createInterface({ input: child.stderr! }).on('line', (line) => {
-    if (/leading \(term/.test(line)) leading.resolve(performance.now())
-  })
-  const gone = once(child, 'exit').then(([code]: (number | null)[]) => ({ at: performance.now(), code: code ?? null }))
-  return { child, spawnedAt, leading: leading.promise, gone }
-}
-
-async function stop(runner: Runner, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-  runner.child.kill(signal)
-  await runner.gone
-}
-
 /** A background hook that no SIGTERM ends, with 120 s to go. */
 function stayingHook(home: Home): void {
   const folder = join(home.dataDir, 'plugins', 'stays')
@@ -142,11 +116,6 @@ async function stayingPage(home: Home): Promise<void> {
     const { rows } = await sql`select 1 from process where process_type = 'hook' and status = 'running'`.execute(home.db)
     return rows.length > 0 || undefined
   })
-}
-
-async function standsBy(home: Home, pid: number): Promise<boolean> {
-  const { rows } = await sql`select 1 from process where pid = ${pid} and standby and status = 'running'`.execute(home.db)
-  return rows.length > 0
 }
 
 /** Nothing of the last measure is left to do in the next. */
