@@ -64,9 +64,14 @@ export class World {
     world.#observer.watch(home)
     for (let added = 0; added < urls; added += 25) await world.people.add(Math.min(25, urls - added))
     world.startRunner()
-    // Whatever is killed, somebody starts a runner again.
+    // Whatever is killed, somebody starts a runner again, or two of which one stands by.
+    let started = 0
     world.#supervisor = setInterval(() => {
-      if (!world.#supervised.someoneIsThere) world.startRunner()
+      if (!world.#supervised.someoneIsThere) {
+        started += 1
+        world.startRunner(...(started % 2 === 0 ? ['--standby'] : []))
+        if (started % 2 === 0) world.startRunner('--standby')
+      }
       if (world.#underWay.size <= 3) world.beside(world.#feed())
     }, 1_000)
     return world

@@ -28,6 +28,11 @@ export const STALLS = {
     inflict: (world, chance) => `${stall('leader', TRUST_MS)(world, chance)}; ${world.startRunner()}`,
   },
   'STOP any runner': { weight: 2, inflict: stall('runner') },
+  'STOP any runner for longer than a leader may trust its lead': { weight: 2, inflict: stall('runner', TRUST_MS) },
+  'STOP leader with a standby behind it': {
+    weight: 2,
+    inflict: (world, chance) => `${world.startRunner('--standby')}; ${stall('leader', TRUST_MS + 10_000)(world, chance)}`,
+  },
   'STOP crawl worker': { weight: 3, inflict: stall('crawl worker') },
   'STOP crawl worker for longer than its lease': { weight: 1, inflict: stall('crawl worker', LEASE_MS) },
   'STOP snapshot worker': { weight: 3, inflict: stall('snapshot worker') },
@@ -49,4 +54,8 @@ export const STALLS = {
   'STOP backend': { weight: 2, inflict: stall('backend') },
   'STOP postmaster': { weight: 1, inflict: stall('postmaster') },
   'STOP the whole server': { weight: 1, inflict: stallAll(['postmaster', 'backend']) },
+  'STOP the whole server for longer than a leader may trust its lead': {
+    weight: 1,
+    inflict: stallAll(['postmaster', 'backend'], TRUST_MS),
+  },
 } as const satisfies Record<string, Kind>
