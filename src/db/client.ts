@@ -28,9 +28,14 @@ export function boundedClient({ statementMs, prepare }: ClientOptions): new (con
       const socket = new Socket()
       super({ ...config, stream: () => socket })
       const query = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>
+      let plannedAt = performance.now()
       // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many statements.
       const bounded = async (text: string, values: unknown[] = []) => {
         const late = Number.isFinite(statementMs) ? setTimeout(() => socket.destroy(new TooLate(statementMs)), statementMs) : undefined
+        if (prepare && performance.now() - plannedAt > PLANS_MS) {
+          plannedAt = performance.now()
+          query('discard plans').catch(() => {}) // Ahead of what follows, in the same queue: a broken connection shows there.
+        }
         try {
           return await (prepare && values.length > 0 ? query({ name: statementName(text), text, values }) : query(text, values))
         } catch (error) {
@@ -44,6 +49,12 @@ export function boundedClient({ statementMs, prepare }: ClientOptions): new (con
     }
   }
 }
+
+/**
+ * How long a prepared statement keeps its plan. One that was made while the tables were empty reads them from end to end when they are large;
+ * making all of them again costs milliseconds.
+ */
+const PLANS_MS = 10_000
 
 class TooLate extends Error {
   readonly code = 'ETIMEDOUT'

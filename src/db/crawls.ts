@@ -59,6 +59,34 @@ export async function wasStarted(db: Database, id: string): Promise<boolean> {
   return rows.length > 0
 }
 
+/** What a page needs to know of its crawl: not its URLs, of which there may be a million. */
+export type CrawlOfPage = Omit<CrawlRow, 'urls'>
+
+export async function crawlOfPage(db: Database, id: string): Promise<CrawlOfPage | undefined> {
+  const select = db.selectFrom('crawl').select(CRAWL_OF_PAGE).where('id', '=', id)
+  return await repeatable(db, () => select.executeTakeFirst())
+}
+
+const CRAWL_OF_PAGE = [
+  'id',
+  'max_depth',
+  'max_urls',
+  'max_size',
+  'tags',
+  'label',
+  'message',
+  'config',
+  'output_dir',
+  'status',
+  'retry_at',
+  'claim_token',
+  'claimed_by',
+  'attempts',
+  'created_at',
+  'modified_at',
+  'status_changed_at',
+] as const satisfies readonly (keyof CrawlTable)[]
+
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
   return await repeatable(db, () => db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst())
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { lockCrawl, outputDir } from './crawls.ts'
@@ -36,19 +37,14 @@ async function insertBatch(
   pages: readonly { readonly url: string; readonly title?: string }[],
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
-  const ids = pages.map(() => uuidv7())
-  const dirs = pages.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
+  const fresh = await freshPages(tx, crawlId, crawl.max_urls, pages)
+  const ids = fresh.map(() => uuidv7())
+  const dirs = fresh.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
   const inserted = await sql<{ id: string }>`
-    with fresh as (
-      select page.* from unnest(${ids}::uuid[], ${pages.map(({ url }) => url)}::text[], ${pages.map(({ title }) => title ?? null)}::text[], ${dirs}::text[])
-        with ordinality as page (id, url, title, dir, place)
-      where not exists (select 1 from snapshot s where s.crawl_id = ${crawlId} and s.url_hash = sha256(convert_to(page.url, 'UTF8')))
-      order by place
-      limit case when ${crawl.max_urls}::int = 0 then null
-                 else greatest(${crawl.max_urls}::int - (select count(*) from snapshot where crawl_id = ${crawlId}), 0) end
-    )
     insert into snapshot (id, crawl_id, parent_snapshot_id, url, url_hash, title, depth, output_dir)
-    select id, ${crawlId}, ${options.parentId}, url, sha256(convert_to(url, 'UTF8')), title, ${options.depth}, dir from fresh
+    select page.id, ${crawlId}, ${options.parentId}, url, sha256(convert_to(url, 'UTF8')), title, ${options.depth}, dir
+    from unnest(${ids}::uuid[], ${fresh.map(({ url }) => url)}::text[], ${fresh.map(({ title }) => title ?? null)}::text[], ${dirs}::text[])
+      as page (id, url, title, dir)
     on conflict (crawl_id, url_hash) do nothing
     returning id`.execute(tx)
   if (inserted.rows.length > 0 && crawl.tags.length > 0) {
@@ -59,6 +55,31 @@ async function insertBatch(
     )
   }
   return inserted.rows.length
+}
+
+/**
+ * The pages that the crawl does not have yet, each once, as many as it may still take. Asked for by their hashes: a join with a list is
+ * planned as a walk through the whole table sooner or later.
+ */
+async function freshPages<Page extends { readonly url: string }>(
+  tx: Database,
+  crawlId: string,
+  maxUrls: number,
+  pages: readonly Page[],
+): Promise<Page[]> {
+  const byHash = new Map<string, Page>()
+  for (const page of pages) {
+    const hash = createHash('sha256').update(page.url).digest('hex')
+    if (!byHash.has(hash)) byHash.set(hash, page)
+  }
+  const hashes = [...byHash.keys()].map((hash) => Buffer.from(hash, 'hex'))
+  const { rows } = await sql<{ url_hash: Buffer }>`
+    select url_hash from snapshot where crawl_id = ${crawlId} and url_hash = any(${hashes}::bytea[])`.execute(tx)
+  for (const { url_hash } of rows) byHash.delete(url_hash.toString('hex'))
+  const fresh = [...byHash.values()]
+  if (maxUrls === 0) return fresh
+  const count = await sql<{ count: number }>`select count(*) from snapshot where crawl_id = ${crawlId}`.execute(tx)
+  return fresh.slice(0, Math.max(0, maxUrls - count.rows[0]!.count))
 }
 
 /** Gives each snapshot each tag. */
@@ -74,10 +95,13 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The snapshots of a crawl that are not sealed. */
+/** The snapshots of a crawl that are not sealed, as far as its supervisor has to know them. */
 export interface OpenSnapshots {
-  readonly open: number
+  /** Is there any? */
+  readonly open: boolean
+  /** How many are due now, counted up to MOST_DUE: more than a pool can take at once. */
   readonly due: number
+  /** How many somebody has. */
   readonly claimed: number
   /** Seconds until the first of those that nobody has is due. */
   readonly rest_s: number
@@ -85,13 +109,20 @@ export interface OpenSnapshots {
   readonly token: string | null
 }
 
-/** How many snapshots of a crawl are not sealed, how many of those are due now, or in work, and who has the crawl's claim. */
+const MOST_DUE = 50
+
+/** What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages the crawl has. */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
   const select = sql<OpenSnapshots>`
-    select (select claim_token from crawl where id = ${crawlId}) as token, count(*) as open,
-           count(*) filter (where status <> 'paused' and retry_at <= now()) as due,
-           count(claim_token) as claimed, coalesce(extract(epoch from min(retry_at) filter (where claim_token is null) - now()), 0) as rest_s
-    from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started', 'paused')`
+    select (select claim_token from crawl where id = ${crawlId}) as token,
+           exists (select from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started', 'paused')) as open,
+           (select count(*) from (
+              select from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') and retry_at <= now()
+              order by retry_at, id limit ${sql.lit(MOST_DUE)}) as first_ones) as due,
+           (select count(*) from snapshot where claimed_by is not null and crawl_id = ${crawlId}) as claimed,
+           coalesce(extract(epoch from coalesce((
+              select retry_at from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') and claim_token is null
+              order by retry_at, id limit 1), '9999-01-01') - now()), 0) as rest_s`
   const { rows } = await repeatable(db, () => select.execute(db))
   return rows[0]!
 }

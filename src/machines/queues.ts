@@ -99,9 +99,12 @@ export function crawlQueue(owner: Owner, scope: WorkScope): OwnedQueue<typeof cr
   return new OwnedQueue(owner, crawlMachine, crawlsWithin(scope))
 }
 
-/** The snapshots within a scope of the crawls that a crawl worker has claimed. */
+/**
+ * The snapshots within a scope of the crawl that a crawl worker has claimed. It has one at a time: said like this, the index over a crawl's
+ * due pages gives them in order, and a claim costs the same however many are queued.
+ */
 export function snapshotQueue(owner: Owner, crawlWorkerId: string, scope: WorkScope): OwnedQueue<typeof snapshotMachine, SnapshotRow> {
-  const text = (first: number) => `work.crawl_id in (select id from crawl where claimed_by = $${first})`
+  const text = (first: number) => `work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`
   return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
-import { crawlById } from '../db/crawls.ts'
+import { crawlOfPage } from '../db/crawls.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
 import { hookSettings } from '../hooks/environment.ts'
@@ -36,7 +36,7 @@ export async function archiveSnapshot(
   const { owner, runnerId, log, stop } = station
   const { home } = owner
   const snapshot = claim.row
-  const crawl = await crawlById(home.db, snapshot.crawl_id)
+  const crawl = await crawlOfPage(home.db, snapshot.crawl_id)
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
   // A dead owner may have left it started.
   const started = isQueued(claim) ? await queue.move(claim, 'start', owner.processId) : (claim as SnapshotClaim<'started'>)

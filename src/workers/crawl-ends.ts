@@ -23,7 +23,7 @@ export async function sealCrawl({ home, processId }: Owner, queue: CrawlQueue, c
     if (again && (await queue.hasMoved(tx, claim, 'sealed'))) return true
     // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
     await lockCrawl(tx, claim.id)
-    if ((await openSnapshots(tx, claim.id)).open > 0) return false
+    if ((await openSnapshots(tx, claim.id)).open) return false
     await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
     await failpoint('publish.crawl_sealing')
     return true
@@ -32,7 +32,7 @@ export async function sealCrawl({ home, processId }: Owner, queue: CrawlQueue, c
 
 /** Do all open snapshots of a crawl wait for a later time: paused, or until a hook is tried again? */
 export function isQuiet({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
-  return open > 0 && due + claimed === 0 && rest_s > NAP_SECONDS
+  return open && due + claimed === 0 && rest_s > NAP_SECONDS
 }
 
 /** Gives a crawl back, due at once; a quiet one when the first of its snapshots is. */

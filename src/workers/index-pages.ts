@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmS
 import { basename, dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
-import type { CrawlRow } from '../db/crawls.ts'
+import type { CrawlOfPage, CrawlRow } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { repeatable } from '../db/patience.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
@@ -16,7 +16,7 @@ import { readProc } from '../processes/proc.ts'
 const MAX_LINES = 5_000
 
 /** Writes index.html and index.jsonl of a snapshot that is sealed, or about to be. */
-export async function writeSnapshotPages({ db, dataDir }: Home, snapshot: SnapshotRow, crawl: CrawlRow): Promise<void> {
+export async function writeSnapshotPages({ db, dataDir }: Home, snapshot: SnapshotRow, crawl: CrawlOfPage): Promise<void> {
   const results = db.selectFrom('archive_result').selectAll().where('snapshot_id', '=', snapshot.id).orderBy('hook_name').orderBy('attempt')
   const rows = await repeatable(db, () => results.execute())
   const dir = join(dataDir, snapshot.output_dir)

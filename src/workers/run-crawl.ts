@@ -72,7 +72,7 @@ export async function runCrawl(
       }
       // Somebody may have taken a page from its worker: paused it, or cancelled it.
       if (pool.busy > now.claimed) pool.recheck()
-      if (now.open === 0 && (await sealCrawl(owner, queue, started))) {
+      if (!now.open && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'

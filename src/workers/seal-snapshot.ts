@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
-import type { CrawlRow } from '../db/crawls.ts'
+import type { CrawlOfPage } from '../db/crawls.ts'
 import { transact } from '../db/patience.ts'
 import { insertSnapshots, type SnapshotRow, tagSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/claimed.ts'
@@ -28,7 +28,7 @@ export async function sealSnapshot(
   owner: Owner,
   queue: ReturnType<typeof snapshotQueue>,
   claim: SnapshotClaim<'started'>,
-  crawl: CrawlRow,
+  crawl: CrawlOfPage,
   tree: WorkTree,
   found: Found,
 ): Promise<void> {
@@ -45,7 +45,7 @@ async function addFindings(
   { home }: Owner,
   claim: SnapshotClaim<'started'>,
   { id, depth, title }: SnapshotRow,
-  crawl: CrawlRow,
+  crawl: CrawlOfPage,
   found: Found,
 ): Promise<void> {
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
@@ -64,7 +64,7 @@ async function addFindings(
 }
 
 /** The pages that belong to the crawl: archivable, inside its filters, each once. */
-function childrenOf(crawl: CrawlRow, pages: readonly SnapshotRecord[]): SnapshotRecord[] {
+function childrenOf(crawl: CrawlOfPage, pages: readonly SnapshotRecord[]): SnapshotRecord[] {
   const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
   const children = new Map<string, SnapshotRecord>()
   for (const page of pages) {

@@ -1,0 +1,180 @@
+// What a page costs must not depend on how many are queued: each statement on its way is watched on a large table, by what the server says
+// that it read. Twice: with statistics, and soon after the tables were empty.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { dataDirId } from '../../src/base/data-dir-id.ts'
+import { crawlOfPage } from '../../src/db/crawls.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Home } from '../../src/db/home.ts'
+import { insertStarting } from '../../src/db/processes.ts'
+import { insertSnapshots, openSnapshots } from '../../src/db/snapshots.ts'
+import { type CrawlClaim, confirmSnapshot, crawlQueue, type Owner, type SnapshotClaim, snapshotQueue } from '../../src/machines/queues.ts'
+import { moveResult, prepareResults, skipOpenResults } from '../../src/machines/results.ts'
+import { openCrawls } from '../../src/machines/scope.ts'
+import { currentMachine } from '../../src/processes/machine.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+
+const homes = useHomes()
+const MANY = 50_000
+/** Rows of a table that one step may read: those it is about, and the few that lie beside them in an index. */
+const FEW = 60
+/** A statement that is executed more often gets a plan that is kept (PostgreSQL: five). */
+const KEPT = 8
+
+let test: TestHome
+let db: Database
+let owner: Owner
+let worker: Owner
+let crawlId: string
+
+beforeEach(async () => {
+  test = await homes.make()
+  // One connection, whose counters can be read at once, and which keeps its statements prepared as with the embedded server.
+  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
+  const home: Home = {
+    db,
+    databaseUrl: test.databaseUrl,
+    embedded: true,
+    machineId: (await currentMachine(db)).id,
+    dataDir: test.dataDir,
+    dataDirId: await dataDirId(test.dataDir, () => {}),
+  }
+  const processOf = async (workerType: 'crawl' | 'snapshot') =>
+    (await insertStarting(home, { processType: 'worker', workerType, parentId: null, runnerId: null, pwd: '/', cmd: [] })).id
+  owner = { home, processId: await processOf('crawl'), term: 1 }
+  worker = { home, processId: await processOf('snapshot'), term: 1 }
+  await sql`insert into runner_term values (${home.dataDirId}, 1, ${owner.processId})`.execute(db)
+  crawlId = await newCrawl()
+  return async () => await db.destroy()
+})
+afterEach(async () => {
+  // None of it has a history that keeps what is promised of one.
+  await test.query('truncate crawl, transition, process, runner_term cascade')
+})
+
+async function newCrawl(): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    insert into crawl (id, urls, output_dir) values (${randomUUID()}, 'https://example.com/', 'archive/crawls/x') returning id`.execute(db)
+  return rows[0]!.id
+}
+
+/** Many pages in this crawl, and as many sealed ones of another, each with results. */
+async function grow(): Promise<void> {
+  const other = await newCrawl()
+  await test.query(`update crawl set status = 'sealed', retry_at = null where id = $1`, [other])
+  for (const [crawl, status] of [
+    [crawlId, 'queued'],
+    [other, 'sealed'],
+  ]) {
+    await test.query(
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
+       select gen_random_uuid(), $1, 'https://example.com/' || n, sha256(convert_to('https://example.com/' || n, 'UTF8')), 'x', $2,
+              case when $2 = 'sealed' then null else now() - interval '1 min' + n * interval '1 ms' end
+       from generate_series(1, $3::int) n`,
+      [crawl, status, MANY],
+    )
+  }
+  await test.query(
+    `insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts)
+     select gen_random_uuid(), s.id, 'html', 'on_Snapshot__20_html.js', 'succeeded', now() from snapshot s where crawl_id = $1`,
+    [other],
+  )
+  await test.query(
+    `insert into transition (model, row_id, from_status, to_status, event) select 'snapshot', id, 'started', 'sealed', 'seal' from snapshot`,
+  )
+}
+
+const TABLES = ['crawl', 'snapshot', 'archive_result', 'transition', 'process']
+
+/** How many rows of each table a step reads. */
+async function readBy(step: () => Promise<unknown>): Promise<Record<string, number>> {
+  const read = async () => {
+    await sql`select pg_stat_force_next_flush()`.execute(db)
+    const { rows } = await sql<{ relname: string; read: number }>`
+      select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as read from pg_stat_user_tables where relname = any(${TABLES}::text[])`.execute(
+      db,
+    )
+    return Object.fromEntries(rows.map(({ relname, read }) => [relname, read]))
+  }
+  const before = await read()
+  await step()
+  const after = await read()
+  return Object.fromEntries(TABLES.map((table) => [table, (after[table] ?? 0) - (before[table] ?? 0)]))
+}
+
+const HOOKS = [
+  { plugin: 'html', name: 'on_Snapshot__20_html.js' },
+  { plugin: 'title', name: 'on_Snapshot__54_title.js' },
+]
+
+/** One page from its claim to its seal, and what its supervisors ask meanwhile. `watch` is told each step. */
+async function onePage(watch: (name: string, step: () => Promise<unknown>) => Promise<void>): Promise<void> {
+  const queue = snapshotQueue(worker, owner.processId, {})
+  let claim: SnapshotClaim | undefined
+  let started: SnapshotClaim<'started'> | undefined
+  let results: Awaited<ReturnType<typeof prepareResults>> = []
+  await watch('look for crawls', () => openCrawls(db, {}, 20_000))
+  await watch('count for a wake-up', () => openSnapshots(db, crawlId))
+  await watch('claim', async () => {
+    claim = await queue.next()
+  })
+  expect(claim).toBeDefined()
+  await watch('its crawl', () => crawlOfPage(db, crawlId))
+  await watch('start', async () => {
+    started = await queue.move(claim as SnapshotClaim<'queued'>, 'start', worker.processId)
+  })
+  await watch('renew', () => queue.renew([claim!]))
+  await watch('prepare its results', async () => {
+    results = await prepareResults(worker, started!, HOOKS)
+  })
+  await watch('a hook', async () => {
+    await moveResult(worker, started!, results[0]!.id, 'queued', 'start', { processId: worker.processId })
+    await confirmSnapshot(worker, started!)
+    await moveResult(worker, started!, results[0]!.id, 'started', 'succeed', { output: '' })
+  })
+  await watch('its findings', async () => {
+    const pages = Array.from({ length: 10 }, (_, n) => ({ url: `https://example.com/found/${n}` }))
+    await db.transaction().execute((tx) => insertSnapshots(tx, crawlId, pages, { depth: 1, parentId: claim!.id }))
+    await db.transaction().execute((tx) => skipOpenResults(tx, claim!.id, 'not there'))
+  })
+  await watch('seal', () => queue.move(started!, 'seal', worker.processId))
+  const other = await queue.next()
+  await watch('release', () => queue.release(other!, 0))
+}
+
+async function claimCrawl(): Promise<void> {
+  const crawls = crawlQueue(owner, { crawlIds: [crawlId] })
+  const claim = await crawls.next()
+  await crawls.move(claim as CrawlClaim<'queued'>, 'start', owner.processId)
+}
+
+describe('a page among many queued ones', () => {
+  it.each([
+    ['with statistics', false],
+    ['with plans that were made while the tables were empty', true],
+  ])('reads a few rows at each step, %s', async (_what, kept) => {
+    if (kept) {
+      await claimCrawl()
+      for (let n = 0; n < KEPT; n += 1) {
+        await sql`insert into snapshot (id, crawl_id, url, url_hash, output_dir)
+          select gen_random_uuid(), ${crawlId}, u, sha256(convert_to(u, 'UTF8')), 'x'
+          from (select 'https://example.com/early/' || ${n}::int || '/' || m as u from generate_series(1, 3) m) as few`.execute(db)
+        await onePage(async (_name, step) => void (await step()))
+      }
+      await grow()
+      await delay(10_500) // What is older is planned again.
+    } else {
+      await grow()
+      await test.query('analyze')
+      await claimCrawl()
+    }
+    const costs: Record<string, Record<string, number>> = {}
+    await onePage(async (name, step) => {
+      costs[name] = await readBy(step)
+    })
+    const dear = Object.entries(costs).filter(([, read]) => Object.values(read).some((rows) => rows > FEW))
+    expect(dear).toEqual([])
+  })
+})
