@@ -14,6 +14,8 @@ const SECONDS = 15
 const SAY_MS = 60_000
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
+/** The same where only files of our own machine are looked at. */
+const LONGEST_STEP_PAUSE_MS = 300
 
 /** How long this command waits for its database, in milliseconds. */
 export function patienceMs({ waitDb }: GlobalOptions, verb: 'run' | 'other' = 'other'): number {
@@ -67,7 +69,8 @@ export class Door {
   async #again<T>(attempt: (interrupted: AbortSignal) => Promise<T>, url?: string): Promise<T> {
     const interrupts = new Interrupts()
     try {
-      for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const longest = url === undefined ? LONGEST_STEP_PAUSE_MS : LONGEST_PAUSE_MS
+      for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, longest)) {
         const begun = performance.now()
         const result = await attempt(interrupts.signal).then(
           (value) => ({ value }),

@@ -1,4 +1,5 @@
 import { AppError, codeOf, EXIT, messageOf, UsageError } from '../base/errors.ts'
+import { isNotPostgres } from './client.ts'
 
 /** A name that is nobody's, a socket that is not ours to use: no waiting mends these. */
 const WRONG_PLACE = new Set(['ENOTFOUND', 'EACCES', 'EPERM'])
@@ -46,6 +47,7 @@ export function isCollision(error: unknown): boolean {
 
 /** Turns a failed connection into one clear line with what to do; other errors pass unchanged. */
 export function explainDatabaseError(error: unknown, url: string): unknown {
+  if (error instanceof AppError) return error
   const code = codeOf(error) ?? ''
   const where = maskPassword(url)
   const say = (message: string, hint: string, exitCode: number = EXIT.usage) => new AppError(message, { hint, exitCode, cause: error })
@@ -64,6 +66,7 @@ export function explainDatabaseError(error: unknown, url: string): unknown {
     return say(`the database at ${where} has no free connection: ${messageOf(error)}`, 'wait, or raise max_connections', EXIT.failed)
   if (code === '25006')
     return say(`the database at ${where} is read-only: ${messageOf(error)}`, 'is it a standby? point DATABASE_URL to the primary')
+  if (isNotPostgres(error)) return say(`cannot use the database at ${where}: ${messageOf(error)}`, 'mend host and port in DATABASE_URL')
   if (TLS_FAILED.test(code))
     return say(`cannot encrypt the connection to ${where}: ${messageOf(error)}`, 'mend sslmode and the certificates in DATABASE_URL')
   if (code === 'ENOTFOUND') return say(`there is no host of this name: ${where}`, 'mend the host in DATABASE_URL')
