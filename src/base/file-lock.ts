@@ -26,9 +26,9 @@ export class FileLock {
     this.fd = openSync(path, 'a+', 0o600)
   }
 
-  /** Waits until nobody else holds it. Throws AppError after a minute. */
-  async exclusive(): Promise<void> {
-    if (!(await this.exclusiveWithin(WAIT_MS))) throw tooLate(this.#path)
+  /** Waits until nobody else holds it. Throws AppError after a minute, or when `waitMs` are over. */
+  async exclusive(waitMs = WAIT_MS): Promise<void> {
+    if (!(await this.exclusiveWithin(waitMs))) throw tooLate(this.#path, waitMs)
   }
 
   /** Waits in line until nobody holds it exclusively; false = somebody did for all of `ms`. */
@@ -53,7 +53,7 @@ export class FileLock {
 
   /** Waits in line, for however long: the kernel hands it over in the moment that its holder lets go. Rejects when it is released meanwhile. */
   async inLine(): Promise<void> {
-    if ((await this.#flock(['-x'], FOREVER_MS)) === 'late') throw tooLate(this.#path)
+    if ((await this.#flock(['-x'], FOREVER_MS)) === 'late') throw tooLate(this.#path, FOREVER_MS)
   }
 
   /** Lets go, or steps out of the line. Twice is fine. */
@@ -98,8 +98,8 @@ export class FileLock {
   }
 }
 
-function tooLate(path: string): AppError {
-  return new AppError(`another process has held the lock ${path} for ${WAIT_MS / 1000} s`, {
+function tooLate(path: string, waitMs: number): AppError {
+  return new AppError(`another process has held the lock ${path} for ${waitMs / 1000} s`, {
     hint: `Find it with: fuser -v ${path}`,
   })
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { sleep } from '../base/abort.ts'
 import { readConfigFile } from '../base/config-file.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
@@ -120,11 +119,15 @@ export async function openHome(
       },
     }
   } catch (error) {
-    // A connection that was being made may take its time to fail.
-    if (db) await Promise.race([db.destroy().catch(() => {}), sleep(LEAVE_MS)])
+    if (db) await giveUp(db)
     await server.leave().catch(() => {})
     throw explainDatabaseError(error, server.url)
   }
+}
+
+/** Closes a pool, of which a connection that is being made may take its time to fail: nobody waits for that. */
+export async function giveUp(db: Database): Promise<void> {
+  await Promise.race([db.destroy().catch(() => {}), new Promise((resolve) => setTimeout(resolve, LEAVE_MS).unref())])
 }
 
 /** Opens an existing data dir for the time of `work`. */

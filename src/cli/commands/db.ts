@@ -8,7 +8,7 @@ import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/s
 import { migrate, schemaVersion } from '../../db/migrate.ts'
 import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
 import { Door, patienceMs } from '../door.ts'
-import { openDatabaseOf } from '../home.ts'
+import { giveUp, openDatabaseOf } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -34,7 +34,7 @@ export async function dbStart(options: GlobalOptions): Promise<void> {
     door.passed()
     keepServer(dataDir)
   } finally {
-    await db.destroy()
+    await giveUp(db)
     await server.leave()
   }
   say(`${server.wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
@@ -90,7 +90,7 @@ async function external(options: GlobalOptions, url: string) {
   } catch (error) {
     throw explainDatabaseError(error, url)
   } finally {
-    await db.destroy()
+    await giveUp(db)
   }
 }
 

@@ -26,7 +26,8 @@ export interface Step {
 export async function bringUp(cluster: Cluster, say: (line: string) => void): Promise<Step> {
   const lock = new FileLock(cluster.startLock)
   try {
-    if (!(await lock.exclusiveWithin(LINE_MS))) return { how: 'adopted', missing: 'another process starts or stops it' }
+    if (!(await lock.exclusiveWithin(LINE_MS)))
+      return { how: 'adopted', missing: `another process starts or stops it, and holds ${cluster.startLock}` }
     if (await servingAddress(cluster)) return { how: 'adopted' }
     if (await isUnderWay(cluster)) return { how: 'adopted', missing: whatItDoes(cluster) }
     removeLeftovers(cluster)

@@ -46,7 +46,7 @@ export async function enterServer(dataDir: string, { say = () => undefined, wait
       return lease(cluster, users, addressOf(cluster.pgdata), how)
     } catch (error) {
       // It may be on its way up, for us alone.
-      if (await isUnderWay(cluster).catch(() => false)) await leave(cluster, users).catch(() => undefined)
+      if (await isUnderWay(cluster).catch(() => false)) await leave(cluster, users, LINE_MS).catch(() => undefined)
       users.release()
       throw error
     }
@@ -130,26 +130,31 @@ function lease(cluster: Cluster, users: FileLock, address: ServerAddress, how: S
 }
 
 /** Gives up our share; the last one out stops the server. */
-async function leave(cluster: Cluster, users: FileLock): Promise<{ stopped: boolean }> {
+async function leave(cluster: Cluster, users: FileLock, waitMs?: number): Promise<{ stopped: boolean }> {
   // Nobody has to be alone to leave a server that stays.
   if (existsSync(cluster.keepMark)) {
     users.release()
     return { stopped: false }
   }
-  return await alone(cluster, users, async () => {
-    if (existsSync(cluster.keepMark)) return { stopped: false }
-    const { clientsOf } = await import('./users.ts')
-    const clients = await clientsOf(cluster, users)
-    return { stopped: clients !== 'some' && (await stopIfOurs(cluster, clients)) }
-  })
+  return await alone(
+    cluster,
+    users,
+    async () => {
+      if (existsSync(cluster.keepMark)) return { stopped: false }
+      const { clientsOf } = await import('./users.ts')
+      const clients = await clientsOf(cluster, users)
+      return { stopped: clients !== 'some' && (await stopIfOurs(cluster, clients)) }
+    },
+    waitMs,
+  )
 }
 
 /** Does `work` while nobody else initialises, starts or stops the server, and lets go of both locks after it. */
-async function alone<T>(cluster: Cluster, users: FileLock, work: (users: FileLock) => Promise<T>): Promise<T> {
+async function alone<T>(cluster: Cluster, users: FileLock, work: (users: FileLock) => Promise<T>, waitMs?: number): Promise<T> {
   let lock: FileLock | undefined
   try {
     lock = new FileLock(cluster.startLock)
-    await lock.exclusive()
+    await lock.exclusive(waitMs)
     return await work(users)
   } catch (error) {
     throw explainDisk(error, cluster.dataDir)
