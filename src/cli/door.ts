@@ -6,7 +6,10 @@ import { explainDatabaseError, isComingUp, maskPassword } from '../db/trouble.ts
 import { Interrupts } from './interrupts.ts'
 import type { GlobalOptions } from './options.ts'
 
-/** How long commands wait for a database that starts, recovers or restarts, in seconds, when nobody said: `run`, and all others. */
+/**
+ * How long commands wait for a database that starts, recovers or restarts, in seconds, when nobody said: `run`, and all
+ * others.
+ */
 const RUN_SECONDS = 60
 const SECONDS = 15
 
@@ -30,8 +33,9 @@ export interface Behind {
 }
 
 /**
- * The way of a command to its database: waits for one that is on its way up, and says so, within one budget for all attempts until `passed`.
- * A signal that comes meanwhile ends the command in order, with 130. What it waits for throws AppError in the end; other errors pass unchanged.
+ * The way of a command to its database: waits for one that is on its way up, and says so, within one budget for all
+ * attempts until `passed`. A signal that comes meanwhile ends the command in order, with 130. What it waits for throws
+ * AppError in the end; other errors pass unchanged.
  */
 export class Door {
   readonly #dataDir: string
@@ -47,10 +51,16 @@ export class Door {
     this.#say = say
   }
 
-  /** Repeats a step that brings the embedded server up until it succeeds. A signal waits for the end of the step: it may hold a lock. */
+  /**
+   * Repeats a step that brings the embedded server up until it succeeds. A signal waits for the end of the step: it may
+   * hold a lock.
+   */
   readonly through: Wait = async (attempt) => await this.#again(attempt)
 
-  /** Repeats work on a connection until it succeeds. A signal does not wait for it: the other side may be silent for long. */
+  /**
+   * Repeats work on a connection until it succeeds. A signal does not wait for it: the other side may be silent for
+   * long.
+   */
   async connect<T>({ url, revive }: Behind, attempt: () => Promise<T>): Promise<T> {
     return await this.#again(async (interrupted) => {
       await revive()
@@ -100,8 +110,10 @@ export class Door {
   #tell(reason: string): void {
     const now = performance.now()
     if (this.#saidAt !== undefined && now - this.#saidAt < SAY_MS) return
-    if (this.#saidAt === undefined) this.#say(`the database is not ready yet, waiting for it (up to ${this.#budgetMs / 1000} s): ${reason}`)
-    else this.#say(`still waiting for the database, ${Math.round((now - (this.#since ?? now)) / SAY_MS)} min by now: ${reason}`)
+    const minutes = Math.round((now - (this.#since ?? now)) / SAY_MS)
+    const limit = `up to ${this.#budgetMs / 1000} s`
+    if (this.#saidAt !== undefined) this.#say(`still waiting for the database, ${minutes} min by now: ${reason}`)
+    else this.#say(`the database is not ready yet, waiting for it (${limit}): ${reason}`)
     this.#saidAt = now
   }
 

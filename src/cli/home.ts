@@ -75,7 +75,10 @@ export interface OpenOptions {
   readonly patienceMs?: number
 }
 
-/** Opens a data dir: its directory, its database with an up-to-date schema, and this machine's row. Waits for a database on its way up. */
+/**
+ * Opens a data dir: its directory, its database with an up-to-date schema, and this machine's row. Waits for a database
+ * on its way up.
+ */
 export async function openHome(
   options: GlobalOptions,
   create: 'never' | 'if-empty' | 'force',

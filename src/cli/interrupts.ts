@@ -4,7 +4,10 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** A terminal and the program that started us may both pass on one key press. */
 const SAME_PRESS_MS = 150
 
-/** For a time in which a signal does not end the process, but asks it to leave in order; a second one ends it at once, with 130. */
+/**
+ * For a time in which a signal does not end the process, but asks it to leave in order; a second one ends it at once,
+ * with 130.
+ */
 export class Interrupts {
   readonly #interrupt = new AbortController()
   #last = Number.NEGATIVE_INFINITY

@@ -49,7 +49,7 @@ function build(): Command {
     .addOption(new Option('--data-dir <dir>', 'where the archive lives').env('DATA_DIR').default('./data'))
     .addOption(new Option('--database-url <url>', 'a PostgreSQL server to use instead of the embedded one').env('DATABASE_URL'))
     .addOption(
-      new Option('--wait-db <seconds>', 'how long a database that starts or recovers is waited for (default: 60 for run, else 15)')
+      new Option('--wait-db <seconds>', 'how long to wait for a database that starts or recovers (default: run 60, else 15)')
         .env('WAIT_DB')
         .argParser(waitSeconds),
     )
@@ -72,7 +72,8 @@ Examples:
   archivebox-ts status                              who works on what
 
 Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or configuration, 3 status: no live runner,
-  10 add --run/--wait: finished, but some page has no successful result, 130 second Ctrl-C; Ctrl-C while waiting for the database`,
+  10 add --run/--wait: finished, but some page has no successful result,
+  130 second Ctrl-C, or Ctrl-C while waiting for the database`,
     )
   const globals = () => root.opts<GlobalOptions>()
 

@@ -27,8 +27,8 @@ export function isDatabaseAway(error: unknown): boolean {
 }
 
 /**
- * May a database that did not let us in do so before long? One that starts, recovers, shuts down, restarts, or cannot be reached yet; not one
- * that is read-only, full, or out of connections, nor a wrong address.
+ * May a database that did not let us in do so before long? One that starts, recovers, shuts down, restarts, or cannot
+ * be reached yet; not one that is read-only, full, or out of connections, nor a wrong address.
  */
 export function isComingUp(error: unknown): boolean {
   const code = codeOf(error) ?? ''

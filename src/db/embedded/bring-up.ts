@@ -20,8 +20,9 @@ export interface Step {
 }
 
 /**
- * One step towards a server that runs, one process at a time: whoever comes second finds it there. It ends soon, and the lock with it: a long
- * recovery is waited for outside. Throws AppError or a file-system error; the cluster is then as it was.
+ * One step towards a server that runs, one process at a time: whoever comes second finds it there. It ends soon, and
+ * the lock with it: a long recovery is waited for outside. Throws AppError or a file-system error; the cluster is then
+ * as it was.
  */
 export async function bringUp(cluster: Cluster, say: (line: string) => void): Promise<Step> {
   const lock = new FileLock(cluster.startLock)

@@ -29,8 +29,9 @@ export interface EnterOptions {
 const LINE_MS = 1_000
 
 /**
- * Makes the server of this data directory run (initialises it when absent), and holds it up until `leave()` or our death. Throws AppError, and
- * `NotYet` when nobody waits any longer; a server that nobody else waits for is stopped then.
+ * Makes the server of this data directory run (initialises it when absent), and holds it up until `leave()` or our
+ * death. Throws AppError, and `NotYet` when nobody waits any longer; a server that nobody else waits for is stopped
+ * then.
  */
 export async function enterServer(dataDir: string, { say = () => undefined, wait = patiently }: EnterOptions = {}): Promise<ServerLease> {
   try {
@@ -92,8 +93,9 @@ export async function serverStatus(dataDir: string): Promise<{
 }
 
 /**
- * Starts the server of a data directory that the caller has entered, if it is not up; false = it was. For a server that was killed, or
- * stopped under its users: they keep their leases, and its address stays the same. Throws AppError, and `NotYet` like `enterServer`.
+ * Starts the server of a data directory that the caller has entered, if it is not up; false = it was. For a server that
+ * was killed, or stopped under its users: they keep their leases, and its address stays the same. Throws AppError, and
+ * `NotYet` like `enterServer`.
  */
 export async function reviveServer(dataDir: string, wait: Wait = patiently): Promise<boolean> {
   return (await raise(clusterOf(dataDir), () => undefined, wait)) !== 'adopted'

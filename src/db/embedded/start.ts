@@ -22,8 +22,9 @@ const POLL_MS = 3
 const REFUSED_POLL_MS = 100
 
 /**
- * Starts the server of an existing cluster. The caller holds the start lock. Returns nothing when it takes our connections, else why it does
- * not yet. A stale postmaster.pid is PostgreSQL's to judge, never ours. Throws AppError with the last lines of the log.
+ * Starts the server of an existing cluster. The caller holds the start lock. Returns nothing when it takes our
+ * connections, else why it does not yet. A stale postmaster.pid is PostgreSQL's to judge, never ours. Throws AppError
+ * with the last lines of the log.
  */
 export async function startServer(cluster: Cluster, binaries: Binaries, account: Account | undefined): Promise<string | undefined> {
   if (!canReach(cluster.pgdata, account, 5)) {
@@ -44,7 +45,10 @@ export async function startServer(cluster: Cluster, binaries: Binaries, account:
   }
 }
 
-/** Polls until it takes connections, has ended without, or takes long. Throws AppError when it says why it cannot, or refuses us. */
+/**
+ * Polls until it takes connections, has ended without, or takes long. Throws AppError when it says why it cannot, or
+ * refuses us.
+ */
 async function becomesReady(cluster: Cluster, said: () => string): Promise<string | undefined> {
   const begun = performance.now()
   let seen: number | undefined
@@ -67,7 +71,9 @@ async function becomesReady(cluster: Cluster, said: () => string): Promise<strin
   }
 }
 
-/** Why a server that was just started has ended, where another start may do better. Throws AppError where it would not. */
+/**
+ * Why a server that was just started has ended, where another start may do better. Throws AppError where it would not.
+ */
 function whyNot(cluster: Cluster, text: string, wasThere: boolean): string {
   // PostgreSQL takes a dead process that nobody has reaped yet for a living one.
   if (/already exists|still in use/.test(text)) return `what is left of a killed server is in the way: ${fatal(text)}`
@@ -86,7 +92,10 @@ async function takesConnections(cluster: Cluster): Promise<boolean> {
   }
 }
 
-/** FATAL in the log, too: a refusal of somebody who knocks while it starts, and the last words of a killed server's children. */
+/**
+ * FATAL in the log, too: a refusal of somebody who knocks while it starts, and the last words of a killed server's
+ * children.
+ */
 const OF_CLIENTS = /the database system is|terminating|postmaster exit/
 
 /** The line that says why it ended. */

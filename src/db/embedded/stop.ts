@@ -9,14 +9,17 @@ import { isAlive, readPostmaster } from './postmaster.ts'
 import { runProgram } from './run.ts'
 
 const STOP_MS = 30_000
-/** One that only recovers is doomed by then: within seconds it kills what does not heed it, and whoever comes meanwhile waits for that. */
+/**
+ * One that only recovers is doomed by then: within seconds it kills what does not heed it, and whoever comes meanwhile
+ * waits for that.
+ */
 const DOOMED_MS = 1_000
 const POLL_MS = 3
 
 /**
- * Stops the running server and returns when it is gone: `fast` cuts clients off and writes everything to disk; `immediate` is for one that
- * only recovers, which begins again the next time.
- * The caller holds the start lock and has decided that nobody needs it. Throws AppError when it does not go.
+ * Stops the running server and returns when it is gone: `fast` cuts clients off and writes everything to disk;
+ * `immediate` is for one that only recovers, which begins again the next time. The caller holds the start lock and has
+ * decided that nobody needs it. Throws AppError when it does not go.
  */
 export async function shutDown(cluster: Cluster, mode: 'fast' | 'immediate'): Promise<void> {
   const account = serverAccount(statSync(cluster.pgdata))

@@ -11,10 +11,16 @@ import { readPostmaster, servingAddress } from './postmaster.ts'
 const FAREWELL_MS = 250
 const POLL_MS = 5
 
-/** Who uses a server besides the caller. `not yet`: nobody can, because it has not taken a connection since it began to recover. */
+/**
+ * Who uses a server besides the caller. `not yet`: nobody can, because it has not taken a connection since it began to
+ * recover.
+ */
 export type Clients = 'none' | 'not yet' | 'some'
 
-/** How a server that recovers refuses connections, in the C locale that we give it. One that shuts down may have clients. */
+/**
+ * How a server that recovers refuses connections, in the C locale that we give it. One that shuts down may have
+ * clients.
+ */
 const RECOVERS = /starting up|in recovery|not yet accepting|not accepting/
 
 /**
