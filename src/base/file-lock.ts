@@ -26,27 +26,34 @@ export class FileLock {
     this.fd = openSync(path, 'a+', 0o600)
   }
 
-  /** Waits until nobody holds it exclusively. Throws AppError after a minute. */
-  async shared(): Promise<void> {
-    await this.#flock(['-s'])
+  /** Waits until nobody else holds it. Throws AppError after a minute, or when `waitMs` are over. */
+  async exclusive(waitMs = WAIT_MS): Promise<void> {
+    if (!(await this.exclusiveWithin(waitMs))) throw tooLate(this.#path, waitMs)
   }
 
-  /** Waits until nobody else holds it. Throws AppError after a minute. */
-  async exclusive(): Promise<void> {
-    if ((await this.#flock(['-x'])) !== 'no flock') return
+  /** Waits in line until nobody holds it exclusively; false = somebody did for all of `ms`. */
+  async sharedWithin(ms: number): Promise<boolean> {
+    return (await this.#flock(['-s'], ms)) !== 'late'
+  }
+
+  /** Waits in line until nobody else holds it; false = somebody did for all of `ms`. */
+  async exclusiveWithin(ms: number): Promise<boolean> {
+    const answer = await this.#flock(['-x'], ms)
+    if (answer !== 'no flock') return answer === 'locked'
     const { takeLinkLock } = await import('./link-lock.ts')
-    this.#releaseLink = await takeLinkLock(`${this.#path}.owner`, WAIT_MS)
-    if (!this.#releaseLink) throw tooLate(this.#path)
+    this.#releaseLink = await takeLinkLock(`${this.#path}.owner`, ms)
+    return this.#releaseLink !== undefined
   }
 
   /** Makes it exclusive if nobody else holds it; false = somebody does (a shared lock of ours may be gone then). */
   async tryExclusive(): Promise<boolean> {
-    return (await this.#flock(['-n', '-x'])) !== 'held'
+    const answer = await this.#flock(['-n', '-x'])
+    return answer === 'locked' || answer === 'no flock'
   }
 
   /** Waits in line, for however long: the kernel hands it over in the moment that its holder lets go. Rejects when it is released meanwhile. */
   async inLine(): Promise<void> {
-    await this.#flock(['-x'], FOREVER_MS)
+    if ((await this.#flock(['-x'], FOREVER_MS)) === 'late') throw tooLate(this.#path, FOREVER_MS)
   }
 
   /** Lets go, or steps out of the line. Twice is fine. */
@@ -58,7 +65,7 @@ export class FileLock {
     closeSync(this.fd)
   }
 
-  #flock(args: string[], waitMs = WAIT_MS): Promise<'locked' | 'held' | 'no flock'> {
+  #flock(args: string[], waitMs = WAIT_MS): Promise<'locked' | 'held' | 'late' | 'no flock'> {
     return new Promise((resolve, reject) => {
       // A session of its own: a Ctrl-C in the terminal must not end the wait of a process that wants to leave in order.
       // And none of our marks: it may wait for long, and is no part of what works in our name.
@@ -78,7 +85,7 @@ export class FileLock {
       child.once('exit', (code, signal) => {
         clearTimeout(timer)
         if (code === 0) resolve('locked')
-        else if (late) reject(tooLate(this.#path))
+        else if (late) resolve('late')
         else if (code === 1 && args.includes('-n')) resolve('held')
         else
           reject(
@@ -91,8 +98,8 @@ export class FileLock {
   }
 }
 
-function tooLate(path: string): AppError {
-  return new AppError(`another process has held the lock ${path} for ${WAIT_MS / 1000} s`, {
+function tooLate(path: string, waitMs: number): AppError {
+  return new AppError(`another process has held the lock ${path} for ${waitMs / 1000} s`, {
     hint: `Find it with: fuser -v ${path}`,
   })
 }

@@ -20,9 +20,8 @@ const LOOK_MS = 150
 const SOON_MS = 4_000
 /** Nothing is put off for so long but what waits for a person: a century. */
 const NEVER_MS = 100 * 365 * 86_400_000
-/** A database that is away is looked for so often, and for so long when no runner of ours is there. */
+/** A database that is away is looked for so often. */
 const AWAY_LOOK_MS = 500
-const ALONE_MS = 30_000
 
 /**
  * Follows a crawl until it is sealed, and reports where its pages lie. With `run`, a runner for this crawl is started whenever there is none.
@@ -47,7 +46,6 @@ export async function follow(
     const said = new Set<string>()
     let warned = false
     let waiting: string | undefined
-    let awaySince: number | undefined
     for (;;) {
       try {
         const crawl = await crawlById(home.db, crawlId)
@@ -80,14 +78,12 @@ export async function follow(
         if (terminal.isTTY) terminal.live(countsText(await countPages(home, crawlId)))
         // A look at a huge crawl is not free: never spend more than a tenth of the time on looking.
         await sleep(Math.max(LOOK_MS, 10 * (performance.now() - begun)))
-        awaySince = undefined
       } catch (error) {
         if (!isDatabaseAway(error)) throw error
         // A runner of ours brings it back, or says what is wrong; nobody waits for ever without one.
-        awaySince ??= performance.now()
-        if (!isAlive(runner) && (interrupt.signal.aborted || performance.now() - awaySince > ALONE_MS))
-          throw explainDatabaseError(error, home.databaseUrl)
-        await sleep(AWAY_LOOK_MS)
+        if (isAlive(runner)) await sleep(AWAY_LOOK_MS)
+        else if (interrupt.signal.aborted) throw explainDatabaseError(error, home.databaseUrl)
+        else await open.untilBack()
       }
     }
     while (isAlive(runner)) await sleep(20)
@@ -128,6 +124,7 @@ function startRunner(home: Home, crawlId: string, processId: string, options: Gl
     DATA_DIR: home.dataDir,
     [PARENT_ENV]: processId,
     ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}),
+    ...(options.waitDb === undefined ? {} : { WAIT_DB: String(options.waitDb) }),
   }
   return spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
 }

@@ -1,13 +1,14 @@
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { readConfigFile } from '../base/config-file.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
 import { AppError, EXIT } from '../base/errors.ts'
 import { Removal } from '../base/removal.ts'
 import { shownCommand } from '../base/shown-command.ts'
-import { applicationName, type DatabaseOptions, openDatabase } from '../db/database.ts'
+import { applicationName, type Database, type DatabaseOptions, openDatabase } from '../db/database.ts'
 import { forgetOriginalServer } from '../db/embedded/copied.ts'
-import { enterServer, urlOf } from '../db/embedded/server.ts'
+import { enterServer, reviveServer, urlOf } from '../db/embedded/server.ts'
 import { BEAT_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
@@ -17,8 +18,13 @@ import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
 import { startedBy } from '../processes/registry/lookup.ts'
+import { type Behind, Door, patienceMs } from './door.ts'
 import type { GlobalOptions } from './options.ts'
 import { terminal } from './terminal.ts'
+
+/** What is under way is worth a longer wait than what is about to begin: for so long at least. */
+const FOLLOW_MS = 30_000
+const LEAVE_MS = 500
 
 /** An opened data dir with its database, and the way out. */
 export interface OpenHome {
@@ -26,8 +32,18 @@ export interface OpenHome {
   readonly kind: 'embedded' | 'external'
   /** The environment over archivebox.toml. */
   readonly settings: Readonly<Record<string, string | undefined>>
+  /** Waits for a database that went away, as at the start; one of our own is started again. Throws AppError. */
+  untilBack(): Promise<void>
   /** Closes the connection; the last user of an embedded server stops it. */
   close(): Promise<void>
+}
+
+/** The database of a data dir, as its options name it, and the way out. */
+interface DatabaseOf extends Behind {
+  readonly kind: OpenHome['kind']
+  /** An embedded server was up already. */
+  readonly wasUp: boolean
+  leave(): Promise<void>
 }
 
 /** The database of a data dir: DATABASE_URL or --database-url when given, else the embedded server, started when it is not up. */
@@ -35,25 +51,40 @@ export async function openDatabaseOf(
   options: GlobalOptions,
   dataDir: string,
   say: (line: string) => void,
-): Promise<{ url: string; kind: OpenHome['kind']; leave(): Promise<void> }> {
+  door: Door,
+): Promise<DatabaseOf> {
   const url = options.databaseUrl ?? (await readConfigFile(dataDir))['DATABASE_URL']
-  if (url) return { url, kind: 'external', leave: async () => {} }
-  const lease = await enterServer(dataDir, { say })
+  if (url) return { url, kind: 'external', wasUp: true, revive: async () => {}, leave: async () => {} }
+  const lease = await enterServer(dataDir, { say, wait: door.through })
   return {
     url: urlOf(lease.address),
     kind: 'embedded',
+    wasUp: lease.how === 'adopted',
+    revive: async () => {
+      await reviveServer(dataDir, (step) => step())
+    },
     leave: async () => {
       await lease.leave()
     },
   }
 }
 
-/** Opens a data dir: its directory, its database with an up-to-date schema, and this machine's row. */
+/** How a command opens its data dir, where it is not like most. */
+export interface OpenOptions {
+  readonly connection?: DatabaseOptions
+  /** How long it waits for a database that is on its way up. */
+  readonly patienceMs?: number
+}
+
+/**
+ * Opens a data dir: its directory, its database with an up-to-date schema, and this machine's row. Waits for a database
+ * on its way up.
+ */
 export async function openHome(
   options: GlobalOptions,
   create: 'never' | 'if-empty' | 'force',
   say: (line: string) => void,
-  connection: DatabaseOptions = { name: applicationName('cli') },
+  { connection = { name: applicationName('cli') }, patienceMs: patience = patienceMs(options) }: OpenOptions = {},
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const settings = { ...(await readConfigFile(dataDir)), ...process.env }
@@ -62,26 +93,45 @@ export async function openHome(
     const torn = forgetOriginalServer(dataDir)
     if (torn) say('its database was in use while it was copied: should it be damaged, end what uses the original and copy it again')
   })
-  const server = await openDatabaseOf(options, dataDir, say)
-  let db: Home['db'] | undefined
+  const door = new Door(dataDir, patience, say)
+  const server = await openDatabaseOf(options, dataDir, say, door)
+  let db: Database | undefined
   try {
-    db = openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
-    const applied = await migrate(db, server.url, say)
-    if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
-    const machine = await currentMachine(db)
-    const home = { db, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId: machine.id, dataDir, dataDirId: id }
-    if (Removal.begun(dataDir).length > 0) await (await import('../machines/deletion.ts')).settleDeletions(home)
-    const open = db
-    const close = async () => {
-      await open.destroy()
-      await server.leave()
+    const open = openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
+    db = open
+    const home = await door.connect(server, async () => {
+      const applied = await migrate(open, server.url, say)
+      if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
+      const { id: machineId } = await currentMachine(open)
+      const opened = { db: open, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId, dataDir, dataDirId: id }
+      if (Removal.begun(dataDir).length > 0) await (await import('../machines/deletion.ts')).settleDeletions(opened)
+      return opened
+    })
+    door.passed()
+    return {
+      home,
+      kind: server.kind,
+      settings,
+      untilBack: async () => {
+        const again = new Door(dataDir, Math.max(patience, FOLLOW_MS), say)
+        await again.connect(server, async () => await sql`select 1`.execute(open))
+        again.passed()
+      },
+      close: async () => {
+        await open.destroy()
+        await server.leave()
+      },
     }
-    return { home, kind: server.kind, settings, close }
   } catch (error) {
-    await db?.destroy().catch(() => {})
+    if (db) await giveUp(db)
     await server.leave().catch(() => {})
     throw explainDatabaseError(error, server.url)
   }
+}
+
+/** Closes a pool, of which a connection that is being made may take its time to fail: nobody waits for that. */
+export async function giveUp(db: Database): Promise<void> {
+  await Promise.race([db.destroy().catch(() => {}), new Promise((resolve) => setTimeout(resolve, LEAVE_MS).unref())])
 }
 
 /** Opens an existing data dir for the time of `work`. */

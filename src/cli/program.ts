@@ -4,10 +4,12 @@ import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
 import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
-import type { GlobalOptions } from './options.ts'
+import { type GlobalOptions, waitSeconds } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
+
+const LEAVE_MS = 500
 
 /** Parses the command line and runs one verb. The only place that turns errors into exit codes. */
 export async function program(argv: readonly string[]): Promise<void> {
@@ -21,6 +23,8 @@ export async function program(argv: readonly string[]): Promise<void> {
       const expected = error instanceof AppError ? error : unexpected(error)
       sayError(expected)
       process.exitCode = expected.exitCode
+      // A connection that was given up may still be tried, and nobody waits for it any more.
+      if (expected.exitCode === EXIT.interrupted) setTimeout(() => process.exit(), LEAVE_MS).unref()
     }
   }
 }
@@ -44,6 +48,11 @@ function build(): Command {
     .version(VERSION)
     .addOption(new Option('--data-dir <dir>', 'where the archive lives').env('DATA_DIR').default('./data'))
     .addOption(new Option('--database-url <url>', 'a PostgreSQL server to use instead of the embedded one').env('DATABASE_URL'))
+    .addOption(
+      new Option('--wait-db <seconds>', 'how long to wait for a database that starts or recovers (default: run 60, else 15)')
+        .env('WAIT_DB')
+        .argParser(waitSeconds),
+    )
     .option('--json', 'data as JSON on stdout')
     .option('--no-color', 'no colours (also NO_COLOR)')
     .option('-q, --quiet', 'only warnings and errors')
@@ -62,8 +71,9 @@ Examples:
   archivebox-ts run                                 work on what is queued, until Ctrl-C
   archivebox-ts status                              who works on what
 
-Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 status: no live runner,
-  10 add --run/--wait: finished, but some page has no successful result, 130 second Ctrl-C`,
+Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or configuration, 3 status: no live runner,
+  10 add --run/--wait: finished, but some page has no successful result,
+  130 second Ctrl-C, or Ctrl-C while waiting for the database`,
     )
   const globals = () => root.opts<GlobalOptions>()
 

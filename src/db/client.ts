@@ -27,6 +27,9 @@ export function boundedClient({ statementMs, prepare }: ClientOptions): new (con
     constructor(config: pg.ClientConfig = {}) {
       const socket = new Socket()
       super({ ...config, stream: () => socket })
+      socket.once('data', (bytes) => {
+        if (!POSTGRES_SPEAKS.test(bytes.toString('latin1', 0, 1))) socket.destroy(new NotPostgres())
+      })
       const query = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>
       let plannedAt = performance.now()
       // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many statements.
@@ -55,6 +58,18 @@ export function boundedClient({ statementMs, prepare }: ClientOptions): new (con
  * making all of them again costs milliseconds.
  */
 const PLANS_MS = 10_000
+/** How a first answer can begin: authentication, an error, yes or no to TLS, another version of the protocol. */
+const POSTGRES_SPEAKS = /[RESNv]/
+
+/** Something else listens there, a web server, say. */
+class NotPostgres extends Error {
+  constructor() {
+    super('what answers there is no PostgreSQL server')
+  }
+}
+
+/** Did something else answer? */
+export const isNotPostgres = (error: unknown): boolean => error instanceof NotPostgres
 
 class TooLate extends Error {
   readonly code = 'ETIMEDOUT'

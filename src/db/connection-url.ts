@@ -7,7 +7,7 @@ import { badUrl } from './trouble.ts'
  * `pg` takes it for `verify-full`, and prints a warning about that. Throws UsageError for what is no PostgreSQL URL.
  */
 export function forPg(url: string): string {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw badUrl(url)
+  if (!/^postgres(ql)?:\/\/./.test(url)) throw badUrl(url)
   const needsLibpq = /[?&]sslmode=(prefer|require|verify-ca)(&|$)/.test(url) && !url.includes('uselibpqcompat=')
   return needsLibpq ? `${url}&uselibpqcompat=true` : url
 }

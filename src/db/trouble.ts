@@ -1,5 +1,8 @@
 import { AppError, codeOf, EXIT, messageOf, UsageError } from '../base/errors.ts'
+import { isNotPostgres } from './client.ts'
 
+/** A name that is nobody's, a socket that is not ours to use: no waiting mends these. */
+const WRONG_PLACE = new Set(['ENOTFOUND', 'EACCES', 'EPERM'])
 const UNREACHABLE = new Set('ECONNREFUSED ECONNRESET EPIPE ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH'.split(' '))
 /** SQLSTATEs of a server that does nothing for us just now: connection lost (08), shutting down or starting (57P), out of something (53), its disk
  * broken (58030), left in the middle of a transaction (25P03), read-only since a failover (25006). */
@@ -12,6 +15,8 @@ const COLLISIONS = new Set(['40P01', '40001', '55P03', '57014'])
 /** A certificate that Node does not trust, by its error codes. */
 const UNTRUSTED = /SELF_SIGNED|^UNABLE_TO_|^CERT_|^ERR_TLS_CERT/
 const NO_TLS = /server does not support SSL/
+/** The two sides do not agree on how to encrypt. */
+const TLS_FAILED = /^(EPROTO|ERR_SSL_.*)$/
 
 /** Is the database away for now (the connection, or the whole server), rather than this statement wrong? Waiting helps. */
 export function isDatabaseAway(error: unknown): boolean {
@@ -19,6 +24,15 @@ export function isDatabaseAway(error: unknown): boolean {
   // A socket that is not there (ENOENT), say; a file that is not there is another matter.
   const connecting = error instanceof Error && 'syscall' in error && error.syscall === 'connect'
   return connecting || UNREACHABLE.has(code) || NOT_SERVING.test(code) || DRIVER.test(messageOf(error))
+}
+
+/**
+ * May a database that did not let us in do so before long? One that starts, recovers, shuts down, restarts, or cannot
+ * be reached yet; not one that is read-only, full, or out of connections, nor a wrong address.
+ */
+export function isComingUp(error: unknown): boolean {
+  const code = codeOf(error) ?? ''
+  return isDatabaseAway(error) && !isServerTrouble(error) && !WRONG_PLACE.has(code)
 }
 
 /** Does the server answer, but cannot do its work: out of disk, memory or connections, or read-only? */
@@ -33,6 +47,7 @@ export function isCollision(error: unknown): boolean {
 
 /** Turns a failed connection into one clear line with what to do; other errors pass unchanged. */
 export function explainDatabaseError(error: unknown, url: string): unknown {
+  if (error instanceof AppError) return error
   const code = codeOf(error) ?? ''
   const where = maskPassword(url)
   const say = (message: string, hint: string, exitCode: number = EXIT.usage) => new AppError(message, { hint, exitCode, cause: error })
@@ -51,8 +66,14 @@ export function explainDatabaseError(error: unknown, url: string): unknown {
     return say(`the database at ${where} has no free connection: ${messageOf(error)}`, 'wait, or raise max_connections', EXIT.failed)
   if (code === '25006')
     return say(`the database at ${where} is read-only: ${messageOf(error)}`, 'is it a standby? point DATABASE_URL to the primary')
+  if (isNotPostgres(error)) return say(`cannot use the database at ${where}: ${messageOf(error)}`, 'mend host and port in DATABASE_URL')
+  if (TLS_FAILED.test(code))
+    return say(`cannot encrypt the connection to ${where}: ${messageOf(error)}`, 'mend sslmode and the certificates in DATABASE_URL')
+  if (code === 'ENOTFOUND') return say(`there is no host of this name: ${where}`, 'mend the host in DATABASE_URL')
+  if (WRONG_PLACE.has(code) && isDatabaseAway(error))
+    return say(`may not connect to the database at ${where}: ${messageOf(error)}`, 'mend the permissions, or DATABASE_URL')
   if (isDatabaseAway(error) && !code.startsWith('53'))
-    return say(`cannot reach the database at ${where}: ${messageOf(error)}`, 'is the server up, and is DATABASE_URL right?')
+    return say(`cannot reach the database at ${where}: ${messageOf(error)}`, 'is the server up, and is DATABASE_URL right?', EXIT.failed)
   return error
 }
 

@@ -12,8 +12,6 @@ export interface Added {
 const STACK = /^\s+at .+:\d+:\d+\)?$/m
 /** Fine, failed, no runner, unfinished, interrupted; killed by a signal: none. 70 (a defect) is never right. */
 const FAIR = new Set<number | null>([0, 1, 3, 10, 130, null])
-/** The one thing here that looks like wrong configuration (2). */
-const UNREACHABLE = /^error: cannot reach the database/m
 
 /** What somebody outside knows: what was asked for, what was answered, and what may not be expected any more. */
 export class Ledger {
@@ -38,8 +36,7 @@ export class Ledger {
   /** Judges how a command ended, whatever was done to it or to others. */
   judge(args: readonly string[], { code, signal, stderr }: Finished): void {
     const what = args.join(' ').slice(0, 100)
-    if (!FAIR.has(code) && !(code === 2 && UNREACHABLE.test(stderr)))
-      this.complaints.push(`${what}: exit code ${code}: ${stderr.slice(-500)}`)
+    if (!FAIR.has(code)) this.complaints.push(`${what}: exit code ${code}: ${stderr.slice(-500)}`)
     if (STACK.test(stderr)) this.complaints.push(`${what}: a stack trace: ${stderr.slice(-800)}`)
     if (code === 1 && !/^(error: |\d\d:\d\d:\d\d )/m.test(stderr)) this.complaints.push(`${what}: exit code 1 without a word (${signal})`)
   }

@@ -4,9 +4,11 @@ import { readConfigFile } from '../../base/config-file.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { applicationName, openDatabase } from '../../db/database.ts'
-import { enterServer, keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
+import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
 import { migrate, schemaVersion } from '../../db/migrate.ts'
 import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
+import { Door, patienceMs } from '../door.ts'
+import { giveUp, openDatabaseOf } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -23,12 +25,19 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 export async function dbStart(options: GlobalOptions): Promise<void> {
   await refuseExternal(options, 'start')
   const dataDir = openDataDir(options.dataDir, 'never')
-  const lease = await enterServer(dataDir, { say: (line) => terminal.say(line) })
-  const db = openDatabase(urlOf(lease.address), { name: applicationName('cli') })
-  await migrate(db, urlOf(lease.address), (line) => terminal.say(line)).finally(() => db.destroy())
-  keepServer(dataDir)
-  await lease.leave()
-  terminal.say(`${lease.how === 'adopted' ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
+  const say = (line: string) => terminal.say(line)
+  const door = new Door(dataDir, patienceMs(options), say)
+  const server = await openDatabaseOf(options, dataDir, say, door)
+  const db = openDatabase(server.url, { name: applicationName('cli') })
+  try {
+    await door.connect(server, () => migrate(db, server.url, say))
+    door.passed()
+    keepServer(dataDir)
+  } finally {
+    await giveUp(db)
+    await server.leave()
+  }
+  say(`${server.wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
 }
 
 /** `db stop`: stops the embedded server. */
@@ -41,7 +50,7 @@ export async function dbStop(options: GlobalOptions, { force }: { force?: boolea
 /** `db status`: one record. */
 export async function dbStatus(options: GlobalOptions): Promise<void> {
   const record = options.databaseUrl
-    ? await external(options.databaseUrl)
+    ? await external(options, options.databaseUrl)
     : await embedded(realpathSync(openDataDir(options.dataDir, 'never')))
   if (wantsJson(options)) return printRecord(record)
   for (const [key, value] of Object.entries(record)) process.stdout.write(`${key.padEnd(16)} ${value ?? '-'}\n`)
@@ -61,11 +70,15 @@ async function embedded(dataDir: string) {
   }
 }
 
-async function external(url: string) {
+async function external(options: GlobalOptions, url: string) {
+  const door = new Door(options.dataDir, patienceMs(options), (line) => terminal.say(line))
   const db = openDatabase(url, { name: applicationName('cli') })
   try {
-    const { rows } = await sql<{ version: string; size: number }>`
-      select current_setting('server_version') as version, pg_database_size(current_database()) as size`.execute(db)
+    const { rows } = await door.connect({ url, revive: async () => {} }, () =>
+      sql<{ version: string; size: number }>`
+        select current_setting('server_version') as version, pg_database_size(current_database()) as size`.execute(db),
+    )
+    door.passed()
     return {
       kind: 'external',
       running: true,
@@ -77,7 +90,7 @@ async function external(url: string) {
   } catch (error) {
     throw explainDatabaseError(error, url)
   } finally {
-    await db.destroy()
+    await giveUp(db)
   }
 }
 

@@ -2,6 +2,7 @@ import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, levelFrom, toAll, toFile } from '../../base/log.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
+import { patienceMs } from '../door.ts'
 import { openHome, runnerLog } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { liveCounts } from '../progress.ts'
@@ -33,9 +34,8 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
   const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
   const id = uuidv7()
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line), {
-    name: applicationName('runner', id),
-    connections: CONNECTIONS,
-    statementMs: STATEMENT_MS,
+    connection: { name: applicationName('runner', id), connections: CONNECTIONS, statementMs: STATEMENT_MS },
+    patienceMs: patienceMs(options, 'run'),
   })
   const { home, settings } = open
   if (options.verbose) process.env['LOG_LEVEL'] = 'debug' // For the workers, too.

@@ -6,18 +6,31 @@ import { type Binaries, findBinaries } from './binaries.ts'
 import { type Cluster, majorVersionOf } from './cluster.ts'
 import { initialise, removeLeftovers } from './initialise.ts'
 import { networkFileSystemOf } from './network-file-system.ts'
-import { servingAddress } from './postmaster.ts'
+import { isUnderWay, servingAddress, whatItDoes } from './postmaster.ts'
 import { startServer } from './start.ts'
 
+/** How long one step waits in line for those who start or stop the server. */
+const LINE_MS = 1_000
+
+/** What one step came to. */
+export interface Step {
+  readonly how: 'adopted' | 'started' | 'initialised'
+  /** Why the server does not take connections yet: then another step is due after a pause. */
+  readonly missing?: string
+}
+
 /**
- * Makes the server run, one process at a time: whoever comes second finds it running. Says how it came up.
- * Throws AppError or a file-system error; the cluster is then as it was.
+ * One step towards a server that runs, one process at a time: whoever comes second finds it there. It ends soon, and
+ * the lock with it: a long recovery is waited for outside. Throws AppError or a file-system error; the cluster is then
+ * as it was.
  */
-export async function bringUp(cluster: Cluster, say: (line: string) => void): Promise<'adopted' | 'started' | 'initialised'> {
+export async function bringUp(cluster: Cluster, say: (line: string) => void): Promise<Step> {
   const lock = new FileLock(cluster.startLock)
   try {
-    await lock.exclusive()
-    if (await servingAddress(cluster)) return 'adopted'
+    if (!(await lock.exclusiveWithin(LINE_MS)))
+      return { how: 'adopted', missing: `another process starts or stops it, and holds ${cluster.startLock}` }
+    if (await servingAddress(cluster)) return { how: 'adopted' }
+    if (await isUnderWay(cluster)) return { how: 'adopted', missing: whatItDoes(cluster) }
     removeLeftovers(cluster)
     const version = majorVersionOf(cluster)
     if (version === null) refuseForeign(cluster)
@@ -26,8 +39,8 @@ export async function bringUp(cluster: Cluster, say: (line: string) => void): Pr
     const binaries = findBinaries(account)
     if (version === null) await initialise(cluster, binaries, account, lock, say)
     else refuseOtherVersion(cluster, version, binaries)
-    await startServer(cluster, binaries, account)
-    return version === null ? 'initialised' : 'started'
+    const missing = await startServer(cluster, binaries, account)
+    return { how: version === null ? 'initialised' : 'started', ...(missing !== undefined && { missing }) }
   } finally {
     lock.release()
   }

@@ -44,6 +44,21 @@ export async function servingAddress(cluster: Cluster): Promise<ServerAddress | 
   return isAlive(postmaster, cluster.pgdata) || (await isListening(address)) ? address : null
 }
 
+/** Whether a server of this cluster is there and has a status, whatever it does: then none is started beside it. */
+export async function isUnderWay(cluster: Cluster): Promise<boolean> {
+  const postmaster = readPostmaster(cluster.pgdata)
+  // It listens before it has a status, so that one in another container cannot be missed.
+  if (!postmaster?.status) return false
+  return isAlive(postmaster, cluster.pgdata) || (await isListening(addressOf(cluster.pgdata)))
+}
+
+/** Why a server that is under way takes no connections. */
+export function whatItDoes(cluster: Cluster): string {
+  const status = readPostmaster(cluster.pgdata)?.status
+  if (status === 'starting') return 'it is starting up, and recovers what its end left undone'
+  return status === 'stopping' ? 'it is shutting down' : 'it does not answer yet'
+}
+
 /** Whether somebody listens at the address. The kernel answers, so no stale file can lie about it. */
 function isListening(address: ServerAddress): Promise<boolean> {
   return new Promise((resolve) => {

@@ -5,7 +5,9 @@ import { FileLock } from '../../base/file-lock.ts'
 import { addressOf, type ServerAddress } from './address.ts'
 import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
 import { explainDisk } from './disk-errors.ts'
-import { isAlive, readPostmaster, servingAddress } from './postmaster.ts'
+import { NotYet, patiently, type Wait } from './not-yet.ts'
+import { isAlive, isUnderWay, readPostmaster, servingAddress } from './postmaster.ts'
+import type { Clients } from './users.ts'
 
 export { type ServerAddress, urlOf } from './address.ts'
 
@@ -16,30 +18,55 @@ export interface ServerLease {
   leave(): Promise<{ stopped: boolean }>
 }
 
+export interface EnterOptions {
+  /** Gets the lines worth telling a person. */
+  readonly say?: (line: string) => void
+  /** How to wait for a server that somebody starts or stops, or that recovers; most of a minute when not given. */
+  readonly wait?: Wait
+}
+
+/** How long one attempt to take our share waits for somebody who stops the server. */
+const LINE_MS = 1_000
+
 /**
- * Makes the server of this data directory run (initialises it when absent), and holds it up until `leave()` or our death.
- * `say` gets the lines worth telling a person. Throws AppError.
+ * Makes the server of this data directory run (initialises it when absent), and holds it up until `leave()` or our
+ * death. Throws AppError, and `NotYet` when nobody waits any longer; a server that nobody else waits for is stopped
+ * then.
  */
-export async function enterServer(dataDir: string, options: { say?: (line: string) => void } = {}): Promise<ServerLease> {
+export async function enterServer(dataDir: string, { say = () => undefined, wait = patiently }: EnterOptions = {}): Promise<ServerLease> {
   try {
     mkdirSync(dataDir, { recursive: true })
     const cluster = clusterOf(dataDir)
     const users = new FileLock(cluster.usersLock)
     try {
       // Our share first: from here on nobody stops a server that we are about to adopt.
-      await users.shared()
-      const running = await servingAddress(cluster)
-      if (running) return lease(cluster, users, running, 'adopted')
-      const { bringUp } = await import('./bring-up.ts')
-      const how = await bringUp(cluster, options.say ?? (() => undefined))
+      await wait(async () => {
+        if (!(await users.sharedWithin(LINE_MS))) throw new NotYet('another process stops it')
+      })
+      const how = await raise(cluster, say, wait)
       return lease(cluster, users, addressOf(cluster.pgdata), how)
     } catch (error) {
+      // It may be on its way up, for us alone.
+      if (await isUnderWay(cluster).catch(() => false)) await leave(cluster, users, LINE_MS).catch(() => undefined)
       users.release()
       throw error
     }
   } catch (error) {
     throw explainDisk(error, resolve(dataDir))
   }
+}
+
+/** Starts the server if it is not there, and waits until it takes connections. */
+async function raise(cluster: Cluster, say: (line: string) => void, wait: Wait): Promise<ServerLease['how']> {
+  let how: ServerLease['how'] = 'adopted'
+  await wait(async () => {
+    if (await servingAddress(cluster)) return
+    const { bringUp } = await import('./bring-up.ts')
+    const step = await bringUp(cluster, say)
+    if (step.how !== 'adopted') how = how === 'initialised' ? how : step.how
+    if (step.missing !== undefined) throw new NotYet(step.missing)
+  })
+  return how
 }
 
 /** What is known about the server of this data directory; changes nothing. Throws AppError when it may not look. */
@@ -66,14 +93,12 @@ export async function serverStatus(dataDir: string): Promise<{
 }
 
 /**
- * Starts the server of a data directory that the caller has entered, if it is not up; false = it was. For a server that was killed, or
- * stopped under its users: they keep their leases, and its address stays the same. Throws AppError.
+ * Starts the server of a data directory that the caller has entered, if it is not up; false = it was. For a server that
+ * was killed, or stopped under its users: they keep their leases, and its address stays the same. Throws AppError, and
+ * `NotYet` like `enterServer`.
  */
-export async function reviveServer(dataDir: string): Promise<boolean> {
-  const cluster = clusterOf(dataDir)
-  if (await servingAddress(cluster)) return false
-  const { bringUp } = await import('./bring-up.ts')
-  return (await bringUp(cluster, () => undefined)) !== 'adopted'
+export async function reviveServer(dataDir: string, wait: Wait = patiently): Promise<boolean> {
+  return (await raise(clusterOf(dataDir), () => undefined, wait)) !== 'adopted'
 }
 
 /** From now on the last one out leaves the server running, until `stopServer`. */
@@ -90,10 +115,11 @@ export async function stopServer(dataDir: string, options: { force?: boolean } =
   const cluster = clusterOf(dataDir)
   return alone(cluster, new FileLock(cluster.usersLock), async (users) => {
     if ((await serverStatus(dataDir)).state !== 'running') return false
-    const { inUse, isLastUser } = await import('./users.ts')
-    if (!options.force && !(await isLastUser(cluster, users))) throw await inUse(cluster)
+    const { clientsOf, inUse } = await import('./users.ts')
+    const clients = options.force ? 'none' : await clientsOf(cluster, users)
+    if (clients === 'some') throw await inUse(cluster)
     rmSync(cluster.keepMark, { force: true })
-    if (await stopIfOurs(cluster)) return true
+    if (await stopIfOurs(cluster, clients)) return true
     throw new AppError(`The database of ${cluster.dataDir} runs where this process cannot see it`, {
       hint: 'Stop it from the container that started it.',
     })
@@ -102,27 +128,35 @@ export async function stopServer(dataDir: string, options: { force?: boolean } =
 
 function lease(cluster: Cluster, users: FileLock, address: ServerAddress, how: ServerLease['how']): ServerLease {
   let left: Promise<{ stopped: boolean }> | undefined
-  const leave = async () => {
-    // Nobody has to be alone to leave a server that stays.
-    if (existsSync(cluster.keepMark)) {
-      users.release()
-      return { stopped: false }
-    }
-    return await alone(cluster, users, async () => {
-      if (existsSync(cluster.keepMark)) return { stopped: false }
-      const { isLastUser } = await import('./users.ts')
-      return { stopped: (await isLastUser(cluster, users)) && (await stopIfOurs(cluster)) }
-    })
+  return { address, how, leave: () => (left ??= leave(cluster, users)) }
+}
+
+/** Gives up our share; the last one out stops the server. */
+async function leave(cluster: Cluster, users: FileLock, waitMs?: number): Promise<{ stopped: boolean }> {
+  // Nobody has to be alone to leave a server that stays.
+  if (existsSync(cluster.keepMark)) {
+    users.release()
+    return { stopped: false }
   }
-  return { address, how, leave: () => (left ??= leave()) }
+  return await alone(
+    cluster,
+    users,
+    async () => {
+      if (existsSync(cluster.keepMark)) return { stopped: false }
+      const { clientsOf } = await import('./users.ts')
+      const clients = await clientsOf(cluster, users)
+      return { stopped: clients !== 'some' && (await stopIfOurs(cluster, clients)) }
+    },
+    waitMs,
+  )
 }
 
 /** Does `work` while nobody else initialises, starts or stops the server, and lets go of both locks after it. */
-async function alone<T>(cluster: Cluster, users: FileLock, work: (users: FileLock) => Promise<T>): Promise<T> {
+async function alone<T>(cluster: Cluster, users: FileLock, work: (users: FileLock) => Promise<T>, waitMs?: number): Promise<T> {
   let lock: FileLock | undefined
   try {
     lock = new FileLock(cluster.startLock)
-    await lock.exclusive()
+    await lock.exclusive(waitMs)
     return await work(users)
   } catch (error) {
     throw explainDisk(error, cluster.dataDir)
@@ -133,10 +167,10 @@ async function alone<T>(cluster: Cluster, users: FileLock, work: (users: FileLoc
   }
 }
 
-async function stopIfOurs(cluster: Cluster): Promise<boolean> {
+async function stopIfOurs(cluster: Cluster, clients: Exclude<Clients, 'some'>): Promise<boolean> {
   // Shared with another container, its pid means nothing here, and a signal would hit a stranger.
   if (!isAlive(readPostmaster(cluster.pgdata), cluster.pgdata)) return false
   const { shutDown } = await import('./stop.ts')
-  await shutDown(cluster)
+  await shutDown(cluster, clients === 'none' ? 'fast' : 'immediate')
   return true
 }

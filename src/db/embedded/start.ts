@@ -7,24 +7,26 @@ import type { Binaries } from './binaries.ts'
 import { greet } from './client.ts'
 import type { Cluster } from './cluster.ts'
 import { covers } from './descriptors.ts'
-import { isAlive, readPostmaster } from './postmaster.ts'
+import { isAlive, readPostmaster, whatItDoes } from './postmaster.ts'
 import { runProgram } from './run.ts'
 import { lengthOf, openLog, textSince } from './server-log.ts'
 import { writeSettings } from './settings.ts'
 
-/** How long a refusal is tried again: the rest of a killed server may hold its memory for a moment. */
-const RETRY_MS = 30_000
-/** How long a live server may recover before it takes connections; below the wait of those who queue at the start lock. */
-const RECOVERY_MS = 55_000
+/** How long a start is waited for on the spot; one that takes longer has something to recover. */
+const ON_THE_SPOT_MS = 1_000
 /** How long a server may take to show itself in postmaster.pid. */
 const SIGN_OF_LIFE_MS = 5_000
+/** How long one that was there may be out of sight. */
+const OUT_OF_SIGHT_MS = 300
 const POLL_MS = 3
+const REFUSED_POLL_MS = 100
 
 /**
- * Starts the server of an existing cluster and returns when it takes our connections. The caller holds the start lock.
- * A stale postmaster.pid is PostgreSQL's to judge, never ours. Throws AppError with the last lines of the log.
+ * Starts the server of an existing cluster. The caller holds the start lock. Returns nothing when it takes our
+ * connections, else why it does not yet. A stale postmaster.pid is PostgreSQL's to judge, never ours. Throws AppError
+ * with the last lines of the log.
  */
-export async function startServer(cluster: Cluster, binaries: Binaries, account: Account | undefined): Promise<void> {
+export async function startServer(cluster: Cluster, binaries: Binaries, account: Account | undefined): Promise<string | undefined> {
   if (!canReach(cluster.pgdata, account, 5)) {
     throw new AppError(`The database server's user ${account?.name} cannot reach ${cluster.pgdata}`, {
       hint: `Let every user enter the directories above it (chmod o+x), or move the data directory; user ${statSync(cluster.pgdata).uid} owns the cluster.`,
@@ -33,35 +35,50 @@ export async function startServer(cluster: Cluster, binaries: Binaries, account:
   writeSettings(cluster.pgdata, account)
   const log = openLog(cluster.log)
   try {
-    const deadline = performance.now() + RETRY_MS
-    for (;;) {
-      const from = lengthOf(log)
-      // pg_ctl puts the server into a session of its own and ends at once (-W), so that the server is nobody's child.
-      const args = ['start', '-W', '-s', '-D', realpathSync(cluster.pgdata), '-p', binaries.postgres]
-      await runProgram(binaries.pgCtl, args, account, ['ignore', log, log, ...covers(log)])
-      if (await becomesReady(cluster, () => textSince(log, from))) return
-      const text = textSince(log, from)
-      if (performance.now() > deadline || !/already exists|still in use/.test(text)) throw didNotStart(cluster, text)
-      await sleep(200)
-    }
+    const from = lengthOf(log)
+    // pg_ctl puts the server into a session of its own and ends at once (-W), so that the server is nobody's child.
+    const args = ['start', '-W', '-s', '-D', realpathSync(cluster.pgdata), '-p', binaries.postgres]
+    await runProgram(binaries.pgCtl, args, account, ['ignore', log, log, ...covers(log)])
+    return await becomesReady(cluster, () => textSince(log, from))
   } finally {
     closeSync(log)
   }
 }
 
-/** Polls until it takes connections (true) or has ended without (false). Throws AppError when it takes too long, or refuses us. */
-async function becomesReady(cluster: Cluster, said: () => string): Promise<boolean> {
+/**
+ * Polls until it takes connections, has ended without, or takes long. Throws AppError when it says why it cannot, or
+ * refuses us.
+ */
+async function becomesReady(cluster: Cluster, said: () => string): Promise<string | undefined> {
   const begun = performance.now()
-  let seen = begun
+  let seen: number | undefined
   for (;;) {
     const postmaster = readPostmaster(cluster.pgdata)
     const now = performance.now()
-    if (postmaster?.status === 'ready' && (await takesConnections(cluster))) return true
-    if (isAlive(postmaster, cluster.pgdata)) seen = now
-    else if (/FATAL|PANIC/.test(said()) || now - seen > SIGN_OF_LIFE_MS) return false
-    if (now - begun > RECOVERY_MS) throw didNotStart(cluster, said())
-    await sleep(POLL_MS)
+    const isReady = postmaster?.status === 'ready'
+    if (isReady && (await takesConnections(cluster))) return undefined
+    if (isAlive(postmaster, cluster.pgdata)) {
+      seen = now
+      if (postmaster.status && now - begun > ON_THE_SPOT_MS) return whatItDoes(cluster)
+    } else {
+      const text = said()
+      // One that is killed right away may never have been seen but in its log.
+      if (/starting PostgreSQL/.test(text)) seen ??= now
+      const isGone = seen === undefined ? now - begun > SIGN_OF_LIFE_MS : now - seen > OUT_OF_SIGHT_MS
+      if (isGone || fatal(text)) return whyNot(cluster, text, seen !== undefined)
+    }
+    await sleep(isReady ? REFUSED_POLL_MS : POLL_MS)
   }
+}
+
+/**
+ * Why a server that was just started has ended, where another start may do better. Throws AppError where it would not.
+ */
+function whyNot(cluster: Cluster, text: string, wasThere: boolean): string {
+  // PostgreSQL takes a dead process that nobody has reaped yet for a living one.
+  if (/already exists|still in use/.test(text)) return `what is left of a killed server is in the way: ${fatal(text)}`
+  if (wasThere && !fatal(text)) return 'it was killed while it started'
+  throw didNotStart(cluster, text)
 }
 
 async function takesConnections(cluster: Cluster): Promise<boolean> {
@@ -75,15 +92,21 @@ async function takesConnections(cluster: Cluster): Promise<boolean> {
   }
 }
 
-function didNotStart(cluster: Cluster, text: string): AppError {
-  const lines = text.trim().split('\n').slice(-8)
-  const reason = lines.find((line) => /FATAL|PANIC/.test(line)) ?? lines.at(-1)
-  return new AppError(`PostgreSQL did not start: ${reason?.replace(/^.*?(FATAL|PANIC):\s*/, '') || 'it said nothing'}`, {
-    hint: [...stillThere(text), `Its log is ${cluster.log}, which ends:`, ...lines].join('\n'),
-  })
+/**
+ * FATAL in the log, too: a refusal of somebody who knocks while it starts, and the last words of a killed server's
+ * children.
+ */
+const OF_CLIENTS = /the database system is|terminating|postmaster exit/
+
+/** The line that says why it ended. */
+function fatal(text: string): string | undefined {
+  const lines = text.split('\n').filter((line) => /FATAL|PANIC/.test(line) && !OF_CLIENTS.test(line))
+  return lines[0]?.replace(/^.*?(FATAL|PANIC):\s*/, '')
 }
 
-/** PostgreSQL takes a dead process that nobody reaped for a living one. */
-function stillThere(text: string): string[] {
-  return /already exists/.test(text) ? ['If that process has ended: in a container use --init, which clears away the dead.'] : []
+function didNotStart(cluster: Cluster, text: string): AppError {
+  const lines = text.trim().split('\n').slice(-8)
+  return new AppError(`PostgreSQL did not start: ${fatal(text) ?? (lines.at(-1) || 'it said nothing')}`, {
+    hint: [`Its log is ${cluster.log}, which ends:`, ...lines].join('\n'),
+  })
 }

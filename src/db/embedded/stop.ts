@@ -9,24 +9,31 @@ import { isAlive, readPostmaster } from './postmaster.ts'
 import { runProgram } from './run.ts'
 
 const STOP_MS = 30_000
+/**
+ * One that only recovers is doomed by then: within seconds it kills what does not heed it, and whoever comes meanwhile
+ * waits for that.
+ */
+const DOOMED_MS = 1_000
 const POLL_MS = 3
 
 /**
- * Stops the running server by a fast shutdown (clients are cut off, everything committed is on disk) and returns when it is gone.
- * The caller holds the start lock and has decided that nobody needs it. Throws AppError when it does not go.
+ * Stops the running server and returns when it is gone: `fast` cuts clients off and writes everything to disk;
+ * `immediate` is for one that only recovers, which begins again the next time. The caller holds the start lock and has
+ * decided that nobody needs it. Throws AppError when it does not go.
  */
-export async function shutDown(cluster: Cluster): Promise<void> {
+export async function shutDown(cluster: Cluster, mode: 'fast' | 'immediate'): Promise<void> {
   const account = serverAccount(statSync(cluster.pgdata))
   const binaries = findBinaries(account)
-  const { code, output } = await runProgram(
-    binaries.pgCtl,
-    ['stop', '-W', '-s', '-m', 'fast', '-D', realpathSync(cluster.pgdata)],
-    account,
-    ['ignore', 'ignore', 'pipe'],
-  )
+  const { code, output } = await runProgram(binaries.pgCtl, ['stop', '-W', '-s', '-m', mode, '-D', realpathSync(cluster.pgdata)], account, [
+    'ignore',
+    'ignore',
+    'pipe',
+  ])
   const deadline = performance.now() + STOP_MS
+  const doomed = performance.now() + DOOMED_MS
   // Its pid file goes last of all. (The process itself may stay behind as a zombie where nobody reaps orphans.)
   for (let postmaster = readPostmaster(cluster.pgdata); isAlive(postmaster, cluster.pgdata); postmaster = readPostmaster(cluster.pgdata)) {
+    if (mode === 'immediate' && performance.now() > doomed) break
     if (performance.now() > deadline) {
       throw new AppError(
         `PostgreSQL (pid ${postmaster.pid}) did not stop within ${STOP_MS / 1000} s${code === 0 ? '' : `: ${output.trim()}`}`,

@@ -1,24 +1,37 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { sleep } from '../../base/abort.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 import type { FileLock } from '../../base/file-lock.ts'
 import type { ServerAddress } from './address.ts'
 import { countClients } from './client.ts'
 import type { Cluster } from './cluster.ts'
-import { servingAddress } from './postmaster.ts'
+import { readPostmaster, servingAddress } from './postmaster.ts'
 
 /** How long a connection that its client has just closed may still be listed. */
 const FAREWELL_MS = 250
 const POLL_MS = 5
 
 /**
- * Whether nobody but the caller uses the server: `users` became exclusively ours, and no client is connected.
+ * Who uses a server besides the caller. `not yet`: nobody can, because it has not taken a connection since it began to
+ * recover.
+ */
+export type Clients = 'none' | 'not yet' | 'some'
+
+/**
+ * How a server that recovers refuses connections, in the C locale that we give it. One that shuts down may have
+ * clients.
+ */
+const RECOVERS = /starting up|in recovery|not yet accepting|not accepting/
+
+/**
+ * Who uses the server besides the caller: `users` must become exclusively ours, and no client may be connected.
  * The caller holds the start lock; while it keeps `users`, nobody can come in.
  */
-export async function isLastUser(cluster: Cluster, users: FileLock): Promise<boolean> {
-  if (!(await users.tryExclusive())) return false
+export async function clientsOf(cluster: Cluster, users: FileLock): Promise<Clients> {
+  if (!(await users.tryExclusive())) return 'some'
   const address = await servingAddress(cluster)
-  return address !== null && (await noClients(address))
+  if (address !== null) return await connected(address)
+  return readPostmaster(cluster.pgdata)?.status === 'starting' ? 'not yet' : 'some'
 }
 
 /** The refusal to stop a server that others use, saying how many they are. */
@@ -34,13 +47,16 @@ export async function inUse(cluster: Cluster): Promise<AppError> {
   })
 }
 
-async function noClients(address: ServerAddress): Promise<boolean> {
+async function connected(address: ServerAddress): Promise<Clients> {
   const deadline = performance.now() + FAREWELL_MS
   for (;;) {
-    // A server that cannot even be asked (no connection left) is busy.
-    const clients = await countClients(address).catch(() => 1)
-    if (clients === 0) return true
-    if (performance.now() > deadline) return false
+    const clients = await countClients(address).catch((error: unknown) => {
+      // One that cannot even be asked for another reason (no connection left) is busy.
+      return codeOf(error) === '57P03' && RECOVERS.test(messageOf(error)) ? 'not yet' : 1
+    })
+    if (clients === 'not yet') return clients
+    if (clients === 0) return 'none'
+    if (performance.now() > deadline) return 'some'
     await sleep(POLL_MS)
   }
 }

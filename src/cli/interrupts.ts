@@ -1,0 +1,37 @@
+import { EXIT } from '../base/errors.ts'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** A terminal and the program that started us may both pass on one key press. */
+const SAME_PRESS_MS = 150
+
+/**
+ * For a time in which a signal does not end the process, but asks it to leave in order; a second one ends it at once,
+ * with 130.
+ */
+export class Interrupts {
+  readonly #interrupt = new AbortController()
+  #last = Number.NEGATIVE_INFINITY
+
+  constructor() {
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal)
+  }
+
+  /** Aborted once a signal has come. */
+  get signal(): AbortSignal {
+    return this.#interrupt.signal
+  }
+
+  /** From now on signals do what they did before; not once one has come, for the process is leaving. */
+  end(): void {
+    if (this.signal.aborted) return
+    for (const signal of SIGNALS) process.off(signal, this.#onSignal)
+  }
+
+  readonly #onSignal = (): void => {
+    const now = performance.now()
+    if (now - this.#last < SAME_PRESS_MS) return
+    this.#last = now
+    if (this.signal.aborted) process.exit(EXIT.interrupted)
+    this.#interrupt.abort()
+  }
+}

@@ -1,0 +1,287 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newFolder } from '../support/homes.ts'
+import { isThere, killAll, processesOf } from '../support/processes.ts'
+import { type Call, eventually, type Finished, program, type Running, start } from '../support/program.ts'
+
+// The embedded server, killed under write load, is held in its recovery by stopping its startup process.
+const WAITS = /^the database is not ready yet, waiting for it \(up to \d+ s\): ./m
+const GOES_ON = /^the database is ready after \d+ s$/m
+let dataDir: string
+let url: string
+const held = new Set<number>()
+const started: Running[] = []
+
+beforeEach(async () => {
+  dataDir = newFolder()
+  for (const args of [['init'], ['db', 'start']]) {
+    const { code, stderr } = await cli(args)
+    expect(code, stderr).toBe(0)
+  }
+  url = (await cli(['db', 'url'])).stdout.trim()
+  return async () => {
+    for (const one of started.splice(0)) if (!one.isOver) one.signal('SIGKILL')
+    release()
+    await cli(['db', 'stop', '--force'])
+    const left = processesOf(dataDir)
+    killAll(left)
+    rmSync(dataDir, { recursive: true, force: true })
+    expect(left.map(({ command }) => command)).toEqual([])
+  }
+})
+afterEach(() => release())
+
+const withDir = (call: Call): Call => ({ ...call, env: { DATA_DIR: dataDir, ...call.env } })
+const cli = (args: readonly string[], call: Call = {}) => program(args, withDir(call))
+
+function begin(args: readonly string[], call: Call = {}): Running {
+  const running = start(args, withDir(call))
+  started.push(running)
+  return running
+}
+
+const postmaster = () => Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+const servers = () => processesOf(dataDir).filter(({ command }) => command.includes('postgres'))
+
+/** Nobody wants the server to stay up when it is not used. */
+const forgetDbStart = () => rmSync(join(dataDir, '.postgres-keep'))
+
+/** Kills the server with -9 while it has much to recover. */
+async function killUnderLoad(): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query("alter system set checkpoint_timeout = '1h'")
+  await client.query("alter system set max_wal_size = '4GB'")
+  await client.query('select pg_reload_conf()')
+  await client.query('checkpoint')
+  await client.query("create table load as select n, repeat('x', 150) as text from generate_series(1, 150000) n")
+  await client.query('update load set n = n + 1')
+  const writing = client.query('update load set n = n + 1').catch(() => {}) // It ends with its server.
+  await delay(100)
+  const pid = postmaster()
+  process.kill(pid, 'SIGKILL')
+  await writing
+  await client.end().catch(() => {})
+  return pid
+}
+
+/** Stops the startup process of a server that is about to recover, as soon as there is one. */
+async function holdRecovery(after = 0): Promise<{ server: number; startup: number }> {
+  const found = await eventually(() => {
+    for (const startup of startupProcesses()) {
+      const server = parentOf(startup)
+      if (server === after) continue
+      process.kill(startup, 'SIGSTOP')
+      held.add(startup)
+      return { server, startup }
+    }
+    return undefined
+  }, 30_000)
+  return found
+}
+
+function startupProcesses(): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      const isOurs = /^postgres: .*startup/.test(readFileSync(`/proc/${name}/cmdline`, 'utf8'))
+      return isOurs && processesOf(dataDir).some(({ pid }) => pid === Number(name)) ? [Number(name)] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+function parentOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+}
+
+function release(): void {
+  for (const pid of held) {
+    try {
+      process.kill(pid, 'SIGCONT')
+    } catch {
+      // It was killed, or has ended.
+    }
+  }
+  held.clear()
+}
+
+function expectFine({ code, stderr }: Finished, codes: readonly number[] = [0]): void {
+  expect(codes, stderr).toContain(code)
+  expect(stderr).toMatch(WAITS)
+  expect(stderr.match(WAITS)).toHaveLength(1)
+  expect(stderr).toMatch(GOES_ON)
+}
+
+const VERBS: readonly (readonly [args: readonly string[], ...codes: number[]])[] = [
+  [['init'], 0],
+  [['add', 'http://127.0.0.1:1/'], 0],
+  [['crawl', 'list'], 0],
+  [['process', 'list'], 0],
+  [['status'], 0, 3],
+  [['db', 'start'], 0],
+  [['run', '--maintenance-only'], 0],
+]
+
+describe('commands that are started while the database recovers', () => {
+  it('wait for it, say so, and go on, whichever they are and whenever they come', async () => {
+    const killed = await killUnderLoad()
+    const first = begin(['run', '--exit-on-idle'])
+    await holdRecovery(killed)
+    const rest = VERBS.map(([args]) => begin(args))
+    for (const one of [first, ...rest]) await one.says(WAITS)
+    const late = begin(['add', 'http://127.0.0.1:1/'])
+    await late.says(WAITS)
+    release()
+    // One of the two runners may be superseded by the other: that is fine, too.
+    for (const [index, [, ...codes]] of VERBS.entries()) expectFine(await rest[index]!.finished(), codes)
+    expectFine(await late.finished())
+    expect((await first.finished()).code, first.stderr).toBe(0)
+    expect(first.stderr).toMatch(GOES_ON)
+    // One recovery was enough for all.
+    expect(readFileSync(join(dataDir, 'logs', 'postgres.log'), 'utf8').match(/redo starts/g)).toHaveLength(1)
+  })
+
+  it('archive, stand by and follow a crawl afterwards as if nothing had been', async () => {
+    const killed = await killUnderLoad()
+    const added = begin(['add', '--run', '--demo', '--plugins', 'html'])
+    await holdRecovery(killed)
+    await added.says(WAITS)
+    release()
+    expectFine(await added.finished())
+
+    const again = postmaster()
+    process.kill(again, 'SIGKILL')
+    const both = [begin(['run', '--standby']), begin(['add', '--wait', '--plugins', 'html', 'http://127.0.0.1:1/'])]
+    const [standby, follower] = both as [Running, Running]
+    expect((await follower.finished()).code, follower.stderr).toBe(10)
+    await standby.says(/leading/)
+    standby.signal('SIGTERM')
+    expect((await standby.finished()).code, standby.stderr).toBe(0)
+  })
+
+  it('that a crash of one backend brought about wait for it, too', async () => {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => {})
+    await client.connect()
+    await client.query('create table load as select n from generate_series(1, 500000) n')
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    process.kill(rows[0]!.pid, 'SIGKILL')
+    await holdRecovery()
+    await client.end().catch(() => {})
+    const status = begin(['status'])
+    await status.says(WAITS)
+    release()
+    expectFine(await status.finished(), [3])
+  })
+
+  it('and whose server is killed again while it starts start it once more', async () => {
+    const killed = await killUnderLoad()
+    const add = begin(['add', 'http://127.0.0.1:1/'], { env: { WAIT_DB: '60' } })
+    const { server, startup } = await holdRecovery(killed)
+    process.kill(server, 'SIGKILL')
+    process.kill(startup, 'SIGKILL')
+    held.clear()
+    const { code, stderr } = await add.finished()
+    expect(code, stderr).toBe(0)
+  })
+})
+
+describe('a command that has waited long enough', () => {
+  it('says for what, for how long and what to do, and ends with 1; with nobody left it stops the server', async () => {
+    const killed = await killUnderLoad()
+    forgetDbStart()
+    const began = performance.now()
+    const status = begin(['--wait-db', '2', 'status'])
+    await holdRecovery(killed)
+    const { code, stdout, stderr } = await status.finished()
+    expect(code, stderr).toBe(1)
+    expect(performance.now() - began).toBeLessThan(12_000)
+    expect(stdout).toBe('')
+    expect(stderr).toMatch(/^error: waited 2 s for the database in \S+\/postgres: .*(start|recover)/m)
+    expect(stderr).toMatch(/^hint: .*--wait-db/m)
+    await eventually(() => servers().length === 0, 5_000)
+    held.clear()
+    const after = await cli(['--wait-db', '60', 'status'])
+    expect(after.code, after.stderr).toBe(3)
+  })
+
+  it('leaves the server to others who wait for it', async () => {
+    const killed = await killUnderLoad()
+    forgetDbStart()
+    const patient = begin(['add', 'http://127.0.0.1:1/'], { env: { WAIT_DB: '60' } })
+    const { server } = await holdRecovery(killed)
+    await patient.says(WAITS)
+    const hasty = await cli(['--wait-db=0', 'status'])
+    expect(hasty.code, hasty.stderr).toBe(1)
+    expect(hasty.stderr).not.toMatch(WAITS)
+    expect((await cli(['--wait-db=1', 'crawl', 'list'])).code).toBe(1)
+    expect(isThere(server)).toBe(true)
+    release()
+    expectFine(await patient.finished())
+    await eventually(() => servers().length === 0, 5_000)
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('is one that %s ends: at once, with 130, and nothing is left', async (signal) => {
+    const killed = await killUnderLoad()
+    forgetDbStart()
+    const run = begin(['run'])
+    await holdRecovery(killed)
+    await run.says(WAITS)
+    const began = performance.now()
+    run.signal(signal)
+    const { code, stderr } = await run.finished(10_000)
+    expect(performance.now() - began).toBeLessThan(3_000)
+    expect(code, stderr).toBe(130)
+    expect(stderr).toMatch(/^error: interrupted while waiting for the database$/m)
+    await eventually(() => processesOf(dataDir).length === 0, 5_000)
+    held.clear()
+  })
+})
+
+describe('a server that cannot recover', () => {
+  it('is not waited for: its reason is said at once', async () => {
+    await cli(['db', 'stop'])
+    rmSync(join(dataDir, 'postgres', 'pg_wal'), { recursive: true })
+    const began = performance.now()
+    const { code, stderr } = await cli(['status'])
+    expect(code, stderr).toBe(1)
+    expect(stderr).toMatch(/^error: PostgreSQL did not start: .*pg_wal/m)
+    expect(stderr).not.toMatch(WAITS)
+    expect(performance.now() - began).toBeLessThan(5_000)
+  })
+})
+
+describe('after kill -9 of the server', () => {
+  it.each([['add', 'http://127.0.0.1:1/'], ['run', '--exit-on-idle'], ['status']])(
+    '%s comes through at once, time after time',
+    async (...args) => {
+      for (let round = 0; round < 3; round += 1) {
+        const killed = postmaster()
+        process.kill(killed, 'SIGKILL')
+        const { code, stderr } = await cli(args)
+        expect([0, 3], `round ${round}: ${stderr}`).toContain(code)
+        expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(true)
+        expect(postmaster()).not.toBe(killed)
+      }
+    },
+  )
+
+  it('one who follows a crawl without a runner starts it again', async () => {
+    const added = begin(['add', '--wait', 'http://127.0.0.1:1/'])
+    await added.says(/no runner is there/)
+    const killed = postmaster()
+    process.kill(killed, 'SIGKILL')
+    await eventually(() => existsSync(join(dataDir, 'postgres', 'postmaster.pid')) && postmaster() !== killed)
+    await eventually(async () => (await cli(['status'])).code === 3)
+    expect(added.isOver, added.stderr).toBe(false)
+    added.signal('SIGINT')
+    expect((await added.finished()).code, added.stderr).toBe(130)
+  })
+})
