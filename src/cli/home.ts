@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readConfigFile } from '../base/config-file.ts'
+import type { Settings } from '../base/config.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
 import { AppError, EXIT } from '../base/errors.ts'
@@ -23,19 +23,18 @@ import { terminal } from './terminal.ts'
 export interface OpenHome {
   readonly home: Home
   readonly kind: 'embedded' | 'external'
-  /** The environment over archivebox.toml. */
-  readonly settings: Readonly<Record<string, string | undefined>>
+  readonly settings: Settings
   /** Closes the connection; the last user of an embedded server stops it. */
   close(): Promise<void>
 }
 
-/** The database of a data dir: DATABASE_URL or --database-url when given, else the embedded server, started when it is not up. */
+/** The database of a data dir: DATABASE_URL when it is set, else the embedded server, started when it is not up. */
 export async function openDatabaseOf(
   options: GlobalOptions,
   dataDir: string,
   say: (line: string) => void,
 ): Promise<{ url: string; kind: OpenHome['kind']; leave(): Promise<void> }> {
-  const url = options.databaseUrl ?? (await readConfigFile(dataDir))['DATABASE_URL']
+  const url = options.databaseUrl
   if (url) return { url, kind: 'external', leave: async () => {} }
   const lease = await enterServer(dataDir, { say })
   return {
@@ -55,7 +54,6 @@ export async function openHome(
   connection: DatabaseOptions = { name: applicationName('cli') },
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
-  const settings = { ...(await readConfigFile(dataDir)), ...process.env }
   const id = await dataDirId(dataDir, () => {
     say(`${dataDir} is a copy of another data dir: it gets an identity of its own`)
     const torn = forgetOriginalServer(dataDir)
@@ -75,7 +73,7 @@ export async function openHome(
       await open.destroy()
       await server.leave()
     }
-    return { home, kind: server.kind, settings, close }
+    return { home, kind: server.kind, settings: options.settings, close }
   } catch (error) {
     await db?.destroy().catch(() => {})
     await server.leave().catch(() => {})

@@ -18,10 +18,15 @@ export interface HookTarget {
 /** Never handed to a hook: how to reach our database, and what would change the hook's own runtime. */
 const FORBIDDEN = /^(PG[A-Z]*|DATABASE_URL|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
 
+/** Does a hook never get to see a setting of this name? */
+export function isKeptFromHooks(name: string): boolean {
+  return FORBIDDEN.test(name)
+}
+
 /** The settings that reach hooks: the environment, under it the configuration file, over it the crawl's own. */
 export function hookSettings(layers: readonly HookSettings[]): Record<string, string | undefined> {
   const merged: Record<string, string | undefined> = {}
-  for (const layer of layers) for (const [key, value] of Object.entries(layer)) if (!FORBIDDEN.test(key)) merged[key] = value
+  for (const layer of layers) for (const [key, value] of Object.entries(layer)) if (!isKeptFromHooks(key)) merged[key] = value
   return merged
 }
 

@@ -89,7 +89,8 @@ export async function gather({ home, kind, settings }: OpenHome) {
     workers: await workers(home, alive),
     recent_failures: await recentFailures(home),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: about!.archive_bytes },
-    blocked_reason: about!.due_crawls + about!.due_snapshots > 0 ? blockedReason(leader, lacksRoom(home.dataDir, settings)) : null,
+    blocked_reason:
+      about!.due_crawls + about!.due_snapshots > 0 ? blockedReason(leader, lacksRoom(home.dataDir, settings.config.DISK_FLOOR)) : null,
   }
 }
 

@@ -3,6 +3,7 @@ import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { type ListedCrawl, listedByIds } from '../../db/listings.ts'
 import { addCrawlWithPages, addPages } from '../../machines/add-pages.ts'
+import type { Asked } from '../door.ts'
 import { table } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import { type CrawlOptions, checkedUrls, commaList, limitsOf } from '../new-crawl.ts'
@@ -15,8 +16,8 @@ import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
 /**
  * `crawl create`: one crawl of all URLs and of the URLs of snapshot records; a crawl record becomes another crawl like it. Nothing is run.
  */
-export async function createCrawls(options: GlobalOptions, args: readonly string[], verb: CrawlOptions): Promise<void> {
-  const limits = limitsOf(verb)
+export async function createCrawls(options: Asked, args: readonly string[], verb: CrawlOptions): Promise<void> {
+  const limits = limitsOf(options, verb)
   const { words, lines } = await readInput(args, 'URL')
   const copies = lines.flatMap(({ record }) => (record?.['type'] === 'Crawl' ? [copyOf(record, limits)] : []))
   const { urls, others } = urlsIn(lines, ['Crawl'])
