@@ -17,65 +17,112 @@ export interface Setting<T = unknown, Standard = unknown> {
   readonly perCrawl?: true
 }
 
-type More = Pick<Setting, 'standardIs' | 'option' | 'secret' | 'perCrawl'>
+type About = Pick<Setting, 'means' | 'standardIs' | 'option' | 'secret' | 'perCrawl'>
 
-function setting<T, const Standard extends T | undefined>(
-  kind: Kind<T>,
-  standard: Standard,
-  means: string,
-  more: More = {},
-): Setting<T, Standard> {
-  return { kind, standard, means, ...more }
+function setting<T, const Standard extends T | undefined>(kind: Kind<T>, standard: Standard, about: About) {
+  return { kind, standard, ...about } satisfies Setting<T, Standard>
 }
 
 /** The seeds' cap on workers of one kind; below it, what the machine's cores can feed. */
 export const MOST_WORKERS = 8
 const SECONDS = amount('seconds')
+const WORKERS = whole(1, 1_000)
 
 /** Every setting of the program, under the name that it has in the environment and in archivebox.toml. */
 export const SETTINGS = {
-  DATA_DIR: setting(path, './data', 'where everything lies', { option: '--data-dir' }),
-  DATABASE_URL: setting({ ...text, takes: 'a URL' }, undefined, 'any PostgreSQL from 14 on', {
+  DATA_DIR: setting(path, './data', {
+    option: '--data-dir',
+    means: 'where everything lies',
+  }),
+  DATABASE_URL: setting({ ...text, takes: 'a URL' }, undefined, {
     option: '--database-url',
     standardIs: 'the embedded server',
     secret: true,
+    means: 'any PostgreSQL from 14 on',
   }),
-  LOG_LEVEL: setting(oneOf('debug', 'info', 'warn', 'error'), 'info', 'what is said: this, and what is more urgent', { option: '-q, -v' }),
-  NO_COLOR: setting(text, undefined, 'anything: no colours', { option: '--no-color', standardIs: 'colours on a terminal' }),
-  FORCE_COLOR: setting(text, undefined, 'anything: colours everywhere', { standardIs: 'colours on a terminal' }),
-  TIMEOUT: setting(SECONDS, 60, 'how long a hook may take, 12 hours at most; 0: as if it were not set', { perCrawl: true }),
-  HOOK_RETRIES: setting(whole(0, 1_000), 3, 'how often a hook is tried again that failed in a way that may pass', { perCrawl: true }),
-  HOOK_RETRY_SECONDS: setting(SECONDS, 15, 'how long after the first failure; then twice as long each time, up to an hour', {
+  LOG_LEVEL: setting(oneOf('debug', 'info', 'warn', 'error'), 'info', {
+    option: '-q, -v',
+    means: 'what is said: this, and what is more urgent',
+  }),
+  NO_COLOR: setting(text, undefined, {
+    option: '--no-color',
+    standardIs: 'colours on a terminal',
+    means: 'anything: no colours',
+  }),
+  FORCE_COLOR: setting(text, undefined, {
+    standardIs: 'colours on a terminal',
+    means: 'anything: colours everywhere',
+  }),
+  TIMEOUT: setting(SECONDS, 60, {
     perCrawl: true,
+    means: 'how long a hook may take, 12 hours at most; 0: as if it were not set',
   }),
-  HOOK_HOST: setting(flag, true, '`false` runs built-in hooks as a process each, too', { perCrawl: true }),
-  USER_AGENT: setting(text, undefined, 'who the built-in hooks say that they are', { standardIs: 'archivebox-ts', perCrawl: true }),
-  CHECK_SSL_VALIDITY: setting(flag, true, '`false` takes bad certificates, too', { perCrawl: true }),
-  ACTIVE_PERSONA: setting(text, 'Default', 'the browser profile in `personas` that hooks use', { perCrawl: true }),
-  NODE_BINARY: setting(path, process.execPath, 'the Node that hooks find', { standardIs: 'the one that runs the program', perCrawl: true }),
-  ABX_PLUGINS_DIR: setting(paths, [], 'more plugin folders; later ones win', { standardIs: 'none', perCrawl: true }),
-  MAX_CRAWL_WORKERS: setting(whole(1, 1_000), Math.min(availableParallelism(), MOST_WORKERS), 'crawls at the same time', {
+  HOOK_RETRIES: setting(whole(0, 1_000), 3, {
+    perCrawl: true,
+    means: 'how often a hook is tried again that failed in a way that may pass',
+  }),
+  HOOK_RETRY_SECONDS: setting(SECONDS, 15, {
+    perCrawl: true,
+    means: 'how long after the first failure; then twice as long each time, up to an hour',
+  }),
+  HOOK_HOST: setting(flag, true, {
+    perCrawl: true,
+    means: '`false` runs built-in hooks as a process each, too',
+  }),
+  USER_AGENT: setting(text, undefined, {
+    standardIs: 'archivebox-ts',
+    perCrawl: true,
+    means: 'who the built-in hooks say that they are',
+  }),
+  CHECK_SSL_VALIDITY: setting(flag, true, {
+    perCrawl: true,
+    means: '`false` takes bad certificates, too',
+  }),
+  ACTIVE_PERSONA: setting(text, 'Default', {
+    perCrawl: true,
+    means: 'the browser profile in `personas` that hooks use',
+  }),
+  NODE_BINARY: setting(path, process.execPath, {
+    standardIs: 'the one that runs the program',
+    perCrawl: true,
+    means: 'the Node that hooks find',
+  }),
+  ABX_PLUGINS_DIR: setting(paths, [], {
+    standardIs: 'none',
+    perCrawl: true,
+    means: 'more plugin folders; later ones win',
+  }),
+  MAX_CRAWL_WORKERS: setting(WORKERS, Math.min(availableParallelism(), MOST_WORKERS), {
     standardIs: `cores, at most ${MOST_WORKERS}`,
+    means: 'crawls at the same time',
   }),
-  MAX_SNAPSHOT_WORKERS: setting(whole(1, 1_000), undefined, 'pages of one crawl at the same time', {
+  MAX_SNAPSHOT_WORKERS: setting(WORKERS, undefined, {
     standardIs: `cores, from 2 to ${MOST_WORKERS}`,
+    means: 'pages of one crawl at the same time',
   }),
-  CONTAINMENT: setting(
-    oneOf('auto', 'basic', 'pidns', 'cgroup'),
-    'auto',
-    'what keeps hooks from outliving the runner; `auto` is the control group where there is one, else `basic`',
-  ),
-  DISK_FLOOR: setting(amount('MB'), 200, 'free space below which no page is begun; 0 switches it off'),
+  CONTAINMENT: setting(oneOf('auto', 'basic', 'pidns', 'cgroup'), 'auto', {
+    means: 'what keeps hooks from outliving the runner; `auto`: the control group where there is one, else `basic`',
+  }),
+  DISK_FLOOR: setting(amount('MB'), 200, {
+    means: 'free space below which no page is begun; 0 switches it off',
+  }),
 } as const
 
 /** What every plugin has, as `<PLUGIN>_<NAME>`. */
 export const PLUGIN_SETTINGS = {
-  ENABLED: setting(flag, true, '`false` switches a plugin off', { perCrawl: true }),
-  TIMEOUT: setting(SECONDS, undefined, 'how long its hooks may take', { standardIs: '`TIMEOUT`', perCrawl: true }),
+  ENABLED: setting(flag, true, {
+    perCrawl: true,
+    means: '`false` switches a plugin off',
+  }),
+  TIMEOUT: setting(SECONDS, undefined, {
+    standardIs: '`TIMEOUT`',
+    perCrawl: true,
+    means: 'how long its hooks may take',
+  }),
 } as const
 
 export type SettingName = keyof typeof SETTINGS
-type ValueOf<S> = S extends Setting<infer T, infer Standard> ? T | (undefined extends Standard ? undefined : never) : never
+type ValueOf<S> = S extends Setting<infer T, infer Standard> ? T | Extract<Standard, undefined> : never
 
 /** Every setting as it holds. */
 export type Config = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)[Name]> }
@@ -99,7 +146,7 @@ export function strongest(...sources: readonly Texts[]): Texts {
   return Object.assign({}, ...sources.map(set).reverse()) as Texts
 }
 
-/** One setting as it holds by these texts. What it does not take counts as not set: who gave it was told at the door. */
+/** One setting as it holds by these texts. What it does not take counts as not set: that was told at the door. */
 export function readSetting<Name extends SettingName>(name: Name, texts: Texts): Config[Name] {
   const given = texts[name]
   const { kind, standard } = SETTINGS[name]
@@ -113,12 +160,10 @@ export function settingsOf(texts: Texts): Settings {
   return Object.freeze({ texts: Object.freeze(texts), config: Object.freeze(config) })
 }
 
-/** Is this the name of a setting of ours? */
-export function isSetting(name: string): name is SettingName {
-  return Object.hasOwn(SETTINGS, name)
-}
-
-/** Why a text is refused, in a line that does not show it when it is secret; undefined when it is taken, or blank: then it is not set. */
+/**
+ * Why a text is refused, in a line that does not show a secret one; undefined when it is taken.
+ * A blank one is always taken: it is one that is not set.
+ */
 export function refusal(name: string, given: string, kind: Kind<unknown>, secret = false): string | undefined {
   if (given.trim() === '' || kind.read(given) !== undefined) return undefined
   const shown = given.length > 60 ? `${given.slice(0, 60)}...` : given

@@ -7,9 +7,10 @@ const MB = 1_000_000
 const FULL_BYTES = 64 * 1024
 
 /**
- * Why no page may be begun for want of disk space, in a line; undefined: there is room. Looks at the data dir and at its archive.
- * @param floor the free MB below which none is: enough for the pages that are in work (some MB each, a WARC tens), and for the log of a
- *   database that lies beside them
+ * Why no page may be begun for want of disk space, in a line; undefined: there is room.
+ * Looks at the data dir and at its archive.
+ * @param floor the free MB below which none is: enough for the pages that are in work (some MB each, a WARC tens), and
+ *   for the log of a database that lies beside them
  */
 export function lacksRoom(dataDir: string, floor: number): string | undefined {
   for (const dir of [dataDir, join(dataDir, 'archive')]) {

@@ -21,7 +21,7 @@ const FLAGS = new Map([
 /** Any text but a blank one. */
 export const text: Kind<string> = { takes: 'text', read: (given) => given.trim() || undefined }
 
-/** The place of a file or folder. Control characters are nobody's intention, and PostgreSQL's own files cannot hold them. */
+/** The place of a file or folder. PostgreSQL's own files cannot hold one with control characters. */
 export const path: Kind<string> = {
   takes: 'a path without control characters',
   read: (given) => (/\p{Cc}/u.test(given) ? undefined : given.trim() || undefined),
@@ -35,25 +35,25 @@ export const paths: Kind<readonly string[]> = {
 
 /** A number from 0 on of something that can be split: seconds, MB. */
 export function amount(unit: string): Kind<number> {
-  return { takes: `a number of ${unit}, 0 or more`, read: (given) => within(given.trim() === '' ? Number.NaN : Number(given), 0) }
+  return { ...number(0), takes: `a number of ${unit}, 0 or more` }
 }
 
 /** A whole number. */
 export function whole(low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY): Kind<number> {
-  return {
-    takes: `a whole number${range(low, high)}`,
-    read: (given) => within(/^[+-]?\d+$/.test(given.trim()) ? Number(given) : Number.NaN, low, high),
-  }
+  const takes = `a whole number${range(low, high)}`
+  return { takes, read: (given) => (/^[+-]?\d+$/.test(given.trim()) ? within(Number(given), low, high) : undefined) }
 }
 
-/** Any finite number. */
+/** Any number. */
 export function number(low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY): Kind<number> {
-  return { takes: `a number${range(low, high)}`, read: (given) => within(given.trim() === '' ? Number.NaN : Number(given), low, high) }
+  const takes = `a number${range(low, high)}`
+  return { takes, read: (given) => (given.trim() === '' ? undefined : within(Number(given), low, high)) }
 }
 
 /** One of these words, in capitals or not. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): Kind<Word> {
-  return { takes: `one of ${words.join(', ')}`, read: (given) => words.find((word) => word.toLowerCase() === given.trim().toLowerCase()) }
+  const plain = (word: string) => word.trim().toLowerCase()
+  return { takes: `one of ${words.join(', ')}`, read: (given) => words.find((word) => plain(word) === plain(given)) }
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }

@@ -11,8 +11,8 @@ const MADE_UP: ReadonlyMap<number, string> = new Map([
 ])
 
 /**
- * Makes a folder and what is missing above it. Node's own recursive mkdir never ends where a folder is there that takes no other (/proc): it
- * answers "no such file", and Node then makes the one above, which exists, and tries again.
+ * Makes a folder and what is missing above it. Node's own recursive mkdir never ends below a folder that takes no other
+ * (/proc): the answer is "no such file", so Node makes the folder above, which is there, and tries again.
  * @returns the topmost folder that was made; undefined when all were there
  */
 export function makeFolder(path: string): string | undefined {
@@ -27,7 +27,7 @@ export function makeFolder(path: string): string | undefined {
   return above ?? path
 }
 
-/** Why no files can be kept in this folder, or in one of this name that is yet to be made; undefined when nothing speaks against it. */
+/** Why no files can be kept in this folder, which may have yet to be made; undefined when nothing speaks against it. */
 export function whyUnusable(path: string): string | undefined {
   let folder = path
   try {

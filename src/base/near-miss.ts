@@ -1,4 +1,4 @@
-/** The word of `words` that somebody most likely meant: at most a third of it is typed otherwise, and two letters at the most. */
+/** The word that somebody most likely meant: at most a third of it is typed otherwise, and two letters at most. */
 export function closest(typed: string, words: readonly string[]): string | undefined {
   const near = words.map((word) => ({ word, distance: distance(typed.toLowerCase(), word.toLowerCase()) }))
   near.sort((a, b) => a.distance - b.distance)

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import pc from 'picocolors'
-import { ENVIRONMENT, isSetting, readSetting, SETTINGS, settingsOf, strongest, type Texts } from '../base/config.ts'
+import { ENVIRONMENT, readSetting, SETTINGS, settingsOf, strongest, type Texts } from '../base/config.ts'
 import { CONFIG_FILE, readConfigFile } from '../base/config-file.ts'
 import { isDataDir } from '../base/data-dir.ts'
 import { whyUnusable } from '../base/make-folder.ts'
@@ -16,7 +16,8 @@ export interface Asked extends GlobalOptions {
 }
 
 /**
- * Reads the settings, once, before anything is done: the command line wins over the environment, and that over archivebox.toml.
+ * Reads the settings, once, before anything is done: the command line wins over the environment, and that over
+ * archivebox.toml.
  * @param makes does this verb make a data dir where there is none?
  */
 export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<Asked> {
@@ -41,13 +42,17 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
     const where = sources.find(([, each]) => each[name] !== undefined)?.[0]
     if (why !== undefined) problems.add(`${why} (set ${where})`)
   }
-  for (const [name, text] of Object.entries(commandLine))
-    if (isSetting(name) && text?.trim() === '') problems.add(`${SETTINGS[name].option} takes ${SETTINGS[name].kind.takes}, not nothing`)
+  for (const name of ['DATA_DIR', 'DATABASE_URL'] as const) {
+    const { option, kind } = SETTINGS[name]
+    if (commandLine[name]?.trim() === '') problems.add(`${option} takes ${kind.takes}, not nothing`)
+  }
   for (const name of Object.keys(file ?? {})) {
     const meant = known.knows(name) ? undefined : known.meantBy(name)
-    if (meant !== undefined) terminal.say(`${pc.yellow('careful:')} ${name} in ${CONFIG_FILE} is no setting: did you mean ${meant}?`)
+    if (meant === undefined) continue
+    terminal.say(`${pc.yellow('careful:')} ${name} in ${CONFIG_FILE} is no setting: did you mean ${meant}?`)
   }
   const unusable = makes && file && !isDataDir(dataDir) ? whyUnusable(dataDir) : undefined
   if (unusable !== undefined) problems.add(unusable, 'choose another with --data-dir')
-  return { ...given, dataDir: settings.config.DATA_DIR, databaseUrl: settings.config.DATABASE_URL, settings, known, problems }
+  const { DATA_DIR, DATABASE_URL } = settings.config
+  return { ...given, dataDir: DATA_DIR, databaseUrl: DATABASE_URL, settings, known, problems }
 }

@@ -38,7 +38,7 @@ export function declaredSettings(config: unknown): Declared[] {
 
 const ANYTHING: Kind<string> = { takes: 'anything', read: (given) => given }
 
-/** What the schema takes when it is written as text. A rule that we do not know refuses nothing: the plugin's own hooks have the last word. */
+/** What the schema takes, written as text. A rule that we do not know refuses nothing: hooks have the last word. */
 function kindOf(property: Property): Kind<unknown> {
   const { type, format, minimum, maximum } = property
   if (format === 'size') return size

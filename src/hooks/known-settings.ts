@@ -26,11 +26,12 @@ export class KnownSettings {
       }
     }
     for (const { name, binaries } of plugins) {
-      for (const [last, known] of Object.entries(PLUGIN_SETTINGS)) this.#known.set(`${name.toUpperCase()}_${last}`, known)
+      const prefix = prefixOf(name)
+      for (const [last, known] of Object.entries(PLUGIN_SETTINGS)) this.#known.set(prefix + last, known)
       for (const { setting } of binaries) if (setting && !this.#known.has(setting)) this.#known.set(setting, ANY_TEXT)
     }
     for (const [name, known] of Object.entries(SETTINGS)) this.#known.set(name, known)
-    this.#silent = plugins.filter(({ declares }) => declares.length === 0).map(({ name }) => `${name.toUpperCase()}_`)
+    this.#silent = plugins.filter(({ declares }) => declares.length === 0).map(({ name }) => prefixOf(name))
   }
 
   /** The name under which a setting is kept that has several. */
@@ -70,4 +71,5 @@ export class KnownSettings {
   }
 }
 
+const prefixOf = (plugin: string) => `${plugin.toUpperCase()}_`
 const ANY_TEXT: Known = { kind: { takes: 'anything', read: (given) => given }, perCrawl: true }

@@ -12,7 +12,7 @@ export function text(env: Texts, name: string): string | undefined {
   return env[name]?.trim() || undefined
 }
 
-/** What a setting says, by the rules of the program's own; undefined when it is missing or blank. Throws AppError, with what it is not. */
+/** What a setting says; undefined when it is missing or blank. Throws AppError, with what it is not. */
 function read<T>(env: Texts, name: string, kind: Kind<T>, what: string): T | undefined {
   const given = text(env, name)
   if (given === undefined) return undefined
