@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { readSetting } from '../base/config.ts'
 import { MARKER } from '../processes/family.ts'
 import type { HookSettings } from './discover.ts'
 
@@ -43,7 +44,7 @@ export function hookEnvironment(
     DATA_DIR: dataDir,
     ARCHIVE_DIR: join(dataDir, 'archive'),
     PERSONAS_DIR: join(dataDir, 'personas'),
-    ACTIVE_PERSONA: settings['ACTIVE_PERSONA'] ?? 'Default',
+    ACTIVE_PERSONA: readSetting('ACTIVE_PERSONA', settings),
     CRAWL_DIR: target.crawlDir,
     SNAP_DIR: target.snapDir ?? target.crawlDir,
     CRAWL_ID: target.crawlId,
@@ -51,7 +52,7 @@ export function hookEnvironment(
     SNAPSHOT_DEPTH: String(target.depth),
     ABX_RUNTIME: 'archivebox',
     PYTHONDONTWRITEBYTECODE: '1',
-    NODE_BINARY: settings['NODE_BINARY'] ?? process.execPath,
+    NODE_BINARY: readSetting('NODE_BINARY', settings),
     EXTRA_CONTEXT: JSON.stringify({
       crawl_id: target.crawlId,
       snapshot_id: target.snapshotId,
