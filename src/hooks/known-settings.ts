@@ -67,7 +67,7 @@ export class KnownSettings {
     const meant = this.meantBy(name)
     if (meant !== undefined) return `${name} is no setting: did you mean ${meant}?`
     if (this.#silent.some((prefix) => name.startsWith(prefix))) return undefined
-    return `${name} is no setting, neither of the program nor of a plugin that is here`
+    return `${name} is no setting, neither of the program nor of a plugin: plugins declare theirs in their config.json`
   }
 }
 

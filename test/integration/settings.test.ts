@@ -136,7 +136,7 @@ describe('add', () => {
     expectRefused(
       finished,
       'DISK_FLOOR=lots',
-      '-c FOO is no setting, neither of the program nor of a plugin that is here',
+      '-c FOO is no setting, neither of the program nor of a plugin: plugins declare theirs in their config.json',
       '-c TIMEUOT is no setting: did you mean TIMEOUT?',
       '-c TIMEOUT=soon: it takes a number of seconds',
       '-c TITLE_TIMEOUT=never: it takes a number of seconds',
@@ -207,6 +207,17 @@ describe('a crawl of an older version', () => {
     for (const reason of ['TIMEOUT=soon', 'HOOK_RETRIES=-1', 'NOTES_MODE=odd', 'the pattern \\[ matches nothing'])
       expect(stderr.match(new RegExp(`crawl ${crawl}: ${reason}`, 'g')), stderr).toHaveLength(1)
     expect(stderr).not.toContain('FOO')
+  })
+})
+
+describe('the command line', () => {
+  it('wins over the environment, for the workers, too', async () => {
+    const home = await homes.make()
+    await home.add('--plugins', 'html', `${site.url}/page-1.html`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle', '-v'], { env: { LOG_LEVEL: 'error' } })
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/ runner +started worker pid/)
+    expect(stderr).toMatch(/ crawl +started worker pid/)
   })
 })
 
