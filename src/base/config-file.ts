@@ -14,7 +14,7 @@ export async function readConfigFile(dataDir: string): Promise<Record<string, st
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return {}
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return {}
     throw new UsageError(`cannot read ${file}: ${messageOf(error)}`)
   }
   const settings: Record<string, string> = {}

@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { CONFIG_FILE } from './config-file.ts'
 import { AppError, codeOf, EXIT, messageOf, UsageError } from './errors.ts'
+import { makeFolder, whyUnusable } from './make-folder.ts'
 
 const FIRST_CONFIG = `# Settings of this archive. The environment wins over this file, and a crawl's own (add -c KEY=VALUE) over both.
 # TIMEOUT = 60                # seconds a hook may take
@@ -36,9 +37,9 @@ export function openDataDir(path: string, create: 'never' | 'if-empty' | 'force'
 
 function makeDataDir(path: string, force: boolean): void {
   try {
-    if (existsSync(path) && !statSync(path).isDirectory())
-      throw new UsageError(`${path} is not a directory`, 'choose another with --data-dir')
-    mkdirSync(path, { recursive: true })
+    const unusable = whyUnusable(path)
+    if (unusable !== undefined) throw new UsageError(unusable, 'choose another with --data-dir')
+    makeFolder(path)
     const foreign = readdirSync(path).filter((name) => name !== 'lost+found')
     if (foreign.length > 0 && !force) {
       throw new UsageError(
@@ -46,7 +47,7 @@ function makeDataDir(path: string, force: boolean): void {
         'choose an empty directory, or insist with: archivebox-ts init --force',
       )
     }
-    for (const folder of ['archive', 'plugins', 'personas', 'logs']) mkdirSync(join(path, folder), { recursive: true })
+    for (const folder of ['archive', 'plugins', 'personas', 'logs']) makeFolder(join(path, folder))
     // Last: the file that makes it a data dir.
     writeFileSync(join(path, CONFIG_FILE), FIRST_CONFIG, { flag: 'wx' })
   } catch (error) {

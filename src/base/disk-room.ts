@@ -2,19 +2,17 @@ import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from './errors.ts'
 
-/**
- * Free space below which no page is begun: enough for the pages that are in work (some MB each, a WARC tens), and for the log of a database
- * that lies beside them. The setting DISK_FLOOR says otherwise, in MB; 0 switches it off.
- */
-const FLOOR_MB = 200
 const MB = 1_000_000
 /** Below this a write of any size may have failed. */
 const FULL_BYTES = 64 * 1024
 
-/** Why no page may be begun for want of disk space, in a line; undefined: there is room. Looks at the data dir and at its archive. */
-export function lacksRoom(dataDir: string, settings: Readonly<Record<string, string | undefined>>): string | undefined {
-  const asked = Number(settings['DISK_FLOOR'] ?? FLOOR_MB)
-  const floor = Number.isFinite(asked) && asked >= 0 ? asked : FLOOR_MB
+/**
+ * Why no page may be begun for want of disk space, in a line; undefined: there is room.
+ * Looks at the data dir and at its archive.
+ * @param floor the free MB below which none is: enough for the pages that are in work (some MB each, a WARC tens), and
+ *   for the log of a database that lies beside them
+ */
+export function lacksRoom(dataDir: string, floor: number): string | undefined {
   for (const dir of [dataDir, join(dataDir, 'archive')]) {
     const free = freeBytes(dir)
     if (free < floor * MB) return `${Math.floor(free / MB)} MB free in ${dir}: below ${floor} MB (DISK_FLOOR) no page is begun`

@@ -23,6 +23,15 @@ export class UsageError extends AppError {
   }
 }
 
+/** Several of them at once. */
+export class UsageErrors extends UsageError {
+  readonly all: readonly UsageError[]
+  constructor(all: readonly UsageError[]) {
+    super(all.map(({ message }) => message).join('; '))
+    this.all = all
+  }
+}
+
 /** The text of anything that can be thrown, in one line. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0])

@@ -40,11 +40,6 @@ export class Log {
   }
 }
 
-/** The level that LOG_LEVEL asks for; info when it does not. */
-export function levelFrom(env: Readonly<Record<string, string | undefined>>): Level {
-  return ORDER.find((level) => level === env['LOG_LEVEL']?.toLowerCase()) ?? 'info'
-}
-
 /** Passes lines at or above `level` to `sink`. */
 export function atLeast(level: Level, sink: Sink): Sink {
   return (line) => {

@@ -1,3 +1,5 @@
+import { messageOf } from './errors.ts'
+
 const MAX_URL = 8 * 1024
 
 /** A URL in the one form that is stored and compared: WHATWG-normalised, without fragment. Throws a plain sentence for what cannot be archived. */
@@ -33,13 +35,25 @@ export function urlFilter(allow: string, deny: string): (url: string) => boolean
   return (url) => !denied.some((matches) => matches(url)) && (allowed.length === 0 || allowed.some((matches) => matches(url)))
 }
 
-function patterns(list: string): ((url: string) => boolean)[] {
-  return list
-    .split(/[\n,]/)
-    .map((pattern) => pattern.trim())
-    .filter(Boolean)
-    .map((pattern) => (/^[\w.*:-]+$/.test(pattern) ? domainPattern(pattern.toLowerCase()) : regexPattern(pattern)))
+/** The patterns of a list that are expressions and do not compile, each with the reason. */
+export function brokenPatterns(list: string): { pattern: string; why: string }[] {
+  return split(list).flatMap((pattern) => {
+    if (isDomain(pattern)) return []
+    try {
+      new RegExp(pattern)
+      return []
+    } catch (error) {
+      return [{ pattern, why: messageOf(error).replace(/^Invalid regular expression: /, '') }]
+    }
+  })
 }
+
+function patterns(list: string): ((url: string) => boolean)[] {
+  return split(list).map((pattern) => (isDomain(pattern) ? domainPattern(pattern.toLowerCase()) : regexPattern(pattern)))
+}
+
+const split = (list: string) => list.split(/[\n,]/).flatMap((pattern) => pattern.trim() || [])
+const isDomain = (pattern: string) => /^[\w.*:-]+$/.test(pattern)
 
 function domainPattern(pattern: string): (url: string) => boolean {
   const [name = '', port] = pattern.split(':')

@@ -21,8 +21,8 @@ const LONGEST_PAUSE_MS = 1_000
 const LONGEST_STEP_PAUSE_MS = 300
 
 /** How long this command waits for its database, in milliseconds. */
-export function patienceMs({ waitDb }: GlobalOptions, verb: 'run' | 'other' = 'other'): number {
-  return 1000 * (waitDb ?? (verb === 'run' ? RUN_SECONDS : SECONDS))
+export function patienceMs({ settings }: GlobalOptions, verb: 'run' | 'other' = 'other'): number {
+  return 1000 * (settings.config.WAIT_DB ?? (verb === 'run' ? RUN_SECONDS : SECONDS))
 }
 
 /** A database as a door leads to it. */

@@ -124,7 +124,7 @@ function startRunner(home: Home, crawlId: string, processId: string, options: Gl
     DATA_DIR: home.dataDir,
     [PARENT_ENV]: processId,
     ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}),
-    ...(options.waitDb === undefined ? {} : { WAIT_DB: String(options.waitDb) }),
+    ...(options.waitDb === undefined ? {} : { WAIT_DB: options.waitDb }),
   }
   return spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
 }

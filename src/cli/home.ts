@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { readConfigFile } from '../base/config-file.ts'
+import type { Settings } from '../base/config.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
 import { AppError, EXIT } from '../base/errors.ts'
@@ -30,8 +30,7 @@ const LEAVE_MS = 500
 export interface OpenHome {
   readonly home: Home
   readonly kind: 'embedded' | 'external'
-  /** The environment over archivebox.toml. */
-  readonly settings: Readonly<Record<string, string | undefined>>
+  readonly settings: Settings
   /** Waits for a database that went away, as at the start; one of our own is started again. Throws AppError. */
   untilBack(): Promise<void>
   /** Closes the connection; the last user of an embedded server stops it. */
@@ -46,14 +45,14 @@ interface DatabaseOf extends Behind {
   leave(): Promise<void>
 }
 
-/** The database of a data dir: DATABASE_URL or --database-url when given, else the embedded server, started when it is not up. */
+/** The database of a data dir: DATABASE_URL when it is set, else the embedded server, started when it is not up. */
 export async function openDatabaseOf(
   options: GlobalOptions,
   dataDir: string,
   say: (line: string) => void,
   door: Door,
 ): Promise<DatabaseOf> {
-  const url = options.databaseUrl ?? (await readConfigFile(dataDir))['DATABASE_URL']
+  const url = options.databaseUrl
   if (url) return { url, kind: 'external', wasUp: true, revive: async () => {}, leave: async () => {} }
   const lease = await enterServer(dataDir, { say, wait: door.through })
   return {
@@ -87,7 +86,6 @@ export async function openHome(
   { connection = { name: applicationName('cli') }, patienceMs: patience = patienceMs(options) }: OpenOptions = {},
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
-  const settings = { ...(await readConfigFile(dataDir)), ...process.env }
   const id = await dataDirId(dataDir, () => {
     say(`${dataDir} is a copy of another data dir: it gets an identity of its own`)
     const torn = forgetOriginalServer(dataDir)
@@ -111,7 +109,7 @@ export async function openHome(
     return {
       home,
       kind: server.kind,
-      settings,
+      settings: options.settings,
       untilBack: async () => {
         const again = new Door(dataDir, Math.max(patience, FOLLOW_MS), say)
         await again.connect(server, async () => await sql`select 1`.execute(open))

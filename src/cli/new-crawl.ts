@@ -1,7 +1,8 @@
 import pc from 'picocolors'
 import { messageOf, UsageError } from '../base/errors.ts'
-import { archivableUrl } from '../base/urls.ts'
+import { archivableUrl, brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
+import type { Asked } from './settings.ts'
 import { terminal } from './terminal.ts'
 
 /** What a crawl is asked for with, as it was typed. */
@@ -16,22 +17,26 @@ export interface CrawlOptions {
   readonly config: readonly string[]
 }
 
-/** A crawl's limits, tags and settings. Throws UsageError. */
-export function limitsOf(verb: CrawlOptions): Omit<NewCrawl, 'urls'> {
-  const env = Object.fromEntries(verb.config.map(setting))
-  return {
-    maxDepth: whole(verb.depth, '--depth', 4),
-    maxUrls: whole(verb.maxUrls, '--max-urls', 10_000_000),
+export type Limits = Omit<NewCrawl, 'urls'>
+
+/** A crawl's limits, tags and settings. Throws UsageError, with all that is wrong, settings of the process included. */
+export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
+  const { problems } = asked
+  const limits: Limits = {
+    maxDepth: problems.attempt(() => wholeNumber(verb.depth, '--depth', 4)) ?? 0,
+    maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls, '--max-urls', 10_000_000)) ?? 0,
     maxSize: 0,
     tags: commaList(verb.tag),
     label: verb.label ?? '',
     config: {
-      ...(verb.plugins === undefined ? {} : { plugins: commaList(verb.plugins) }),
-      ...(verb.urlAllowlist === undefined ? {} : { url_allowlist: verb.urlAllowlist }),
-      ...(verb.urlDenylist === undefined ? {} : { url_denylist: verb.urlDenylist }),
-      ...(verb.config.length === 0 ? {} : { env }),
+      ...(verb.plugins === undefined ? {} : { plugins: pluginsOf(asked, commaList(verb.plugins)) }),
+      ...(verb.urlAllowlist === undefined ? {} : { url_allowlist: patternsOf(asked, verb.urlAllowlist, '--url-allowlist') }),
+      ...(verb.urlDenylist === undefined ? {} : { url_denylist: patternsOf(asked, verb.urlDenylist, '--url-denylist') }),
+      ...(verb.config.length === 0 ? {} : { env: crawlSettingsOf(asked, verb.config) }),
     },
   }
+  problems.refuse()
+  return limits
 }
 
 /** The URLs that can be archived, each once. The others are named; when none is left, that is an error. */
@@ -53,7 +58,7 @@ export function checkedUrls(lines: readonly string[]): string[] {
 }
 
 /** A whole number from 0 to `max`. Throws UsageError. */
-function whole(value: string, option: string, max: number): number {
+export function wholeNumber(value: string, option: string, max: number): number {
   const number = Number(value)
   if (!/^\d+$/.test(value) || number > max) throw new UsageError(`${option} takes a whole number from 0 to ${max}, not "${value}"`)
   return number
@@ -71,8 +76,36 @@ export function commaList(value: string | undefined): string[] {
   ]
 }
 
-function setting(pair: string): [string, string] {
-  const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(pair)
-  if (!match) throw new UsageError(`-c takes KEY=VALUE, not "${pair}"`, 'for example: -c TIMEOUT=30')
-  return [match[1]!.toUpperCase(), match[2]!]
+/** Plugins by name; one that is not here is a problem. */
+function pluginsOf({ known, problems }: Asked, names: readonly string[]): readonly string[] {
+  const unknown = names.filter((name) => !known.plugins.includes(name))
+  if (unknown.length > 0)
+    problems.add(
+      `--plugins: there is no plugin ${unknown.join(', ')} here; there are: ${[...known.plugins].sort().join(', ')}`,
+      'plugins lie in the data dir, or in the folders that ABX_PLUGINS_DIR names',
+    )
+  return names
+}
+
+function patternsOf({ problems }: Asked, list: string, option: string): string {
+  for (const { pattern, why } of brokenPatterns(list))
+    problems.add(`${option}: ${pattern} is neither a domain nor a regular expression: ${why}`)
+  return list
+}
+
+/** The settings in `-c KEY=VALUE`, under their names; what the crawl cannot have is a problem. */
+function crawlSettingsOf({ known, settings, problems }: Asked, pairs: readonly string[]): Record<string, string> {
+  const own: Record<string, string> = {}
+  for (const pair of pairs) {
+    const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(pair)
+    if (!match) {
+      problems.add(`-c takes KEY=VALUE, not "${pair}"`, 'for example: -c TIMEOUT=30')
+      continue
+    }
+    const [name, text] = [match[1]!.toUpperCase(), match[2]!]
+    const why = known.refusalForCrawl(name, text, settings.texts)
+    if (why !== undefined) problems.add(`-c ${why}`)
+    own[known.nameOf(name)] = text
+  }
+  return own
 }

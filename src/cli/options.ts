@@ -1,23 +1,22 @@
-import { InvalidArgumentError } from 'commander'
+import type { Settings } from '../base/config.ts'
+import type { KnownSettings } from '../hooks/known-settings.ts'
 
-/** What every verb understands. */
-export interface GlobalOptions {
-  readonly dataDir: string
+/** What every verb understands, as it was typed. */
+export interface GivenOptions {
+  readonly dataDir?: string | undefined
   readonly databaseUrl?: string | undefined
-  /** Seconds that a database on its way up is waited for. */
-  readonly waitDb?: number | undefined
+  readonly waitDb?: string | undefined
   readonly json?: boolean | undefined
   readonly quiet?: boolean | undefined
   readonly verbose?: boolean | undefined
 }
 
-/** The longest that a timer of Node can, in seconds. */
-const LONGEST_WAIT = 2_147_483
-
-/** `--wait-db`: seconds; empty, as a variable may be: not given. Throws InvalidArgumentError. */
-export function waitSeconds(text: string): number | undefined {
-  if (text.trim() === '') return undefined
-  const seconds = Number(text)
-  if (!(seconds >= 0 && seconds <= LONGEST_WAIT)) throw new InvalidArgumentError(`It takes seconds, from 0 to ${LONGEST_WAIT}.`)
-  return seconds
+/** The same, with the settings that hold: read once, checked, and passed on from here. */
+export interface GlobalOptions extends GivenOptions {
+  readonly dataDir: string
+  /** None: the embedded server. */
+  readonly databaseUrl: string | undefined
+  readonly settings: Settings
+  /** What may be set, by the plugins that are here. */
+  readonly known: KnownSettings
 }

@@ -1,11 +1,13 @@
 import { Command, CommanderError, Option } from 'commander'
+import { ENVIRONMENT, readSetting, SETTINGS } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
 import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
-import { type GlobalOptions, waitSeconds } from './options.ts'
+import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
+import { atTheDoor } from './settings.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 
@@ -31,7 +33,7 @@ export async function program(argv: readonly string[]): Promise<void> {
 
 /** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
 function unexpected(error: unknown): AppError {
-  if (process.env['LOG_LEVEL'] === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+  if (readSetting('LOG_LEVEL', ENVIRONMENT) === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`)
   const full = ['ENOSPC', '53100'].includes(codeOf(error) ?? '')
   return new AppError(full ? `the disk is full: ${messageOf(error)}` : messageOf(error), {
     hint: full
@@ -46,12 +48,11 @@ function build(): Command {
   root
     .description('Archives web pages and never loses its place.')
     .version(VERSION)
-    .addOption(new Option('--data-dir <dir>', 'where the archive lives').env('DATA_DIR').default('./data'))
-    .addOption(new Option('--database-url <url>', 'a PostgreSQL server to use instead of the embedded one').env('DATABASE_URL'))
-    .addOption(
-      new Option('--wait-db <seconds>', 'how long to wait for a database that starts or recovers (default: run 60, else 15)')
-        .env('WAIT_DB')
-        .argParser(waitSeconds),
+    .option('--data-dir <dir>', `where the archive lives (also DATA_DIR; default: ${SETTINGS.DATA_DIR.standard})`)
+    .option('--database-url <url>', 'a PostgreSQL server to use instead of the embedded one (also DATABASE_URL)')
+    .option(
+      '--wait-db <seconds>',
+      `how long to wait for a database that starts or recovers (also WAIT_DB; default: ${SETTINGS.WAIT_DB.standardIs})`,
     )
     .option('--json', 'data as JSON on stdout')
     .option('--no-color', 'no colours (also NO_COLOR)')
@@ -75,11 +76,17 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   10 add --run/--wait: finished, but some page has no successful result,
   130 second Ctrl-C, or Ctrl-C while waiting for the database`,
     )
-  const globals = () => root.opts<GlobalOptions>()
+  const asked = (makes: boolean) => atTheDoor(root.opts<GivenOptions>(), makes)
+  const checked = async (makes: boolean) => {
+    const options = await asked(makes)
+    options.problems.refuse()
+    return options
+  }
+  const globals = () => checked(false)
 
   verb(root, 'init', 'make a data dir')
     .option('--force', 'also in a directory that is not empty')
-    .action(async (options: { force?: boolean }) => (await import('./commands/init.ts')).init(globals(), options))
+    .action(async (options: { force?: boolean }) => (await import('./commands/init.ts')).init(await checked(true), options))
 
   limitOptions(
     verb(root, 'add', 'queue URLs', [
@@ -95,7 +102,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .option('--wait', 'follow the crawl to its end; somebody else runs it')
     .option('--dry-run', 'only say what would be added')
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
-    .action(async (urls: string[], options: AddOptions) => (await import('./commands/add.ts')).add(globals(), urls, options))
+    .action(async (urls: string[], options: AddOptions) => (await import('./commands/add.ts')).add(await asked(true), urls, options))
 
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',
@@ -120,14 +127,14 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
     .option('--daemon', 'log lines only, never a live view')
     .action(async (input: string | undefined, options: RunVerbOptions) =>
-      (await import('./commands/run.ts')).runVerb(globals(), options, input),
+      (await import('./commands/run.ts')).runVerb(await checked(true), options, input),
     )
 
   verb(root, 'status', 'who leads, what runs, what is queued, what failed')
     .option('--watch', 'again every 2 s, until Ctrl-C')
-    .action(async (options: object) => (await import('./commands/status.ts')).status(globals(), options))
+    .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
-  registerRecordVerbs(root, globals)
+  registerRecordVerbs(root, globals, () => asked(false))
 
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')
@@ -135,30 +142,34 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .addOption(new Option('--type <type>', 'only this process_type').choices(PROCESS_TYPES))
     .addOption(new Option('--worker-type <type>', 'only this worker_type').choices(WORKER_TYPES))
     .addOption(new Option('--status <status>', 'only this status').choices(PROCESS_STATUSES))
-    .action(async (options: object) => (await import('./commands/process.ts')).processList(globals(), options))
-  verb(processes, 'tree', 'the live hierarchy').action(async () => (await import('./commands/process.ts')).processTree(globals()))
+    .action(async (options: object) => (await import('./commands/process.ts')).processList(await globals(), options))
+  verb(processes, 'tree', 'the live hierarchy').action(async () => (await import('./commands/process.ts')).processTree(await globals()))
   verb(processes, 'show', 'one process, and who belongs to it')
     .argument('<id-or-pid>')
-    .action(async (which: string) => (await import('./commands/process-one.ts')).processShow(globals(), which))
+    .action(async (which: string) => (await import('./commands/process-one.ts')).processShow(await globals(), which))
   verb(processes, 'logs', 'what a process printed')
     .argument('<id-or-pid>')
     .option('-f, --follow', 'and what it prints from now on, until it ends')
     .option('--stderr', 'what it printed to stderr')
-    .action(async (which: string, options: object) => (await import('./commands/process-one.ts')).processLogs(globals(), which, options))
+    .action(async (which: string, options: object) =>
+      (await import('./commands/process-one.ts')).processLogs(await globals(), which, options),
+    )
   verb(processes, 'kill', 'end a process')
     .argument('<id-or-pid>')
     .option('--force', 'now, with all that it started')
-    .action(async (which: string, options: object) => (await import('./commands/process-one.ts')).processKill(globals(), which, options))
+    .action(async (which: string, options: object) =>
+      (await import('./commands/process-one.ts')).processKill(await globals(), which, options),
+    )
 
   const db = verb(root, 'db', 'the database')
-  verb(db, 'url', 'its URL, for psql and the like').action(async () => (await import('./commands/db.ts')).dbUrl(globals()))
+  verb(db, 'url', 'its URL, for psql and the like').action(async () => (await import('./commands/db.ts')).dbUrl(await globals()))
   verb(db, 'start', 'start the embedded server, and leave it running').action(async () =>
-    (await import('./commands/db.ts')).dbStart(globals()),
+    (await import('./commands/db.ts')).dbStart(await globals()),
   )
   verb(db, 'stop', 'stop the embedded server')
     .option('--force', 'also while others use it')
-    .action(async (options: { force?: boolean }) => (await import('./commands/db.ts')).dbStop(globals(), options))
-  verb(db, 'status', 'is it up, which version, how large').action(async () => (await import('./commands/db.ts')).dbStatus(globals()))
+    .action(async (options: { force?: boolean }) => (await import('./commands/db.ts')).dbStop(await globals(), options))
+  verb(db, 'status', 'is it up, which version, how large').action(async () => (await import('./commands/db.ts')).dbStatus(await globals()))
 
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root

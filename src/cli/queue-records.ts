@@ -5,7 +5,7 @@ import type { Home } from '../db/home.ts'
 import { listedByIds } from '../db/listings.ts'
 import { requeue } from '../machines/requeue.ts'
 import { isUuid } from './ids.ts'
-import { checkedUrls, limitsOf } from './new-crawl.ts'
+import { checkedUrls, commaList, wholeNumber } from './new-crawl.ts'
 import type { GlobalOptions } from './options.ts'
 import type { Line } from './records/input.ts'
 import { CRAWL, RESULT, SNAPSHOT } from './records/kinds.ts'
@@ -82,14 +82,15 @@ export async function queueRecords(home: Home, options: GlobalOptions, asked: As
 /** Throws UsageError. */
 function newCrawl(urls: readonly string[], record: Readonly<Record<string, unknown>>): NewCrawl {
   const { max_depth, max_urls, tags, label } = record
-  const limits = limitsOf({
-    depth: String(max_depth ?? 0),
-    maxUrls: String(max_urls ?? 0),
-    tag: Array.isArray(tags) ? tags.join(',') : '',
+  return {
+    maxDepth: wholeNumber(String(max_depth ?? 0), '--depth', 4),
+    maxUrls: wholeNumber(String(max_urls ?? 0), '--max-urls', 10_000_000),
+    maxSize: 0,
+    tags: commaList(Array.isArray(tags) ? tags.join(',') : ''),
     label: typeof label === 'string' ? label : '',
-    config: [],
-  })
-  return { ...limits, urls: checkedUrls(urls) }
+    config: {},
+    urls: checkedUrls(urls),
+  }
 }
 
 /** `urls` as our own records have it, or one URL a line, as ArchiveBox's do. */

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import pc from 'picocolors'
-import { type AppError, messageOf } from '../base/errors.ts'
-import { atLeast, type Level, type LogLine, levelFrom, type Sink } from '../base/log.ts'
+import { type AppError, messageOf, UsageErrors } from '../base/errors.ts'
+import { atLeast, type Level, type LogLine, type Sink } from '../base/log.ts'
 import type { GlobalOptions } from './options.ts'
 
 /** Talk goes to stderr: lines, and at its foot one line that changes while work goes on (on a terminal only). */
@@ -57,8 +57,7 @@ export function wantsJson(options: GlobalOptions): boolean {
 
 /** What the options and LOG_LEVEL let through. */
 export function logLevel(options: GlobalOptions): Level {
-  if (options.quiet) return 'warn'
-  return options.verbose ? 'debug' : levelFrom(process.env)
+  return options.quiet ? 'warn' : options.settings.config.LOG_LEVEL
 }
 
 /** Log lines for a person who watches. */
@@ -72,9 +71,10 @@ function format({ level, role, text }: LogLine): string {
   return `${pc.dim(time)} ${pc.cyan(role.padEnd(8))} ${words}`
 }
 
-/** An expected failure: what was wrong, and what to do. */
+/** An expected failure, or several: what was wrong, and what to do. */
 export function sayError(error: AppError): void {
   terminal.live('')
-  terminal.say(`${pc.red('error:')} ${messageOf(error)}`)
-  if (error.hint) terminal.say(`${pc.dim('hint:')}  ${error.hint}`)
+  const all = error instanceof UsageErrors ? error.all : [error]
+  for (const each of all) terminal.say(`${pc.red('error:')} ${messageOf(each)}`)
+  for (const hint of new Set(all.flatMap((each) => each.hint ?? []))) terminal.say(`${pc.dim('hint:')}  ${hint}`)
 }

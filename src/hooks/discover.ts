@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { PLUGIN_SETTINGS, readSetting, SETTINGS, type Texts } from '../base/config.ts'
 import { asset } from '../base/package-root.ts'
+import { type Declared, declaredSettings } from './declared.ts'
 import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
@@ -19,16 +21,19 @@ export interface Hook {
   readonly binaries: readonly RequiredBinary[]
 }
 
-interface Plugin {
+/** A folder of hooks. */
+export interface Plugin {
   readonly name: string
   readonly folder: string
   readonly builtIn: boolean
   readonly requires: readonly string[]
   readonly binaries: readonly RequiredBinary[]
+  /** What its config.json says that can be set. */
+  readonly declares: readonly Declared[]
   readonly hooks: readonly string[]
 }
 
-export type HookSettings = Readonly<Record<string, string | undefined>>
+export type HookSettings = Texts
 
 const HOOK_NAME = /^on_(CrawlSetup|Snapshot|BinaryRequest|Install)__.+\.(js|py|sh)$/
 /** ArchiveBox's cap for anything that runs: 12 hours. */
@@ -38,8 +43,7 @@ const INSTALL_SECONDS = 600
 
 /** The plugin trees in the order in which later ones win by plugin name: built in, ABX_PLUGINS_DIR (path-separated), the data dir's own. */
 export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
-  const extra = (settings['ABX_PLUGINS_DIR'] ?? '').split(delimiter).filter(Boolean)
-  return [asset('plugins', 'plugins'), ...extra, join(dataDir, 'plugins')]
+  return [asset('plugins', 'plugins'), ...readSetting('ABX_PLUGINS_DIR', settings), join(dataDir, 'plugins')]
 }
 
 /** Every plugin of these trees. */
@@ -73,38 +77,43 @@ export function selectHooks(plugins: readonly Plugin[], event: HookEvent, settin
   const wanted = only && closure(plugins, only)
   const hooks: Hook[] = []
   for (const plugin of plugins) {
-    if ((wanted && !wanted.has(plugin.name)) || isOff(settings[`${plugin.name.toUpperCase()}_ENABLED`])) continue
+    if ((wanted && !wanted.has(plugin.name)) || !isEnabled(plugin.name, settings)) continue
     const timeoutMs = hookTimeoutMs(plugin.name, event, settings)
     for (const name of plugin.hooks) {
       if (!name.startsWith(`on_${event}__`)) continue
       const background = name.split('.').includes('bg')
-      const hosted = plugin.builtIn && !background && !isOff(settings['HOOK_HOST'])
+      const hosted = plugin.builtIn && !background && readSetting('HOOK_HOST', settings)
       hooks.push({ plugin: plugin.name, name, path: join(plugin.folder, name), background, hosted, timeoutMs, binaries: plugin.binaries })
     }
   }
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** <PLUGIN>_TIMEOUT, else TIMEOUT, in seconds; 60 when neither says so. An installation has ten minutes, unless its plugin says otherwise. */
+/** <PLUGIN>_TIMEOUT, else TIMEOUT; 0 is not set. An installation has ten minutes, unless its plugin says otherwise. */
 function hookTimeoutMs(plugin: string, event: HookEvent, settings: HookSettings): number {
-  const own = settings[`${plugin.toUpperCase()}_TIMEOUT`]
+  const own = PLUGIN_SETTINGS.TIMEOUT.kind.read(settings[`${plugin.toUpperCase()}_TIMEOUT`] ?? '')
   const installs = event === 'BinaryRequest' || event === 'Install'
-  const standard = installs ? INSTALL_SECONDS : 60
-  const seconds = Number(own || (installs ? undefined : settings['TIMEOUT']) || standard)
-  return Math.min(seconds > 0 ? seconds : standard, MAX_TIMEOUT_SECONDS) * 1000
+  const seconds = own || (installs ? INSTALL_SECONDS : readSetting('TIMEOUT', settings)) || SETTINGS.TIMEOUT.standard
+  return Math.min(seconds, MAX_TIMEOUT_SECONDS) * 1000
 }
 
-function isOff(value: string | undefined): boolean {
-  return value !== undefined && ['false', '0', 'no', 'off', ''].includes(value.toLowerCase())
+function isEnabled(plugin: string, settings: HookSettings): boolean {
+  const { kind, standard } = PLUGIN_SETTINGS.ENABLED
+  const given = settings[`${plugin.toUpperCase()}_ENABLED`]
+  return (given === undefined ? undefined : kind.read(given)) ?? standard
 }
 
-function requirements(folder: string): Pick<Plugin, 'requires' | 'binaries'> {
+function requirements(folder: string): Pick<Plugin, 'requires' | 'binaries' | 'declares'> {
   try {
     const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
     const required = (config as { required_plugins?: unknown } | null)?.required_plugins
-    return { requires: Array.isArray(required) ? required.map(String) : [], binaries: requiredBinaries(config) }
+    return {
+      requires: Array.isArray(required) ? required.map(String) : [],
+      binaries: requiredBinaries(config),
+      declares: declaredSettings(config),
+    }
   } catch {
-    return { requires: [], binaries: [] } // No config.json, or one that is not JSON: a plugin may do without.
+    return { requires: [], binaries: [], declares: [] } // No config.json, or one that is not JSON: a plugin may do without.
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { readSetting } from '../base/config.ts'
 import { MARKER } from '../processes/family.ts'
 import type { HookSettings } from './discover.ts'
 
@@ -18,10 +19,15 @@ export interface HookTarget {
 /** Never handed to a hook: how to reach our database, and what would change the hook's own runtime. */
 const FORBIDDEN = /^(PG[A-Z]*|DATABASE_URL|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
 
+/** Does a hook never get to see a setting of this name? */
+export function isKeptFromHooks(name: string): boolean {
+  return FORBIDDEN.test(name)
+}
+
 /** The settings that reach hooks: the environment, under it the configuration file, over it the crawl's own. */
 export function hookSettings(layers: readonly HookSettings[]): Record<string, string | undefined> {
   const merged: Record<string, string | undefined> = {}
-  for (const layer of layers) for (const [key, value] of Object.entries(layer)) if (!FORBIDDEN.test(key)) merged[key] = value
+  for (const layer of layers) for (const [key, value] of Object.entries(layer)) if (!isKeptFromHooks(key)) merged[key] = value
   return merged
 }
 
@@ -38,7 +44,7 @@ export function hookEnvironment(
     DATA_DIR: dataDir,
     ARCHIVE_DIR: join(dataDir, 'archive'),
     PERSONAS_DIR: join(dataDir, 'personas'),
-    ACTIVE_PERSONA: settings['ACTIVE_PERSONA'] ?? 'Default',
+    ACTIVE_PERSONA: readSetting('ACTIVE_PERSONA', settings),
     CRAWL_DIR: target.crawlDir,
     SNAP_DIR: target.snapDir ?? target.crawlDir,
     CRAWL_ID: target.crawlId,
@@ -46,7 +52,7 @@ export function hookEnvironment(
     SNAPSHOT_DEPTH: String(target.depth),
     ABX_RUNTIME: 'archivebox',
     PYTHONDONTWRITEBYTECODE: '1',
-    NODE_BINARY: settings['NODE_BINARY'] ?? process.execPath,
+    NODE_BINARY: readSetting('NODE_BINARY', settings),
     EXTRA_CONTEXT: JSON.stringify({
       crawl_id: target.crawlId,
       snapshot_id: target.snapshotId,

@@ -59,8 +59,13 @@ export async function lead(
   }
   const watchdog = new Watchdog(station)
   const cleanUp = new CleanUp(station)
-  const pool = new WorkerPool(station, { kind: 'crawl', size: crawlWorkers(settings, concurrency), cwd: home.dataDir, places: concurrency })
-  const room = new Room(home.dataDir, settings, log)
+  const pool = new WorkerPool(station, {
+    kind: 'crawl',
+    size: crawlWorkers(settings.config, concurrency),
+    cwd: home.dataDir,
+    places: concurrency,
+  })
+  const room = new Room(home.dataDir, settings.config.DISK_FLOOR, log)
   const liveness = new Liveness(options.livenessFile)
   const page = new ArchivePageWriter(home, log)
   const heart = new Heartbeat(home, me.id, stop, log, outage)

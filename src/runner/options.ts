@@ -1,6 +1,6 @@
+import type { Settings } from '../base/config.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
-import type { HookSettings } from '../hooks/discover.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
 
@@ -9,7 +9,7 @@ export interface RunOptions {
   readonly id: string
   readonly home: Home
   readonly log: Log
-  readonly settings: HookSettings
+  readonly settings: Settings
   /** The process that started us, when it is one of ours. */
   readonly parentId: string | null
   /** Leave when nothing is due, running or scheduled in the next moments. */

@@ -35,7 +35,7 @@ export class Preparation {
   }
 
   async #prepare(): Promise<Prepared> {
-    const detected = detectContainment(this.#options.settings['CONTAINMENT'], this.#options.id)
+    const detected = detectContainment(this.#options.settings.config.CONTAINMENT, this.#options.id)
     const [containment, { lead }] = await Promise.all([detected, import('./lead.ts')])
     return { lead, containment }
   }

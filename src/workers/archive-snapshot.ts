@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { ClaimLost } from '../engine/queue.ts'
-import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
-import { hookSettings } from '../hooks/environment.ts'
+import { crawlSettings } from '../hooks/crawl-settings.ts'
+import { selectHooks } from '../hooks/discover.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import { confirmSnapshot, type SnapshotClaim, type snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
@@ -42,8 +42,8 @@ export async function archiveSnapshot(
   const started = isQueued(claim) ? await queue.move(claim, 'start', owner.processId) : (claim as SnapshotClaim<'started'>)
   await failpoint('claim.snapshot_started')
 
-  const asked = hookSettings([station.settings, crawl.config.env ?? {}])
-  const hooks = selectHooks(findPlugins(pluginTrees(home.dataDir, asked)), 'Snapshot', asked, crawl.config.plugins)
+  const { texts: asked, plugins } = crawlSettings(home.dataDir, station.settings, crawl.config.env)
+  const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
   const settings = { ...asked, ...binaries.settings }
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => confirmSnapshot(owner, started))

@@ -5,17 +5,18 @@ import { claimLoop } from './claim-loop.ts'
 import { clearIfDeleted } from './deleted.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { runCrawl } from './run-crawl.ts'
-import { mostSnapshotWorkers, snapshotWorkers } from './sizes.ts'
+import { snapshotWorkers } from './sizes.ts'
 import { WorkerPool } from './worker-pool.ts'
 import type { WorkerStation } from './worker-process.ts'
 
 /** The CrawlWorker: claims crawls one after another, and supervises the SnapshotWorkers that archive their pages. */
 export async function crawlWorker(station: WorkerStation): Promise<void> {
   const { home } = station.owner
-  const { places, settings } = station
-  const pool = new WorkerPool(station, { kind: 'snapshot', size: places ? 0 : snapshotWorkers(settings), cwd: home.dataDir })
+  const { places } = station
+  const { config } = station.settings
+  const pool = new WorkerPool(station, { kind: 'snapshot', size: places ? 0 : snapshotWorkers(config), cwd: home.dataDir })
   places?.watch((count) => {
-    pool.resize(Math.min(count, mostSnapshotWorkers(settings) ?? count), () => station.tell({ type: 'gave up', count }))
+    pool.resize(Math.min(count, config.MAX_SNAPSHOT_WORKERS ?? count), () => station.tell({ type: 'gave up', count }))
     station.bell.wake()
   })
   const sequence = new HookSequence(station, home.dataDir)

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isExecutable } from '../base/find-program.ts'
 import type { BinaryRow } from '../db/binaries.ts'
-import { type findPlugins, type Hook, type HookSettings, selectHooks } from '../hooks/discover.ts'
+import { type Hook, type HookSettings, type Plugin, selectHooks } from '../hooks/discover.ts'
 import type { HookTarget } from '../hooks/environment.ts'
 import { readRecords } from '../hooks/records.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
@@ -18,7 +18,7 @@ export type Provide = (row: BinaryRow, dropped: AbortSignal) => Promise<string |
 export function providersAmong(
   station: Station,
   sequence: HookSequence,
-  plugins: ReturnType<typeof findPlugins>,
+  plugins: readonly Plugin[],
   settings: HookSettings,
   target: HookTarget,
 ): Provide {

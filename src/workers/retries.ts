@@ -1,7 +1,5 @@
-import type { HookSettings } from '../hooks/discover.ts'
+import { readSetting, type Texts } from '../base/config.ts'
 
-const MOST = 3
-const FIRST_SECONDS = 15
 const LONGEST_SECONDS = 3_600
 
 /** How often, and after how long, a hook is tried again that failed in a way that may pass. */
@@ -11,16 +9,11 @@ export interface Retries {
   readonly waitMs: (before: number) => number
 }
 
-/** HOOK_RETRIES (3) times, after HOOK_RETRY_SECONDS (15), then twice as long each time, up to an hour. */
-export function retriesOf(settings: HookSettings): Retries {
-  const first = number(settings['HOOK_RETRY_SECONDS']) ?? FIRST_SECONDS
+/** HOOK_RETRIES times, after HOOK_RETRY_SECONDS, then twice as long each time, up to an hour. */
+export function retriesOf(settings: Texts): Retries {
+  const first = readSetting('HOOK_RETRY_SECONDS', settings)
   return {
-    most: number(settings['HOOK_RETRIES']) ?? MOST,
+    most: readSetting('HOOK_RETRIES', settings),
     waitMs: (before) => 1_000 * Math.min(first * 2 ** before, LONGEST_SECONDS),
   }
-}
-
-function number(text: string | undefined): number | undefined {
-  const value = Number(text)
-  return text !== undefined && text !== '' && value >= 0 ? value : undefined
 }

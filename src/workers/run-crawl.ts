@@ -2,12 +2,13 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { lacksRoom } from '../base/disk-room.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { archivableUrl, urlFilter } from '../base/urls.ts'
-import { wasStarted } from '../db/crawls.ts'
+import { archivableUrl, brokenPatterns, urlFilter } from '../base/urls.ts'
+import { type CrawlRow, wasStarted } from '../db/crawls.ts'
 import { type Database, kyselySql } from '../db/database.ts'
 import { transact } from '../db/patience.ts'
 import { insertSnapshots, openSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
+import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type CrawlClaim, type crawlQueue, forgetAttempts } from '../machines/queues.ts'
 import { allPagesWithin, isWithin } from '../machines/scope.ts'
 import { giveUpCrawl, isQuiet, putBack, sealCrawl } from './crawl-ends.ts'
@@ -80,7 +81,7 @@ export async function runCrawl(
       if (stop.drain.aborted || dropped.aborted || isQuiet(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
-      await pool.fill(lacksRoom(home.dataDir, station.settings) ? 0 : now.due)
+      await pool.fill(lacksRoom(home.dataDir, station.settings.config.DISK_FLOOR) ? 0 : now.due)
       await bell.wait(LOOK_MS, dropped)
     }
   } finally {
@@ -98,9 +99,17 @@ export async function runCrawl(
 
 const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.state === 'queued'
 
+/** What `add` refuses today may be in a crawl of an older version: it is said, and the crawl goes on without it. */
+function sayWhatIsLeftOut({ owner, settings, log }: WorkerStation, { id, config }: CrawlRow): void {
+  crawlSettings(owner.home.dataDir, settings, config.env, (why) => log.warn(`crawl ${id}: ${why}; it counts as not set`))
+  for (const { pattern, why } of brokenPatterns(`${config.url_allowlist ?? ''}\n${config.url_denylist ?? ''}`))
+    log.warn(`crawl ${id}: the pattern ${pattern} matches nothing: ${why}`)
+}
+
 /** One transaction: its URLs as snapshots of depth 0, and `started`. */
 async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'queued'>): Promise<CrawlClaim<'started'>> {
   const crawl = claim.row
+  sayWhatIsLeftOut(station, crawl)
   const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
   const urls = new Set(crawl.urls.split('\n').filter(Boolean).map(archivableUrl).filter(inside))
   return await transact(station.owner.home.db, async (tx, again) => {

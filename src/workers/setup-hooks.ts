@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CrawlRow } from '../db/crawls.ts'
-import { findPlugins, pluginTrees, selectHooks } from '../hooks/discover.ts'
-import { hookSettings } from '../hooks/environment.ts'
+import { crawlSettings } from '../hooks/crawl-settings.ts'
+import { selectHooks } from '../hooks/discover.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import { prepareBinaries, resolvedBinaries } from './binaries.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
@@ -22,8 +22,7 @@ export async function runSetupHooks(
 ): Promise<void> {
   const { owner, runnerId, log } = station
   const { home } = owner
-  const asked = hookSettings([station.settings, crawl.config.env ?? {}])
-  const plugins = findPlugins(pluginTrees(home.dataDir, asked))
+  const { texts: asked, plugins } = crawlSettings(home.dataDir, station.settings, crawl.config.env)
   const hooks = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
   const crawlDir = join(home.dataDir, crawl.output_dir)
   const url = crawl.urls.split('\n')[0] ?? ''

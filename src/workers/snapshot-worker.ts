@@ -15,7 +15,7 @@ export async function snapshotWorker(station: WorkerStation): Promise<void> {
   const queue = snapshotQueue(station.owner, station.parentId, station.scope)
   await claimLoop(station, {
     queue,
-    mayClaim: () => lacksRoom(station.owner.home.dataDir, station.settings) === undefined,
+    mayClaim: () => lacksRoom(station.owner.home.dataDir, station.settings.config.DISK_FLOOR) === undefined,
     besideFirstClaim: () => sequence.warmUp(),
     tick: async (claim, dropped) => {
       await failpoint('claim.snapshot_claimed')

@@ -1,7 +1,7 @@
 import type { Bell } from '../base/abort.ts'
+import type { Settings } from '../base/config.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
-import type { HookSettings } from '../hooks/discover.ts'
 import type { Owner } from '../machines/queues.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
@@ -19,7 +19,7 @@ export interface Station {
   /** What is worked on. */
   readonly scope: WorkScope
   /** The environment over the configuration file; a crawl's own settings come on top of it. */
-  readonly settings: HookSettings
+  readonly settings: Settings
   /** How the processes of hooks are kept together. */
   readonly containment: Containment
 }

@@ -36,7 +36,7 @@ export interface WorkerOptions {
 
 /** Starts one, its row first. @returns undefined when the machine cannot start it now; its row is closed again then */
 export async function startWorker(station: Station, { kind, cwd, sharesPlaces }: WorkerOptions): Promise<WorkerChild | undefined> {
-  const { owner, runnerId, log, scope, containment } = station
+  const { owner, runnerId, log, scope, containment, settings } = station
   const { home, processId: parentId, term } = owner
   const argv = [process.execPath, ...WORKER_FLAGS, asset('main.js', 'main.ts'), 'worker', kind]
   const row = await insertStarting(home, {
@@ -54,6 +54,7 @@ export async function startWorker(station: Station, { kind, cwd, sharesPlaces }:
   const env = {
     ...process.env,
     ...homeEnvironment(home),
+    LOG_LEVEL: settings.texts['LOG_LEVEL'], // It may come from our command line.
     [MARKER.process]: row.id,
     [MARKER.runner]: runnerId,
     [WORKER_ENV.parentId]: parentId,

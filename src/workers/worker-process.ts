@@ -1,7 +1,8 @@
 import { Bell } from '../base/abort.ts'
+import { ENVIRONMENT, readSetting, settingsOf, strongest } from '../base/config.ts'
 import { readConfigFile } from '../base/config-file.ts'
 import { messageOf } from '../base/errors.ts'
-import { atLeast, Log, type LogLine, levelFrom } from '../base/log.ts'
+import { atLeast, Log, type LogLine } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
 import { STATEMENT_MS } from '../db/database.ts'
 import type { WorkScope } from '../machines/scope.ts'
@@ -68,7 +69,7 @@ export async function workerProcess(
   const runnerId = required(MARKER.runner)
   const log = new Log(
     kind,
-    atLeast(levelFrom(process.env), (line: LogLine) => tell({ type: 'log', line })),
+    atLeast(readSetting('LOG_LEVEL', ENVIRONMENT), (line: LogLine) => tell({ type: 'log', line })),
   )
   // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as long as our leader trusts
   // its lead: then it tells us to stop at once.
@@ -88,7 +89,7 @@ export async function workerProcess(
     stop,
     bell,
     onRecheck,
-    settings: { ...(await readConfigFile(home.dataDir)), ...process.env },
+    settings: settingsOf(strongest(ENVIRONMENT, await readConfigFile(home.dataDir))),
     containment: JSON.parse(required(WORKER_ENV.containment)) as Containment,
     parentId: required(WORKER_ENV.parentId),
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,

@@ -219,7 +219,7 @@ describe('an unprivileged user', () => {
 })
 
 describe('a setting', () => {
-  it.each([['that does not exist', 'jail', /CONTAINMENT=jail: it is one of auto, basic, pidns, cgroup/]])(
+  it.each([['that does not exist', 'jail', /CONTAINMENT=jail: it takes one of auto, basic, pidns, cgroup/]])(
     '%s is refused before anything is changed',
     async (_what, tier, message) => {
       const home = await homes.make()

@@ -34,8 +34,11 @@ describe("a user's plugins", () => {
         cpSync(join(ROOT, 'test', 'fixtures', 'plugins', 'slow'), join(tree, 'slow'), { recursive: true })
         writeFileSync(join(tree, 'slow', 'on_Snapshot__41_slow.sh'), `#!/bin/sh\necho tree ${index} >slow.txt\n`, { mode: 0o755 })
       }
-      const crawl = await home.add('--plugins', 'slow', `${site.url}/page-1.html`)
-      expect((await home.run(['run', '--exit-on-idle'], { env: { ABX_PLUGINS_DIR: trees.join(':') } })).code).toBe(0)
+      const env = { ABX_PLUGINS_DIR: trees.join(':') }
+      const added = await home.run(['add', '--plugins', 'slow', `${site.url}/page-1.html`], { env })
+      expect(added.code, added.stderr).toBe(0)
+      const crawl = (JSON.parse(added.stdout) as { id: string }).id
+      expect((await home.run(['run', '--exit-on-idle'], { env })).code).toBe(0)
       await expectComplete(home, crawl)
       expect((await resultsOf(home, crawl))[0]).toMatchObject({ status: 'succeeded', output_files: { 'slow.txt': { size: 7 } } })
       const from = await home.value<string[]>("select cmd from process where process_type = 'hook' and url is not null")
@@ -71,10 +74,11 @@ describe("a user's plugins", () => {
     ])
   })
 
-  it('that are not there are named when --plugins asks for them: the runner may know more plugins than we', async () => {
+  it('that are not there are refused when --plugins asks for them, and those that are there are named', async () => {
     const home = await homes.make()
     const { code, stderr } = await home.run(['add', '--plugins', 'html,no_such_plugin', `${site.url}/page-1.html`])
-    expect(code, stderr).toBe(0)
-    expect(stderr).toContain('no plugin no_such_plugin')
+    expect(code, stderr).toBe(2)
+    expect(stderr).toMatch(/error: --plugins: there is no plugin no_such_plugin here; there are: .*\bhtml\b/)
+    expect(await home.value('select count(*) from crawl')).toBe('0')
   })
 })

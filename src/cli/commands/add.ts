@@ -4,11 +4,11 @@ import pc from 'picocolors'
 import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import { crawlRecord } from '../../db/records.ts'
-import { findPlugins, pluginTrees } from '../../hooks/discover.ts'
 import { follow } from '../follow.ts'
 import { asProcess, openHome } from '../home.ts'
 import { type CrawlOptions, checkedUrls, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
+import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 export interface AddOptions extends CrawlOptions {
@@ -20,8 +20,8 @@ export interface AddOptions extends CrawlOptions {
 }
 
 /** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. */
-export async function add(options: GlobalOptions, args: readonly string[], verb: AddOptions): Promise<void> {
-  const limits = limitsOf(verb)
+export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<void> {
+  const limits = limitsOf(options, verb)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
   try {
     const urls = checkedUrls(demo ? [demo.url] : await collect(args, verb.file))
@@ -36,7 +36,6 @@ export async function add(options: GlobalOptions, args: readonly string[], verb:
 async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, demo: boolean): Promise<void> {
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
   try {
-    if (crawl.config.plugins) namePlugins(crawl.config.plugins, findPlugins(pluginTrees(open.home.dataDir, open.settings)))
     // Only one that wants a runner counts as a command that may own it.
     await asProcess(open.home, verb.run || demo ? 'add' : 'cli', async (processId) => {
       const row = await insertCrawl(open.home.db, crawl)
@@ -68,16 +67,6 @@ async function collect(args: readonly string[], file: string | undefined): Promi
   }
   if (fromStdin) lines.push(...(await text(process.stdin)).split('\n'))
   return lines.map((line) => line.trim()).filter((line) => line && !line.startsWith('#'))
-}
-
-/** A plugin's name that is nobody's is most likely a mistake in typing; but the runner may have more plugin folders than we see. */
-function namePlugins(wanted: readonly string[], there: readonly { readonly name: string }[]): void {
-  const unknown = wanted.filter((name) => !there.some((plugin) => plugin.name === name))
-  const known = there
-    .map(({ name }) => name)
-    .sort()
-    .join(', ')
-  if (unknown.length > 0) terminal.say(`${pc.yellow('careful:')} there is no plugin ${unknown.join(', ')} here; there are: ${known}`)
 }
 
 function sayPlan(options: GlobalOptions, crawl: NewCrawl): void {

@@ -1,6 +1,5 @@
 import { realpathSync } from 'node:fs'
 import { sql } from 'kysely'
-import { readConfigFile } from '../../base/config-file.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { applicationName, openDatabase } from '../../db/database.ts'
@@ -14,7 +13,7 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /** `db url`: the one place that prints a URL with its password, since that is what it is asked for. */
 export async function dbUrl(options: GlobalOptions): Promise<void> {
-  const url = await externalUrl(options)
+  const url = options.databaseUrl
   if (url) return void process.stdout.write(`${url}\n`)
   const status = await serverStatus(openDataDir(options.dataDir, 'never'))
   if (!status.address) throw new AppError('the embedded server is not running', { hint: 'archivebox-ts db start' })
@@ -23,7 +22,7 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 
 /** `db start`: starts the embedded server and leaves it running, whoever comes and goes. */
 export async function dbStart(options: GlobalOptions): Promise<void> {
-  await refuseExternal(options, 'start')
+  refuseExternal(options, 'start')
   const dataDir = openDataDir(options.dataDir, 'never')
   const say = (line: string) => terminal.say(line)
   const door = new Door(dataDir, patienceMs(options), say)
@@ -42,7 +41,7 @@ export async function dbStart(options: GlobalOptions): Promise<void> {
 
 /** `db stop`: stops the embedded server. */
 export async function dbStop(options: GlobalOptions, { force }: { force?: boolean }): Promise<void> {
-  await refuseExternal(options, 'stop')
+  refuseExternal(options, 'stop')
   const stopped = await stopServer(openDataDir(options.dataDir, 'never'), { force: force === true })
   terminal.say(stopped ? 'stopped' : 'it was not running')
 }
@@ -94,12 +93,7 @@ async function external(options: GlobalOptions, url: string) {
   }
 }
 
-/** The URL in the options, the environment or archivebox.toml: then the embedded server is not used. */
-async function externalUrl(options: GlobalOptions): Promise<string | undefined> {
-  return options.databaseUrl ?? (await readConfigFile(openDataDir(options.dataDir, 'never')))['DATABASE_URL']
-}
-
-async function refuseExternal(options: GlobalOptions, verb: string): Promise<void> {
-  const url = await externalUrl(options)
+function refuseExternal(options: GlobalOptions, verb: string): void {
+  const url = options.databaseUrl
   if (url) throw new UsageError(`db ${verb} is for the embedded server; this data dir uses ${maskPassword(url)}`)
 }

@@ -1,5 +1,5 @@
 import { uuidv7 } from '../../base/ids.ts'
-import { atLeast, Log, levelFrom, toAll, toFile } from '../../base/log.ts'
+import { atLeast, Log, toAll, toFile } from '../../base/log.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
 import { patienceMs } from '../door.ts'
@@ -38,8 +38,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
     patienceMs: patienceMs(options, 'run'),
   })
   const { home, settings } = open
-  if (options.verbose) process.env['LOG_LEVEL'] = 'debug' // For the workers, too.
-  const toLogFile = atLeast(levelFrom(process.env), toFile(runnerLog(home.dataDir)))
+  const toLogFile = atLeast(settings.config.LOG_LEVEL, toFile(runnerLog(home.dataDir)))
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile))
   const view = verb.daemon || options.quiet || !terminal.isTTY ? undefined : liveCounts(home, verb.crawlId)
   try {

@@ -7,6 +7,7 @@ import { table } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import { type CrawlOptions, checkedUrls, commaList, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
+import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { findIds } from './ids.ts'
 import { type Line, readInput } from './input.ts'
@@ -15,8 +16,8 @@ import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
 /**
  * `crawl create`: one crawl of all URLs and of the URLs of snapshot records; a crawl record becomes another crawl like it. Nothing is run.
  */
-export async function createCrawls(options: GlobalOptions, args: readonly string[], verb: CrawlOptions): Promise<void> {
-  const limits = limitsOf(verb)
+export async function createCrawls(options: Asked, args: readonly string[], verb: CrawlOptions): Promise<void> {
+  const limits = limitsOf(options, verb)
   const { words, lines } = await readInput(args, 'URL')
   const copies = lines.flatMap(({ record }) => (record?.['type'] === 'Crawl' ? [copyOf(record, limits)] : []))
   const { urls, others } = urlsIn(lines, ['Crawl'])

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { GlobalOptions } from '../options.ts'
+import type { Asked } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 import type { RetryOptions } from './change.ts'
 import type { ListOptions } from './list.ts'
@@ -8,7 +9,7 @@ import type { RemoveOptions } from './remove.ts'
 const IDS = 'whole, or the first digits, at least 8; none or -: from stdin, records or one a line'
 
 /** `crawl`, `snapshot` and `result`: the same verbs, as far as they make sense. What does the work is loaded when it is called for. */
-export function registerRecordVerbs(root: Command, globals: () => GlobalOptions): void {
+export function registerRecordVerbs(root: Command, globals: () => Promise<GlobalOptions>, asked: () => Promise<Asked>): void {
   const crawl = async () => (await import('../commands/crawl.ts')).crawlVerbs
   const snapshot = async () => (await import('../commands/snapshot.ts')).snapshotVerbs
   const result = async () => (await import('../commands/result.ts')).resultVerbs
@@ -16,7 +17,7 @@ export function registerRecordVerbs(root: Command, globals: () => GlobalOptions)
   const crawls = verb(root, 'crawl', 'the crawls: what was added, and how far it is')
   limitOptions(verb(crawls, 'create', 'queue a crawl; like add, for pipelines'))
     .argument('[url...]', 'or from stdin, one a line, or records')
-    .action(async (urls, options) => (await crawl()).create(globals(), urls, options))
+    .action(async (urls, options) => (await crawl()).create(await asked(), urls, options))
   registerReading(crawls, crawl, globals)
   registerSteering(crawls, crawl, globals)
 
@@ -25,7 +26,7 @@ export function registerRecordVerbs(root: Command, globals: () => GlobalOptions)
     .argument('[url...]', 'or from stdin, one a line, or records')
     .option('--crawl-id <id>', 'add them to this crawl')
     .option('--tag <names>', 'tags for them, comma-separated')
-    .action(async (urls, options) => (await snapshot()).create(globals(), urls, options))
+    .action(async (urls, options) => (await snapshot()).create(await globals(), urls, options))
   registerReading(snapshots, snapshot, globals)
   registerSteering(snapshots, snapshot, globals)
 
@@ -47,7 +48,7 @@ export function limitOptions(command: Command): Command {
 
 type Reading = typeof import('../commands/result.ts').resultVerbs
 
-function registerReading(group: Command, load: () => Promise<Reading>, globals: () => GlobalOptions): void {
+function registerReading(group: Command, load: () => Promise<Reading>, globals: () => Promise<GlobalOptions>): void {
   const noun = group.name()
   verb(group, 'list', `${noun}s, newest first`, [
     `archivebox-ts ${noun} list --status queued -n 20`,
@@ -60,27 +61,27 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     .option('--plugin <names>', 'only with results of these plugins, comma-separated')
     .option('--tag <names>', 'only with one of these tags, comma-separated')
     .option('-n <count>', 'at most so many')
-    .action(async (options: ListOptions) => (await load()).list(globals(), [], options))
+    .action(async (options: ListOptions) => (await load()).list(await globals(), [], options))
   verb(group, 'show', 'every field')
     .argument('<id...>', 'whole, or the first digits, at least 8')
-    .action(async (ids: string[], options: object) => (await load()).show(globals(), ids, options))
+    .action(async (ids: string[], options: object) => (await load()).show(await globals(), ids, options))
   verb(group, 'retry', 'run hooks again that failed, were skipped, or found nothing; earlier attempts are kept', [
     `archivebox-ts ${noun} list --status ${noun === 'result' ? 'failed' : 'sealed'} | archivebox-ts ${noun} retry --failed -`,
   ])
     .argument('[id...]', IDS)
     .option('--failed', 'only those that failed')
     .option('--plugin <names>', 'only of these plugins, comma-separated')
-    .action(async (ids: string[], options: RetryOptions) => (await load()).retry(globals(), ids, options))
+    .action(async (ids: string[], options: RetryOptions) => (await load()).retry(await globals(), ids, options))
   verb(group, 'delete', `delete ${noun}s, all that belongs to them, and their files, for good`)
     .argument('[id...]', IDS)
     .option('--yes', 'do it: without this nothing is deleted')
     .option('--dry-run', 'only list them')
-    .action(async (ids: string[], options: RemoveOptions) => (await load()).delete(globals(), ids, options))
+    .action(async (ids: string[], options: RemoveOptions) => (await load()).delete(await globals(), ids, options))
 }
 
 type Steering = Pick<typeof import('../commands/crawl.ts').crawlVerbs, 'pause' | 'resume' | 'cancel'>
 
-function registerSteering(group: Command, load: () => Promise<Steering>, globals: () => GlobalOptions): void {
+function registerSteering(group: Command, load: () => Promise<Steering>, globals: () => Promise<GlobalOptions>): void {
   const noun = group.name()
   for (const [name, description] of [
     ['pause', `stop working on ${noun}s; what is done stays done`],
@@ -89,6 +90,6 @@ function registerSteering(group: Command, load: () => Promise<Steering>, globals
   ] as const) {
     verb(group, name, description)
       .argument('[id...]', IDS)
-      .action(async (ids: string[], options: object) => (await load())[name](globals(), ids, options))
+      .action(async (ids: string[], options: object) => (await load())[name](await globals(), ids, options))
   }
 }

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../base/make-folder.ts'
 
 /** Where copies of programs and clusters go that cannot stay where they are: ARCHIVEBOX_SERVER_DIR, or a place fit for our user. */
 export function serverDir(): string {
@@ -11,7 +12,7 @@ export function serverDir(): string {
 
 /** Makes `dir` and what is missing above it so that every user may enter, whatever our umask says; what exists stays as it is. */
 export function makeEnterable(dir: string): void {
-  const first = mkdirSync(dir, { recursive: true })
+  const first = makeFolder(dir)
   if (first === undefined) return
   for (let made = dir; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o755)
 }

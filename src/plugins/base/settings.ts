@@ -1,57 +1,45 @@
+import { PLUGIN_SETTINGS, SETTINGS, type Texts } from '../../base/config.ts'
 import { AppError } from '../../base/errors.ts'
+import type { Kind } from '../../base/kinds.ts'
+import * as kinds from '../../base/kinds.ts'
 
-type Env = Readonly<Record<string, string | undefined>>
-
-const DEFAULT_TIMEOUT_SECONDS = 60
 /** 12 hours: the longest that a snapshot may take. */
 const MAX_TIMEOUT_SECONDS = 43_200
-const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }
+const SECONDS = PLUGIN_SETTINGS.TIMEOUT.kind
 
 /** The text of a setting; undefined when it is missing or blank. */
-export function text(env: Env, name: string): string | undefined {
+export function text(env: Texts, name: string): string | undefined {
   return env[name]?.trim() || undefined
 }
 
-/** A yes/no setting in any spelling that ArchiveBox takes; anything else is `fallback`. */
-export function flag(env: Env, name: string, fallback: boolean): boolean {
-  const value = text(env, name)?.toLowerCase() ?? ''
-  if (['true', '1', 'yes', 'on'].includes(value)) return true
-  if (['false', '0', 'no', 'off'].includes(value)) return false
-  return fallback
+/** What a setting says; undefined when it is missing or blank. Throws AppError, with what it is not. */
+function read<T>(env: Texts, name: string, kind: Kind<T>, what: string): T | undefined {
+  const given = text(env, name)
+  if (given === undefined) return undefined
+  const value = kind.read(given)
+  if (value === undefined) throw new AppError(`${name} is not ${what}: ${given.slice(0, 80)}`)
+  return value
+}
+
+/** A yes/no setting in any spelling that ArchiveBox takes. Throws AppError for anything else. */
+export function flag(env: Texts, name: string, fallback: boolean): boolean {
+  return read(env, name, kinds.flag, kinds.flag.takes) ?? fallback
 }
 
 /** `<PREFIX>_TIMEOUT`, else `TIMEOUT`, else 60: seconds, at most 12 hours; 0 is "not set". Throws AppError for what is no number. */
-export function timeoutSeconds(env: Env, prefix: string): number {
-  for (const name of [`${prefix}_TIMEOUT`, 'TIMEOUT']) {
-    const value = text(env, name)
-    if (value === undefined) continue
-    const seconds = Number(value)
-    if (!Number.isFinite(seconds) || seconds < 0) throw new AppError(`${name} is not a number of seconds: ${value}`)
-    if (seconds > 0) return Math.min(seconds, MAX_TIMEOUT_SECONDS)
-  }
-  return DEFAULT_TIMEOUT_SECONDS
+export function timeoutSeconds(env: Texts, prefix: string): number {
+  const of = (name: string) => read(env, name, SECONDS, 'a number of seconds')
+  return Math.min(of(`${prefix}_TIMEOUT`) || of('TIMEOUT') || SETTINGS.TIMEOUT.standard, MAX_TIMEOUT_SECONDS)
 }
 
-/** A whole number of at least 1; throws AppError for anything else. */
-export function count(env: Env, name: string, fallback: number): number {
-  const value = text(env, name)
-  if (value === undefined) return fallback
-  if (!/^[1-9]\d{0,9}$/.test(value)) throw new AppError(`${name} is not a number: ${value}`)
-  return Number(value)
+/** A whole number of at least 1. Throws AppError for anything else. */
+export function count(env: Texts, name: string, fallback: number): number {
+  return read(env, name, kinds.whole(1), 'a number') ?? fallback
 }
 
-/** A list setting: JSON array of strings, or comma-separated. */
-export function list(env: Env, name: string, fallback: readonly string[]): readonly string[] {
-  const value = text(env, name)
-  if (value === undefined) return fallback
-  if (value.startsWith('[')) {
-    try {
-      return (JSON.parse(value) as unknown[]).map(String)
-    } catch {
-      throw new AppError(`${name} is not a JSON array: ${value.slice(0, 80)}`)
-    }
-  }
-  return value.split(',').flatMap((item) => item.trim() || [])
+/** A list setting: JSON array of strings, or comma-separated. Throws AppError for what begins like an array and is none. */
+export function list(env: Texts, name: string, fallback: readonly string[]): readonly string[] {
+  return read(env, name, kinds.list, 'a JSON array') ?? fallback
 }
 
 /** A size cap together with the name of its setting, so that the error can say which knob to turn. */
@@ -61,12 +49,8 @@ export interface SizeLimit {
 }
 
 /** A size in bytes, also written `50mb` or `1.5g` (1024-based). Throws AppError for anything else. */
-export function sizeLimit(env: Env, name: string, fallback: number): SizeLimit {
-  const value = text(env, name)
-  if (value === undefined) return { bytes: fallback, name }
-  const match = /^(\d+(?:\.\d+)?)\s*([kmg]?)i?b?$/i.exec(value)
-  if (!match) throw new AppError(`${name} is not a size: ${value}`)
-  return { bytes: Math.floor(Number(match[1]) * UNITS[match[2]!.toLowerCase()]!), name }
+export function sizeLimit(env: Texts, name: string, fallback: number): SizeLimit {
+  return { bytes: read(env, name, kinds.size, 'a size') ?? fallback, name }
 }
 
 /** Bytes for people: `812 bytes`, `7.1 kB`, `50 MB` (1024-based, as the settings are). */

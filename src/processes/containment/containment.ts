@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from '../../base/config.ts'
 import { UsageError } from '../../base/errors.ts'
 import type { Tier } from '../../db/tables.ts'
 import { type Family, killFamily, MARKER } from '../family.ts'
@@ -17,16 +18,12 @@ export type Containment =
   | { readonly tier: 'pidns'; readonly unshare: readonly string[] }
   | { readonly tier: 'cgroup'; readonly path: string }
 
-const TIERS = ['auto', 'basic', 'pidns', 'cgroup']
-
 /**
  * Finds out what this machine offers: the tier that `CONTAINMENT` names, or with `auto` the control group (0.8 ms a hook), else basic. A PID
  * namespace (3 ms) only by name: hooks in it see other pids than those outside, and some of ArchiveBox's plugins pass pids on to each other.
- * Throws UsageError when the setting is not one of them, or asks for what the machine does not offer.
+ * Throws UsageError when the setting asks for what the machine does not offer.
  */
-export async function detectContainment(wanted: string | undefined, runnerId: string): Promise<Containment> {
-  const tier = wanted?.toLowerCase() || 'auto'
-  if (!TIERS.includes(tier)) throw new UsageError(`CONTAINMENT=${wanted}: it is one of ${TIERS.join(', ')}`)
+export async function detectContainment(tier: Config['CONTAINMENT'], runnerId: string): Promise<Containment> {
   if (tier === 'pidns') {
     const unshare = await howToUnshare()
     if (unshare) return { tier, unshare }

@@ -1,0 +1,176 @@
+import { availableParallelism } from 'node:os'
+import { amount, flag, type Kind, oneOf, path, paths, text, whole } from './kinds.ts'
+
+/** One thing that people may set. */
+export interface Setting<T = unknown, Standard = unknown> {
+  readonly kind: Kind<T>
+  /** What holds when nobody sets it. */
+  readonly standard: Standard
+  /** The same in words, where the value alone does not say it. */
+  readonly standardIs?: string
+  readonly means: string
+  /** Its option on the command line. */
+  readonly option?: string
+  /** It is never shown. */
+  readonly secret?: true
+  /** Each crawl may have its own: `add -c NAME=VALUE`. */
+  readonly perCrawl?: true
+}
+
+type About = Pick<Setting, 'means' | 'standardIs' | 'option' | 'secret' | 'perCrawl'>
+
+function setting<T, const Standard extends T | undefined>(kind: Kind<T>, standard: Standard, about: About) {
+  return { kind, standard, ...about } satisfies Setting<T, Standard>
+}
+
+/** The seeds' cap on workers of one kind; below it, what the machine's cores can feed. */
+export const MOST_WORKERS = 8
+const SECONDS = amount('seconds')
+const WORKERS = whole(1, 1_000)
+
+/** Every setting of the program, under the name that it has in the environment and in archivebox.toml. */
+export const SETTINGS = {
+  DATA_DIR: setting(path, './data', {
+    option: '--data-dir',
+    means: 'where everything lies',
+  }),
+  DATABASE_URL: setting({ ...text, takes: 'a URL' }, undefined, {
+    option: '--database-url',
+    standardIs: 'the embedded server',
+    secret: true,
+    means: 'any PostgreSQL from 14 on',
+  }),
+  WAIT_DB: setting(SECONDS, undefined, {
+    option: '--wait-db',
+    standardIs: '60 for run, else 15',
+    means: 'how long a database that starts, recovers or restarts is waited for; 0: not at all',
+  }),
+  LOG_LEVEL: setting(oneOf('debug', 'info', 'warn', 'error'), 'info', {
+    option: '-q, -v',
+    means: 'what is said: this, and what is more urgent',
+  }),
+  NO_COLOR: setting(text, undefined, {
+    option: '--no-color',
+    standardIs: 'colours on a terminal',
+    means: 'anything: no colours',
+  }),
+  FORCE_COLOR: setting(text, undefined, {
+    standardIs: 'colours on a terminal',
+    means: 'anything: colours everywhere',
+  }),
+  TIMEOUT: setting(SECONDS, 60, {
+    perCrawl: true,
+    means: 'how long a hook may take, 12 hours at most; 0: as if it were not set',
+  }),
+  HOOK_RETRIES: setting(whole(0, 1_000), 3, {
+    perCrawl: true,
+    means: 'how often a hook is tried again that failed in a way that may pass',
+  }),
+  HOOK_RETRY_SECONDS: setting(SECONDS, 15, {
+    perCrawl: true,
+    means: 'how long after the first failure; then twice as long each time, up to an hour',
+  }),
+  HOOK_HOST: setting(flag, true, {
+    perCrawl: true,
+    means: '`false` runs built-in hooks as a process each, too',
+  }),
+  USER_AGENT: setting(text, undefined, {
+    standardIs: 'archivebox-ts',
+    perCrawl: true,
+    means: 'who the built-in hooks say that they are',
+  }),
+  CHECK_SSL_VALIDITY: setting(flag, true, {
+    perCrawl: true,
+    means: '`false` takes bad certificates, too',
+  }),
+  ACTIVE_PERSONA: setting(text, 'Default', {
+    perCrawl: true,
+    means: 'the browser profile in `personas` that hooks use',
+  }),
+  NODE_BINARY: setting(path, process.execPath, {
+    standardIs: 'the one that runs the program',
+    perCrawl: true,
+    means: 'the Node that hooks find',
+  }),
+  ABX_PLUGINS_DIR: setting(paths, [], {
+    standardIs: 'none',
+    perCrawl: true,
+    means: 'more plugin folders; later ones win',
+  }),
+  MAX_CRAWL_WORKERS: setting(WORKERS, Math.min(availableParallelism(), MOST_WORKERS), {
+    standardIs: `cores, at most ${MOST_WORKERS}`,
+    means: 'crawls at the same time',
+  }),
+  MAX_SNAPSHOT_WORKERS: setting(WORKERS, undefined, {
+    standardIs: `cores, from 2 to ${MOST_WORKERS}`,
+    means: 'pages of one crawl at the same time',
+  }),
+  CONTAINMENT: setting(oneOf('auto', 'basic', 'pidns', 'cgroup'), 'auto', {
+    means: 'what keeps hooks from outliving the runner; `auto`: the control group where there is one, else `basic`',
+  }),
+  DISK_FLOOR: setting(amount('MB'), 200, {
+    means: 'free space below which no page is begun; 0 switches it off',
+  }),
+} as const
+
+/** What every plugin has, as `<PLUGIN>_<NAME>`. */
+export const PLUGIN_SETTINGS = {
+  ENABLED: setting(flag, true, {
+    perCrawl: true,
+    means: '`false` switches a plugin off',
+  }),
+  TIMEOUT: setting(SECONDS, undefined, {
+    standardIs: '`TIMEOUT`',
+    perCrawl: true,
+    means: 'how long its hooks may take',
+  }),
+} as const
+
+export type SettingName = keyof typeof SETTINGS
+type ValueOf<S> = S extends Setting<infer T, infer Standard> ? T | Extract<Standard, undefined> : never
+
+/** Every setting as it holds. */
+export type Config = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)[Name]> }
+
+/** Settings as they were written, by name. */
+export type Texts = Readonly<Record<string, string | undefined>>
+
+/** The settings of one process, or of one crawl. */
+export interface Settings {
+  /** As they were written: hooks read them by rules of their own. */
+  readonly texts: Texts
+  readonly config: Config
+}
+
+/** The environment as it was when we were started. Settings are read from it here alone. */
+export const ENVIRONMENT: Texts = Object.freeze({ ...process.env })
+
+/** Each text of the strongest source that has one: the command line, a crawl, the environment, archivebox.toml. */
+export function strongest(...sources: readonly Texts[]): Texts {
+  const set = (texts: Texts) => Object.fromEntries(Object.entries(texts).filter(([, given]) => given !== undefined))
+  return Object.assign({}, ...sources.map(set).reverse()) as Texts
+}
+
+/** One setting as it holds by these texts. What it does not take counts as not set: that was told at the door. */
+export function readSetting<Name extends SettingName>(name: Name, texts: Texts): Config[Name] {
+  const given = texts[name]
+  const { kind, standard } = SETTINGS[name]
+  return ((given === undefined ? undefined : kind.read(given)) ?? standard) as Config[Name]
+}
+
+/** All settings as they hold by these texts. */
+export function settingsOf(texts: Texts): Settings {
+  const names = Object.keys(SETTINGS) as SettingName[]
+  const config = Object.fromEntries(names.map((name) => [name, readSetting(name, texts)])) as unknown as Config
+  return Object.freeze({ texts: Object.freeze(texts), config: Object.freeze(config) })
+}
+
+/**
+ * Why a text is refused, in a line that does not show a secret one; undefined when it is taken.
+ * A blank one is always taken: it is one that is not set.
+ */
+export function refusal(name: string, given: string, kind: Kind<unknown>, secret = false): string | undefined {
+  if (given.trim() === '' || kind.read(given) !== undefined) return undefined
+  const shown = given.length > 60 ? `${given.slice(0, 60)}...` : given
+  return `${name}${secret ? '' : `=${shown}`}: it takes ${kind.takes}`
+}

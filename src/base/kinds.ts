@@ -1,0 +1,90 @@
+import { delimiter } from 'node:path'
+
+/** How the text of a setting is read. */
+export interface Kind<T> {
+  /** What it takes, in words: "a number of seconds". */
+  readonly takes: string
+  /** The value; undefined for a text that it does not take. */
+  read(text: string): T | undefined
+}
+
+/** Yes or no, in every spelling that ArchiveBox knows; nothing at all is no. */
+export const flag: Kind<boolean> = {
+  takes: 'true or false',
+  read: (text) => FLAGS.get(text.trim().toLowerCase()),
+}
+const FLAGS = new Map([
+  ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const),
+])
+
+/** Any text but a blank one. */
+export const text: Kind<string> = { takes: 'text', read: (given) => given.trim() || undefined }
+
+/** The place of a file or folder. PostgreSQL's own files cannot hold one with control characters. */
+export const path: Kind<string> = {
+  takes: 'a path without control characters',
+  read: (given) => (/\p{Cc}/u.test(given) ? undefined : given.trim() || undefined),
+}
+
+/** Several paths, separated as in PATH. */
+export const paths: Kind<readonly string[]> = {
+  takes: `paths, separated by ${delimiter}`,
+  read: (given) => given.split(delimiter).filter(Boolean),
+}
+
+/** A number from 0 on of something that can be split: seconds, MB. */
+export function amount(unit: string): Kind<number> {
+  return { ...number(0), takes: `a number of ${unit}, 0 or more` }
+}
+
+/** A whole number. */
+export function whole(low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY): Kind<number> {
+  const takes = `a whole number${range(low, high)}`
+  return { takes, read: (given) => (/^[+-]?\d+$/.test(given.trim()) ? within(Number(given), low, high) : undefined) }
+}
+
+/** Any number. */
+export function number(low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY): Kind<number> {
+  const takes = `a number${range(low, high)}`
+  return { takes, read: (given) => (given.trim() === '' ? undefined : within(Number(given), low, high)) }
+}
+
+/** One of these words, in capitals or not. */
+export function oneOf<const Word extends string>(...words: readonly Word[]): Kind<Word> {
+  const plain = (word: string) => word.trim().toLowerCase()
+  return { takes: `one of ${words.join(', ')}`, read: (given) => words.find((word) => plain(word) === plain(given)) }
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }
+
+/** Bytes, also written `50mb` or `1.5g` (1024-based). */
+export const size: Kind<number> = {
+  takes: 'a size in bytes, or such as 50mb',
+  read: (given) => {
+    const match = /^(\d+(?:\.\d+)?)\s*([kmg]?)i?b?$/i.exec(given.trim())
+    return match ? Math.floor(Number(match[1]) * UNITS[match[2]!.toLowerCase()]!) : undefined
+  },
+}
+
+/** A list: JSON, or words separated by commas. */
+export const list: Kind<readonly string[]> = {
+  takes: 'a JSON array, or words separated by commas',
+  read: (given) => {
+    const trimmed = given.trim()
+    if (!trimmed.startsWith('[')) return trimmed.split(',').flatMap((item) => item.trim() || [])
+    try {
+      return (JSON.parse(trimmed) as unknown[]).map(String)
+    } catch {
+      return undefined
+    }
+  },
+}
+
+function within(value: number, low: number, high = Number.POSITIVE_INFINITY): number | undefined {
+  return value >= low && value <= high ? value : undefined
+}
+
+function range(low: number, high: number): string {
+  return `${Number.isFinite(low) ? ` from ${low}` : ''}${Number.isFinite(high) ? ` to ${high}` : ''}`
+}

@@ -1,0 +1,59 @@
+import { resolve } from 'node:path'
+import pc from 'picocolors'
+import { ENVIRONMENT, readSetting, SETTINGS, settingsOf, strongest, type Texts } from '../base/config.ts'
+import { CONFIG_FILE, readConfigFile } from '../base/config-file.ts'
+import { isDataDir } from '../base/data-dir.ts'
+import { whyUnusable } from '../base/make-folder.ts'
+import { findPlugins, pluginTrees } from '../hooks/discover.ts'
+import { KnownSettings } from '../hooks/known-settings.ts'
+import type { GivenOptions, GlobalOptions } from './options.ts'
+import { Problems } from './problems.ts'
+import { terminal } from './terminal.ts'
+
+/** The options of a verb with the settings that hold, and what is wrong with them so far. */
+export interface Asked extends GlobalOptions {
+  readonly problems: Problems
+}
+
+/**
+ * Reads the settings, once, before anything is done: the command line wins over the environment, and that over
+ * archivebox.toml.
+ * @param makes does this verb make a data dir where there is none?
+ */
+export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<Asked> {
+  const problems = new Problems()
+  const commandLine: Texts = {
+    DATA_DIR: given.dataDir,
+    DATABASE_URL: given.databaseUrl,
+    WAIT_DB: given.waitDb,
+    LOG_LEVEL: given.verbose ? 'debug' : undefined,
+  }
+  const dataDir = readSetting('DATA_DIR', strongest(commandLine, ENVIRONMENT))
+  const file = await readConfigFile(dataDir).catch((error: unknown) => problems.keep(error))
+  const sources: readonly (readonly [where: string, texts: Texts])[] = [
+    ['on the command line', commandLine],
+    ['in the environment', ENVIRONMENT],
+    [`in ${resolve(dataDir, CONFIG_FILE)}`, file ?? {}],
+  ]
+  const texts = strongest(...sources.map(([, each]) => each))
+  const settings = settingsOf(texts)
+  const known = new KnownSettings(findPlugins(pluginTrees(dataDir, texts)))
+  for (const [name, text] of Object.entries(texts)) {
+    const why = text === undefined ? undefined : known.refusal(name, text)
+    const where = sources.find(([, each]) => each[name] !== undefined)?.[0]
+    if (why !== undefined) problems.add(`${why} (set ${where})`)
+  }
+  for (const name of ['DATA_DIR', 'DATABASE_URL'] as const) {
+    const { option, kind } = SETTINGS[name]
+    if (commandLine[name]?.trim() === '') problems.add(`${option} takes ${kind.takes}, not nothing`)
+  }
+  for (const name of Object.keys(file ?? {})) {
+    const meant = known.knows(name) ? undefined : known.meantBy(name)
+    if (meant === undefined) continue
+    terminal.say(`${pc.yellow('careful:')} ${name} in ${CONFIG_FILE} is no setting: did you mean ${meant}?`)
+  }
+  const unusable = makes && file && !isDataDir(dataDir) ? whyUnusable(dataDir) : undefined
+  if (unusable !== undefined) problems.add(unusable, 'choose another with --data-dir')
+  const { DATA_DIR, DATABASE_URL } = settings.config
+  return { ...given, dataDir: DATA_DIR, databaseUrl: DATABASE_URL, settings, known, problems }
+}

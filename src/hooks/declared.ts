@@ -1,0 +1,64 @@
+import { flag, type Kind, list, number, oneOf, size, whole } from '../base/kinds.ts'
+
+/** A setting that a plugin's config.json declares. */
+export interface Declared {
+  readonly name: string
+  /** Other names for it, which ArchiveBox has or had. */
+  readonly aliases: readonly string[]
+  /** The setting of everybody that holds where this one is not set. */
+  readonly fallback: string | undefined
+  readonly kind: Kind<unknown>
+  readonly secret: boolean
+}
+
+interface Property {
+  readonly type?: unknown
+  readonly enum?: unknown
+  readonly format?: unknown
+  readonly pattern?: unknown
+  readonly minimum?: unknown
+  readonly maximum?: unknown
+  readonly 'x-aliases'?: unknown
+  readonly 'x-fallback'?: unknown
+  readonly 'x-sensitive'?: unknown
+}
+
+/** The `properties` of a config.json, which is JSON Schema; `format: size` is ours. */
+export function declaredSettings(config: unknown): Declared[] {
+  const { properties } = (config ?? {}) as { properties?: unknown }
+  if (typeof properties !== 'object' || properties === null) return []
+  return Object.entries(properties as Record<string, Property | null>).map(([name, property]) => ({
+    name,
+    aliases: texts(property?.['x-aliases']),
+    fallback: texts([property?.['x-fallback']])[0],
+    kind: kindOf(property ?? {}),
+    secret: property?.['x-sensitive'] === true || /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name),
+  }))
+}
+
+const ANYTHING: Kind<string> = { takes: 'anything', read: (given) => given }
+
+/** What the schema takes, written as text. A rule that we do not know refuses nothing: hooks have the last word. */
+function kindOf(property: Property): Kind<unknown> {
+  const { type, format, minimum, maximum } = property
+  if (format === 'size') return size
+  if (Array.isArray(property.enum)) return oneOf(...property.enum.map(String))
+  if (type === 'boolean') return flag
+  if (type === 'integer') return whole(numeric(minimum), numeric(maximum))
+  if (type === 'number') return number(numeric(minimum), numeric(maximum))
+  if (type === 'array') return list
+  if (type === 'string' && typeof property.pattern === 'string') return matching(property.pattern)
+  return ANYTHING
+}
+
+function matching(pattern: string): Kind<string> {
+  try {
+    const expression = new RegExp(pattern, 'u')
+    return { takes: `text that matches ${pattern}`, read: (given) => (expression.test(given) ? given : undefined) }
+  } catch {
+    return ANYTHING
+  }
+}
+
+const numeric = (value: unknown) => (typeof value === 'number' ? value : undefined)
+const texts = (value: unknown) => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])

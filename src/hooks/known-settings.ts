@@ -1,0 +1,75 @@
+import { PLUGIN_SETTINGS, refusal, SETTINGS, type Setting, type Texts } from '../base/config.ts'
+import { closest } from '../base/near-miss.ts'
+import type { Plugin } from './discover.ts'
+import { isKeptFromHooks } from './environment.ts'
+
+type Known = Pick<Setting, 'kind' | 'secret' | 'perCrawl'>
+
+/** Every setting that somebody knows: the program's own, and those of these plugins. */
+export class KnownSettings {
+  /** The plugins' names. */
+  readonly plugins: readonly string[]
+  readonly #known = new Map<string, Known>()
+  /** Other name -> name. */
+  readonly #aliases = new Map<string, string>()
+  /** What the names begin with that belong to plugins which do not say what they read. */
+  readonly #silent: readonly string[]
+
+  constructor(plugins: readonly Plugin[]) {
+    this.plugins = plugins.map(({ name }) => name)
+    for (const plugin of plugins) {
+      for (const { name, aliases, fallback, kind, secret } of plugin.declares) {
+        const known: Known = { kind, perCrawl: true, ...(secret && { secret }) }
+        this.#known.set(name, known)
+        for (const alias of aliases) this.#aliases.set(alias, name)
+        if (fallback !== undefined && !this.#known.has(fallback)) this.#known.set(fallback, known)
+      }
+    }
+    for (const { name, binaries } of plugins) {
+      const prefix = prefixOf(name)
+      for (const [last, known] of Object.entries(PLUGIN_SETTINGS)) this.#known.set(prefix + last, known)
+      for (const { setting } of binaries) if (setting && !this.#known.has(setting)) this.#known.set(setting, ANY_TEXT)
+    }
+    for (const [name, known] of Object.entries(SETTINGS)) this.#known.set(name, known)
+    this.#silent = plugins.filter(({ declares }) => declares.length === 0).map(({ name }) => prefixOf(name))
+  }
+
+  /** The name under which a setting is kept that has several. */
+  nameOf(name: string): string {
+    return this.#known.has(name) ? name : (this.#aliases.get(name) ?? name)
+  }
+
+  knows(name: string): boolean {
+    return this.#known.has(this.nameOf(name))
+  }
+
+  /** The setting that was most likely meant by a name that nobody knows. */
+  meantBy(name: string): string | undefined {
+    return closest(name, [...this.#known.keys(), ...this.#aliases.keys()])
+  }
+
+  /** Why this text cannot be the value of this setting; undefined when it can, and when nobody knows the setting. */
+  refusal(name: string, given: string): string | undefined {
+    const known = this.#known.get(this.nameOf(name))
+    return known && refusal(name, given, known.kind, known.secret)
+  }
+
+  /**
+   * Why a crawl cannot have this setting.
+   * @param surroundings what is set for all crawls: each may have its own, of whatever there is
+   */
+  refusalForCrawl(name: string, given: string, surroundings: Texts): string | undefined {
+    const known = this.#known.get(this.nameOf(name))
+    if (known && !known.perCrawl) return `${name} is not for one crawl: set it in the environment or in archivebox.toml`
+    if (isKeptFromHooks(name)) return `${name} is kept from hooks: a crawl cannot set it`
+    if (known) return this.refusal(name, given)
+    if (surroundings[name] !== undefined) return undefined
+    const meant = this.meantBy(name)
+    if (meant !== undefined) return `${name} is no setting: did you mean ${meant}?`
+    if (this.#silent.some((prefix) => name.startsWith(prefix))) return undefined
+    return `${name} is no setting, neither of the program nor of a plugin: plugins declare theirs in their config.json`
+  }
+}
+
+const prefixOf = (plugin: string) => `${plugin.toUpperCase()}_`
+const ANY_TEXT: Known = { kind: { takes: 'anything', read: (given) => given }, perCrawl: true }
