@@ -135,8 +135,17 @@ export interface SnapshotTable extends WorkColumns {
 }
 
 export interface OutputFile {
+  /** Bytes on disk; those of a link are its target's, and none here. */
   readonly size: number
   readonly mimetype: string
+  /** Where it leads, when it is a symbolic link: always to something in the same plugin's folder. */
+  readonly link?: string
+}
+
+/** What lies in a plugin's folder after a hook was published: what was written since the last time, and what was there before. */
+export interface PublishedFiles {
+  readonly written: Readonly<Record<string, OutputFile>>
+  readonly standing: Readonly<Record<string, OutputFile>>
 }
 
 export interface ArchiveResultTable {

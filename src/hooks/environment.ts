@@ -10,6 +10,8 @@ export interface HookTarget {
   readonly crawlDir: string
   readonly snapshotId?: string
   readonly snapDir?: string
+  /** Where the outputs of its page are published, out of other hooks' reach. */
+  readonly publishedDir?: string
   readonly depth: number
   readonly url: string
   /** What the hook is started with instead of `--url`. */
@@ -60,6 +62,7 @@ export function hookEnvironment(
       plugin: hook.plugin,
       hook_name: hook.name,
     }),
+    ARCHIVEBOX_PUBLISHED_DIR: target.publishedDir,
     [MARKER.process]: ids.processId,
     [MARKER.runner]: ids.runnerId,
   }

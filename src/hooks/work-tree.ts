@@ -1,33 +1,22 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  type Stats,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
-import { mimeOf } from '../base/mime.ts'
-import type { OutputFile } from '../db/tables.ts'
-
-const MAX_FILES = 100_000
+import type { PublishedFiles } from '../db/tables.ts'
+import { copyEntry, copyTree, flush, isFolder, markOf } from './copy-tree.ts'
 
 /**
- * Where hooks write, aside from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs there as real files
- * (hard links), so that `../<plugin>/...` works as in ArchiveBox. A plugin's directory appears under its own name only when its hook has
- * succeeded, complete and flushed, by one rename; a failed hook's files go to `.attempts`, and an interrupted one's vanish.
+ * Where hooks write, aside from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
+ * there as real files, so that `../<plugin>/...` works as in ArchiveBox; they are copies, so that nothing that is
+ * published changes whatever hooks do with them. A plugin's directory appears under its own name only when its hook has
+ * succeeded, complete and flushed, by one rename; a failed hook's files go to `.attempts`, and an interrupted one's
+ * vanish.
  */
 export class WorkTree {
   readonly root: string
   readonly work: string
   readonly #confirm: () => Promise<void>
+  /** How the files in `.work` looked when they were the same as what is published, by plugin and path. */
+  readonly #marks = new Map<string, Map<string, string>>()
 
   /** @param confirm called right before files go to their places; it throws when they are somebody else's by now */
   constructor(root: string, confirm: () => Promise<void> = async () => {}) {
@@ -54,44 +43,54 @@ export class WorkTree {
   async open(): Promise<void> {
     await this.tidy()
     mkdirSync(this.work, { recursive: true })
-    for (const entry of readdirSync(this.root, { withFileTypes: true })) {
-      if (entry.isDirectory() && !entry.name.startsWith('.'))
-        copyTree(join(this.root, entry.name), join(this.work, entry.name), copyFileSync)
-    }
+    this.#marks.clear()
+    for (const entry of readdirSync(this.root, { withFileTypes: true }))
+      if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name)
   }
 
   /** The directory in which a plugin's hooks run. */
   dirFor(plugin: string): string {
     const dir = join(this.work, plugin)
-    mkdirSync(dir, { recursive: true })
+    if (!isFolder(dir)) {
+      rmSync(dir, { force: true }) // A link that a hook put there would lead the next one, and us, elsewhere.
+      mkdirSync(dir, { recursive: true })
+    }
     return dir
   }
 
   /**
-   * Puts a plugin's files in place: aside, flushed to disk, then renamed; an earlier version is replaced as a whole.
-   * @param last no other hook will write in this directory, so its files can be linked instead of copied
-   * @returns the files by their path below the plugin's directory
+   * Gives a plugin back what it has published, before its next hook starts: hooks of others may have changed their view
+   * of it.
    */
-  async publish(plugin: string, last: boolean): Promise<Record<string, OutputFile>> {
-    const from = join(this.work, plugin)
+  async restore(plugin: string): Promise<void> {
+    const dir = this.dirFor(plugin)
+    const marks = this.#marks.get(plugin) ?? new Map<string, string>()
+    for (const [path, mark] of marks) {
+      const published = join(this.root, plugin, path)
+      const seen = join(dir, path)
+      for (const folder of foldersOf(path)) if (!isFolder(join(dir, folder))) rmSync(join(dir, folder), { force: true })
+      if (markOf(seen) === mark || markOf(published) === undefined) continue
+      rmSync(seen, { recursive: true, force: true })
+      await copyEntry(published, seen)
+      marks.set(path, markOf(seen)!)
+    }
+  }
+
+  /**
+   * Puts a plugin's files in place: aside, flushed to disk, then renamed; an earlier version is replaced as a whole.
+   * They are copies: a hook that is still to come, or a sibling that still runs, keeps writing in `.work`.
+   */
+  async publish(plugin: string): Promise<PublishedFiles> {
     const to = join(this.root, plugin)
     const aside = join(this.root, `.publish-${plugin}`)
     rmSync(aside, { recursive: true, force: true })
-    let files: Record<string, OutputFile> = {}
-    try {
-      files = copyTree(from, aside, last ? linkOrCopy : copyFileSync, true)
-      await failpoint('publish.files_aside')
-      if (Object.keys(files).length > 0) await this.#confirm()
-    } catch (error) {
+    const { files, marks } = await this.#copyAside(plugin, aside)
+    if (files.size === 0) {
       rmSync(aside, { recursive: true, force: true })
-      throw error
-    }
-    if (Object.keys(files).length === 0) {
-      rmSync(aside, { recursive: true, force: true })
-      return files
+      return { written: {}, standing: {} }
     }
     const replaced = join(this.root, `.replaced-${plugin}`)
-    if (existsSync(to)) {
+    if (lstatSync(to, { throwIfNoEntry: false })) {
       renameSync(to, replaced)
       await failpoint('publish.files_replaced')
     }
@@ -101,27 +100,52 @@ export class WorkTree {
     await failpoint('publish.files_flushed')
     rmSync(replaced, { recursive: true, force: true })
     await failpoint('publish.files_tidied')
-    return files
+    const before = this.#marks.get(plugin)
+    this.#marks.set(plugin, marks)
+    const isStanding = (path: string) => before?.get(path) === marks.get(path)
+    return {
+      written: Object.fromEntries([...files].filter(([path]) => !isStanding(path))),
+      standing: Object.fromEntries([...files].filter(([path]) => isStanding(path))),
+    }
+  }
+
+  async #copyAside(plugin: string, aside: string): ReturnType<typeof copyTree> {
+    try {
+      const copied = await copyTree(this.root, `.work/${plugin}`, aside, true)
+      await failpoint('publish.files_aside')
+      if (copied.files.size > 0) await this.#confirm()
+      return copied
+    } catch (error) {
+      rmSync(aside, { recursive: true, force: true })
+      throw error
+    }
   }
 
   /**
-   * Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. What its plugin has published stays in sight;
-   * without that an empty directory tells that it was tried.
+   * Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. What its plugin has
+   * published stays in sight; without that an empty directory tells that it was tried.
    */
   async setAside(plugin: string, attempt: string): Promise<void> {
     const from = join(this.work, plugin)
-    if (!existsSync(from) || readdirSync(from).length === 0) return
+    if (!isFolder(from) || readdirSync(from).length === 0) return
     const to = join(this.root, '.attempts', attempt)
     mkdirSync(dirname(to), { recursive: true })
     rmSync(to, { recursive: true, force: true })
     renameSync(from, to)
     await failpoint('publish.failed_set_aside')
     mkdirSync(from)
-    copyTree(join(this.root, plugin), from, copyFileSync)
+    await this.#show(plugin)
   }
 
   close(): void {
     rmSync(this.work, { recursive: true, force: true })
+  }
+
+  /** Lets hooks see what a plugin has published. */
+  async #show(plugin: string): Promise<void> {
+    const dir = join(this.work, plugin)
+    const { files } = await copyTree(this.root, plugin, dir)
+    this.#marks.set(plugin, new Map([...files.keys()].map((path) => [path, markOf(join(dir, path))!])))
   }
 
   /** A crash between the two renames of a replacement left the old version under its temporary name. */
@@ -135,42 +159,8 @@ export class WorkTree {
   }
 }
 
-/** Copies regular files (never links, sockets or devices: an output cannot point outside) and lists them. */
-function copyTree(from: string, to: string, copy: (from: string, to: string) => void, durable = false): Record<string, OutputFile> {
-  const files: Record<string, OutputFile> = {}
-  let count = 0
-  const walk = (below: string) => {
-    mkdirSync(join(to, below), { recursive: true })
-    for (const name of readdirSync(join(from, below))) {
-      const path = below ? `${below}/${name}` : name
-      const stats: Stats = lstatSync(join(from, path))
-      if (stats.isDirectory()) walk(path)
-      if (!stats.isFile()) continue
-      count += 1
-      if (count > MAX_FILES) throw new Error(`more than ${MAX_FILES} output files`)
-      copy(join(from, path), join(to, path))
-      if (durable) flush(join(to, path))
-      files[path] = { size: stats.size, mimetype: mimeOf(name) }
-    }
-    if (durable) flush(join(to, below))
-  }
-  if (existsSync(from)) walk('')
-  return files
-}
-
-function linkOrCopy(from: string, to: string): void {
-  try {
-    linkSync(from, to)
-  } catch {
-    copyFileSync(from, to) // A file system without hard links.
-  }
-}
-
-function flush(path: string): void {
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
+/** The folders that a path leads through, from the top down. */
+function foldersOf(path: string): string[] {
+  const steps = path.split('/')
+  return steps.slice(1).map((_step, index) => steps.slice(0, index + 1).join('/'))
 }

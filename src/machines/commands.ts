@@ -3,6 +3,7 @@ import { type Database, kyselySql } from '../db/database.ts'
 import { transact } from '../db/patience.ts'
 import { Queue, RETRY_AT_MAX } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
+import { outputSize } from './outputs.ts'
 import { skipOpenResults } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
 
@@ -25,7 +26,7 @@ export async function resumeCrawls(db: Database, ids: readonly string[], when: D
 export async function cancelCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const sealed = await sendToCrawls(tx, ids, 'seal', null)
-    await skipOpenResultsOf(tx, sql`s.crawl_id = any(${sealed}::uuid[])`)
+    await closePages(tx, sql`s.crawl_id = any(${sealed}::uuid[])`)
     return sealed
   })
 }
@@ -44,7 +45,7 @@ export async function resumeSnapshots(db: Database, ids: readonly string[], when
 export async function cancelSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const sealed = await sendToSnapshots(tx, ids, 'seal', null)
-    await skipOpenResultsOf(tx, sql`s.id = any(${sealed}::uuid[])`)
+    await closePages(tx, sql`s.id = any(${sealed}::uuid[])`)
     return sealed
   })
 }
@@ -92,9 +93,12 @@ async function sendToSnapshots(db: Database, ids: readonly string[], event: Even
   })
 }
 
-async function skipOpenResultsOf(tx: Database, snapshots: RawBuilder<unknown>): Promise<void> {
+/** Completes pages that were just sealed: nothing of them is open any more, and their size is that of what was published. */
+async function closePages(tx: Database, snapshots: RawBuilder<unknown>): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select s.id from snapshot s where ${snapshots}
       and exists (select 1 from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`.execute(tx)
   for (const { id } of rows) await skipOpenResults(tx, id, 'cancelled')
+  const ids = rows.map(({ id }) => id)
+  await sql`update snapshot s set output_size = ${outputSize(sql`s.id`)} where id = any(${ids}::uuid[])`.execute(tx)
 }

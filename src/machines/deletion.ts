@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
 import { attemptPaths } from '../base/attempt-paths.ts'
 import { AppError } from '../base/errors.ts'
+import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { Removal } from '../base/removal.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { lockCrawls, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
 import { letGo } from './let-go.ts'
+import { outputSize } from './outputs.ts'
 
 // Files are moved aside, rows are deleted in one transaction, files are removed: in this order, so that a crash in between leaves either
 // everything or nothing. What it leaves aside, whoever opens the data dir next puts back or removes, as the rows have it (settleDeletions).
@@ -58,7 +60,7 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
 }
 
 /**
- * Deletes one attempt of a hook, with what it made, as far as no other result of its page names the same files.
+ * Deletes one attempt of a hook, with the files that it names, and with links of its plugin that would lead nowhere without them.
  * @returns false when it was not there any more
  * Throws AppError, and deletes nothing, while somebody works on its page.
  */
@@ -76,12 +78,14 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
     if (!page || !result) return false
     if (page.claim_token || result.status === 'started')
       throw new AppError(`result ${id}: its page is being worked on`, { hint: `snapshot pause ${page.id}, or later` })
-    for (const path of filesOf(result, rows)) removal.moveAside(`${page.output_dir}/${path}`)
+    for (const path of pathsOf(result)) removal.moveAside(`${page.output_dir}/${path}`)
+    for (const { id: other, paths } of brokenLinks(rows.filter((row) => row !== result))) {
+      for (const path of paths) removal.moveAside(`${page.output_dir}/${result.plugin}/${path}`)
+      await sql`update archive_result set output_files = output_files - ${paths}::text[] where id = ${other}`.execute(tx)
+    }
     await sql`delete from transition where row_id = ${id}`.execute(tx)
     await sql`delete from archive_result where id = ${id}`.execute(tx)
-    await sql`
-      update snapshot set output_size = (select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${page.id})
-      where id = ${page.id}`.execute(tx)
+    await sql`update snapshot set output_size = ${outputSize(sql`${page.id}`)} where id = ${page.id}`.execute(tx)
     return true
   })
 }
@@ -157,12 +161,25 @@ interface ResultFiles {
   readonly output_files: Readonly<Record<string, OutputFile>>
 }
 
-/** The paths below a page's folder that belong to this result alone. */
-function filesOf(result: ResultFiles, all: readonly ResultFiles[]): string[] {
-  const others = new Set(all.filter((row) => row !== result).flatMap((row) => Object.keys(row.output_files)))
-  const outputs = Object.keys(result.output_files).filter((file) => !others.has(file))
+/** What belongs to a result, by its paths below the folder of its page. */
+function pathsOf(result: ResultFiles): string[] {
   return [
-    ...outputs.map((file) => `${result.plugin}/${file}`),
+    ...Object.keys(result.output_files).map((file) => `${result.plugin}/${file}`),
     ...Object.values(attemptPaths(result.plugin, result.hook_name, result.attempt)),
   ]
+}
+
+/** The links of one plugin's results that lead to nothing that these name. */
+function brokenLinks(results: readonly ResultFiles[]): { readonly id: string; readonly paths: string[] }[] {
+  const tree = new Map<string, TreeEntry>()
+  for (const { output_files } of results) {
+    for (const [path, { link }] of Object.entries(output_files)) {
+      for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) tree.set(path.slice(0, at), 'folder')
+      tree.set(path, link === undefined ? 'file' : { link })
+    }
+  }
+  const whole = innerLinks(tree)
+  const broken = ({ output_files }: ResultFiles) =>
+    Object.keys(output_files).filter((path) => output_files[path]!.link !== undefined && !whole.has(path))
+  return results.map((result) => ({ id: result.id, paths: broken(result) })).filter(({ paths }) => paths.length > 0)
 }

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { repeatable } from '../db/patience.ts'
-import type { OutputFile, ResultStatus } from '../db/tables.ts'
+import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type LiveState, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
+import { handingOver } from './outputs.ts'
 import type { Owner, SnapshotClaim } from './queues.ts'
 
 type Results = typeof archiveResultMachine
@@ -23,7 +24,7 @@ export interface ResultRow {
 export interface ResultOutput {
   readonly output: string
   readonly json?: unknown
-  readonly files?: Record<string, OutputFile>
+  readonly published?: PublishedFiles
 }
 
 // Results have no claim of their own: whoever holds their snapshot's claim writes them. Each statement locks the snapshot's row while it
@@ -91,18 +92,17 @@ export async function moveResult<S extends LiveState<Results>, const E extends E
 ): Promise<void> {
   const target: State<Results> = (archiveResultMachine.states[from].on as Record<string, State<Results>>)[event]!
   const final = (finalStates(archiveResultMachine) as string[]).includes(target)
-  const files = change.files ?? {}
-  const size = Object.values(files).reduce((sum, file) => sum + file.size, 0)
+  const published = change.published ?? { written: {}, standing: {} }
   const move = (again: boolean) => sql<{ id: string }>`
-    with ${owned(claim)}, moved as (
+    with ${owned(claim)}, ${handingOver(id, published)}, moved as (
       update archive_result
       set status = ${target},
           start_ts = ${target === 'started' ? sql`now()` : target === 'queued' ? sql`null` : sql`coalesce(start_ts, now())`},
           end_ts = ${final ? sql`now()` : sql`null`},
           process_id = coalesce(${change.processId ?? null}::uuid, process_id),
           output_str = ${change.output ?? ''}, output_json = ${change.json == null ? null : JSON.stringify(change.json)}::jsonb,
-          output_files = ${JSON.stringify(files)}::jsonb, output_size = ${size}
-      from mine where archive_result.id = ${id} and snapshot_id = mine.id and status = ${from}
+          output_files = own.files, output_size = own.size
+      from mine, own where archive_result.id = ${id} and snapshot_id = mine.id and status = ${from}
       returning archive_result.id
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)

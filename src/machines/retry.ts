@@ -41,8 +41,9 @@ export interface Retried {
 }
 
 /**
- * Queues another attempt of hooks of sealed pages; the earlier attempts stay as they are. The hashes are taken again, too. Pages and crawls
- * that were sealed before anything was run are begun. The one way out of a final state: a person asked for it.
+ * Queues another attempt of hooks of sealed pages; the earlier attempts stay, with those of their files that are not
+ * made again. The hashes are taken again, too. Pages and crawls that were sealed before anything was run are begun. The
+ * one way out of a final state: a person asked for it.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], statuses = WITHOUT_OUTPUT, plugins } = request

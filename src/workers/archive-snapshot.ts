@@ -58,6 +58,7 @@ export async function archiveSnapshot(
     crawlDir: join(home.dataDir, crawl.output_dir),
     snapshotId: snapshot.id,
     snapDir: tree.work,
+    publishedDir: tree.root,
     depth: snapshot.depth,
     url: snapshot.url,
   }

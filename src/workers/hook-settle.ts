@@ -1,9 +1,9 @@
-import { closeSync, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { closeSync, constants, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { attemptName } from '../base/attempt-paths.ts'
 import { isFull } from '../base/disk-room.ts'
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
-import type { OutputFile } from '../db/tables.ts'
+import type { PublishedFiles } from '../db/tables.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
@@ -18,7 +18,7 @@ export interface Verdict {
   readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'delay' | 'interrupt'
   readonly output: string
   readonly json?: unknown
-  readonly files?: Record<string, OutputFile>
+  readonly published?: PublishedFiles
   readonly records: HookRecords
 }
 
@@ -49,10 +49,10 @@ export async function settleHook(
   if (verdict.event === 'succeed') {
     try {
       keepStdoutForSiblings(tree, hook.plugin, logs)
-      const files = await tree.publish(hook.plugin, last)
+      const published = await tree.publish(hook.plugin)
       // Without a record of its own, what a hook leaves behind is its word.
-      const event = records.result || Object.keys(files).length > 0 ? 'succeed' : 'empty'
-      return { ...verdict, event, files, records }
+      const any = [published.written, published.standing].some((files) => Object.keys(files).length > 0)
+      return { ...verdict, event: records.result || any ? 'succeed' : 'empty', published, records }
     } catch (error) {
       // Not its files' fault: the page waits for room, for the machine or the database, or is somebody else's by now.
       if (isMachineTrouble(error) || isDatabaseAway(error) || error instanceof ClaimLost) throw error
@@ -97,7 +97,10 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
 
 /** Upstream's plugins find out from staticfile's stdout.log, by that name, whether it already took care of the page. */
 function keepStdoutForSiblings(tree: WorkTree, plugin: string, logs: HookLogs): void {
-  if (plugin === 'staticfile') copyFileSync(logs.stdout, join(tree.dirFor(plugin), 'stdout.log'))
+  if (plugin !== 'staticfile') return
+  const copy = join(tree.dirFor(plugin), 'stdout.log')
+  rmSync(copy, { force: true }) // A link that the hook put there would lead us elsewhere.
+  copyFileSync(logs.stdout, copy, constants.COPYFILE_EXCL)
 }
 
 /** The end of a file that may be huge. */

@@ -9,6 +9,7 @@ import { insertSnapshots, type SnapshotRow, tagSnapshots } from '../db/snapshots
 import { ClaimLost } from '../engine/claimed.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { outputSize } from '../machines/outputs.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { skipOpenResults } from '../machines/results.ts'
 import { writeSnapshotPages } from './index-pages.ts'
@@ -55,7 +56,7 @@ async function addFindings(
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     await failpoint('publish.page_children_added')
     const { numAffectedRows } = await sql`
-      update snapshot set title = ${title}, output_size = (select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${id})
+      update snapshot set title = ${title}, output_size = ${outputSize(sql`${id}`)}
       where id = ${id} and claim_token = ${claim.token}`.execute(tx)
     if (numAffectedRows !== 1n) throw new ClaimLost(`snapshot ${id}`)
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)

@@ -89,6 +89,8 @@ export class SnapshotHooks {
       await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'start', { processId })
       await failpoint('spawn.hook_recorded')
     }
+    if (![...this.#open.values()].some((other) => other.hook.plugin === hook.plugin && this.#sequence.isRunning(other.hook)))
+      await this.#tree.restore(hook.plugin)
     const way = hook.background ? 'background' : 'foreground'
     const end = await this.#sequence[way](this.#scope, hook, this.#tree.dirFor(hook.plugin), logs, this.#dropped, started)
     if (end) await this.#settle(end)

@@ -307,7 +307,9 @@ describe('crawl retry', () => {
     expect(await attempts(home)).toEqual(
       [...FIRST, 'exit_1 2 failed', 'exit_10 2 skipped', 'hashes 2 succeeded', 'order_a 2 noresults'].sort(),
     )
-    expect(await home.query('select * from archive_result where attempt = 1 order by id')).toEqual(before)
+    // A file that was made again belongs to the later attempt.
+    const handedOver = (row: Record<string, unknown>) => (row['plugin'] === 'hashes' ? { ...row, output_files: {}, output_size: '0' } : row)
+    expect(await home.query('select * from archive_result where attempt = 1 order by id')).toEqual(before.map(handedOver))
     expect(readdirSync(join(dir, '.attempts')).sort()).toEqual(['exit_1.on_Snapshot__43_exit_1.sh.1', 'exit_1.on_Snapshot__43_exit_1.sh.2'])
     for (const file of ['html/output.html', 'slow/slow.txt']) expect(existsSync(join(dir, file)), file).toBe(true)
   })

@@ -107,6 +107,7 @@ describe('hooks', () => {
       COLOUR: 'blue',
       HARMLESS: 'kept',
       ABX_RUNTIME: 'archivebox',
+      ARCHIVEBOX_PUBLISHED_DIR: dir,
     })
     expect(JSON.parse(env['EXTRA_CONTEXT']!)).toMatchObject({ crawl_id: page!.crawl_id, snapshot_id: page!.id, snapshot_depth: 0 })
     const processId = await home.value('select id from process where id = $1', [env['ARCHIVEBOX_PROCESS_ID']])

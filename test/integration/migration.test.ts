@@ -46,6 +46,26 @@ describe('a database of an older release', () => {
     expect(await version()).toBe(Number(files.at(-1)!.slice(0, 4)))
   })
 
+  it('has its sizes mended: what several results named belongs to the one that ended last', async () => {
+    await old.query(`
+      insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c');
+      insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size) select gen_random_uuid(), id, 'http://x/', '', 's', 26 from crawl;
+      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, status, end_ts, output_files, output_size)
+      select gen_random_uuid(), s.id, plugin, hook, attempt, 'succeeded', now() + make_interval(secs => ended), files::jsonb, size
+      from snapshot s, (values
+        ('a', 'one', 1, 1, '{"x": {"size": 5}}', 5), ('a', 'two', 1, 3, '{"x": {"size": 5}, "y": {"size": 2}}', 7),
+        ('a', 'one', 2, 2, '{"x": {"size": 6}}', 6), ('a', 'three', 1, 4, '{}', 0), ('b', 'one', 1, 1, '{"x": {"size": 8}}', 8)
+      ) as made (plugin, hook, attempt, ended, files, size)`)
+    expect((await program(['init'], call())).code).toBe(0)
+    const named = await old.query("select plugin, hook_name, output_size::int from archive_result where output_files <> '{}' order by 1")
+    expect(named).toEqual([
+      { plugin: 'a', hook_name: 'two', output_size: 7 },
+      { plugin: 'b', hook_name: 'one', output_size: 8 },
+    ])
+    expect(await old.value('select output_size::int from snapshot')).toBe(15)
+    expect(await old.value('select count(*)::int from archive_result where output_size > 0')).toBe(2)
+  })
+
   it('is not changed under a runner of that release: the command waits, says so once, and goes on when it has ended', async () => {
     await leader(0)
     const init = start(['init'], call())

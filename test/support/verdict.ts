@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestHome } from './homes.ts'
 import type { Observed } from './observer.ts'
+import { wrongOutputs } from './outputs.ts'
 import { processesOf } from './processes.ts'
 import { brokenPromises } from './promises.ts'
 
@@ -59,10 +60,14 @@ const CHECKS: readonly Check[] = [
         .filter(({ command }) => !command.includes('postgres'))
         .map(({ pid, command }) => `${pid} ${command}`),
   },
-  { name: 'I11: what a result names is there, whole', how: 'sizes, and SHA-256 against hashes.json', look: missingFiles },
+  {
+    name: 'I11: what a result names is there, whole, and named by no other',
+    how: 'sizes, and SHA-256 against hashes.json',
+    look: missingFiles,
+  },
   {
     name: 'I12: outputs stay inside',
-    how: 'no link, pipe or device below archive/',
+    how: 'no pipe or device below archive/, and no link out of the folder of its plugin',
     look: (home) => strangeEntries(join(home.dataDir, 'archive')),
   },
   {
@@ -142,18 +147,7 @@ const linesOf = (file: string) => readFileSync(file, 'utf8').split('\n').filter(
 const namesOf = (rows: readonly Record<string, unknown>[]) => rows.map(({ name }) => String(name))
 
 async function missingFiles(home: TestHome): Promise<string[]> {
-  const wrong: string[] = []
-  const results = await home.query<{ output_dir: string; plugin: string; output_files: Record<string, { size: number }> }>(
-    "select s.output_dir, r.plugin, r.output_files from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'succeeded'",
-  )
-  for (const { output_dir, plugin, output_files } of results) {
-    for (const [name, { size }] of Object.entries(output_files)) {
-      const file = join(home.dataDir, output_dir, plugin, name)
-      const found = statSync(file, { throwIfNoEntry: false })?.size
-      // A later hook of the same plugin may have replaced it: hashes.json has the last word on contents.
-      if (found === undefined) wrong.push(`${file}: ${size} bytes in the row, none on disk`)
-    }
-  }
+  const wrong = await wrongOutputs(home)
   for (const { output_dir } of await home.query<{ output_dir: string }>("select output_dir from snapshot where status = 'sealed'")) {
     const dir = join(home.dataDir, output_dir)
     for (const name of ['index.html', 'index.jsonl']) if (!existsSync(join(dir, name))) wrong.push(`${dir}/${name} is missing`)
@@ -175,13 +169,19 @@ function wrongHashes(dir: string): string[] {
   })
 }
 
+/** What is neither a file nor a folder, nor a link that stays in the folder of its plugin. */
 function strangeEntries(root: string): string[] {
   if (!existsSync(root)) return []
-  return readdirSync(root, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
-    if (name.split('/').some((part) => part === '.work' || part === '.attempts')) return []
-    const file = join(root, name)
-    const stats = lstatSync(file)
-    const inside = stats.isSymbolicLink() ? realpathSync(file).startsWith(realpathSync(root)) : stats.isFile() || stats.isDirectory()
-    return inside ? [] : [file]
+  return readdirSync(root, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name === '.work' || entry.name === '.attempts') return []
+    const path = join(root, entry.name)
+    if (entry.isDirectory()) return strangeEntries(path)
+    return entry.isFile() || (entry.isSymbolicLink() && staysInside(path)) ? [] : [path]
   })
+}
+
+function staysInside(link: string): boolean {
+  // archive/snapshots/<day>/<domain>/<page>/<plugin>/...
+  const plugin = /^.*?\/archive\/[^/]+(\/[^/]+){4}(?=\/)/.exec(link)?.[0]
+  return plugin !== undefined && existsSync(link) && `${realpathSync(link)}/`.startsWith(`${realpathSync(plugin)}/`)
 }

@@ -1,17 +1,20 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -45,9 +48,12 @@ describe('publishing', () => {
     made('html', 'output.html', '<p>ä')
     made('html', 'assets/deep/logo.png', 'png')
     expect(names()).toEqual([])
-    expect(await tree.publish('html', true)).toEqual({
-      'output.html': { size: 5, mimetype: 'text/html' },
-      'assets/deep/logo.png': { size: 3, mimetype: 'image/png' },
+    expect(await tree.publish('html')).toEqual({
+      written: {
+        'output.html': { size: 5, mimetype: 'text/html' },
+        'assets/deep/logo.png': { size: 3, mimetype: 'image/png' },
+      },
+      standing: {},
     })
     expect(published('html/output.html')).toBe('<p>ä')
     expect(published('html/assets/deep/logo.png')).toBe('png')
@@ -56,28 +62,27 @@ describe('publishing', () => {
 
   it('of a page that is somebody else’s by now leaves what is there as it is', async () => {
     made('html', 'output.html', 'first')
-    await tree.publish('html', true)
+    await tree.publish('html')
     tree = new WorkTree(root, () => Promise.reject(new Error('not ours')))
     await tree.open()
     made('html', 'output.html', 'second')
-    await expect(tree.publish('html', true)).rejects.toThrow('not ours')
+    await expect(tree.publish('html')).rejects.toThrow('not ours')
     expect(published('html/output.html')).toBe('first')
   })
 
   it('of nothing leaves no folder', async () => {
     mkdirSync(join(tree.dirFor('html'), 'empty', 'folders'), { recursive: true })
-    expect(await tree.publish('html', true)).toEqual({})
-    expect(await tree.publish('never_ran', true)).toEqual({})
+    for (const plugin of ['html', 'never_ran']) expect(await tree.publish(plugin)).toEqual({ written: {}, standing: {} })
     expect(names()).toEqual([])
   })
 
   it('replaces an earlier version as a whole', async () => {
     made('html', 'old.html', 'old')
     made('html', 'same.html', 'old')
-    await tree.publish('html', true)
+    await tree.publish('html')
     rmSync(join(tree.work, 'html'), { recursive: true })
     made('html', 'same.html', 'new')
-    expect(Object.keys(await tree.publish('html', true))).toEqual(['same.html'])
+    expect(Object.keys((await tree.publish('html')).written)).toEqual(['same.html'])
     expect(readdirSync(join(root, 'html'))).toEqual(['same.html'])
     expect(published('html/same.html')).toBe('new')
     expect(names()).toEqual(['html'])
@@ -85,10 +90,10 @@ describe('publishing', () => {
 
   it('shows a reader the old folder or the new one, never a mixture: the folder itself is exchanged', async () => {
     made('html', 'output.html', 'old')
-    await tree.publish('html', true)
+    await tree.publish('html')
     const before = statSync(join(root, 'html')).ino
     writeFileSync(join(tree.dirFor('html'), 'second.html'), 'new')
-    await tree.publish('html', true)
+    await tree.publish('html')
     expect(statSync(join(root, 'html')).ino).not.toBe(before)
   })
 
@@ -98,33 +103,64 @@ describe('publishing', () => {
     })
     await refused.open()
     writeFileSync(join(refused.dirFor('html'), 'output.html'), 'late')
-    await expect(refused.publish('html', true)).rejects.toThrow('not ours')
+    await expect(refused.publish('html')).rejects.toThrow('not ours')
     expect(names()).toEqual([])
   })
 
-  it('for the first of several hooks copies: what the next one writes changes nothing that is published', async () => {
+  it('copies: whatever becomes of the files in .work, what is published stays', async () => {
     made('html', 'output.html', 'first')
-    await tree.publish('html', false)
+    await tree.publish('html')
+    expect(statSync(join(root, 'html', 'output.html')).nlink).toBe(1)
     appendFileSync(join(tree.work, 'html', 'output.html'), ' and second')
+    chmodSync(join(tree.work, 'html', 'output.html'), 0o600)
     expect(published('html/output.html')).toBe('first')
-    await tree.publish('html', true)
+    expect(statSync(join(root, 'html', 'output.html')).mode & 0o777).toBe(0o644)
+    await tree.publish('html')
     expect(published('html/output.html')).toBe('first and second')
   })
 
-  it('never takes symlinks, sockets or pipes: an output cannot point outside', async () => {
+  it('copies large files whole, too, and keeps modes and times', async () => {
+    const file = join(tree.dirFor('html'), 'large')
+    writeFileSync(file, Buffer.alloc(20 * 1024 * 1024, 'large'), { mode: 0o640 })
+    utimesSync(file, 981_173_106, 981_173_106)
+    expect((await tree.publish('html')).written).toMatchObject({ large: { size: 20 * 1024 * 1024 } })
+    expect(readFileSync(join(root, 'html/large')).equals(readFileSync(file))).toBe(true)
+    expect(statSync(join(root, 'html/large'))).toMatchObject({ mtimeMs: 981_173_106_000, mode: statSync(file).mode })
+  })
+
+  it('tells what was written from what was there, also when it was written again with the same bytes', async () => {
+    for (const name of ['left', 'again', 'more', 'gone']) made('html', name, name)
+    await tree.publish('html')
+    made('html', 'again', 'again')
+    made('html', 'new', 'new')
+    appendFileSync(join(tree.work, 'html', 'more'), '!')
+    rmSync(join(tree.work, 'html', 'gone'))
+    const { written, standing } = await tree.publish('html')
+    expect([Object.keys(written).sort(), Object.keys(standing)]).toEqual([['again', 'more', 'new'], ['left']])
+    await tree.open()
+    made('html', 'new', 'newer')
+    const later = await tree.publish('html')
+    expect([Object.keys(later.written), Object.keys(later.standing).sort()]).toEqual([['new'], ['again', 'left', 'more']])
+  })
+
+  it('never takes sockets, pipes or links that lead outside: an output cannot point outside', async () => {
     const dir = tree.dirFor('evil')
     const outside = join(root, 'outside')
     mkdirSync(outside)
     writeFileSync(join(outside, 'secret.txt'), 'secret')
     symlinkSync('/etc/passwd', join(dir, 'passwd'))
     symlinkSync(outside, join(dir, 'folder'))
+    symlinkSync('folder/secret.txt', join(dir, 'through'))
+    symlinkSync('../evil/harmless.txt', join(dir, 'out-and-in'))
+    symlinkSync(join(dir, 'harmless.txt'), join(dir, 'absolute'))
     symlinkSync('nowhere', join(dir, 'dangling'))
     execFileSync('mkfifo', [join(dir, 'pipe')])
+    symlinkSync('pipe', join(dir, 'to-pipe'))
     const server = createServer().listen(join(dir, 'socket'))
     await once(server, 'listening')
     try {
       made('evil', 'harmless.txt', 'text')
-      expect(await tree.publish('evil', true)).toEqual({ 'harmless.txt': { size: 4, mimetype: 'text/plain' } })
+      expect((await tree.publish('evil')).written).toEqual({ 'harmless.txt': { size: 4, mimetype: 'text/plain' } })
       expect(readdirSync(join(root, 'evil'))).toEqual(['harmless.txt'])
       expect(lstatSync(join(root, 'evil', 'harmless.txt')).isFile()).toBe(true)
     } finally {
@@ -132,13 +168,57 @@ describe('publishing', () => {
     }
   })
 
-  it('does not follow a symlink in place of the plugin’s own folder', async () => {
+  it('takes links that stay in the plugin’s folder, as links, and shows them again', async () => {
+    made('html', 'all/1.html', 'page')
+    symlinkSync('all/1.html', join(tree.dirFor('html'), 'index.html'))
+    symlinkSync('index.html', join(tree.dirFor('html'), 'chain.html'))
+    symlinkSync('all', join(tree.dirFor('html'), 'latest'))
+    const links = {
+      'index.html': { size: 0, mimetype: 'text/html', link: 'all/1.html' },
+      'chain.html': { size: 0, mimetype: 'text/html', link: 'index.html' },
+      latest: { size: 0, mimetype: 'inode/directory', link: 'all' },
+    }
+    expect((await tree.publish('html')).written).toEqual({ 'all/1.html': { size: 4, mimetype: 'text/html' }, ...links })
+    for (const path of ['index.html', 'chain.html', 'latest/1.html']) expect(published(`html/${path}`)).toBe('page')
+    await tree.open()
+    expect(readlinkSync(join(tree.work, 'html', 'index.html'))).toBe('all/1.html')
+    expect((await tree.publish('html')).standing).toMatchObject(links)
+  })
+
+  it('takes nothing from outside while somebody exchanges files and folders for links', async () => {
+    const outside = mkdtempSync(join(tmpdir(), 'abx-outside-'))
+    for (const name of ['a.txt', 'file.txt']) writeFileSync(join(outside, name), 'secret')
+    made('evil', 'assets/a.txt', 'own')
+    made('evil', 'file.txt', 'own')
+    const swap = `
+      const fs = require('node:fs')
+      process.chdir(process.argv[1])
+      for (;;) for (const [name, to] of [['assets', process.argv[2]], ['file.txt', process.argv[2] + '/file.txt']]) {
+        fs.renameSync(name, name + '.own'); fs.symlinkSync(to, name); fs.unlinkSync(name); fs.renameSync(name + '.own', name)
+      }`
+    const swapping = spawn(process.execPath, ['-e', swap, tree.dirFor('evil'), outside], { stdio: 'ignore' })
+    try {
+      for (let round = 0; round < 400; round += 1) {
+        await tree.publish('evil')
+        const there = readdirSync(join(root, 'evil'), { recursive: true, withFileTypes: true })
+        expect(there.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name)).toEqual([])
+        for (const entry of there.filter((found) => found.isFile()))
+          expect(readFileSync(join(entry.parentPath, entry.name), 'utf8'), entry.name).toBe('own')
+      }
+    } finally {
+      swapping.kill('SIGKILL')
+      await once(swapping, 'exit')
+      rmSync(outside, { recursive: true, force: true })
+    }
+  }, 60_000)
+
+  it('does not follow a symlink in place of the published folder', async () => {
     const outside = mkdtempSync(join(tmpdir(), 'abx-outside-'))
     try {
       writeFileSync(join(outside, 'kept.txt'), 'kept')
       symlinkSync(outside, join(root, 'html'))
       made('html', 'output.html', 'new')
-      await tree.publish('html', true)
+      await tree.publish('html')
       expect(lstatSync(join(root, 'html')).isDirectory()).toBe(true)
       expect(readdirSync(outside)).toEqual(['kept.txt'])
     } finally {
@@ -146,11 +226,50 @@ describe('publishing', () => {
     }
   })
 
+  it('does not follow a symlink in place of the folder in .work', async () => {
+    rmSync(tree.dirFor('html'), { recursive: true })
+    symlinkSync('/etc', join(tree.work, 'html'))
+    expect(await tree.publish('html')).toEqual({ written: {}, standing: {} })
+    await tree.setAside('html', 'a.1')
+    expect(lstatSync(tree.dirFor('html')).isDirectory()).toBe(true)
+    expect(names()).toEqual([])
+  })
+
   it('keeps odd names as they are', async () => {
-    const odd = ['with space.html', 'a%2Fb.txt', '"quoted".txt', "it's.txt", '<b>.txt', 'новый.txt', '-rf', 'line\nbreak.txt', '.dot.txt']
+    const odd = [
+      'with space.html',
+      'a%2Fb.txt',
+      '"quoted".txt',
+      "it's.txt",
+      '<b>.txt',
+      'новый.txt',
+      '-rf',
+      'line\nbreak.txt',
+      '.dot.txt',
+      '__proto__',
+    ]
     for (const name of odd) made('html', name, name)
-    expect(Object.keys(await tree.publish('html', true)).sort()).toEqual([...odd].sort())
+    expect(Object.keys((await tree.publish('html')).written).sort()).toEqual([...odd].sort())
     for (const name of odd) expect(published(`html/${name}`)).toBe(name)
+  })
+})
+
+describe('a hook whose plugin has published before', () => {
+  it('finds that as it was, whatever others made of it, and what is new', async () => {
+    for (const path of ['file', 'deep/file', 'deep/er/file', 'left']) made('html', path, 'own')
+    symlinkSync('file', join(tree.dirFor('html'), 'link'))
+    await tree.publish('html')
+    appendFileSync(join(tree.work, 'html/file'), 'more')
+    rmSync(join(tree.work, 'html/link'))
+    symlinkSync('/etc/passwd', join(tree.work, 'html/link'))
+    renameSync(join(tree.work, 'html/deep'), join(tree.work, 'taken'))
+    symlinkSync('../taken', join(tree.work, 'html/deep'))
+    made('html', 'new', 'new')
+    await tree.restore('html')
+    for (const path of ['file', 'deep/file', 'deep/er/file', 'left', 'link'])
+      expect(readFileSync(join(tree.work, 'html', path), 'utf8'), path).toBe('own')
+    expect(Object.keys((await tree.publish('html')).written)).toEqual(['new'])
+    expect(lstatSync(join(root, 'html/deep')).isDirectory()).toBe(true)
   })
 })
 
@@ -165,7 +284,7 @@ describe('a hook that failed', () => {
 
   it('leaves in sight what its plugin has published before', async () => {
     made('wget', 'page.html', 'whole')
-    await tree.publish('wget', false)
+    await tree.publish('wget')
     made('wget', 'half.html', 'half')
     await tree.setAside('wget', 'second.1')
     expect(readdirSync(join(tree.work, 'wget'))).toEqual(['page.html'])
@@ -199,7 +318,7 @@ describe('after a crash', () => {
 
   it('half-written work is gone, and what is published is there for the hooks that follow', async () => {
     made('html', 'sub/output.html', 'whole')
-    await tree.publish('html', true)
+    await tree.publish('html')
     made('title', 'title.txt', 'half')
     await reopened()
     expect(readdirSync(tree.work)).toEqual(['html'])
@@ -210,7 +329,7 @@ describe('after a crash', () => {
 
   it('before the renames, the half-copied version goes and the published one stays', async () => {
     made('html', 'output.html', 'old')
-    await tree.publish('html', true)
+    await tree.publish('html')
     mkdirSync(join(root, '.publish-html'))
     writeFileSync(join(root, '.publish-html', 'output.html'), 'ne')
     await reopened()
@@ -220,7 +339,7 @@ describe('after a crash', () => {
 
   it('between the two renames, the replaced version comes back', async () => {
     made('html', 'output.html', 'old')
-    await tree.publish('html', true)
+    await tree.publish('html')
     renameSync(join(root, 'html'), join(root, '.replaced-html'))
     mkdirSync(join(root, '.publish-html'))
     writeFileSync(join(root, '.publish-html', 'output.html'), 'new')
@@ -232,14 +351,14 @@ describe('after a crash', () => {
 
   it('after the renames, the new version stays and the replaced one goes', async () => {
     made('html', 'output.html', 'new')
-    await tree.publish('html', true)
+    await tree.publish('html')
     mkdirSync(join(root, '.replaced-html'))
     writeFileSync(join(root, '.replaced-html', 'output.html'), 'old')
     await reopened()
     expect(published('html/output.html')).toBe('new')
     expect(names()).toEqual(['html'])
     made('html', 'output.html', 'newer')
-    await tree.publish('html', true)
+    await tree.publish('html')
     expect(published('html/output.html')).toBe('newer')
   })
 
@@ -257,7 +376,7 @@ describe('after a crash', () => {
 describe('the end', () => {
   it('takes the work away and leaves what is published', async () => {
     made('html', 'output.html', 'whole')
-    await tree.publish('html', true)
+    await tree.publish('html')
     tree.close()
     tree.close()
     expect(readdirSync(root)).toEqual(['html'])

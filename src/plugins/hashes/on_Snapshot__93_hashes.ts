@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// SHA-256 of every file that the plugins wrote, and one hash over all of them.
+// SHA-256 of every file that the plugins have published so far, and one hash over all of them.
 import { join } from 'node:path'
 import { writeJson } from '../base/files.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
@@ -18,7 +18,8 @@ export default defineHook(import.meta, {
   plugin: 'hashes',
   anyUrl: true,
   async run(context) {
-    const snapshotDir = join(context.outputDir, '..')
+    // What lies beside us may be half-written, or somebody else's version of it.
+    const snapshotDir = context.env['ARCHIVEBOX_PUBLISHED_DIR'] ?? join(context.outputDir, '..')
     const files: FileHash[] = []
     for (const path of outputFiles(snapshotDir, 'hashes')) {
       const hash = await hashFile(join(snapshotDir, path), context.signal)
