@@ -11,6 +11,8 @@ export class Stop {
   readonly #listeners = new Set<() => void>()
   #deadline = Number.POSITIVE_INFINITY
   #isExplained = false
+  /** What this is a part of. */
+  #whole: Stop | undefined
 
   get drain(): AbortSignal {
     return this.#drain.signal
@@ -24,7 +26,7 @@ export class Stop {
   }
   /** Did it come about without any hook? Once that is known it stays so. */
   get isExplained(): boolean {
-    return this.#isExplained
+    return this.#isExplained || this.#whole?.isExplained === true
   }
   /** Starts the drain, or shortens one that is under way. Only what is explained is in a hurry, unless the caller says otherwise. */
   requestDrain(capMs = Number.POSITIVE_INFINITY, isExplained = Number.isFinite(capMs)): void {
@@ -49,9 +51,10 @@ export class Stop {
   /** A stop for a part of the work: what is asked of the whole is asked of the part, too, but not the other way round. */
   part(): Stop {
     const part = new Stop()
-    this.watch(() => part.requestDrain(this.capMs, this.isExplained))
-    if (this.force.aborted) part.requestForce(this.isExplained)
-    this.force.addEventListener('abort', () => part.requestForce(this.isExplained), { once: true })
+    part.#whole = this
+    this.watch(() => part.requestDrain(this.capMs, false))
+    if (this.force.aborted) part.requestForce(false)
+    this.force.addEventListener('abort', () => part.requestForce(false), { once: true })
     return part
   }
 }
