@@ -8,6 +8,8 @@ import { findProcess, isSame, processTable } from './table.ts'
 export const MARKER = {
   process: 'ARCHIVEBOX_PROCESS_ID',
   runner: 'ARCHIVEBOX_RUNNER_ID',
+  /** Of a hook, and of the host of hooks: the worker that started it, which finds it by that when no row of it is there any more. */
+  worker: 'ARCHIVEBOX_WORKER_ID',
   /** Carried by a runner's watchdog alone, in place of the others. */
   watchdog: 'ARCHIVEBOX_WATCHDOG_OF',
 } as const
@@ -23,6 +25,18 @@ export interface Family {
   readonly markers?: readonly string[]
   /** Removed when they are empty. A family that has nothing else is all in there: nothing else is searched for. */
   readonly cgroups?: readonly string[]
+}
+
+/** The marks of a process with this row, and of what it started, if it is a worker: whatever other rows say. */
+export function marksOf(id: string): string[] {
+  return [`${MARKER.process}=${id}`, `${MARKER.worker}=${id}`]
+}
+
+/** Which of ours a process is, and whose hook, by the marks in its environment. */
+export function marksIn(pid: number): { readonly process: string | undefined; readonly worker: string | undefined } {
+  const lines = readEnviron(pid)
+  const mark = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)
+  return { process: mark(MARKER.process), worker: mark(MARKER.worker) }
 }
 
 /** The live members of a family, ourselves and the init process never among them. */

@@ -69,6 +69,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'by that leader’s mark alone',
   },
   {
+    name: 'hooks carry no mark of their worker',
+    file: 'src/hooks/environment.ts',
+    find: '    [MARKER.worker]: ids.workerId,\n',
+    replacement: '',
+    test: 'test/crash/deleted-rows.test.ts',
+    only: 'of a hook and of its worker are deleted',
+  },
+  {
     name: 'the watchdog ends nobody',
     file: 'src/runner/watchdog-process.ts',
     find: 'const survivors = await killFamily(family)',
