@@ -49,7 +49,7 @@ export async function membersOf(family: Family): Promise<ProcEntry[]> {
   const inside = new Set(inGroups)
   for (const entry of all) {
     const byGroup = roots.has(entry.pid) || roots.has(entry.pgid) || roots.has(entry.session)
-    if (byGroup || (hasProc && markers.size > 0 && readEnviron(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
+    if (byGroup || (markers.size > 0 && readEnviron(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
   }
   inside.delete(1) // Else every orphan would be its child.
   // Children of members are members: repeat until a round finds no more.
