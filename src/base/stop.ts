@@ -2,8 +2,8 @@
  * The two ways to stop, as signals that every sleep and wait takes: `drain` (take no new work, let what runs come to its end) and `force`
  * (end what runs now). `capMs` bounds how long a drain may still wait for hooks: Infinity for a normal stop, less when a newer runner waits.
  *
- * Anybody may send a signal, or kill whom we work for: a hook, too. A stop is `isExplained` when it came about in a way that no hook has: a
- * newer runner asked for it, the lead was lost, or the time was over.
+ * Anybody may send a signal, or kill whom we work for: a hook, too. A stop is `isExplained` when it came about in a way
+ * that no hook has: a newer runner asked for it, the lead was lost, or the time was over.
  */
 export class Stop {
   readonly #drain = new AbortController()
@@ -28,7 +28,7 @@ export class Stop {
   get isExplained(): boolean {
     return this.#isExplained || this.#whole?.isExplained === true
   }
-  /** Starts the drain, or shortens one that is under way. Only what is explained is in a hurry, unless the caller says otherwise. */
+  /** Starts the drain, or shortens one that is under way. What is in a hurry is explained, unless the caller says no. */
   requestDrain(capMs = Number.POSITIVE_INFINITY, isExplained = Number.isFinite(capMs)): void {
     this.#isExplained ||= isExplained
     const first = !this.#drain.signal.aborted

@@ -112,7 +112,10 @@ function isAlive(child: ChildProcess | undefined): boolean {
   return child !== undefined && child.exitCode === null && child.signalCode === null
 }
 
-/** A runner of its own process, for this crawl only, and for as long as we live: a newer runner may take over without ending us. */
+/**
+ * A runner of its own process, for this crawl only, and for as long as we live: a newer runner may take over without
+ * ending us.
+ */
 function startRunner(home: Home, crawlId: string, processId: string, options: GlobalOptions): ChildProcess {
   const args = [
     asset('main.js', 'main.ts'),

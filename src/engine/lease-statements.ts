@@ -45,7 +45,10 @@ export function releaseStatement(machine: Machine): Statement {
   )
 }
 
-/** Parameters: owners (or tokens, where the table names no owner), whether the attempt counts. The one statement that takes a future schedule from its owner. */
+/**
+ * Parameters: owners (or tokens, where the table names no owner), whether the attempt counts. The one statement that
+ * takes a future schedule from its owner.
+ */
 export function requeueStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   const dead = t.owner ? `${t.owner}::text = any($1::text[])` : `${t.token}::text = any($1::text[])`

@@ -128,8 +128,8 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   }
 
   /**
-   * Makes due again what dead owners had claimed (their tokens, where the table names no owner). `blame`: the attempt counts, since they may
-   * have died of it. Returns how many rows.
+   * Makes due again what dead owners had claimed (their tokens, where the table names no owner). `blame`: the attempt
+   * counts, since they may have died of it. Returns how many rows.
    */
   async requeueClaimsOf(owners: readonly string[], blame = true): Promise<number> {
     if (owners.length === 0) return 0

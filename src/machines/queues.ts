@@ -120,8 +120,8 @@ export async function forgetAttempts(db: Database, model: 'crawl' | 'snapshot', 
 }
 
 /**
- * Makes due again what these processes had claimed. Only for owners that the operating system has proved dead. Whose runner a newer one had
- * asked to leave did not die of its work: its attempts do not count.
+ * Makes due again what these processes had claimed. Only for owners that the operating system has proved dead. Whose
+ * runner a newer one had asked to leave did not die of its work: its attempts do not count.
  * @returns how many rows
  */
 export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly string[]): Promise<number> {

@@ -8,7 +8,7 @@ import { findProcess, isSame, processTable } from './table.ts'
 export const MARKER = {
   process: 'ARCHIVEBOX_PROCESS_ID',
   runner: 'ARCHIVEBOX_RUNNER_ID',
-  /** Of a hook, and of the host of hooks: the worker that started it, which finds it by that when no row of it is there any more. */
+  /** Of a hook, and of the host of hooks: the worker that started it. Whoever reaps that finds it so without its row. */
   worker: 'ARCHIVEBOX_WORKER_ID',
   /** Carried by a runner's watchdog alone, in place of the others. */
   watchdog: 'ARCHIVEBOX_WATCHDOG_OF',

@@ -11,7 +11,8 @@ const SAME_PRESS_MS = 150
 /**
  * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next start sweeps up).
  * Handlers only pull these levers; the loops act. They stay until the process ends: one that is leaving in order must not die of a late signal.
- * The end of `--run-for`, on the monotonic clock, is one more reason to drain; the death of the command that we work for is another.
+ * The end of `--run-for`, on the monotonic clock, is one more reason to drain; the death of the command that we work for
+ * is another.
  */
 export class Signals {
   #stop = new Stop()
@@ -20,7 +21,7 @@ export class Signals {
   /** What has ended the run, and not only one lead: how long hooks may go on then. */
   #over: number | undefined
 
-  /** @param orphanMs how long hooks may go on when the command that started us dies, whose end of our channel closes then; undefined: none did */
+  /** @param orphanMs how long hooks may go on when the command that started us dies; undefined: none of ours did */
   constructor(bell: Bell, log: Log, runForMs: number | undefined, orphanMs?: number) {
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()

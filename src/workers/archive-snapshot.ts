@@ -17,9 +17,10 @@ import type { Station } from './station.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
-/** Claims that came to nothing after which a snapshot's open hooks become failed results: one ends its worker, or runner, each time. */
+/** Claims that came to nothing after which a snapshot's open hooks become failed results: one ends its worker each time. */
 const MAX_ATTEMPTS = 5
-const GIVEN_UP = `given up: ${MAX_ATTEMPTS} attempts at this page came to no end: its worker or runner died or was stopped each time`
+const COME_TO_NO_END = `${MAX_ATTEMPTS} attempts at this page came to no end`
+const GIVEN_UP = `given up: ${COME_TO_NO_END}: its worker or runner died, or was stopped, each time`
 
 /**
  * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the index page, adds the

@@ -15,8 +15,8 @@ const DAY_S = 86_400
 const LATELY_S = 600
 
 /**
- * Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner or whose rows are, what was cancelled half-way.
- * A leader does it every 30 s.
+ * Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner or whose rows are, what
+ * was cancelled half-way. A leader does it every 30 s.
  */
 export class CleanUp {
   readonly #station: Station
@@ -91,8 +91,8 @@ export class CleanUp {
 }
 
 /**
- * What works in a runner's name though neither it nor its worker has a live row: the ids that its processes carry, and those of control groups.
- * One that was announced since the rows were read is no stray any more in the next round.
+ * What works in a runner's name though neither it nor its worker has a live row: the ids that its processes carry, and
+ * those of control groups. One that was announced since the rows were read is no stray any more in the next round.
  */
 async function straysOf(runnerId: string, rows: readonly LiveRow[]): Promise<Set<string>> {
   const known = new Set([runnerId, ...rows.map(({ id }) => id)])

@@ -6,7 +6,7 @@ export type ToWorker =
   | { readonly type: 'wake' }
   /** The crawl was taken away: see whether your claim still holds. */
   | { readonly type: 'recheck' }
-  /** Take no more; let hooks that run end within `capMs` (null: within their own timeouts). Is it explained, as a `Stop` may be? */
+  /** Take no more; let hooks that run end within `capMs` (null: within their own timeouts). `isExplained` as in `Stop`. */
   | { readonly type: 'drain'; readonly capMs: number | null; readonly isExplained: boolean }
   /** Have no more than so many workers of your own. */
   | { readonly type: 'places'; readonly count: number }

@@ -10,10 +10,13 @@ import { findProcess } from '../processes/table.ts'
 /** Of a writer that we cannot see (in another container, on another machine, of another boot): none takes so long. */
 const OLD_MS = 3_600_000
 
-/** What stands between a file's own name and `.tmp` in the name of one that is written aside: where its writer runs, and who that is. */
+/** What stands between a file's own name and `.tmp` while it is written aside: where its writer runs, and who that is. */
 const WRITER = /^([0-9a-f]{12})-(\d+)-(\d+)$/
 
-/** Writes a file aside, flushed, and renames it into place: a reader sees the old one or the new one. Several may write it at once. */
+/**
+ * Writes a file aside, flushed, and renames it into place: a reader sees the old one or the new one. Several processes
+ * may write it at once.
+ */
 export async function publishFile(file: string, text: string): Promise<void> {
   const { pid, startTicks } = await ownIdentity()
   const aside = `${file}.${place()}-${pid}-${startTicks}.tmp`

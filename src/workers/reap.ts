@@ -10,8 +10,9 @@ import { killFamily, MARKER, marksOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
 
 /**
- * After a worker died without tidying up: kills everything below it, whatever rows are left of that, waits until the operating system
- * says that it is gone, closes the rows, and makes due again what they had claimed. In this order: nothing may start while the old attempt can still write.
+ * After a worker died without tidying up: kills everything below it, whatever rows are left of that, waits until the
+ * operating system says that it is gone, closes the rows, and makes due again what they had claimed. In this order:
+ * nothing may start while the old attempt can still write.
  * @returns how many claims are due again
  */
 export async function reapWorker(
@@ -62,8 +63,9 @@ export async function reapRunner(home: Home, runnerId: string): Promise<void> {
 }
 
 /**
- * The owner of an expired lease may be alive on this machine: stopped, or stuck. Two owners may not work at once, so it is ended, with all below it, before
- * the new one begins. Its row may be closed or deleted: it is known by its mark. What works for another data dir is left to that.
+ * The owner of an expired lease may be alive on this machine: stopped, or stuck. Two owners may not work at once, so it
+ * is ended, with all below it, before the new one begins. Its row may be closed or deleted: it is known by its mark. What
+ * works for another data dir is left to that.
  */
 export async function endExpiredOwner({ home, processId }: Owner, ownerId: string | null): Promise<void> {
   if (ownerId === null || ownerId === processId) return

@@ -22,8 +22,8 @@ type CrawlQueue = ReturnType<typeof crawlQueue>
 
 const LOOK_MS = 2_000
 /**
- * Claims in a row that came to nothing, not to the end of a single page, after which a crawl is sealed with what it has. Twice as many
- * as for a page: one that takes all above it down with it is given up before its crawl is.
+ * Claims in a row that came to nothing, not to the end of a single page, after which a crawl is sealed with what it has.
+ * Twice as many as for a page: one that takes all above it down with it is given up before its crawl is.
  */
 const MAX_ATTEMPTS = 10
 

@@ -57,7 +57,7 @@ export interface Container {
   readonly cgroup: string | null
 }
 
-/** The container for a process of a worker, by their rows: its control group lies in that of the worker. Nothing is made yet. */
+/** The container for a process of a worker, by their rows; its control group lies in the worker's. Nothing is made yet. */
 export function containerFor(
   containment: Containment,
   { processId, workerId }: { readonly processId: string; readonly workerId: string },
