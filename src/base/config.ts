@@ -26,6 +26,8 @@ function setting<T, const Standard extends T | undefined>(kind: Kind<T>, standar
 /** The seeds' cap on workers of one kind; below it, what the machine's cores can feed. */
 export const MOST_WORKERS = 8
 const SECONDS = amount('seconds')
+/** As long as a timer of Node can run, in seconds. */
+const LONGEST_TIMER = 2_147_483
 const WORKERS = whole(1, 1_000)
 
 /** Every setting of the program, under the name that it has in the environment and in archivebox.toml. */
@@ -40,7 +42,7 @@ export const SETTINGS = {
     secret: true,
     means: 'any PostgreSQL from 14 on',
   }),
-  WAIT_DB: setting(SECONDS, undefined, {
+  WAIT_DB: setting(amount('seconds', LONGEST_TIMER), undefined, {
     option: '--wait-db',
     standardIs: '60 for run, else 15',
     means: 'how long a database that starts, recovers or restarts is waited for; 0: not at all',

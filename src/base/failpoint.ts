@@ -86,7 +86,6 @@ export const FAILPOINTS = [
   'reap.row_cleaned_up',
   'reap.rows_closed',
   'reap.rows_closing',
-  'registration.row_reopened',
   'registration.row_written',
   'registry.end_seen',
   'registry.tree_asked',

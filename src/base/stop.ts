@@ -1,12 +1,18 @@
 /**
  * The two ways to stop, as signals that every sleep and wait takes: `drain` (take no new work, let what runs come to its end) and `force`
  * (end what runs now). `capMs` bounds how long a drain may still wait for hooks: Infinity for a normal stop, less when a newer runner waits.
+ *
+ * Anybody may send a signal, or kill whom we work for: a hook, too. A stop is `isExplained` when it came about in a way
+ * that no hook has: a newer runner asked for it, the lead was lost, or the time was over.
  */
 export class Stop {
   readonly #drain = new AbortController()
   readonly #force = new AbortController()
   readonly #listeners = new Set<() => void>()
   #deadline = Number.POSITIVE_INFINITY
+  #isExplained = false
+  /** What this is a part of. */
+  #whole: Stop | undefined
 
   get drain(): AbortSignal {
     return this.#drain.signal
@@ -18,8 +24,13 @@ export class Stop {
   get capMs(): number {
     return Math.max(0, this.#deadline - performance.now())
   }
-  /** Starts the drain, or shortens one that is under way. */
-  requestDrain(capMs = Number.POSITIVE_INFINITY): void {
+  /** Did it come about without any hook? Once that is known it stays so. */
+  get isExplained(): boolean {
+    return this.#isExplained || this.#whole?.isExplained === true
+  }
+  /** Starts the drain, or shortens one that is under way. What is in a hurry is explained, unless the caller says no. */
+  requestDrain(capMs = Number.POSITIVE_INFINITY, isExplained = Number.isFinite(capMs)): void {
+    this.#isExplained ||= isExplained
     const first = !this.#drain.signal.aborted
     const deadline = performance.now() + capMs
     const shorter = deadline < this.#deadline
@@ -33,16 +44,17 @@ export class Stop {
     if (this.#drain.signal.aborted) listener()
     return () => this.#listeners.delete(listener)
   }
-  requestForce(): void {
-    this.requestDrain(0)
+  requestForce(isExplained = true): void {
+    this.requestDrain(0, isExplained)
     this.#force.abort()
   }
   /** A stop for a part of the work: what is asked of the whole is asked of the part, too, but not the other way round. */
   part(): Stop {
     const part = new Stop()
-    this.watch(() => part.requestDrain(this.capMs))
-    if (this.force.aborted) part.requestForce()
-    this.force.addEventListener('abort', () => part.requestForce(), { once: true })
+    part.#whole = this
+    this.watch(() => part.requestDrain(this.capMs, false))
+    if (this.force.aborted) part.requestForce(false)
+    this.force.addEventListener('abort', () => part.requestForce(false), { once: true })
     return part
   }
 }

@@ -108,7 +108,10 @@ function isAlive(child: ChildProcess | undefined): boolean {
   return child !== undefined && child.exitCode === null && child.signalCode === null
 }
 
-/** A runner of its own process, for this crawl only: a newer runner may take over without ending us. */
+/**
+ * A runner of its own process, for this crawl only, and for as long as we live: a newer runner may take over without
+ * ending us.
+ */
 function startRunner(home: Home, crawlId: string, processId: string, options: GlobalOptions): ChildProcess {
   const args = [
     asset('main.js', 'main.ts'),
@@ -126,7 +129,8 @@ function startRunner(home: Home, crawlId: string, processId: string, options: Gl
     ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}),
     ...(options.waitDb === undefined ? {} : { WAIT_DB: options.waitDb }),
   }
-  return spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  // By the channel it hears of our end, however that comes about: then it is nobody's, and drains.
+  return spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
 }
 
 /** Is there a runner to work for us? One that belongs to a server does, unless we are to run: then we borrow the lead from it. */

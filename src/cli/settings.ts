@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import pc from 'picocolors'
-import { ENVIRONMENT, readSetting, SETTINGS, settingsOf, strongest, type Texts } from '../base/config.ts'
+import { ENVIRONMENT, readSetting, SETTINGS, type SettingName, settingsOf, strongest, type Texts } from '../base/config.ts'
 import { CONFIG_FILE, readConfigFile } from '../base/config-file.ts'
 import { isDataDir } from '../base/data-dir.ts'
 import { whyUnusable } from '../base/make-folder.ts'
@@ -9,6 +9,8 @@ import { KnownSettings } from '../hooks/known-settings.ts'
 import type { GivenOptions, GlobalOptions } from './options.ts'
 import { Problems } from './problems.ts'
 import { terminal } from './terminal.ts'
+
+const COMMAND_LINE = 'on the command line'
 
 /** The options of a verb with the settings that hold, and what is wrong with them so far. */
 export interface Asked extends GlobalOptions {
@@ -31,7 +33,7 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
   const dataDir = readSetting('DATA_DIR', strongest(commandLine, ENVIRONMENT))
   const file = await readConfigFile(dataDir).catch((error: unknown) => problems.keep(error))
   const sources: readonly (readonly [where: string, texts: Texts])[] = [
-    ['on the command line', commandLine],
+    [COMMAND_LINE, commandLine],
     ['in the environment', ENVIRONMENT],
     [`in ${resolve(dataDir, CONFIG_FILE)}`, file ?? {}],
   ]
@@ -41,7 +43,8 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
   for (const [name, text] of Object.entries(texts)) {
     const why = text === undefined ? undefined : known.refusal(name, text)
     const where = sources.find(([, each]) => each[name] !== undefined)?.[0]
-    if (why !== undefined) problems.add(`${why} (set ${where})`)
+    const option = where === COMMAND_LINE ? SETTINGS[name as SettingName].option : undefined
+    if (why !== undefined) problems.add(option ? why.replace(`${name}=`, `${option} `) : `${why} (set ${where})`)
   }
   for (const name of ['DATA_DIR', 'DATABASE_URL'] as const) {
     const { option, kind } = SETTINGS[name]

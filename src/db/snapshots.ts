@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
+import { LEASE_SECONDS } from '../engine/queue.ts'
 import { lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { repeatable } from './patience.ts'
@@ -101,7 +102,7 @@ export interface OpenSnapshots {
   readonly open: boolean
   /** How many are due now, counted up to MOST_DUE: more than a pool can take at once. */
   readonly due: number
-  /** How many somebody has. */
+  /** How many somebody has, counted up to MOST_CLAIMED, by leases that run. */
   readonly claimed: number
   /** Seconds until the first of those that nobody has is due. */
   readonly rest_s: number
@@ -110,16 +111,21 @@ export interface OpenSnapshots {
 }
 
 const MOST_DUE = 50
+const MOST_CLAIMED = 2_000
 
 /** What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages the crawl has. */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
   const select = sql<OpenSnapshots>`
     select (select claim_token from crawl where id = ${crawlId}) as token,
-           exists (select from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started', 'paused')) as open,
+           coalesce((select true from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') order by retry_at, id limit 1),
+                    (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1), false) as open,
            (select count(*) from (
               select from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') and retry_at <= now()
               order by retry_at, id limit ${sql.lit(MOST_DUE)}) as first_ones) as due,
-           (select count(*) from snapshot where claimed_by is not null and crawl_id = ${crawlId}) as claimed,
+           (select count(*) from (
+              select from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') and claim_token is not null
+                and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
+              order by retry_at, id limit ${sql.lit(MOST_CLAIMED)}) as held) as claimed,
            coalesce(extract(epoch from coalesce((
               select retry_at from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') and claim_token is null
               order by retry_at, id limit 1), '9999-01-01') - now()), 0) as rest_s`

@@ -1,6 +1,6 @@
 import type { Machine } from './machine.ts'
 import type { Statement } from './sql.ts'
-import { named, quote, tableOf } from './table.ts'
+import { named, quote, type Table, tableOf } from './table.ts'
 
 /** Parameters: ids, tokens, lease in seconds. Answers with the ids that are still ours. */
 export function renewStatement(machine: Machine): Statement {
@@ -35,24 +35,33 @@ export function updateStatement(machine: Machine, names: readonly string[]): Sta
 /** Parameters: id, token, delay in seconds, whether the attempt counts. */
 export function releaseStatement(machine: Machine): Statement {
   const t = tableOf(machine)
-  const attempts = t.attempts ? `, ${t.attempts} = case when $4 then ${t.attempts} else greatest(${t.attempts} - 1, 0) end` : ''
   return named(
     machine,
     'release',
     `
-    update ${t.name} set ${t.retryAt} = now() + make_interval(secs => $3), ${t.unclaim}${attempts}${t.modified}
-    where ${t.id} = $1 and ${t.token} = $2${t.attempts ? '' : ' and $4 is not null'}
+    update ${t.name} set ${t.retryAt} = now() + make_interval(secs => $3), ${t.unclaim}${counted(t, 4)}${t.modified}
+    where ${t.id} = $1 and ${t.token} = $2${t.attempts ? '' : ' and $4::boolean is not null'}
     returning ${t.id}::text as id`,
   )
 }
 
-/** Parameters: owners (or tokens, where the table names no owner). The one statement that takes a future schedule from its owner. */
+/**
+ * Parameters: owners (or tokens, where the table names no owner), whether the attempt counts. The one statement that
+ * takes a future schedule from its owner.
+ */
 export function requeueStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   const dead = t.owner ? `${t.owner}::text = any($1::text[])` : `${t.token}::text = any($1::text[])`
   return named(
     machine,
     'requeue',
-    `update ${t.name} set ${t.retryAt} = now(), ${t.unclaim}${t.modified} where ${dead} returning ${t.id}::text as id`,
+    `
+    update ${t.name} set ${t.retryAt} = now(), ${t.unclaim}${counted(t, 2)}${t.modified}
+    where ${dead}${t.attempts ? '' : ' and $2::boolean is not null'}
+    returning ${t.id}::text as id`,
   )
 }
+
+/** What becomes of the count of attempts, where a table has one: parameter `at` says whether this one stays counted. */
+const counted = ({ attempts }: Table, at: number) =>
+  attempts ? `, ${attempts} = case when $${at}::boolean then ${attempts} else greatest(${attempts} - 1, 0) end` : ''

@@ -127,13 +127,16 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     return (await this.sql.query(statement, [claim.id, claim.token, afterMs / 1000, blame])).length === 1
   }
 
-  /** Makes due again what dead owners had claimed (their tokens, where the table names no owner). Returns how many rows. */
-  async requeueClaimsOf(owners: readonly string[]): Promise<number> {
+  /**
+   * Makes due again what dead owners had claimed (their tokens, where the table names no owner). `blame`: the attempt
+   * counts, since they may have died of it. Returns how many rows.
+   */
+  async requeueClaimsOf(owners: readonly string[], blame = true): Promise<number> {
     if (owners.length === 0) return 0
     return (
       await this.sql.query(
         this.once('requeue', () => requeueStatement(this.machine)),
-        [owners],
+        [owners, blame],
       )
     ).length
   }

@@ -33,12 +33,12 @@ export function hookSettings(layers: readonly HookSettings[]): Record<string, st
   return merged
 }
 
-/** The environment of one hook process: ArchiveBox's plugin contract, and our marker. */
+/** The environment of one hook process: ArchiveBox's plugin contract, and our marks. */
 export function hookEnvironment(
   settings: HookSettings,
   target: HookTarget,
   hook: { plugin: string; name: string },
-  ids: { processId: string; runnerId: string },
+  ids: { processId: string; workerId: string; runnerId: string },
 ): Record<string, string> {
   const { dataDir } = target
   const env: Record<string, string | undefined> = {
@@ -64,6 +64,7 @@ export function hookEnvironment(
     }),
     ARCHIVEBOX_PUBLISHED_DIR: target.publishedDir,
     [MARKER.process]: ids.processId,
+    [MARKER.worker]: ids.workerId,
     [MARKER.runner]: ids.runnerId,
   }
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))

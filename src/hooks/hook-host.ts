@@ -56,7 +56,7 @@ export class HookHost {
   ): Promise<HookHost> {
     const argv = [process.execPath, asset('hook-host.js', 'hooks/host.ts')]
     const id = uuidv7()
-    const container = containerFor(scope.containment, id, argv)
+    const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
     await insertStarting(scope.home, {
       id,
       processType: 'hook',
@@ -69,7 +69,8 @@ export class HookHost {
       logs: { stdout: log, stderr: log },
     })
     await failpoint('spawn.host_row')
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], [MARKER.process]: id, [MARKER.runner]: scope.runnerId }
+    const marks = { [MARKER.process]: id, [MARKER.worker]: scope.parentId, [MARKER.runner]: scope.runnerId }
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...marks }
     const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
       await closeUnstarted(scope.home, container, id)
       throw error
@@ -96,11 +97,12 @@ export class HookHost {
   /** Runs one hook in the host. A hook that outlives its deadline, or `force`, costs the host its life. */
   async run(scope: HookScope, hook: Hook, outputDir: string, logs: HookLogs, force: AbortSignal): Promise<HostedEnd> {
     mkdirSync(dirname(logs.stdout), { recursive: true })
+    const { runnerId, parentId: workerId } = scope
     const job: HostJob = {
       path: hook.path,
       url: scope.target.url,
       outputDir,
-      env: hookEnvironment(scope.settings, scope.target, hook, { processId: this.processId, runnerId: scope.runnerId }),
+      env: hookEnvironment(scope.settings, scope.target, hook, { processId: this.processId, workerId, runnerId }),
       stdout: logs.stdout,
       stderr: logs.stderr,
       timeoutMs: hook.timeoutMs,

@@ -74,7 +74,7 @@ export async function launchHook(
 ): Promise<RunningHook> {
   const id = uuidv7()
   const argv = [...interpreter(hook), ...(scope.target.args ?? [`--url=${scope.target.url}`])]
-  const container = containerFor(scope.containment, id, argv)
+  const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
   await insertStarting(scope.home, {
     id,
     processType: 'hook',
@@ -98,7 +98,8 @@ export async function launchHook(
     await failpoint('spawn.hook_row_withdrawn')
     throw error
   }
-  const env = hookEnvironment(scope.settings, scope.target, hook, { processId: id, runnerId: scope.runnerId })
+  const { runnerId, parentId: workerId } = scope
+  const env = hookEnvironment(scope.settings, scope.target, hook, { processId: id, workerId, runnerId })
   const startedAt = performance.now()
   const { pid, ended } = await start(() => spawnToFiles(container, cwd, env, logs)).catch(async (error: unknown) => {
     await closeUnstarted(scope.home, container, id)

@@ -116,18 +116,29 @@ export function binaryQueue(owner: Owner): OwnedQueue<typeof binaryMachine, Bina
   })
 }
 
-/** This attempt at a crawl got somewhere: the ones before it do not count any more. */
-export async function forgetAttempts(db: Database, claim: CrawlClaim): Promise<void> {
-  await sql`update crawl set attempts = 1 where id = ${claim.id} and claim_token = ${claim.token} and attempts > 1`.execute(db)
+/** This attempt at a row got somewhere: the ones before it do not count any more. */
+export async function forgetAttempts(db: Database, model: 'crawl' | 'snapshot', { id, token }: Held): Promise<void> {
+  const forget = sql`update ${sql.table(model)} set attempts = 1 where id = ${id} and claim_token = ${token} and attempts > 1`
+  await repeatable(db, () => forget.execute(db))
 }
 
 /**
- * Makes due again what these processes had claimed. Only for owners that the operating system has proved dead.
+ * Makes due again what these processes had claimed. Only for owners that the operating system has proved dead. Whose
+ * runner a newer one had asked to leave did not die of its work: its attempts do not count.
  * @returns how many rows
  */
 export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ id: string }>`
+    select p.id from process p join process r on r.id = p.runner_id
+    where p.id = any(${deadProcessIds}::uuid[]) and r.handoff_requested_by is not null`.execute(db)
+  const asked = new Set(rows.map(({ id }) => id))
+  const others = deadProcessIds.filter((id) => !asked.has(id))
   let requeued = 0
-  for (const machine of CLAIMED) requeued += await new Queue<Machine>(machine, kyselySql(db)).requeueClaimsOf(deadProcessIds)
+  for (const machine of CLAIMED) {
+    const queue = new Queue<Machine>(machine, kyselySql(db))
+    requeued += await queue.requeueClaimsOf([...asked], false)
+    requeued += await queue.requeueClaimsOf(others)
+  }
   return requeued
 }
 

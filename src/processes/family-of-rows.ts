@@ -1,12 +1,12 @@
 import { identityIn, type ProcessRow } from '../db/processes.ts'
 import { cgroupIn } from './containment/cgroup.ts'
-import { type Family, MARKER } from './family.ts'
+import { type Family, marksOf } from './family.ts'
 
 /** What belongs to the processes of these rows, as far as the rows name what was really ours. */
 export function familyOfRows(rows: readonly ProcessRow[]): Family {
   return {
     roots: rows.flatMap((row) => identityIn(row) ?? []),
-    markers: rows.map(({ id }) => `${MARKER.process}=${id}`),
+    markers: rows.flatMap(({ id }) => marksOf(id)),
     cgroups: rows.flatMap(cgroupIn),
   }
 }

@@ -8,6 +8,8 @@ import { findProcess, isSame, processTable } from './table.ts'
 export const MARKER = {
   process: 'ARCHIVEBOX_PROCESS_ID',
   runner: 'ARCHIVEBOX_RUNNER_ID',
+  /** Of a hook, and of the host of hooks: the worker that started it. Whoever reaps that finds it so without its row. */
+  worker: 'ARCHIVEBOX_WORKER_ID',
   /** Carried by a runner's watchdog alone, in place of the others. */
   watchdog: 'ARCHIVEBOX_WATCHDOG_OF',
 } as const
@@ -25,6 +27,18 @@ export interface Family {
   readonly cgroups?: readonly string[]
 }
 
+/** The marks of a process with this row, and of what it started, if it is a worker: whatever other rows say. */
+export function marksOf(id: string): string[] {
+  return [`${MARKER.process}=${id}`, `${MARKER.worker}=${id}`]
+}
+
+/** Which of ours a process is, and whose hook, by the marks in its environment. */
+export function marksIn(pid: number): { readonly process: string | undefined; readonly worker: string | undefined } {
+  const lines = readEnviron(pid)
+  const mark = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)
+  return { process: mark(MARKER.process), worker: mark(MARKER.worker) }
+}
+
 /** The live members of a family, ourselves and the init process never among them. */
 export async function membersOf(family: Family): Promise<ProcEntry[]> {
   const inGroups = (family.cgroups ?? []).flatMap(pidsIn)
@@ -35,7 +49,7 @@ export async function membersOf(family: Family): Promise<ProcEntry[]> {
   const inside = new Set(inGroups)
   for (const entry of all) {
     const byGroup = roots.has(entry.pid) || roots.has(entry.pgid) || roots.has(entry.session)
-    if (byGroup || (hasProc && markers.size > 0 && readEnviron(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
+    if (byGroup || (markers.size > 0 && readEnviron(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
   }
   inside.delete(1) // Else every orphan would be its child.
   // Children of members are members: repeat until a round finds no more.

@@ -15,7 +15,7 @@ export interface ProcEntry {
 
 const PAGE = 4096
 
-/** Is there a /proc to read? Tests say no, to see how the program fares elsewhere. */
+/** Is there a /proc to read? Tests say no, to see how the program fares elsewhere: then nothing here reads any. */
 export const hasProc: boolean = process.platform === 'linux' && process.env['ARCHIVEBOX_NO_PROC'] === undefined
 
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
@@ -32,7 +32,7 @@ export function orNothing<T>(read: () => T, nothing: T): T {
 
 /** Reads one process; null when there is none. A zombie is reported as it is: state Z. */
 export function readProc(pid: number): ProcEntry | null {
-  const stat = orNothing(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), null)
+  const stat = hasProc ? orNothing(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), null) : null
   if (stat === null) return null
   // The name in parentheses may hold spaces and parentheses itself: the fields start after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -58,7 +58,7 @@ export function isDead(entry: ProcEntry): boolean {
 
 /** The environment a process was started with; empty when it may not be read (another user's) or is gone. */
 export function readEnviron(pid: number): string[] {
-  return orNothing(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'), [])
+  return hasProc ? orNothing(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'), []) : []
 }
 
 let boot: string | undefined

@@ -10,7 +10,7 @@ import { ownIdentity } from '../processes/identity.ts'
 import type { Outage } from './outage.ts'
 
 /** The part of a newer runner's patience that our hooks may use up: the rest is for killing them, and for leaving. */
-const HANDOFF_SHARE = 0.5
+export const HANDOFF_SHARE = 0.5
 
 /** Keeps our lead known, and learns from the same statement whether we still have it and whether a newer runner asks for it. */
 export class Heartbeat {

@@ -6,6 +6,7 @@ import { isHandoffRequested } from '../db/runners.ts'
 import { recover } from '../machines/recover.ts'
 import { leaveOnDefects } from './defects.ts'
 import { Gate, type Passed } from './gate.ts'
+import { HANDOFF_SHARE } from './heartbeat.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
 import { type Outage, throughOutages } from './outage.ts'
 import { Preparation } from './preparation.ts'
@@ -29,7 +30,8 @@ interface Run extends RunOptions {
 export async function run(options: RunOptions): Promise<WhyEnded> {
   leaveOnDefects(options.log)
   const bell = new Bell()
-  const signals = new Signals(bell, options.log, options.runForMs)
+  const orphanMs = options.parentId === null ? undefined : options.handoffGraceMs * HANDOFF_SHARE
+  const signals = new Signals(bell, options.log, options.runForMs, orphanMs)
   const preparation = new Preparation(options)
   let code: number = EXIT.failed
   try {

@@ -11,15 +11,18 @@ const SAME_PRESS_MS = 150
 /**
  * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next start sweeps up).
  * Handlers only pull these levers; the loops act. They stay until the process ends: one that is leaving in order must not die of a late signal.
- * The end of `--run-for`, on the monotonic clock, is one more reason to drain.
+ * The end of `--run-for`, on the monotonic clock, is one more reason to drain; the death of the command that we work for
+ * is another.
  */
 export class Signals {
   #stop = new Stop()
   #count = 0
   #last = Number.NEGATIVE_INFINITY
-  #isOver = false
+  /** What has ended the run, and not only one lead: how long hooks may go on then. */
+  #over: number | undefined
 
-  constructor(bell: Bell, log: Log, runForMs: number | undefined) {
+  /** @param orphanMs how long hooks may go on when the command that started us dies; undefined: none of ours did */
+  constructor(bell: Bell, log: Log, runForMs: number | undefined, orphanMs?: number) {
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()
       if (now - this.#last < SAME_PRESS_MS) return
@@ -31,7 +34,7 @@ export class Signals {
       } else if (this.#count === 2) {
         log.warn(`${signal}: killing hooks now`)
         process.exitCode = EXIT.interrupted
-        this.#stop.requestForce()
+        this.#stop.requestForce(false)
       } else {
         log.error(`${signal}: leaving at once; the next start cleans up`)
         process.exit(EXIT.interrupted)
@@ -39,12 +42,21 @@ export class Signals {
       bell.wake()
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
-    const onTime = () => {
-      this.#isOver = true
-      this.#stop.requestDrain()
+    const end = (capMs: number) => {
+      this.#over = capMs
+      this.#stop.requestDrain(capMs, true)
       bell.wake()
     }
-    if (runForMs !== undefined) setTimeout(onTime, runForMs).unref()
+    if (runForMs !== undefined) setTimeout(() => end(Number.POSITIVE_INFINITY), runForMs).unref()
+    // Without a channel we were started by somebody else, who inherited that command's environment.
+    if (orphanMs === undefined || process.send === undefined) return
+    const onOrphaned = () => {
+      log.info(`the command that started this runner is gone: draining; running hooks have ${orphanMs / 1_000} s`)
+      end(orphanMs)
+    }
+    process.once('disconnect', onOrphaned)
+    process.channel?.unref() // To hear of it is no reason to stay.
+    if (!process.connected) onOrphaned() // It died while we were starting.
   }
 
   /** The levers of this round. */
@@ -57,6 +69,6 @@ export class Signals {
     this.#stop = new Stop()
     this.#count = 0
     this.#last = Number.NEGATIVE_INFINITY
-    if (this.#isOver) this.#stop.requestDrain()
+    if (this.#over !== undefined) this.#stop.requestDrain(this.#over, true)
   }
 }

@@ -17,8 +17,10 @@ import type { Station } from './station.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
-/** Claims without a clean end after which a snapshot's open hooks become failed results: it kills its worker each time. */
+/** Claims that came to nothing after which a snapshot's open hooks become failed results: one ends its worker each time. */
 const MAX_ATTEMPTS = 5
+const COME_TO_NO_END = `${MAX_ATTEMPTS} attempts at this page came to no end`
+const GIVEN_UP = `given up: ${COME_TO_NO_END}: its worker or runner died, or was stopped, each time`
 
 /**
  * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the index page, adds the
@@ -72,11 +74,13 @@ export async function archiveSnapshot(
   )
   const results = await prepareResults(owner, started, hooks)
   await failpoint('claim.results_prepared')
-  if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, `given up: ${MAX_ATTEMPTS} attempts at this page came to no end`)
+  if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, GIVEN_UP)
   else await run.run(hooks, results, binaries.missing)
   if (run.unfinished) {
     if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
-    if (!(await queue.release(started, run.waitMs))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
+    // Nobody can tell who sent a signal, or killed whom we work for: its own hook may have, and will again.
+    const counts = run.cameToNothing && !stop.isExplained
+    if (!(await queue.release(started, run.waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')
     return 'released'
   }

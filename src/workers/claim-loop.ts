@@ -72,8 +72,9 @@ async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Cl
     else station.log[station.stop.force.aborted ? 'debug' : 'error'](`${queue.machine.name} ${id}: ${messageOf(error)}`)
     if (error instanceof Error) station.log.debug(error.stack ?? '')
     // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever. A claim that is lost gives nothing back.
-    const { aborted: dropped } = station.stop.force
-    const blameless = dropped || isMachineTrouble(error) || isDatabaseAway(error)
+    const { isExplained, force } = station.stop
+    const { aborted: dropped } = force
+    const blameless = (dropped && isExplained) || isMachineTrouble(error) || isDatabaseAway(error)
     await queue.release(claim, dropped ? 0 : blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS), !blameless)
     await failpoint('claim.given_back')
   }

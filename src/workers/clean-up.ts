@@ -1,6 +1,8 @@
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { identityIn, isRunner, type LiveRow, liveRows, markEnded } from '../db/processes.ts'
+import { cgroupIn, workersIn } from '../processes/containment/cgroup.ts'
+import { MARKER, marksIn, membersOf } from '../processes/family.ts'
 import { presenceOf } from '../processes/presence.ts'
 import { rootOf } from '../processes/registry/relatives.ts'
 import { reapRunner, reapWorker } from './reap.ts'
@@ -12,7 +14,10 @@ const EVERY_MS = 30_000
 const DAY_S = 86_400
 const LATELY_S = 600
 
-/** Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner is, what was cancelled half-way. A leader does it every 30 s. */
+/**
+ * Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner or whose rows are, what
+ * was cancelled half-way. A leader does it every 30 s.
+ */
 export class CleanUp {
   readonly #station: Station
   #nextAt = Number.NEGATIVE_INFINITY
@@ -52,6 +57,10 @@ export class CleanUp {
       if (isSupervised && !this.#suspects.has(row.id)) suspects.add(row.id)
       else await this.#close(row, isStale)
     }
+    for (const id of await straysOf(processId, rows)) {
+      if (this.#suspects.has(id)) await this.#end(id)
+      else suspects.add(id)
+    }
     this.#suspects = suspects
   }
 
@@ -73,4 +82,27 @@ export class CleanUp {
     else await markEnded(owner.home.db, row.id, null)
     await failpoint('reap.row_cleaned_up')
   }
+
+  async #end(id: string): Promise<void> {
+    const { owner, log } = this.#station
+    log.warn(`something runs in the name of ${id}, of which there is no row: ending it`)
+    await reapWorker(owner.home, id, null)
+  }
+}
+
+/**
+ * What works in a runner's name though neither it nor its worker has a live row: the ids that its processes carry, and
+ * those of control groups. One that was announced since the rows were read is no stray any more in the next round.
+ */
+async function straysOf(runnerId: string, rows: readonly LiveRow[]): Promise<Set<string>> {
+  const known = new Set([runnerId, ...rows.map(({ id }) => id)])
+  const strays = new Set<string>()
+  for (const { pid } of await membersOf({ markers: [`${MARKER.runner}=${runnerId}`] })) {
+    const { process, worker } = marksIn(pid)
+    // What a hook started without its marks ends with it.
+    if (process !== undefined && !known.has(process) && !known.has(worker ?? '')) strays.add(process)
+  }
+  for (const group of rows.filter(({ id }) => id === runnerId).flatMap(cgroupIn))
+    for (const worker of workersIn(group)) if (!known.has(worker)) strays.add(worker)
+  return strays
 }

@@ -35,13 +35,16 @@ export function isQuiet({ open, due, claimed, rest_s }: OpenSnapshots): boolean 
   return open && due + claimed === 0 && rest_s > NAP_SECONDS
 }
 
-/** Gives a crawl back, due at once; a quiet one when the first of its snapshots is. */
-export async function putBack({ home }: Owner, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<void> {
+/**
+ * Gives a crawl back, due at once; a quiet one when the first of its snapshots is.
+ * @param counts this attempt came to nothing
+ */
+export async function putBack({ home }: Owner, queue: CrawlQueue, claim: CrawlClaim<'started'>, counts: boolean): Promise<void> {
   await transact(home.db, async (tx) => {
     // Whoever gives a snapshot another schedule from outside takes this lock first, and wakes its crawl when nobody works on that.
     await lockCrawl(tx, claim.id)
     const now = await openSnapshots(tx, claim.id)
-    await queue.on(kyselySql(tx)).release(claim, isQuiet(now) ? 1_000 * now.rest_s : 0)
+    await queue.on(kyselySql(tx)).release(claim, isQuiet(now) ? 1_000 * now.rest_s : 0, counts)
     await failpoint('claim.crawl_releasing')
   })
 }

@@ -1,7 +1,5 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { sql } from 'kysely'
-import { failpoint } from '../base/failpoint.ts'
 import type { CrawlOfPage, CrawlRow } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { repeatable } from '../db/patience.ts'
@@ -11,7 +9,7 @@ import type { WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
 import { crawlPage } from '../pages/crawl-page.ts'
 import { snapshotPage } from '../pages/snapshot-page.ts'
-import { readProc } from '../processes/proc.ts'
+import { publishFile } from './publish-file.ts'
 
 const MAX_LINES = 5_000
 
@@ -94,32 +92,4 @@ export async function writeArchivePage(home: Home): Promise<void> {
     totalSnapshots: totals.rows[0]!.snapshots,
   })
   await publishFile(join(home.dataDir, 'index.html'), html)
-}
-
-/** Writes a file aside, flushed, and renames it into place: a reader sees the old one or the new one. */
-async function publishFile(file: string, text: string): Promise<void> {
-  const aside = `${file}.${process.pid}.tmp`
-  mkdirSync(dirname(file), { recursive: true })
-  dropLeftovers(file)
-  const fd = openSync(aside, 'w', 0o644)
-  try {
-    writeFileSync(fd, text)
-    fsyncSync(fd)
-  } catch (error) {
-    rmSync(aside, { force: true })
-    throw error
-  } finally {
-    closeSync(fd)
-  }
-  await failpoint('publish.file_aside')
-  renameSync(aside, file)
-  await failpoint('publish.file_renamed')
-}
-
-/** What writers left beside a file when they died half-way. */
-function dropLeftovers(file: string): void {
-  for (const name of readdirSync(dirname(file))) {
-    const pid = name.startsWith(`${basename(file)}.`) ? Number(/\.(\d+)\.tmp$/.exec(name)?.[1]) : Number.NaN
-    if (pid > 0 && readProc(pid) === null) rmSync(join(dirname(file), name), { force: true })
-  }
 }

@@ -20,6 +20,7 @@ export async function withLease<M extends Machine, Row, T>(
   work: (dropped: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const lost = new AbortController()
+  let isOver = false
   let trust = setTimeout(() => lost.abort(), TRUST_MS)
   const renew = async () => {
     const begun = performance.now()
@@ -27,11 +28,12 @@ export async function withLease<M extends Machine, Row, T>(
       await failpoint('claim.renewing')
       const held = await queue.renew([claim])
       await failpoint('claim.renewed')
+      if (isOver) return // The row was given back meanwhile: no news, and nothing left to watch over.
       if (!held.has(claim.id)) return lost.abort()
       clearTimeout(trust)
       trust = setTimeout(() => lost.abort(), TRUST_MS - (performance.now() - begun))
     } catch (error) {
-      station.log.warn(`${queue.machine.name} ${claim.id}: ${messageOf(error)}`)
+      if (!isOver) station.log.warn(`${queue.machine.name} ${claim.id}: ${messageOf(error)}`)
     }
   }
   const timer = setInterval(() => void renew(), RENEW_MS)
@@ -40,6 +42,7 @@ export async function withLease<M extends Machine, Row, T>(
   try {
     return await work(AbortSignal.any([lost.signal, station.stop.force]))
   } finally {
+    isOver = true
     clearInterval(timer)
     clearTimeout(trust)
     station.onRecheck.delete(recheck)

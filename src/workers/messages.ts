@@ -6,12 +6,12 @@ export type ToWorker =
   | { readonly type: 'wake' }
   /** The crawl was taken away: see whether your claim still holds. */
   | { readonly type: 'recheck' }
-  /** Take no more; let hooks that run end within `capMs` (null: within their own timeouts). */
-  | { readonly type: 'drain'; readonly capMs: number | null }
+  /** Take no more; let hooks that run end within `capMs` (null: within their own timeouts). `isExplained` as in `Stop`. */
+  | { readonly type: 'drain'; readonly capMs: number | null; readonly isExplained: boolean }
   /** Have no more than so many workers of your own. */
   | { readonly type: 'places'; readonly count: number }
   /** Kill hooks and leave. */
-  | { readonly type: 'force' }
+  | { readonly type: 'force'; readonly isExplained: boolean }
 
 /** What a worker tells its supervisor. */
 export type FromWorker =

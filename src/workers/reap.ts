@@ -1,15 +1,18 @@
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
 import { repeatable, transact } from '../db/patience.ts'
-import { liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
+import { isRunner, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
-import { killFamily, MARKER } from '../processes/family.ts'
+import { cgroupIn } from '../processes/containment/cgroup.ts'
+import { killFamily, MARKER, marksOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
 
 /**
- * After a worker died without tidying up: kills everything below it, waits until the operating system says that it is gone, closes the
- * rows, and makes due again what they had claimed. In this order: nothing may start while the old attempt can still write.
+ * After a worker died without tidying up: kills everything below it, whatever rows are left of that, waits until the
+ * operating system says that it is gone, closes the rows, and makes due again what they had claimed. In this order:
+ * nothing may start while the old attempt can still write.
  * @returns how many claims are due again
  */
 export async function reapWorker(
@@ -19,16 +22,26 @@ export async function reapWorker(
 ): Promise<number> {
   const rows = await liveRows(home)
   const below = descendantsOf(processId, rows)
+  const ids = [processId, ...below.map(({ id }) => id)]
+  const { roots = [], cgroups = [] } = familyOfRows([...rows.filter(({ id }) => id === processId), ...below])
   const survivors = await killFamily({
-    ...familyOfRows([...rows.filter(({ id }) => id === processId), ...below]),
+    roots,
     // Of rows that are closed already, too: a background hook that died by itself may have left somebody behind.
-    markers: [processId, ...(await childrenOf(home, [processId, ...below.map(({ id }) => id)]))].map((id) => `${MARKER.process}=${id}`),
+    markers: [...ids, ...(await childrenOf(home, ids))].flatMap(marksOf),
+    // And of rows that somebody has deleted: by the worker's mark, and by its group in that of its runner.
+    cgroups: [
+      ...cgroups,
+      ...rows
+        .filter(isRunner)
+        .flatMap(cgroupIn)
+        .flatMap((runner) => ids.map((id) => join(runner, id))),
+    ],
   })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
   await failpoint('reap.family_killed')
   // All or nothing: whoever reaps may die at it, and the next one must find the whole tree again.
   const requeued = await transact(home.db, async (tx) => {
-    const requeued = await requeueClaimsOf(tx, [processId, ...below.map(({ id }) => id)])
+    const requeued = await requeueClaimsOf(tx, ids)
     await failpoint('reap.claims_due')
     for (const row of below) await markEnded(tx, row.id, null)
     await failpoint('reap.descendants_closed')
@@ -50,12 +63,15 @@ export async function reapRunner(home: Home, runnerId: string): Promise<void> {
 }
 
 /**
- * The owner of an expired lease may be alive on this machine: stopped, or stuck. Two owners may not work at once, so it is ended, with all below it, before
- * the new one begins.
+ * The owner of an expired lease may be alive on this machine: stopped, or stuck. Two owners may not work at once, so it
+ * is ended, with all below it, before the new one begins. Its row may be closed or deleted: it is known by its mark. What
+ * works for another data dir is left to that.
  */
 export async function endExpiredOwner({ home, processId }: Owner, ownerId: string | null): Promise<void> {
   if (ownerId === null || ownerId === processId) return
-  if ((await liveRows(home)).some(({ id }) => id === ownerId)) await reapWorker(home, ownerId, null)
+  const select = sql`select 1 from process where id = ${ownerId} and data_dir_id <> ${home.dataDirId}`
+  const { rows } = await repeatable(home.db, () => select.execute(home.db))
+  if (rows.length === 0) await reapWorker(home, ownerId, null)
 }
 
 /**

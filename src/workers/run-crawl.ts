@@ -23,8 +23,8 @@ type CrawlQueue = ReturnType<typeof crawlQueue>
 
 const LOOK_MS = 2_000
 /**
- * Claims in a row without a clean end, and without a page that came to its end, after which a crawl is sealed with what it has. Twice as many
- * as for a page: one that takes all above it down with it is given up before its crawl is.
+ * Claims in a row that came to nothing, not to the end of a single page, after which a crawl is sealed with what it has.
+ * Twice as many as for a page: one that takes all above it down with it is given up before its crawl is.
  */
 const MAX_ATTEMPTS = 10
 
@@ -55,7 +55,8 @@ export async function runCrawl(
   await failpoint('claim.crawl_started')
   await endFormerWorkers(owner, { crawlId: crawl.id })
   await failpoint('claim.former_crawl_workers_ended')
-  await runSetupHooks(station, sequence, crawl, dropped, async () => {
+  const before = pool.changes
+  let isCutOff = await runSetupHooks(station, sequence, crawl, dropped, async () => {
     if (!(await queue.renew([started])).has(crawl.id)) throw new ClaimLost(`crawl ${crawl.id} was taken away`)
     await failpoint('claim.crawl_confirmed')
   })
@@ -87,12 +88,14 @@ export async function runCrawl(
   } finally {
     // Browsers and the like belong to the whole crawl: they end after the last snapshot's hooks.
     if (stop.drain.aborted || dropped.aborted) await pool.close()
-    await sequence.endBackground(dropped)
+    const ended = await sequence.endBackground(dropped)
+    isCutOff ||= ended.length > 0 && stop.drain.aborted
     await failpoint('shutdown.setup_hooks_ended')
   }
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_left')
-  await putBack(owner, queue, started)
+  // As for a page: one of its own hooks may be behind it.
+  await putBack(owner, queue, started, isCutOff && pool.changes === before && !stop.isExplained)
   await failpoint('claim.crawl_released')
   return 'released'
 }
@@ -126,6 +129,6 @@ async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClai
 
 /** A page came to its end: earlier attempts that did not are no sign any more. Returns `changes`. */
 async function progressed(db: Database, claim: CrawlClaim, changes: number): Promise<number> {
-  if (claim.attempts > 1) await forgetAttempts(db, claim)
+  if (claim.attempts > 1) await forgetAttempts(db, 'crawl', claim)
   return changes
 }

@@ -12,6 +12,7 @@ import type { WorkerStation } from './worker-process.ts'
 /**
  * Hooks for the crawl as a whole, such as a browser that all its pages share. A failed one is said, and the pages go on without it.
  * @param claimed throws when the crawl is not ours any more
+ * @returns whether one was cut off
  */
 export async function runSetupHooks(
   station: WorkerStation,
@@ -19,7 +20,7 @@ export async function runSetupHooks(
   crawl: CrawlRow,
   dropped: AbortSignal,
   claimed: () => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   const { owner, runnerId, log } = station
   const { home } = owner
   const { texts: asked, plugins } = crawlSettings(home.dataDir, station.settings, crawl.config.env)
@@ -33,7 +34,7 @@ export async function runSetupHooks(
   const settings = { ...asked, ...binaries.settings }
   const scope = { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings }
   for (const hook of hooks) {
-    if (dropped.aborted || station.stop.drain.aborted) return
+    if (dropped.aborted || station.stop.drain.aborted) return false
     const missing = binaries.missing.get(hook.plugin)
     if (missing !== undefined) {
       log.warn(`${hook.name} skipped: ${missing}`)
@@ -43,6 +44,8 @@ export async function runSetupHooks(
     mkdirSync(cwd, { recursive: true })
     const way = hook.background ? 'background' : 'foreground'
     const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), dropped, claimed)
+    if (end?.cause === 'interrupt') return true
     if (end && end.exit.code !== 0) log.warn(`${hook.name} failed: ${describeExit(end.exit)} (see ${end.logs.stderr})`)
   }
+  return false
 }

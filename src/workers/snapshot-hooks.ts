@@ -5,7 +5,7 @@ import type { Hook } from '../hooks/discover.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import type { SnapshotClaim } from '../machines/queues.ts'
+import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import { moveResult, type ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
@@ -34,6 +34,8 @@ export class SnapshotHooks {
   readonly #retries: Retries
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
+  #interrupted = false
+  #gotSomewhere = false
 
   constructor(station: Station, sequence: HookSequence, claim: SnapshotClaim, tree: WorkTree, scope: HookScope, dropped: AbortSignal) {
     this.#station = station
@@ -48,6 +50,11 @@ export class SnapshotHooks {
   /** Some hook is still to be run: a drain came first, or one failed in a way that may pass. */
   get unfinished(): boolean {
     return this.#open.size > 0 || this.waitMs !== undefined
+  }
+
+  /** A hook was cut off, and none came to its end in this attempt. */
+  get cameToNothing(): boolean {
+    return this.#interrupted && !this.#gotSomewhere
   }
 
   /** @param missing plugins that cannot work, and why: their hooks are skipped */
@@ -107,13 +114,21 @@ export class SnapshotHooks {
     await failpoint('publish.hook_settling')
     await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, { ...output, processId: end.processId })
     await failpoint('publish.hook_settled')
+    this.#interrupted ||= event === 'interrupt'
     if (event === 'interrupt') return
+    await this.#progressed()
     this.#open.delete(keyOf(hook))
     if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
     if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))
     this.#station.log.debug(`${hook.name} ${event}: ${output.output}`)
+  }
+
+  /** A hook came to its end: earlier attempts that came to none are no sign any more. */
+  async #progressed(): Promise<void> {
+    if (!this.#gotSomewhere && this.#claim.attempts > 1) await forgetAttempts(this.#station.owner.home.db, 'snapshot', this.#claim)
+    this.#gotSomewhere = true
   }
 
   /** What a hook of an earlier round found: its log and files tell. */

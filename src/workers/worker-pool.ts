@@ -94,17 +94,20 @@ export class WorkerPool {
     this.#size = size
     this.#small = small
     const idleFirst = [...this.#workers].sort((a, b) => Number(b.state === 'idle') - Number(a.state === 'idle'))
-    for (const worker of idleFirst.slice(0, Math.max(0, this.size - size))) send(worker, { type: 'drain', capMs: null })
+    for (const worker of idleFirst.slice(0, Math.max(0, this.size - size))) send(worker, { type: 'drain', capMs: null, isExplained: true })
     this.#sayWhenSmall()
   }
 
   /** Asks every worker to leave when what it runs has ended. */
   drain(capMs: number): void {
-    for (const worker of this.#workers) send(worker, { type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null })
+    const { isExplained } = this.#station.stop
+    const order = { type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null, isExplained } as const
+    for (const worker of this.#workers) send(worker, order)
   }
 
   force(): void {
-    for (const worker of this.#workers) send(worker, { type: 'force' })
+    const { isExplained } = this.#station.stop
+    for (const worker of this.#workers) send(worker, { type: 'force', isExplained })
   }
 
   /** Has every worker see at once whether its claim still holds. */

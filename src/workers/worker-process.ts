@@ -55,14 +55,14 @@ export async function workerProcess(
     if (process.connected) process.send?.(message, undefined, undefined, () => {})
   }
   process.on('message', (message: ToWorker) => {
-    if (message.type === 'drain') stop.requestDrain(message.capMs ?? Number.POSITIVE_INFINITY)
-    if (message.type === 'force') stop.requestForce()
+    if (message.type === 'drain') stop.requestDrain(message.capMs ?? Number.POSITIVE_INFINITY, message.isExplained)
+    if (message.type === 'force') stop.requestForce(message.isExplained)
     if (message.type === 'recheck') for (const recheck of onRecheck) recheck()
     if (message.type === 'places') places?.set(message.count)
     bell.wake()
   })
-  process.on('disconnect', () => stop.requestForce())
-  if (!process.connected) stop.requestForce() // It died while we were starting.
+  process.on('disconnect', () => stop.requestForce(false))
+  if (!process.connected) stop.requestForce(false) // It died while we were starting.
   process.on('SIGTERM', () => stop.requestDrain())
   for (const ignored of ['SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 

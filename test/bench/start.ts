@@ -87,7 +87,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
     (error: unknown) => ready.reject(error),
   )
   const ms = await ready.promise
-  child.send({ type: 'drain', capMs: null } satisfies ToWorker)
+  child.send({ type: 'drain', capMs: null, isExplained: true } satisfies ToWorker)
   await exited
   return ms
 }

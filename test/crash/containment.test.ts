@@ -88,7 +88,7 @@ describe('the end of a family', () => {
     const containment = await needs('cgroup', context)
     for (let round = 0; round < 20; round += 1) {
       const id = uuidv7()
-      const container = containerFor(containment, id, ['sleep', '1000'])
+      const container = containerFor(containment, { processId: id, workerId: uuidv7() }, ['sleep', '1000'])
       openContainer(container)
       const mark = { [MARKER.process]: id }
       const waiting = spawn('/bin/sh', ['-c', '"$@"; echo seen', 'waits', ...container.argv], {

@@ -268,15 +268,6 @@ export const LIVES: Readonly<Record<string, Life>> = {
     },
     passes: ['shutdown.stepped_back'],
   },
-  'has its row closed under it': {
-    also: 'lead.recovered=stop', // Nothing of it runs yet that would live on under a closed row.
-    drive: async (home) => {
-      const leader = await reached(home, 'lead.recovered')
-      await home.query("update process set status = 'exited', ended_at = now() where worker_type = 'worker_runner' and ended_at is null")
-      process.kill(leader, 'SIGCONT')
-    },
-    passes: ['registration.row_reopened'],
-  },
 }
 
 /** The life in which a step is passed. */

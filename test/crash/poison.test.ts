@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
-import { useHomes } from '../support/homes.ts'
-import { eventually } from '../support/program.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { pidsOf } from '../support/observer.ts'
+import { eventually, type Running } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -74,5 +75,145 @@ describe('a crawl that kills its worker each time', () => {
     await eventually(() => home.value("select attempts = 1 and status = 'started' from crawl"))
     expect((await runner.finished()).code).toBe(0)
     await expectComplete(home, crawl)
+  })
+})
+
+/** What a hook begins with that knows its worker, the crawl worker and the leader; and notes that it was there. */
+const KNOWS_ALL = `#!/usr/bin/env bash
+above() { cut -d" " -f4 "/proc/$1/stat"; }
+worker=$PPID
+crawler=$(above $worker)
+leader=$(above $crawler)
+`
+const ON_PAGE_2 = '[[ "$1" == *page-2* ]] || { echo spared >spared.txt; exit 0; }\n'
+const NOTE = 'echo "$leader" >>"$DATA_DIR/killed.log"\n'
+const killsIn = (home: TestHome) => readFileSync(join(home.dataDir, 'killed.log'), 'utf8').trim().split('\n').length
+
+/** Puts one hook into a plugin of the data dir. */
+function hook(home: TestHome, plugin: string, file: string, script: string): void {
+  const dir = join(home.dataDir, 'plugins', plugin)
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(join(dir, file), script)
+  chmodSync(join(dir, file), 0o755)
+}
+
+/** Starts runner after runner, as a supervisor does, until the crawl is sealed. Throws when so many were not enough. */
+async function supervised(home: TestHome, crawl: string, most: number): Promise<void> {
+  for (let start = 0; start < most; start += 1) {
+    await home.run(['run', '--exit-on-idle'])
+    if ((await home.value('select status from crawl where id = $1', [crawl])) === 'sealed') return
+  }
+  throw new Error(`not sealed after ${most} starts: ${JSON.stringify(await home.query('select url, status, attempts from snapshot'))}`)
+}
+
+const MURDERS: Readonly<Record<string, { readonly file: string; readonly script: string }>> = {
+  'its runner, asking twice (TERM)': {
+    file: 'on_Snapshot__40_murder.sh',
+    script: 'while kill -TERM $leader 2>/dev/null; do sleep 0.3; done\nsleep 1000\n',
+  },
+  'its runner (KILL)': { file: 'on_Snapshot__40_murder.sh', script: 'kill -9 $leader\nsleep 1000\n' },
+  'its runner in the background, asking once (TERM)': {
+    file: 'on_Snapshot__30_murder.bg.sh',
+    script: 'kill -TERM $leader\nsleep 0.5\necho ready\nsleep 1000\n',
+  },
+  'all above it (KILL)': { file: 'on_Snapshot__40_murder.sh', script: 'kill -9 $leader $crawler $worker\nsleep 1000\n' },
+  'its crawl worker (KILL)': { file: 'on_Snapshot__40_murder.sh', script: 'kill -9 $crawler\nsleep 1000\n' },
+}
+
+describe('a page with a hook that ends, each time,', () => {
+  it.each(Object.entries(MURDERS))('%s is given up after a few starts, and says why', async (_whom, { file, script }) => {
+    const home = await homes.make()
+    hook(home, 'murder', file, `${KNOWS_ALL}${ON_PAGE_2}${NOTE}${script}`)
+    const urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
+    const crawl = await home.add('--plugins', 'html,murder,hashes', ...urls)
+    await supervised(home, crawl, 9)
+    const archived = await expectComplete(home, crawl)
+    const poisoned = archived.find(({ url }) => url.endsWith('page-2.html'))!
+    const results = await resultsOf(home, crawl)
+    for (const result of results.filter(({ snapshot_id }) => snapshot_id !== poisoned.id)) expect(result.status).toBe('succeeded')
+    expect(results.find(({ snapshot_id, plugin }) => snapshot_id === poisoned.id && plugin === 'html')?.status).toBe('succeeded')
+    expect(results.find(({ snapshot_id, plugin }) => snapshot_id === poisoned.id && plugin === 'murder')).toMatchObject({
+      status: 'failed',
+      output_str: expect.stringMatching(/^given up: 5 attempts at this page came to no end/),
+    })
+    // The first attempt may have brought another hook to its end.
+    expect(killsIn(home)).toBeGreaterThanOrEqual(5)
+    expect(killsIn(home)).toBeLessThanOrEqual(6)
+  })
+})
+
+describe('a crawl with a set-up hook that kills its runner each time', () => {
+  it('is sealed after a few starts, and says why', async () => {
+    const home = await homes.make()
+    hook(
+      home,
+      'murder',
+      'on_CrawlSetup__10_murder.sh',
+      `${KNOWS_ALL.replace('leader=$(above $crawler)', 'leader=$crawler')}${NOTE}kill -9 $leader\nsleep 1000\n`,
+    )
+    const crawl = await home.add('--plugins', 'html,murder', `${site.url}/page-1.html`)
+    await supervised(home, crawl, 13)
+    expect(await home.value('select message from crawl')).toBe('given up: 10 attempts at this crawl came to no end')
+    expect(killsIn(home)).toBe(10)
+  })
+})
+
+describe('a page that an operator keeps from its end', () => {
+  const held =
+    'echo "$ARCHIVEBOX_RUNNER_ID" >>"$DATA_DIR/began.log"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho done >done.txt\n'
+  const began = (home: TestHome) => {
+    try {
+      return readFileSync(join(home.dataDir, 'began.log'), 'utf8').trim().split('\n').length
+    } catch {
+      return 0
+    }
+  }
+
+  it.each([
+    ['hand over', async () => {}],
+    [
+      'do not hand over, and are killed',
+      async (home: TestHome) => {
+        for (const pid of await pidsOf(home, 'crawl')) process.kill(pid, 'SIGSTOP') // Its leader waits for it.
+      },
+    ],
+  ])('by newer and newer runners, whose elders %s, is archived when they let it', async (_what, before) => {
+    const home = await homes.make()
+    hook(home, 'held', 'on_Snapshot__40_held.sh', `#!/usr/bin/env bash\n${held}`)
+    const crawl = await home.add('--plugins', 'held', `${site.url}/page-1.html`)
+    const runners: Running[] = []
+    for (let number = 1; number <= 8; number += 1) {
+      runners.push(home.start(['run', '--handoff-grace', '1', ...(number === 8 ? ['--exit-on-idle'] : [])]))
+      await eventually(() => began(home) === number)
+      if (number < 8) await before(home)
+    }
+    writeFileSync(join(home.dataDir, 'go'), '')
+    const all = await Promise.all(runners.map((runner) => runner.finished()))
+    expect(all.at(-1)!.code, all.at(-1)!.stderr).toBe(0)
+    await expectComplete(home, crawl)
+    expect((await resultsOf(home, crawl))[0]).toMatchObject({ status: 'succeeded' })
+  })
+
+  it('by signals, which let the hook that runs come to its end, is archived a hook at a time', async () => {
+    const home = await homes.make()
+    const NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8]
+    for (const number of NUMBERS)
+      hook(
+        home,
+        `step${number}`,
+        `on_Snapshot__4${number}_step${number}.sh`,
+        `#!/usr/bin/env bash\n${held.replace('until', 'sleep 0.7; exit 0; until')}`,
+      )
+    const crawl = await home.add('--plugins', NUMBERS.map((number) => `step${number}`).join(','), `${site.url}/page-1.html`)
+    for (const number of NUMBERS.slice(0, 7)) {
+      const runner = home.start(['run'])
+      await eventually(() => began(home) === number)
+      runner.signal('SIGTERM')
+      expect((await runner.finished()).code).toBe(0)
+      expect(await home.value('select attempts from snapshot')).toBe(0)
+    }
+    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
+    await expectComplete(home, crawl)
+    expect((await resultsOf(home, crawl)).map(({ status }) => status)).toEqual(NUMBERS.map(() => 'noresults'))
   })
 })

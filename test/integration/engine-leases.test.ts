@@ -49,6 +49,24 @@ describe('leases', () => {
     expect(await queue.settle(lost.map((claim) => ({ claim, outcome: 'finish' })))).toEqual(new Set())
   })
 
+  it('of dead owners count as attempts, unless they did not die of their work', async () => {
+    const database = await make()
+    await addJobs(database, 1)
+    const queue = queueOf(database)
+    const attempts = async () => await database.value<number>('select attempts from job')
+    for (const [blame, counted] of [
+      [undefined, 1],
+      [false, 1],
+      [true, 2],
+      [false, 2],
+    ] as const) {
+      const owner = randomUUID()
+      await queue.claim({ owner })
+      expect(await queue.requeueClaimsOf([owner], blame)).toBe(1)
+      expect(await attempts()).toBe(counted)
+    }
+  })
+
   it('of dead owners are known by their tokens where the table names no owner', async () => {
     const database = await make()
     await addJobs(database, 2)
@@ -65,7 +83,7 @@ describe('leases', () => {
     const token = randomUUID()
     expect(await bare.claim({ token })).toMatchObject([{ id: '1', token, attempts: 1 }])
     await bare.claim()
-    expect(await bare.requeueClaimsOf([token])).toBe(1)
+    expect(await bare.requeueClaimsOf([token], false)).toBe(1)
     expect(await bare.claim({ limit: 5 })).toMatchObject([{ id: '1' }])
   })
 })

@@ -198,6 +198,31 @@ describe('the clean-up of a leader', () => {
     for (const row of [runner.row, orphan.row]) expect(await registry.again(row)).toMatchObject({ status: 'lost', exit_code: null })
   })
 
+  it('ends what carries its runner’s mark and belongs to no live row and no live worker, when it is still so a round later', async () => {
+    const leader = await registry.start('sleep 1000', { processType: 'orchestrator', workerType: 'runner_waiting' })
+    const below = { runnerId: leader.row.id, parentId: leader.row.id }
+    const worker = await registry.start('sleep 1000', { ...below, processType: 'worker', workerType: 'crawl' })
+    const nobodys = await registry.start('trap "" TERM; setsid sleep 1001 & sleep 1002', {
+      ...below,
+      processType: 'worker',
+      workerType: 'snapshot',
+    })
+    const hook = { runnerId: leader.row.id, processType: 'hook' as const }
+    const ofNobodys = await registry.start('sleep 1003', { ...hook, parentId: nobodys.row.id })
+    const ofWorker = await registry.start('sleep 1004', { ...hook, parentId: worker.row.id })
+    for (const { row } of [ofNobodys, ofWorker, nobodys]) await home.query('delete from process where id = $1', [row.id])
+    const cleaning = cleanUp(leader.row.id)
+    await cleaning.round()
+    for (const { pid } of [nobodys, ofNobodys, ofWorker]) expect(isThere(pid)).toBe(true)
+    await cleaning.round()
+    expect(
+      processesOf(home.dataDir)
+        .map(({ command }) => command)
+        .filter((command) => /^sleep 100[1-3]/.test(command)),
+    ).toEqual([])
+    for (const { pid } of [leader, worker, ofWorker]) expect(isThere(pid)).toBe(true)
+  })
+
   it('leaves its own and other living ones alone', async () => {
     const leader = await registry.start('sleep 1000', { processType: 'orchestrator', workerType: 'runner_waiting' })
     const worker = await registry.start('sleep 1000', {

@@ -23,8 +23,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'nothing is swept before a promotion',
     file: 'src/runner/gate.ts',
-    find: '    await sweep(home, log, this.#me)\n',
-    replacement: '',
+    find: 'if (!(await sweep(home, log, this.#me))) return undefined',
+    replacement: 'void sweep',
     test: 'test/crash/watchdog.test.ts',
     only: 'killed together with its leader',
   },
@@ -67,6 +67,14 @@ export const MUTANTS: readonly Mutant[] = [
     replacement: '',
     test: 'test/crash/watchdog.test.ts',
     only: 'by that leader’s mark alone',
+  },
+  {
+    name: 'hooks carry no mark of their worker',
+    file: 'src/hooks/environment.ts',
+    find: '    [MARKER.worker]: ids.workerId,\n',
+    replacement: '',
+    test: 'test/crash/deleted-rows.test.ts',
+    only: 'of a hook and of its worker are deleted',
   },
   {
     name: 'the watchdog ends nobody',

@@ -47,6 +47,7 @@ export class Registry {
       DATA_DIR: this.home.dataDir,
       [MARKER.process]: id,
       [MARKER.runner]: values.runnerId ?? undefined,
+      [MARKER.worker]: values.processType === 'hook' ? (values.parentId ?? undefined) : undefined,
     }
     const child = spawn('/bin/bash', ['-c', script], { env, detached: true, stdio: 'ignore' })
     this.#children.push(child)

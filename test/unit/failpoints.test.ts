@@ -25,6 +25,7 @@ const STEP_FILES = [
   'workers/crawl-worker.ts',
   'workers/hook-sequence.ts',
   'workers/index-pages.ts',
+  'workers/publish-file.ts',
   'workers/lease.ts',
   'workers/reap.ts',
   'workers/run-crawl.ts',

@@ -82,6 +82,22 @@ describe('a stop', () => {
     expect(seen).toEqual([[true, 300]])
   })
 
+  it.each<[string, (stop: Stop) => void, boolean]>([
+    ['nothing was asked', () => {}, false],
+    ['a drain without a limit, which a signal is', (stop) => stop.requestDrain(), false],
+    ['a drain in a hurry, which a newer runner asks for', (stop) => stop.requestDrain(500), true],
+    ['a drain that its caller explains', (stop) => stop.requestDrain(Number.POSITIVE_INFINITY, true), true],
+    ['a force of our own', (stop) => stop.requestForce(), true],
+    ['a force that anybody may have brought about', (stop) => stop.requestForce(false), false],
+    ['the same in a drain that was explained', (stop) => [stop.requestDrain(500), stop.requestForce(false)], true],
+    ['the same before a newer runner asks', (stop) => [stop.requestForce(false), stop.requestDrain(500)], true],
+  ])('is explained, and its parts with it, or not: %s', (_what, ask, isExplained) => {
+    const stop = new Stop()
+    const early = stop.part()
+    ask(stop)
+    expect([stop, early, stop.part()].map((one) => one.isExplained)).toEqual([isExplained, isExplained, isExplained])
+  })
+
   it('aborts its signals once, for whoever listens', () => {
     const stop = new Stop()
     let drains = 0

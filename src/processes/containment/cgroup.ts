@@ -1,11 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
 import { orNothing } from '../proc.ts'
 import { runs } from './runs.ts'
 
 /** The folder of all runners in the control group that a runner was started in. */
 const OURS = 'archivebox-ts'
+/** The folder of all runners, and a worker's group in that of its runner. */
+const GOES_WITH_ITS_LAST = new RegExp(`/${OURS}(/[^/]+/[^/]+)?$`)
 
 /** Enters a group, then becomes the command: from the first instruction on whatever it starts is in there, too. */
 const ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
@@ -72,6 +74,11 @@ export function killCgroup(path: string): void {
   }
 }
 
+/** The ids of the workers that have a group in that of their runner. */
+export function workersIn(runner: string): string[] {
+  return below(runner).map((path) => basename(path))
+}
+
 /** Removes a group with those below it. Once it is gone, it is proved empty, and nobody enters it any more. Answers whether it is. */
 export function removeCgroup(path: string): boolean {
   try {
@@ -81,9 +88,9 @@ export function removeCgroup(path: string): boolean {
     if (codeOf(error) !== 'ENOENT') return false
   }
   try {
-    if (dirname(path).endsWith(`/${OURS}`)) rmdirSync(dirname(path))
+    if (GOES_WITH_ITS_LAST.test(dirname(path))) rmdirSync(dirname(path))
   } catch {
-    // Other runners have theirs in there.
+    // There are others in there.
   }
   return true
 }
@@ -92,9 +99,10 @@ export function removeCgroup(path: string): boolean {
  * The group that a row names, if it is the one that we would have made for it: a row edited by hand must not have others' processes killed.
  */
 export function cgroupIn(row: { readonly id: string; readonly runner_id: string | null; readonly cgroup: string | null }): string[] {
-  const name = row.runner_id === null ? `/${OURS}/${row.id}` : `/${OURS}/${row.runner_id}/${row.id}`
-  const isOurs = row.cgroup?.startsWith('/sys/fs/cgroup/') && row.cgroup.endsWith(name) && !row.cgroup.includes('/../')
-  return isOurs ? [row.cgroup!] : []
+  if (!row.cgroup?.startsWith('/sys/fs/cgroup/') || row.cgroup.includes('/../')) return []
+  const place = row.cgroup.split(`/${OURS}/`).at(-1)!.split('/')
+  const [runner, id] = row.runner_id === null ? [row.id, row.id] : [row.runner_id, row.id]
+  return place.length <= 3 && place[0] === runner && place.at(-1) === id ? [row.cgroup] : []
 }
 
 /** The groups in a group; none when it is not there any more. */

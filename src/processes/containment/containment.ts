@@ -54,12 +54,16 @@ export interface Container {
   readonly cgroup: string | null
 }
 
-/** The container for a process with this row. Nothing is made yet. */
-export function containerFor(containment: Containment, processId: string, argv: readonly string[]): Container {
+/** The container for a process of a worker, by their rows; its control group lies in the worker's. Nothing is made yet. */
+export function containerFor(
+  containment: Containment,
+  { processId, workerId }: { readonly processId: string; readonly workerId: string },
+  argv: readonly string[],
+): Container {
   const { tier } = containment
   if (tier === 'pidns') return { tier, argv: inNamespace(containment.unshare, argv), cgroup: null }
   if (tier === 'basic') return { tier, argv: containment.deathSignal ? withDeathSignal(argv) : argv, cgroup: null }
-  const cgroup = join(containment.path, processId)
+  const cgroup = join(containment.path, workerId, processId)
   return { tier, argv: enterCgroup(cgroup, argv), cgroup }
 }
 
