@@ -34,8 +34,8 @@ export const paths: Kind<readonly string[]> = {
 }
 
 /** A number from 0 on of something that can be split: seconds, MB. */
-export function amount(unit: string, high = Number.MAX_VALUE): Kind<number> {
-  return { ...number(0, high), takes: `a number of ${unit}${high === Number.MAX_VALUE ? ', 0 or more' : range(0, high)}` }
+export function amount(unit: string, high = Number.POSITIVE_INFINITY): Kind<number> {
+  return { ...number(0, high), takes: `a number of ${unit}${high === Number.POSITIVE_INFINITY ? ', 0 or more' : range(0, high)}` }
 }
 
 /** A whole number. */
@@ -82,7 +82,7 @@ export const list: Kind<readonly string[]> = {
 }
 
 function within(value: number, low: number, high = Number.POSITIVE_INFINITY): number | undefined {
-  return Number.isFinite(value) && value >= low && value <= high ? value : undefined
+  return value >= low && value <= high ? value : undefined
 }
 
 function range(low: number, high: number): string {

@@ -104,7 +104,7 @@ export interface OpenSnapshots {
   readonly due: number
   /** How many somebody has, counted up to MOST_CLAIMED, by leases that run. */
   readonly claimed: number
-  /** Seconds until the first of those that nobody has is due. */
+  /** Seconds until the first is due, when none is and nobody has one; else 0. */
   readonly rest_s: number
   /** Of the crawl's claim. */
   readonly token: string | null
@@ -115,20 +115,22 @@ const MOST_CLAIMED = 2_000
 
 /** What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages the crawl has. */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
+  const unfinished = sql`from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started')`
+  const inOrder = sql`order by retry_at, id`
   const select = sql<OpenSnapshots>`
-    select (select claim_token from crawl where id = ${crawlId}) as token,
-           coalesce((select true from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') order by retry_at, id limit 1),
-                    (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1), false) as open,
-           (select count(*) from (
-              select from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') and retry_at <= now()
-              order by retry_at, id limit ${sql.lit(MOST_DUE)}) as first_ones) as due,
-           (select count(*) from (
-              select from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') and claim_token is not null
-                and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
-              order by retry_at, id limit ${sql.lit(MOST_CLAIMED)}) as held) as claimed,
-           coalesce(extract(epoch from coalesce((
-              select retry_at from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started') and claim_token is null
-              order by retry_at, id limit 1), '9999-01-01') - now()), 0) as rest_s`
+    with counted as materialized (
+      select (select claim_token from crawl where id = ${crawlId}) as token,
+             coalesce((select true ${unfinished} ${inOrder} limit 1),
+                      (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1), false) as open,
+             (select count(*) from (select ${unfinished} and retry_at <= now() ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
+             (select count(*) from (
+                select ${unfinished} and claim_token is not null
+                  and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
+                ${inOrder} limit ${sql.lit(MOST_CLAIMED)}) as held) as claimed
+    )
+    select *, case when due + claimed > 0 then 0
+                   else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now()) end as rest_s
+    from counted`
   const { rows } = await repeatable(db, () => select.execute(db))
   return rows[0]!
 }
