@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Settings } from '../base/config.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
-import { AppError, EXIT } from '../base/errors.ts'
+import { AppError, EXIT, UsageError } from '../base/errors.ts'
 import { Removal } from '../base/removal.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import { applicationName, type Database, type DatabaseOptions, openDatabase } from '../db/database.ts'
@@ -163,6 +163,18 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
     clearInterval(heart)
     await markEnded(home.db, id, { code, signal: null }).catch(() => {})
   }
+}
+
+/**
+ * Throws UsageError when a hook of this data dir's runner started us: as a newer runner we would end the one that the hook works for, and
+ * its page, which is begun again then, would start us again.
+ */
+export async function refuseBelowRunner(home: Home): Promise<void> {
+  if ((await startedBy(home)) === null) return
+  throw new UsageError(
+    'a hook cannot be the runner: it would end the one that it works for',
+    'archivebox-ts add, without --run, queues for it',
+  )
 }
 
 /** Where the lines of runners and workers are kept. */

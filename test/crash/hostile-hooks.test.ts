@@ -6,7 +6,7 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows, sealedCrawl } from '../support/observer.ts'
 import { plugin } from '../support/plugins.ts'
 import { processesOf } from '../support/processes.ts'
-import { eventually } from '../support/program.ts'
+import { eventually, NODE, PROGRAM } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -41,6 +41,23 @@ async function ran(script: string, settings: Record<string, string> = {}): Promi
 const rssOf = (pid: number) => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 describe('a hook that', () => {
+  it('starts a runner does not end the one that it works for: it is refused, and says so', async () => {
+    const home = await homes.make()
+    plugin(
+      home,
+      'hostile',
+      `"${NODE}" "${PROGRAM}" --database-url "${home.databaseUrl}" run 2>refusal.txt; echo "exit $?" >exit.txt\n${GOOD}`,
+    )
+    const crawl = await home.add('--plugins', 'headers,hostile', `${site.url}/page-1.html`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    expect(stderr).not.toContain('newer runner')
+    const [page] = await expectComplete(home, crawl)
+    const made = (file: string) => readFileSync(join(home.dataDir, page!.output_dir, 'hostile', file), 'utf8')
+    expect(made('exit.txt')).toBe('exit 2\n')
+    expect(made('refusal.txt')).toContain('a hook cannot be the runner: it would end the one that it works for')
+  })
+
   it('floods stdout with a gigabyte is killed, its log is cut, and nobody’s memory grows', async () => {
     const home = await homes.make()
     plugin(home, 'hostile', 'head -c 1G /dev/zero; sleep 1000')

@@ -3,7 +3,7 @@ import { atLeast, Log, toAll, toFile } from '../../base/log.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
 import { patienceMs } from '../door.ts'
-import { openHome, runnerLog } from '../home.ts'
+import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { liveCounts } from '../progress.ts'
 import { askedFor, queueRecords } from '../queue-records.ts'
@@ -42,6 +42,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile))
   const view = verb.daemon || options.quiet || !terminal.isTTY ? undefined : liveCounts(home, verb.crawlId)
   try {
+    await refuseBelowRunner(home)
     const crawlIds = asked && (await queueRecords(home, options, asked))
     if (crawlIds?.length === 0) return terminal.say('nothing to run: no crawl, snapshot or result among these')
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }
