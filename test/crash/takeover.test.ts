@@ -138,12 +138,26 @@ describe('a second runner', () => {
     await expectAllThere(home, crawl)
   })
 
-  it('kills a leader that does not hand over within the grace, with all that runs below it', async () => {
+  it('is not kept by a worker that stands still: the first one ends it in time, and hands over', async () => {
     const { home, crawl } = await queued()
     const first = home.start(['run'])
     await sealedPages(home, 2)
     const [worker] = await pidsOf(home, 'crawl')
-    process.kill(worker!, 'SIGSTOP') // The leader waits for it.
+    process.kill(worker!, 'SIGSTOP')
+    const second = await home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 })
+    expect(second.code, second.stderr).toBe(0)
+    const { code, stderr } = await first.finished()
+    expect(code, stderr).toBe(0)
+    expect(isThere(worker!)).toBe(false)
+    expectOneAtATime(home)
+    await expectAllThere(home, crawl)
+  })
+
+  it('kills a leader that does not hand over within the grace, with all that runs below it', async () => {
+    const { home, crawl } = await queued()
+    const first = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'shutdown.drain_seen=busy:60000' } })
+    await sealedPages(home, 2)
+    const [worker] = await pidsOf(home, 'crawl')
     const second = await home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 })
     expect(second.code, second.stderr).toBe(0)
     expect(second.stderr).toContain('did not hand over')

@@ -61,7 +61,7 @@ export async function expectComplete(home: TestHome, crawlId: string): Promise<P
     for (const result of own) expect(result.attempt).toBe(1)
     expectHashes(dir)
   }
-  expect(await wrongOutputs(home)).toEqual([])
+  expect(await wrongOutputs(home, crawlId)).toEqual([])
   const records =
     pages.length > 0 ? new Set(pages.map(({ id }) => results.filter((result) => result.snapshot_id === id).length)) : new Set()
   expect(records.size, 'every page has as many results').toBeLessThanOrEqual(1)
