@@ -39,7 +39,8 @@ describe.skipIf(noOpenssl)(`a database that wants TLS ${noOpenssl || ''}`, () =>
     const { home, front, through } = await encrypted()
     const runner = home.start(['run'], through('sslmode=require'))
     await runner.says(/leading/)
-    const listening = "select count(*) from pg_stat_activity where application_name like 'archivebox-ts listen %' and state = 'idle'"
+    const listening = `select count(*) from pg_stat_activity
+      where application_name like 'archivebox-ts listen %' and state = 'idle' and datname = current_database()`
     await eventually(async () => (await home.value(listening)) === '1')
     const crawl = await home.add('--plugins', 'html', `${site.url}/page-1.html`)
     await sealedCrawl(home, crawl)
