@@ -1,17 +1,23 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './support/longest-first.ts'
 
-// Every kind of test is a project of its own. Those that start real servers and runners mostly wait for them: a few files at a time, no more,
-// for the sake of small machines.
-const kind = (name: string, options: object = {}) => ({ test: { name, include: [`test/${name}/**/*.test.ts`], ...options } })
+// What starts real servers and runners waits for them half of the time, so there are more files at a time than cores; but each file is one to
+// eight processes at work, and what they promise about time they promise to a machine that is not drowned.
+const AT_ONCE = availableParallelism() + 2
 
-const SERVER = { globalSetup: 'test/support/server.ts' }
+// Every kind of test is a project of its own.
+const kind = (name: string, options: object) => ({ test: { name, include: [`test/${name}/**/*.test.ts`], ...options } })
+const real = { globalSetup: 'test/support/server.ts', hookTimeout: 120_000, maxWorkers: AT_ONCE, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
   test: {
+    globalSetup: 'test/support/bare-path.ts',
+    sequence: { sequencer: LongestFirst },
     projects: [
-      kind('unit', { testTimeout: 20_000 }),
-      kind('integration', { ...SERVER, testTimeout: 120_000, hookTimeout: 120_000, maxWorkers: 3 }),
-      kind('crash', { ...SERVER, testTimeout: 180_000, hookTimeout: 120_000, maxWorkers: 3, maxConcurrency: 4 }),
+      kind('unit', { testTimeout: 20_000, sequence: { groupOrder: 0 } }),
+      kind('integration', { testTimeout: 120_000, ...real }),
+      kind('crash', { testTimeout: 180_000, maxConcurrency: 4, ...real }),
     ],
   },
 })

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
+import { withPrograms } from '../support/bare-path.ts'
 import { failpoints } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
@@ -161,8 +162,9 @@ describe('too many processes (EAGAIN)', () => {
   })
 })
 
-describe('where there is no /proc', () => {
-  const env = { ARCHIVEBOX_NO_PROC: '1', CONTAINMENT: 'basic' }
+const PS = withPrograms('ps')
+describe.skipIf(PS.missing)(`where there is no /proc ${PS.missing || ''}`, () => {
+  const env = { ARCHIVEBOX_NO_PROC: '1', CONTAINMENT: 'basic', PATH: PS.path }
 
   it('ps-list tells who is there: a crawl is archived, and a second runner takes over', async () => {
     const { home, crawl } = await queued()

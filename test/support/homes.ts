@@ -68,8 +68,9 @@ export class TestHome {
   }
 
   async close(): Promise<void> {
-    await this.#pool?.end()
+    const pool = this.#pool
     this.#pool = undefined
+    await pool?.end()
   }
 
   #with(call: Call): Call {
