@@ -49,10 +49,23 @@ describe('the queue', () => {
 
   it('wakes an idle runner by notification: it listens, and works on what is added while it waits', async () => {
     const home = await homes.make()
+    const paused = await home.add('--plugins', 'html', page(3))
+    expect((await home.run(['crawl', 'pause', paused])).code).toBe(0)
     const runner = home.start(['run'])
     await runner.says(/leading/)
     const listener = "application_name like 'archivebox-ts listen %' and datname = current_database() and query ilike 'listen %'"
     await eventually(() => home.value(`select true from pg_stat_activity where ${listener}`))
+    // Right after it has looked, and looks again by itself in 5 s. Faster than a command can.
+    const added = await home.value<string>(
+      `
+      insert into crawl select (jsonb_populate_record(c, jsonb_build_object(
+        'id', gen_random_uuid(), 'urls', $1::text, 'status', 'queued', 'retry_at', now(), 'created_at', now()))).* from crawl c returning id`,
+      [page(4)],
+    )
+    await eventually(() => home.value("select status = 'sealed' from crawl where id = $1", [added]))
+    const begun = `
+      select extract(epoch from p.created_at - c.created_at)::float8 from process p, crawl c where p.worker_type = 'crawl' and c.id = $1 order by p.seq`
+    expect(await home.value<number>(begun, [added])).toBeLessThan(2.5)
     for (const number of [1, 2]) {
       const crawl = await home.add('--plugins', 'html', page(number))
       await eventually(() => home.value("select status = 'sealed' from crawl where id = $1", [crawl]))
