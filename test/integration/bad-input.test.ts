@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultOf, resultsOf } from '../support/archive.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
+import { noOtherUser } from '../support/other-user.ts'
 import { type Call, type Finished, program } from '../support/program.ts'
 import { pages, RUSSIAN, type Site, startSite } from '../support/site.ts'
 
@@ -61,7 +62,7 @@ describe('a data dir', () => {
     expectRefusal(await inFolder(['add', 'http://127.0.0.1:1/']), 2, /is not a directory/)
   })
 
-  it.skipIf(process.getuid?.() !== 0)('that may not be written is refused (needs root to try as nobody)', async () => {
+  it.skipIf(noOtherUser)(`that may not be written is refused ${noOtherUser || ''}`, async () => {
     mkdirSync(join(folder, 'data'), { mode: 0o755 })
     expectRefusal(await inFolder(['add', 'http://127.0.0.1:1/'], 'data', { uid: 65534 }), 2, /EACCES|not writable/)
     writeFileSync(join(folder, 'data', 'archivebox.toml'), '')

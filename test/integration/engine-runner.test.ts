@@ -178,15 +178,19 @@ describe('a runner', () => {
     await add(database, 2)
     const force = new AbortController()
     const reasons: unknown[] = []
+    let atWork = 0
     const work = (_: unknown, { signal }: { readonly signal: AbortSignal }) =>
       new Promise<'finish'>((resolve) => {
+        atWork += 1
         signal.addEventListener('abort', () => {
           reasons.push(signal.reason)
           resolve('finish')
         })
       })
-    const running = runnerOf(database, [{ handlers: withHandlers(job, { queued: work, started: work }) }]).run({ force: force.signal })
-    await eventually(async () => (await database.value<number>('select count(*)::int from job where claim_token is not null')) === 2)
+    const models = [{ handlers: withHandlers(job, { queued: work, started: work }) }]
+    // With no slot free, no claim is under way that could take again what is given back.
+    const running = runnerOf(database, models, { concurrency: 2 }).run({ force: force.signal })
+    await eventually(() => atWork === 2)
     force.abort(new Error('leave now'))
     expect((await running).models['job']).toMatchObject({ claimed: 2, moved: {}, again: 0, failed: 0, lost: 0 })
     expect(reasons).toEqual([new Error('leave now'), new Error('leave now')])
