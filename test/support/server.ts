@@ -3,11 +3,13 @@ import pg from 'pg'
 import { enterServer, type ServerLease, urlOf } from '../../src/db/embedded/server.ts'
 import { newFolder } from './folders.ts'
 import { processesOf } from './processes.ts'
-import { program } from './program.ts'
+import { eventually, program } from './program.ts'
 
 /** What vitest's own process hands down to those that run test files. */
 const SERVER_URL = 'TEST_SERVER_URL'
 const TEMPLATE = 'TEST_TEMPLATE'
+/** How long a server that has stopped may take to be gone. */
+const GONE_MS = 5_000
 
 /** Nothing of a test run survives a power cut, so nothing is written for one; and many files need many connections. */
 const SETTINGS = {
@@ -87,6 +89,7 @@ async function startServer(): Promise<OwnServer> {
 /** Stops it; what stays of it. */
 async function stopServer({ dir, lease }: OwnServer): Promise<string[]> {
   const { stopped } = await lease.leave()
+  await eventually(() => processesOf(dir).length === 0, GONE_MS).catch(() => {})
   const left = processesOf(dir).map(({ pid, command }) => `process ${pid} ${command}`)
   rmSync(dir, { recursive: true, force: true })
   return stopped ? left : ['a server in use', ...left]
