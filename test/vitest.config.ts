@@ -6,16 +6,16 @@ import { LongestFirst } from './support/longest-first.ts'
 // eight processes at work, and what they promise about time they promise to a machine that is not drowned.
 const AT_ONCE = availableParallelism() + 2
 
-// Every kind of test is a project of its own.
+// Every kind of test is a project of its own. What they share is set up by whichever is first, and taken away when all are over.
+const alone = ['test/support/temp-dir.ts', 'test/support/bare-path.ts']
 const kind = (name: string, options: object) => ({ test: { name, include: [`test/${name}/**/*.test.ts`], ...options } })
-const real = { globalSetup: 'test/support/server.ts', hookTimeout: 120_000, maxWorkers: AT_ONCE, sequence: { groupOrder: 1 } }
+const real = { globalSetup: [...alone, 'test/support/server.ts'], hookTimeout: 120_000, maxWorkers: AT_ONCE, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
   test: {
-    globalSetup: 'test/support/bare-path.ts',
     sequence: { sequencer: LongestFirst },
     projects: [
-      kind('unit', { testTimeout: 20_000, sequence: { groupOrder: 0 } }),
+      kind('unit', { globalSetup: alone, testTimeout: 20_000, sequence: { groupOrder: 0 } }),
       kind('integration', { testTimeout: 120_000, ...real }),
       kind('crash', { testTimeout: 180_000, maxConcurrency: 4, ...real }),
     ],

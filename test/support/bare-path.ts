@@ -17,7 +17,8 @@ const BARE = `
  * For vitest's globalSetup: a PATH of our own on which only that is found which a bare machine has, so that a test does not pass here alone.
  * What it returns takes it away again.
  */
-export default function setup(): () => void {
+export default function setup(): (() => void) | undefined {
+  if (process.env[FOLDER] !== undefined) return undefined // Another project of the same run has done it.
   const whole = process.env['PATH'] ?? ''
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'abx-programs-'))
   chmodSync(folder, 0o755) // Some tests are other users.
