@@ -46,6 +46,31 @@ async function expectAllThere(home: TestHome, crawl: string): Promise<void> {
   expect(await openRows(home)).toEqual([])
 }
 
+describe('a worker that stands still for longer than its lease', () => {
+  // A page is taken over by its worker's siblings, who end that first; a crawl has no other worker.
+  it.each([
+    ['crawl', 'does not renew its lease: killing it'],
+    ['snapshot', 'died (SIGKILL)'],
+  ] as const)('is killed, and its work goes on: %s', async (kind, said) => {
+    const { home, crawl, runner } = await crawling()
+    const pid = await eventually(async () => {
+      for (const one of await pidsOf(home, kind)) {
+        if (!(await bringToStand(one))) continue
+        const claim = `update ${kind} set retry_at = now() - interval '20 s'
+          where claimed_by = (select id from process where pid = $1 order by seq desc limit 1) returning id`
+        if ((await home.query(claim, [one])).length > 0) return one // Its lease ran out long ago.
+        process.kill(one, 'SIGCONT')
+      }
+      return undefined
+    })
+    const { code, stderr } = await runner.finished(90_000)
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain(`${kind} worker ${pid} ${said}`)
+    expectOneAtATime(home)
+    await expectAllThere(home, crawl)
+  })
+})
+
 describe('kill -9 in the middle of a crawl', () => {
   it.each(['snapshot', 'crawl', 'host', 'hook'] as const)('of a %s process costs nothing but time', async (kind) => {
     const { home, crawl, runner } = await crawling()

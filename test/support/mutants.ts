@@ -260,4 +260,28 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/crash/kill.test.ts',
     only: 'of one process after another',
   },
+  {
+    name: 'a worker that stands still is left alone',
+    file: 'src/workers/worker-pool.ts',
+    find: '    this.#kill(stuck)\n',
+    replacement: '',
+    test: 'test/crash/kill.test.ts',
+    only: 'is killed, and its work goes on',
+  },
+  {
+    name: 'a hook that does not end in time is only asked to',
+    file: 'src/hooks/terminate.ts',
+    find: "  await exitWithin(running, 2_000, force)\n  await killFamily(running.family)\n  await failpoint('publish.late_hook_killed')",
+    replacement: '',
+    test: 'test/crash/hostile-hooks.test.ts',
+    only: 'ignores SIGTERM is killed at its deadline',
+  },
+  {
+    name: 'a server that lies about its charset is believed',
+    file: 'src/plugins/base/charset.ts',
+    find: "if (isUtf8(bytes)) return 'UTF-8'",
+    replacement: '',
+    test: 'test/integration/bad-input.test.ts',
+    only: 'with its characters declared like %s is archived',
+  },
 ]
