@@ -266,7 +266,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    this.#kill(stuck)\n',
     replacement: '',
     test: 'test/crash/kill.test.ts',
-    only: 'is killed, and its work goes on',
+    only: 'is killed by its supervisor, and its work goes on',
   },
   {
     name: 'a hook that does not end in time is only asked to',
@@ -282,6 +282,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (isUtf8(bytes)) return 'UTF-8'",
     replacement: '',
     test: 'test/integration/bad-input.test.ts',
-    only: 'with its characters declared like %s is archived',
+    only: 'with its characters declared like',
   },
 ]
