@@ -1,5 +1,5 @@
-// `npm run mutants`: turns one mechanism off after another, in a copy of the sources, and demands that its test fails. With arguments: only those
-// whose name contains one of them. So many at a time as there are pairs of cores, or as `--jobs N` says.
+// `npm run mutants`: turns one mechanism off after another, in a copy of the sources, and demands that its test fails.
+// With arguments: only those whose name contains one of them. As many at a time as half the cores, or `--jobs N`.
 import { execFile, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'

@@ -2,14 +2,15 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './support/longest-first.ts'
 
-// What starts real servers and runners waits for them half of the time, so there are more files at a time than cores; but each file is one to
-// eight processes at work, and what they promise about time they promise to a machine that is not drowned.
+// What starts real servers and runners waits for them half of the time: more files at a time than cores. Not many more:
+// a file is up to eight processes at work, and their promises about time hold on a machine that is not drowned.
 const AT_ONCE = availableParallelism() + 2
 
-// Every kind of test is a project of its own. What they share is set up by whichever is first, and taken away when all are over.
+// Every kind of test is a project of its own. What they share is set up by whichever is first.
 const alone = ['test/support/temp-dir.ts', 'test/support/bare-path.ts']
 const kind = (name: string, options: object) => ({ test: { name, include: [`test/${name}/**/*.test.ts`], ...options } })
-const real = { globalSetup: [...alone, 'test/support/server.ts'], hookTimeout: 120_000, maxWorkers: AT_ONCE, sequence: { groupOrder: 1 } }
+const together = [...alone, 'test/support/server.ts']
+const real = { globalSetup: together, hookTimeout: 120_000, maxWorkers: AT_ONCE, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
   test: {

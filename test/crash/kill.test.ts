@@ -26,7 +26,7 @@ async function crawling(env: Readonly<Record<string, string>> = {}): Promise<{ h
   return { home, crawl, runner }
 }
 
-/** Kills the first process of this kind that still runs. It stands still before, so that it cannot end by itself in between. */
+/** Kills the first process of this kind that still runs. It stands still before, so that it does not end by itself. */
 async function kill9(home: TestHome, kind: Parameters<typeof pidsOf>[1]): Promise<number> {
   return await eventually(async () => {
     for (const pid of await pidsOf(home, kind)) {

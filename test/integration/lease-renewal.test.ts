@@ -26,7 +26,8 @@ it('a crawl and a page that take longer than a third of their lease have it rene
     return found.length === 2 ? found : undefined
   })
   const wait = (LEASE_SECONDS / 3) * 1_000 + 10_000
-  await eventually(async () => (await leases()).every(({ model, until }) => until > first.find((one) => one.model === model)!.until), wait)
+  const before = (model: string) => first.find((one) => one.model === model)!.until
+  await eventually(async () => (await leases()).every(({ model, until }) => until > before(model)), wait)
   runner.signal('SIGKILL') // Its watchdog clears up.
   await runner.finished()
 })

@@ -19,7 +19,7 @@ const page = (number: number) => `${site.url}/page-${number}.html`
 
 /**
  * Has an idle runner work on a crawl that is added.
- * @returns how long after the begin of its lead that was (`late`), and how long until it started a worker for it (`s`), in seconds
+ * @returns in seconds: how long after the begin of its lead that was (`late`), and until it started a worker for it (`s`)
  */
 async function untilNoticed(): Promise<{ late: number; s: number }> {
   const home = await homes.make()
@@ -79,7 +79,7 @@ describe('the queue', () => {
   })
 
   it('wakes an idle runner by notification: it listens, and works at once on what is added while it waits', async () => {
-    // By itself it looks when it begins to lead, and 5 s later. On a drowned machine we may come too late to tell: then once more.
+    // By itself it looks when it begins to lead, and 5 s later. On a drowned machine we may be too late to tell: once more.
     const { s: seconds } = await eventually(async () => {
       const noticed = await untilNoticed()
       return noticed.late < 1.5 ? noticed : undefined

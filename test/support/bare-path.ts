@@ -7,14 +7,14 @@ import { NODE } from './program.ts'
 const WHOLE_PATH = 'TEST_WHOLE_PATH'
 const FOLDER = 'TEST_PROGRAMS'
 
-/** What every machine has that runs us: a minimal Debian, with Node, npm and git. Whatever else a test needs it asks for by name. */
+/** What every machine has that runs us: a minimal Debian, with Node, npm and git. Who needs more asks for it by name. */
 const BARE = `
-  awk basename bash cat chmod chown cp cut date dd df dirname du env expr false find flock git grep gzip head id kill ln ls mkdir mkfifo mktemp
-  mount mv nice nohup npm npx nsenter printf prlimit pwd readlink realpath rm rmdir sed seq setpriv setsid sh sleep sort stat sync tail tar tee
-  test timeout touch tr true truncate umount uname uniq unshare wc xargs yes`
+  awk basename bash cat chmod chown cp cut date dd df dirname du env expr false find flock git grep gzip head id kill
+  ln ls mkdir mkfifo mktemp mount mv nice nohup npm npx nsenter printf prlimit pwd readlink realpath rm rmdir sed seq
+  setpriv setsid sh sleep sort stat sync tail tar tee test timeout touch tr true truncate umount uname uniq unshare wc xargs yes`
 
 /**
- * For vitest's globalSetup: a PATH of our own on which only that is found which a bare machine has, so that a test does not pass here alone.
+ * For vitest's globalSetup: a PATH of our own with only what a bare machine has, so that no test passes here alone.
  * What it returns takes it away again.
  */
 export default function setup(): (() => void) | undefined {
@@ -39,7 +39,7 @@ export default function setup(): (() => void) | undefined {
 export interface Programs {
   /** A PATH on which they are found, too. */
   readonly path: string
-  /** `needs python3` when the machine has none: the reason to skip a test, for its name. False when everything is there. */
+  /** `needs python3` when the machine has none: why a test is skipped, for its name. False when all are there. */
   readonly missing: string | false
 }
 

@@ -96,8 +96,8 @@ export interface Homes {
 }
 
 /**
- * Homes for the tests of one file, each with a database of its own on the server of this test run. After each test, proves that no promise about
- * rows is broken and that nothing of it runs any more.
+ * Homes for the tests of one file, each with a database of its own on the server of this test run. After each test,
+ * proves that no promise about rows is broken and that nothing of it runs any more.
  */
 export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
   const homes: TestHome[] = []

@@ -22,9 +22,9 @@ const LONGEST = [
 /** Vitest's own order knows how long a file took only where it ran before. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => {
+    const place = ({ moduleId, project }: TestSpecification) => {
       const at = LONGEST.findIndex((name) => moduleId.includes(`/test/${name}`))
-      return at < 0 ? LONGEST.length : at
+      return project.config.sequence.groupOrder * 1_000 + (at < 0 ? LONGEST.length : at)
     }
     return (await super.sort(files)).sort((a, b) => place(a) - place(b))
   }

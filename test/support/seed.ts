@@ -10,6 +10,7 @@ export const SEED = Number(process.env['SEED'] ?? 1)
 export function sample<T>(all: readonly T[], count: number, name: string): T[] {
   const random = new Random(SEED * 7919 + [...name].reduce((sum, char) => Math.imul(sum, 31) + char.charCodeAt(0), 7))
   const left = [...all.keys()]
-  const chosen = Array.from({ length: Math.min(count, all.length) }, () => left.splice(Math.floor(random.next() * left.length), 1)[0]!)
+  const draw = () => left.splice(Math.floor(random.next() * left.length), 1)[0]!
+  const chosen = Array.from({ length: Math.min(count, all.length) }, draw)
   return chosen.sort((a, b) => a - b).map((index) => all[index]!)
 }

@@ -42,8 +42,8 @@ export function withDatabase(url: string, name: string): string {
 }
 
 /**
- * One server for all files of a test run, and a template that `init` made, for vitest's globalSetup. `TEST_SERVER_URL` gives another server.
- * What it returns takes both away again, and throws when tests left databases or processes behind.
+ * For vitest's globalSetup: one server for all files of a test run, and a template that `init` made. `TEST_SERVER_URL`
+ * gives another server. What it returns takes both away again, and throws when tests left databases or processes behind.
  */
 export default async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[TEMPLATE] !== undefined) return undefined // Another project of the same run has done it.
@@ -55,14 +55,16 @@ export default async function setup(): Promise<(() => Promise<void>) | undefined
   const dataDir = newFolder()
   const database = `template_${process.pid}`
   await admin.query(`create database ${database}`)
-  const { code, stderr } = await program(['init'], { env: { DATA_DIR: dataDir, DATABASE_URL: withDatabase(url, database) } })
+  const env = { DATA_DIR: dataDir, DATABASE_URL: withDatabase(url, database) }
+  const { code, stderr } = await program(['init'], { env })
   if (code !== 0) throw new Error(stderr)
   process.env[SERVER_URL] = url
   process.env[TEMPLATE] = JSON.stringify({ dataDir, database } satisfies Template)
   return async () => {
     await admin.query(`drop database ${database} with (force)`)
     rmSync(dataDir, { recursive: true, force: true })
-    const { rows } = await admin.query<{ datname: string }>(`select datname from pg_database where datname ~ '^(test|engine)_'`)
+    const ours = "select datname from pg_database where datname ~ '^(test|engine)_'"
+    const { rows } = await admin.query<{ datname: string }>(ours)
     await admin.end()
     const left = rows.map(({ datname }) => `database ${datname}`)
     if (own) left.push(...(await stopServer(own)))
@@ -97,6 +99,6 @@ async function stopServer({ dir, lease }: OwnServer): Promise<string[]> {
 
 function handedDown(name: string): string {
   const value = process.env[name]
-  if (value === undefined) throw new Error(`${name} is not set: run vitest with test/vitest.config.ts, whose globalSetup sets it`)
+  if (value === undefined) throw new Error(`${name} is not set: run vitest with test/vitest.config.ts`)
   return value
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 const FOLDER = 'TEST_TEMP_DIR'
 
 /**
- * For vitest's globalSetup: one temporary directory for all tests of a run. What it returns takes it away, and throws when tests left something in
- * it.
+ * For vitest's globalSetup: one temporary directory for all tests of a run. What it returns takes it away, and throws
+ * when tests left something in it.
  */
 export default function setup(): (() => void) | undefined {
   if (process.env[FOLDER] !== undefined) return undefined // Another project of the same run has done it.
