@@ -1,15 +1,24 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './support/longest-first.ts'
 
-// Every kind of test is a project of its own. Those that start real servers and runners mostly wait for them: a few files at a time, no more,
-// for the sake of small machines.
-const kind = (name: string, options: object = {}) => ({ test: { name, include: [`test/${name}/**/*.test.ts`], ...options } })
+// What starts real servers and runners waits for them half of the time: more files at a time than cores. Not many more:
+// a file is up to eight processes at work, and their promises about time hold on a machine that is not drowned.
+const AT_ONCE = availableParallelism() + 2
+
+// Every kind of test is a project of its own. What they share is set up by whichever is first.
+const alone = ['test/support/temp-dir.ts', 'test/support/bare-path.ts']
+const kind = (name: string, options: object) => ({ test: { name, include: [`test/${name}/**/*.test.ts`], ...options } })
+const together = [...alone, 'test/support/server.ts']
+const real = { globalSetup: together, hookTimeout: 120_000, maxWorkers: AT_ONCE, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
-      kind('unit', { testTimeout: 20_000 }),
-      kind('integration', { testTimeout: 120_000, hookTimeout: 120_000, maxWorkers: 3 }),
-      kind('crash', { testTimeout: 180_000, hookTimeout: 120_000, maxWorkers: 3, maxConcurrency: 4 }),
+      kind('unit', { globalSetup: alone, testTimeout: 20_000, sequence: { groupOrder: 0 } }),
+      kind('integration', { testTimeout: 120_000, ...real }),
+      kind('crash', { testTimeout: 180_000, maxConcurrency: 4, ...real }),
     ],
   },
 })

@@ -19,6 +19,7 @@ import { killFamily, MARKER } from '../../src/processes/family.ts'
 import { resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows } from '../support/observer.ts'
+import { noOtherUser, OTHER_USER } from '../support/other-user.ts'
 import { plugin } from '../support/plugins.ts'
 import { isThere } from '../support/processes.ts'
 import { eventually, NODE, type Running } from '../support/program.ts'
@@ -204,13 +205,13 @@ describe.each(['basic', 'pidns', 'cgroup'] as const)('a browser in the tier %s',
 
 describe('an unprivileged user', () => {
   it('gets a PID namespace through a user namespace where the machine lets it, and otherwise the next best', async (context) => {
-    if (process.getuid?.() !== 0) return context.skip('only root can become somebody else')
+    if (noOtherUser) return context.skip(noOtherUser)
     const module = join(import.meta.dirname, '../../src/processes/containment/containment.ts')
     const script = `const { detectContainment } = await import(${JSON.stringify(module)})
       const tiers = []
       for (const wanted of ['auto', 'basic', 'pidns', 'cgroup']) tiers.push(await detectContainment(wanted, 'test').then((found) => found.tier, () => 'none'))
       console.log(JSON.stringify(tiers))`
-    const { stdout } = await promisify(execFile)(NODE, ['--input-type=module', '-e', script], { uid: 65_534, gid: 65_534, cwd: '/' })
+    const { stdout } = await promisify(execFile)(NODE, ['--input-type=module', '-e', script], { ...OTHER_USER, cwd: '/' })
     const [auto, basic, pidns, cgroup] = JSON.parse(stdout) as string[]
     expect(basic).toBe('basic')
     expect(auto).toBe(cgroup === 'cgroup' ? 'cgroup' : 'basic')

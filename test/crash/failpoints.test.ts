@@ -5,21 +5,30 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { Observer } from '../support/observer.ts'
 import { isThere } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
+import { NIGHTLY, SEED, sample } from '../support/seed.ts'
 import { type Site, startSite } from '../support/site.ts'
 import { printed, verdict } from '../support/verdict.ts'
-import { LIVES, lifeOf, PLUGINS } from './lives.ts'
+import { LIVES, lifeOf, PLAIN, PLUGINS } from './lives.ts'
 
 const ACTIONS = ['kill9', 'stop', 'term'] as const
 type Action = (typeof ACTIONS)[number]
 
-/** Everything with SOAK=1. Else every step with kill -9, and of the others as many as this, from a place that changes from day to day. */
-const SHORT = { stop: 6, term: 6 }
-const DAY = Number(process.env['SEED'] ?? Math.floor(Date.now() / 86_400_000))
+/** Every night each step of each life. Else so many steps of the plain life, and so many of the others, one each. */
+const SHORT = { kill9: [12, Object.keys(LIVES).length], stop: [3, 3], term: [3, 3] } as const
 
 function chosen(action: Action): readonly Failpoint[] {
-  if (action === 'kill9' || process.env['SOAK']) return FAILPOINTS
-  const step = Math.floor(FAILPOINTS.length / SHORT[action])
-  return FAILPOINTS.filter((_name, index) => index % step === DAY % step)
+  if (NIGHTLY) return FAILPOINTS
+  const [plain, special] = SHORT[action]
+  const others = Object.values(LIVES).flatMap(({ passes }) => sample(passes, 1, action))
+  const steps = [
+    ...sample(
+      FAILPOINTS.filter((name) => lifeOf(name) === PLAIN),
+      plain,
+      action,
+    ),
+    ...sample(others, special, action),
+  ]
+  return FAILPOINTS.filter((name) => steps.includes(name))
 }
 
 const homes = useHomes({ MAX_SNAPSHOT_WORKERS: '1' })
@@ -86,6 +95,6 @@ async function expectResults(home: TestHome, failing: readonly string[]): Promis
   expect(wrong).toEqual([])
 }
 
-describe.each(ACTIONS)('%s', (action) => {
+describe.each(ACTIONS)(`%s (${NIGHTLY ? 'every step' : `a sample: SEED=${SEED}`})`, (action) => {
   it.concurrent.each(chosen(action))('at %s costs nothing but time', (name) => scenario(name, action))
 })

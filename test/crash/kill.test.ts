@@ -3,7 +3,7 @@ import { expectComplete, resultsOf } from '../support/archive.ts'
 import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, gone, openRows, pidsOf, sealedPages } from '../support/observer.ts'
-import { isThere, processesOf } from '../support/processes.ts'
+import { bringToStand, processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -17,13 +17,25 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-async function crawling(): Promise<{ home: TestHome; crawl: string; runner: Running }> {
+async function crawling(env: Readonly<Record<string, string>> = {}): Promise<{ home: TestHome; crawl: string; runner: Running }> {
   const home = await homes.make()
   home.install('oracle', 'family')
   const crawl = await home.add('--depth', '1', '--plugins', PLUGINS, '-c', 'FAMILY_SECONDS=0.1', `${site.url}/`)
-  const runner = home.start(['run', '--exit-on-idle'])
+  const runner = home.start(['run', '--exit-on-idle'], { env })
   await sealedPages(home, 4)
   return { home, crawl, runner }
+}
+
+/** Kills the first process of this kind that still runs. It stands still before, so that it does not end by itself. */
+async function kill9(home: TestHome, kind: Parameters<typeof pidsOf>[1]): Promise<number> {
+  return await eventually(async () => {
+    for (const pid of await pidsOf(home, kind)) {
+      if (!(await bringToStand(pid))) continue
+      process.kill(pid, 'SIGKILL')
+      return pid
+    }
+    return undefined
+  })
 }
 
 async function expectAllThere(home: TestHome, crawl: string): Promise<void> {
@@ -34,14 +46,32 @@ async function expectAllThere(home: TestHome, crawl: string): Promise<void> {
   expect(await openRows(home)).toEqual([])
 }
 
+describe('a worker that stands still for longer than its lease', () => {
+  it.each(['crawl', 'snapshot'] as const)('is killed by its supervisor, and its work goes on: %s', async (kind) => {
+    // One of each kind: a second one would take its work over, and end it first.
+    const { home, crawl, runner } = await crawling({ MAX_CRAWL_WORKERS: '1', MAX_SNAPSHOT_WORKERS: '1' })
+    const pid = await eventually(async () => {
+      for (const one of await pidsOf(home, kind)) {
+        if (!(await bringToStand(one))) continue
+        const claim = `update ${kind} set retry_at = now() - interval '20 s'
+          where claimed_by = (select id from process where pid = $1 order by seq desc limit 1) returning id`
+        if ((await home.query(claim, [one])).length > 0) return one // Its lease ran out long ago.
+        process.kill(one, 'SIGCONT')
+      }
+      return undefined
+    })
+    const { code, stderr } = await runner.finished(90_000)
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain(`${kind} worker ${pid} does not renew its lease: killing it`)
+    expectOneAtATime(home)
+    await expectAllThere(home, crawl)
+  })
+})
+
 describe('kill -9 in the middle of a crawl', () => {
   it.each(['snapshot', 'crawl', 'host', 'hook'] as const)('of a %s process costs nothing but time', async (kind) => {
     const { home, crawl, runner } = await crawling()
-    const victim = await eventually(async () => {
-      const pid = (await pidsOf(home, kind)).at(0)
-      // A hook may have ended since its row was read.
-      return pid !== undefined && isThere(pid) && process.kill(pid, 'SIGKILL') && pid
-    })
+    const victim = await kill9(home, kind)
     const { code, stderr } = await runner.finished(90_000)
     expect(code, stderr).toBe(0)
     const [row] = await home.query('select status, exit_code, exit_signal from process where pid = $1 order by seq desc', [victim])
@@ -88,12 +118,10 @@ describe('kill -9 in the middle of a crawl', () => {
   it('of one process after another, whatever it is, still ends with every page archived once', async () => {
     const { home, crawl, runner } = await crawling()
     for (const kind of ['snapshot', 'crawl', 'snapshot', 'snapshot'] as const) {
-      const victim = await eventually(async () => (await pidsOf(home, kind)).at(-1))
-      process.kill(victim, 'SIGKILL')
+      const victim = await kill9(home, kind)
       await eventually(
         async () => (await home.value("select status not in ('running', 'draining') from process where pid = $1", [victim])) === true,
       )
-      if (runner.isOver) break
     }
     expect((await runner.finished(90_000)).code).toBe(0)
     expectOneAtATime(home)

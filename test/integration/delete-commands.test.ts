@@ -108,7 +108,7 @@ describe('crawl delete', () => {
     const runner = home.start(['run'])
     const crawl = await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=1000', ...urls(1))
     const workers = () => processesOf(home.dataDir).filter(({ command }) => / worker /.test(command))
-    await eventually(() => home.value("select count(*) > 0 from archive_result where status = 'started'"))
+    await eventually(() => existsSync(join(home.dataDir, 'oracle.log'))) // Its hook is at work.
     // The workers stand still: they neither see that they have lost the page, nor end their hook.
     for (const { pid } of [...workers(), { pid: runner.pid }]) process.kill(pid, 'SIGSTOP')
     const { code, stderr } = await home.run(['crawl', 'delete', '--yes', crawl], { deadlineMs: 90_000 })

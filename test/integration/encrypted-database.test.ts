@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { withPrograms } from '../support/bare-path.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
 import { sealedCrawl } from '../support/observer.ts'
 import { eventually } from '../support/program.ts'
@@ -12,13 +13,20 @@ const homes = useHomes()
 const folder = newFolder()
 const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
 const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
-const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert, ...subject])
-const noOpenssl = made.status !== 0 && 'needs openssl'
+const OPENSSL = withPrograms('openssl')
+const made = spawnSync(
+  'openssl',
+  ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert, ...subject],
+  {
+    env: { ...process.env, PATH: OPENSSL.path },
+  },
+)
 
-describe.skipIf(noOpenssl)(`a database that wants TLS ${noOpenssl || ''}`, () => {
+describe.skipIf(OPENSSL.missing)(`a database that wants TLS ${OPENSSL.missing || ''}`, () => {
   let site: Site
   const fronts: Awaited<ReturnType<typeof tlsFront>>[] = []
   beforeAll(async () => {
+    expect(made.status, String(made.stderr)).toBe(0)
     site = await startSite(2)
   })
   afterAll(async () => {
@@ -39,7 +47,8 @@ describe.skipIf(noOpenssl)(`a database that wants TLS ${noOpenssl || ''}`, () =>
     const { home, front, through } = await encrypted()
     const runner = home.start(['run'], through('sslmode=require'))
     await runner.says(/leading/)
-    const listening = "select count(*) from pg_stat_activity where application_name like 'archivebox-ts listen %' and state = 'idle'"
+    const listening = `select count(*) from pg_stat_activity
+      where application_name like 'archivebox-ts listen %' and state = 'idle' and datname = current_database()`
     await eventually(async () => (await home.value(listening)) === '1')
     const crawl = await home.add('--plugins', 'html', `${site.url}/page-1.html`)
     await sealedCrawl(home, crawl)

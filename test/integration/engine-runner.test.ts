@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { again, type ModelOptions, Runner, type RunnerOptions, type Summary, withHandlers } from '../../src/engine/index.ts'
+import { again, type ModelOptions, Runner, type RunnerOptions, type Sql, type Summary, withHandlers } from '../../src/engine/index.ts'
 import { JOB_TABLE, type Job, job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
 import { gate, runUntil, type TestDatabase, useDatabases } from '../support/engine.ts'
 import { newFolder } from '../support/homes.ts'
@@ -178,15 +178,19 @@ describe('a runner', () => {
     await add(database, 2)
     const force = new AbortController()
     const reasons: unknown[] = []
+    let atWork = 0
     const work = (_: unknown, { signal }: { readonly signal: AbortSignal }) =>
       new Promise<'finish'>((resolve) => {
+        atWork += 1
         signal.addEventListener('abort', () => {
           reasons.push(signal.reason)
           resolve('finish')
         })
       })
-    const running = runnerOf(database, [{ handlers: withHandlers(job, { queued: work, started: work }) }]).run({ force: force.signal })
-    await eventually(async () => (await database.value<number>('select count(*)::int from job where claim_token is not null')) === 2)
+    const models = [{ handlers: withHandlers(job, { queued: work, started: work }) }]
+    // With no slot free, no claim is under way that could take again what is given back.
+    const running = runnerOf(database, models, { concurrency: 2 }).run({ force: force.signal })
+    await eventually(() => atWork === 2)
     force.abort(new Error('leave now'))
     expect((await running).models['job']).toMatchObject({ claimed: 2, moved: {}, again: 0, failed: 0, lost: 0 })
     expect(reasons).toEqual([new Error('leave now'), new Error('leave now')])
@@ -227,27 +231,33 @@ describe('a runner', () => {
 
   it('is woken by a notification', async () => {
     const database = await make()
-    let handled = 0
-    const count = async () => {
-      handled += 1
-      return 'finish' as const
+    let looks = 0
+    const sql: Sql = {
+      query: async (statement, values) => {
+        if (statement.text.includes('skip locked')) looks += 1
+        return await database.sql.query(statement, values)
+      },
     }
     const listener = await database.pool.connect()
-    const runner = runnerOf(database, [{ handlers: withHandlers(job, { queued: count, started: count }) }], {
+    const runner = runnerOf(database, [{ handlers: finishAll }], {
+      sql,
       listen: async (onNews) => {
         listener.on('notification', onNews)
         await listener.query('listen work')
         return { close: () => listener.release() }
       },
     })
+    let noticedAfterMs = Number.POSITIVE_INFINITY
     await runUntil(runner, async () => {
-      if (handled < 5) {
-        const seen = handled
-        await database.query(`with added as (insert into job (status) values ('queued')) select pg_notify('work', '')`)
-        await eventually(() => handled > seen)
-      }
-      return handled === 5
+      await eventually(() => looks >= 5) // In vain: the sixth comes 2.5 s after the fifth.
+      const before = looks
+      const begun = performance.now()
+      await database.query(`with added as (insert into job (status) values ('queued')) select pg_notify('work', '')`)
+      await eventually(() => looks > before)
+      noticedAfterMs = performance.now() - begun
+      return await eventually(async () => (await left(database)) === 0)
     })
+    expect(noticedAfterMs).toBeLessThan(1_500)
   })
 
   it('works without being woken, by looking again and again; a listener that cannot listen is reported and no more', async () => {

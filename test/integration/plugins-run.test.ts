@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { findProgram } from '../../src/base/find-program.ts'
 import type { HookModule, HookResult } from '../../src/plugins/base/hook.ts'
 import favicon from '../../src/plugins/favicon/on_Snapshot__25_favicon.ts'
 import hashes from '../../src/plugins/hashes/on_Snapshot__93_hashes.ts'
@@ -15,6 +14,7 @@ import readability from '../../src/plugins/readability/on_Snapshot__56_readabili
 import staticfile from '../../src/plugins/staticfile/on_Snapshot__15_staticfile.ts'
 import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
 import wget from '../../src/plugins/wget/on_Snapshot__35_wget.ts'
+import { withPrograms } from '../support/bare-path.ts'
 import { asset, bytes, pages, RUSSIAN, type Site, startSite } from '../support/site.ts'
 
 const HOOKS: Readonly<Record<string, HookModule>> = {
@@ -28,7 +28,7 @@ const HOOKS: Readonly<Record<string, HookModule>> = {
   parse_html_urls: parseHtmlUrls,
   hashes,
 }
-const WGET = findProgram('wget', process.env['PATH'])
+const WGET = withPrograms('wget')
 const DEAD = 'http://127.0.0.1:1/'
 
 let site: Site
@@ -493,9 +493,13 @@ describe('wget', () => {
     expect(await run('wget', at('/'), { PATH: snapshot })).toMatchObject({ status: 'skipped', output: `wget not found: ${install}` })
     expect(await run('wget', at('/'), { WGET_BINARY: '/no/such/wget' })).toMatchObject({ status: 'skipped' })
   })
+})
 
-  it.skipIf(!WGET)('saves the page, its picture and a WARC', async () => {
-    const result = await run('wget', at('/page-1.html'))
+describe.skipIf(WGET.missing)(`wget, when it is there ${WGET.missing || ''}`, () => {
+  const PATH = { PATH: WGET.path }
+
+  it('saves the page, its picture and a WARC', async () => {
+    const result = await run('wget', at('/page-1.html'), PATH)
     expect(result).toMatchObject({
       status: 'succeeded',
       output: expect.stringMatching(/^wget\/127\.0\.0\.1\+\d+\/page-1\.html$/) as string,
@@ -509,24 +513,27 @@ describe('wget', () => {
     ])
   })
 
-  it.skipIf(!WGET)('needs no picture for a page, and no WARC when it shall not write one', async () => {
+  it('needs no picture for a page, and no WARC when it shall not write one', async () => {
     const broken = await startSite({ '/': '<title>x</title><img src="/missing.png"><img src="http://127.0.0.1:1/dead.png">' })
     try {
-      expect(await run('wget', `${broken.url}/`, { WGET_WARC_ENABLED: 'False' })).toMatchObject({ status: 'succeeded' })
+      expect(await run('wget', `${broken.url}/`, { ...PATH, WGET_WARC_ENABLED: 'False' })).toMatchObject({ status: 'succeeded' })
       expect(files().filter((path) => path.includes('warc'))).toEqual([])
     } finally {
       await broken.close()
     }
   })
 
-  it.skipIf(!WGET).each([
+  it.each([
     ['a dead port', DEAD, 'connection refused by 127.0.0.1:1', {}],
     ['a missing page', '/status-404', 'HTTP 404 Not Found', {}],
     ['a redirect loop', '/redirect-loop', 'more than 20 redirects', {}],
     ['a page without an end', '/never-ends', 'larger than 1 MB (WGET_MAX_SIZE)', { WGET_MAX_SIZE: '1mb' }],
     ['a server that says nothing', '/hangs', 'timed out after 0.5 s', { WGET_TIMEOUT: '0.5' }],
   ])('fails with a reason at %s, and leaves nothing behind', async (_name, target, reason, env) => {
-    expect(await run('wget', target.startsWith('/') ? at(target) : target, env)).toMatchObject({ status: 'failed', output: reason })
+    expect(await run('wget', target.startsWith('/') ? at(target) : target, { ...PATH, ...env })).toMatchObject({
+      status: 'failed',
+      output: reason,
+    })
     expect(readdirSync(join(snapshot, 'wget'))).toEqual([])
   })
 })

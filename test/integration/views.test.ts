@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { migrations } from '../../src/db/migrate.ts'
+import { withPrograms } from '../support/bare-path.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
 import { killAll, processesOf } from '../support/processes.ts'
@@ -49,11 +50,14 @@ async function working(): Promise<{ home: TestHome; crawl: string; page: string;
   return { home, crawl, page, end }
 }
 
-const HAS_SCRIPT = spawnSync('script', ['--version']).status === 0
+const SCRIPT = withPrograms('script')
+const noTerminal =
+  SCRIPT.missing ||
+  (spawnSync('script', ['-qec', 'true', '/dev/null'], { env: { PATH: SCRIPT.path } }).status !== 0 && 'needs a terminal: /dev/pts')
 
 /** What a command shows on a terminal: `script` gives it one. */
 async function onTerminal(home: TestHome, args: readonly string[]): Promise<string> {
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' }
+  const env = { PATH: SCRIPT.path, HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' }
   const own = { DATA_DIR: home.dataDir, DATABASE_URL: home.databaseUrl }
   const command = [NODE, PROGRAM, ...args].map((word) => `'${word}'`).join(' ')
   const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], {
@@ -134,7 +138,7 @@ describe('status', () => {
     })
   })
 
-  it.skipIf(!HAS_SCRIPT)('is one screen on a terminal', async () => {
+  it.skipIf(noTerminal)(`is one screen on a terminal ${noTerminal || ''}`, async () => {
     const { home, page, end } = await working()
     const shown = await onTerminal(home, ['status'])
     expect(shown).toMatch(/runner +running, pid \d+, term 1/)
@@ -210,7 +214,7 @@ describe('process', () => {
     const seen = processesOf(home.dataDir)
     for (const [index, row] of chain.entries())
       if (index > 0) expect(seen.find(({ pid }) => pid === row['pid'])?.ppid).toBe(chain[index - 1]!['pid'])
-    if (HAS_SCRIPT) {
+    if (!noTerminal) {
       const lines = (await onTerminal(home, ['process', 'tree'])).split('\n')
       const depth = (what: RegExp) => lines.find((line) => what.test(line))?.search(/[a-z]/) ?? -1
       const levels = [/^runner, leading \(term 1\)/, /─ crawl worker/, /─ snapshot worker/, /─ hook on_Snapshot__41_slow\.sh/].map(depth)

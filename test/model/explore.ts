@@ -24,6 +24,11 @@ export interface Explored {
   readonly way: readonly string[]
 }
 
+/** Far more than any way has that comes to an end. */
+const WALK_STEPS = 500
+/** How often a fault is chosen where there is a choice. */
+const FAULT_SHARE = 0.1
+
 interface Node<S> {
   readonly state: S
   readonly from: number
@@ -54,6 +59,33 @@ export function explore<S>(model: Model<S>): Explored {
   const stuck = firstStuck(model, nodes, before)
   if (stuck < 0) return { states: nodes.length, trouble: undefined, way: [] }
   return { states: nodes.length, trouble: 'stuck', way: wayTo(nodes, stuck) }
+}
+
+/** Goes so many random ways, each until nothing can happen any more: what `explore` has no room for, by chance. */
+export function wander<S>(model: Model<S>, random: { next(): number }, walks: number): Explored {
+  let states = 0
+  for (let walk = 0; walk < walks; walk += 1) {
+    const way: string[] = []
+    let state = model.start
+    for (let steps = 0; steps < WALK_STEPS; steps += 1) {
+      states += 1
+      const trouble = model.broken(state)
+      if (trouble) return { states, trouble, way }
+      const happening = oneOf(model.next(state), random)
+      if (!happening) break
+      way.push(happening.name)
+      state = happening.to
+    }
+  }
+  return { states, trouble: undefined, way: [] }
+}
+
+/** Mostly what must happen: faults at every turn lead nowhere that is interesting. */
+function oneOf<S>(all: readonly Happening<S>[], random: { next(): number }): Happening<S> | undefined {
+  const wanted = random.next() < FAULT_SHARE
+  const some = all.filter(({ fault }) => (fault === true) === wanted)
+  const from = some.length > 0 ? some : all
+  return from[Math.floor(random.next() * from.length)]
 }
 
 /**

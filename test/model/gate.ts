@@ -89,12 +89,14 @@ export interface Place {
   readonly container: number
 }
 
+/** How much may go wrong on a way. */
+export interface Faults {
+  readonly crashes: number
+  readonly pauses: number
+}
+
 /** The gate with a runner at each of these places, which start at any time in this order. */
-export function gateModel(
-  design: Design,
-  places: readonly Place[],
-  faults: { readonly crashes: number; readonly pauses: number },
-): Model<State> {
+export function gateModel(design: Design, places: readonly Place[], faults: Faults): Model<State> {
   const fresh: Runner = { at: 'off', os: 'gone', row: 'none', term: 0, older: [], asked: false, hook: false, flight: 0 }
   const start: State = { runners: places.map(() => fresh), term: 0, claim: -1, written: 0, stale: false, told: false, ...faults }
   const all = places.map((_, index) => index)

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { enterServer, type ServerLease, urlOf } from '../../src/db/embedded/server.ts'
 import { pgSql, type Runner, type Sql, type Summary } from '../../src/engine/index.ts'
-import { GIVEN_SERVER, withDatabase } from './given-server.ts'
-import { newFolder } from './homes.ts'
 import { eventually } from './program.ts'
+import { serverUrl, withDatabase } from './server.ts'
 
 type Row = Record<string, unknown>
 
@@ -34,39 +31,32 @@ export class TestDatabase {
   }
 }
 
-/** One embedded server for the tests of a file, or the one that was given, and an empty database for each of them. */
+/** An empty database for each test of a file, on the server of this test run. */
 export function useDatabases(): { make(...statements: string[]): Promise<TestDatabase> } {
-  let server: { readonly dir: string; readonly lease: ServerLease } | undefined
-  let url = ''
-  let admin: pg.Pool | undefined
-  let made: TestDatabase[] = []
+  let admin: pg.Pool
+  const made: TestDatabase[] = []
 
-  beforeAll(async () => {
-    if (GIVEN_SERVER === undefined) {
-      const dir = newFolder()
-      server = { dir, lease: await enterServer(dir) }
-    }
-    url = GIVEN_SERVER ?? urlOf(server!.lease.address)
-    admin = new pg.Pool({ connectionString: url, max: 1 })
+  beforeAll(() => {
+    admin = new pg.Pool({ connectionString: serverUrl(), max: 1 })
     admin.on('error', () => {})
   })
 
   afterEach(async () => {
-    for (const { pool } of made) await pool.end()
-    made = []
+    for (const { pool, url } of made.splice(0)) {
+      await pool.end()
+      await admin.query(`drop database ${new URL(url).pathname.slice(1)} with (force)`)
+    }
   })
 
   afterAll(async () => {
-    await admin?.end()
-    await server?.lease.leave()
-    if (server) rmSync(server.dir, { recursive: true, force: true })
+    await admin.end()
   })
 
   return {
     async make(...statements) {
       const name = `engine_${randomUUID().slice(-12)}`
-      await admin!.query(`create database ${name}`)
-      const database = new TestDatabase(withDatabase(url, name))
+      await admin.query(`create database ${name}`)
+      const database = new TestDatabase(withDatabase(serverUrl(), name))
       made.push(database)
       for (const statement of statements) await database.query(statement)
       return database

@@ -1,12 +1,15 @@
-import { chmodSync, copyFileSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { cpSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { GIVEN_SERVER, withDatabase } from './given-server.ts'
+import { afterAll, afterEach, expect } from 'vitest'
+import { dataDirId } from '../../src/base/data-dir-id.ts'
+import { newFolder } from './folders.ts'
 import { killAll, processesOf, shortWaysTo } from './processes.ts'
 import { type Call, eventually, type Finished, program, ROOT, type Running, start } from './program.ts'
 import { brokenPromises } from './promises.ts'
+import { serverUrl, type Template, template, withDatabase } from './server.ts'
+
+export { newFolder } from './folders.ts'
 
 /** How long what a runner left behind may take to be gone. */
 const GONE_MS = 5_000
@@ -65,8 +68,9 @@ export class TestHome {
   }
 
   async close(): Promise<void> {
-    await this.#pool?.end()
+    const pool = this.#pool
     this.#pool = undefined
+    await pool?.end()
   }
 
   #with(call: Call): Call {
@@ -92,31 +96,17 @@ export interface Homes {
 }
 
 /**
- * Homes for the tests of one file: one embedded server for all of them, started by the program itself, or the one that was given; and a
- * database for each. After each test, proves that no promise about rows is broken and that nothing of it runs any more.
+ * Homes for the tests of one file, each with a database of its own on the server of this test run. After each test,
+ * proves that no promise about rows is broken and that nothing of it runs any more.
  */
 export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
-  const server = { dir: '', url: '' }
   const homes: TestHome[] = []
   const originals: TestHome[] = []
-  let admin: pg.Pool | undefined
-
-  beforeAll(async () => {
-    if (GIVEN_SERVER !== undefined) {
-      server.url = GIVEN_SERVER
-      admin = poolOf(server.url)
-      return
-    }
-    server.dir = newFolder()
-    const call = { env: { DATA_DIR: server.dir } }
-    for (const args of [['init'], ['db', 'start']]) {
-      const { code, stderr } = await program(args, call)
-      expect(code, stderr).toBe(0)
-    }
-    server.url = (await program(['db', 'url'], call)).stdout.trim()
-    admin = poolOf(server.url)
-    await admin.query('select 1') // As long as we are connected, nobody stops it.
-  })
+  let pool: pg.Pool | undefined
+  const admin = () => {
+    pool ??= poolOf(serverUrl())
+    return pool
+  }
 
   afterEach(async ({ task }) => {
     const failed = task.result?.state === 'fail'
@@ -129,67 +119,50 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
 
   afterAll(async () => {
     for (const home of originals) await remove(home)
-    await admin?.end()
-    if (GIVEN_SERVER !== undefined) return
-    const { code, stderr } = await program(['db', 'stop', '--force'], { env: { DATA_DIR: server.dir } })
-    const left = processesOf(server.dir)
-    killAll(left)
-    rmSync(server.dir, { recursive: true, force: true })
-    expect(code, stderr).toBe(0)
-    expect(left).toEqual([])
+    await pool?.end()
   })
 
-  /** An empty folder, and a database that is empty or a copy. */
-  const newHome = async (template = 'template1') => {
+  /** Whatever became of it: nothing of this home stays. */
+  const remove = async (home: TestHome) => {
+    await end(home)
+    await admin().query(`drop database "${databaseOf(home)}" with (force)`)
+  }
+
+  /** A copy of a home, which is a home of its own. */
+  const copy = async ({ dataDir, database }: Template) => {
     const dir = newFolder()
     const name = `test_${dir.slice(-6).toLowerCase()}`
-    await admin!.query(`create database "${name}" template "${template}"`)
-    return new TestHome(dir, withDatabase(server.url, name), env)
+    await admin().query(`create database "${name}" template "${database}"`)
+    cpSync(dataDir, dir, { recursive: true, filter: (file) => basename(file) !== '.archivebox-id' })
+    const id = await dataDirId(dir, () => {})
+    const home = new TestHome(dir, withDatabase(serverUrl(), name), env)
+    await home.query('update process set data_dir_id = $1, pwd = $2', [id, dir]) // Who made the original made the copy.
+    return home
   }
 
   return {
     get serverUrl() {
-      return server.url
+      return serverUrl()
     },
     async make() {
-      const home = await newHome()
+      const home = await copy(template())
       homes.push(home)
-      await init(home)
       return home
     },
     async original() {
-      const home = await newHome()
+      const home = await copy(template())
       originals.push(home)
-      await init(home)
       return home
     },
     async clone(original) {
       await original.close() // A database is copied only while nobody is connected to it.
-      const home = await newHome(databaseOf(original))
-      copyFileSync(join(original.dataDir, 'archivebox.toml'), join(home.dataDir, 'archivebox.toml'))
-      cpSync(join(original.dataDir, 'plugins'), join(home.dataDir, 'plugins'), { recursive: true })
-      return home
+      return await copy({ dataDir: original.dataDir, database: databaseOf(original) })
     },
-    async discard(home) {
-      await remove(home)
-      await admin!.query(`drop database "${databaseOf(home)}" with (force)`)
-    },
+    discard: remove,
   }
 }
 
-async function init(home: TestHome): Promise<void> {
-  const { code, stderr } = await home.run(['init'])
-  expect(code, stderr).toBe(0)
-}
-
 const databaseOf = (home: TestHome) => new URL(home.databaseUrl).pathname.slice(1)
-
-/** A new folder that the server's unprivileged user can enter, too, symlinks resolved. */
-export function newFolder(): string {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'abx-test-')))
-  chmodSync(dir, 0o755)
-  return dir
-}
 
 async function expectNothingLeft(home: TestHome): Promise<void> {
   const none = async () => processesOf(home.dataDir).length === 0
@@ -202,8 +175,8 @@ async function expectNothingLeft(home: TestHome): Promise<void> {
   expect(await brokenPromises(home)).toEqual([])
 }
 
-/** Whatever became of it: nothing of this home stays. */
-async function remove(home: TestHome): Promise<void> {
+/** Ends whatever runs on a home, and removes its files. */
+async function end(home: TestHome): Promise<void> {
   await eventually(() => {
     const left = processesOf(home.dataDir)
     killAll(left)

@@ -61,6 +61,22 @@ function look(pid: string): Placed | undefined {
   }
 }
 
+/** Stops a process (SIGSTOP). False when it has ended before it stood still. */
+export async function bringToStand(pid: number): Promise<boolean> {
+  for (;;) {
+    try {
+      process.kill(pid, 'SIGSTOP')
+      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      const state = stat.slice(stat.lastIndexOf(')') + 2)[0]
+      if (state === 'Z' || state === 'X') return false
+      if (state === 'T') return true
+    } catch {
+      return false // Reaped.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
+
 /** Ends exactly these. */
 export function killAll(processes: readonly Seen[]): void {
   for (const { pid } of processes) {

@@ -1,0 +1,16 @@
+import { Random } from '../soak/random.ts'
+
+/** `npm run nightly`: everything. A plain run takes a sample of what would take too long. */
+export const NIGHTLY = process.env['NIGHTLY'] !== undefined
+
+/** Chooses that sample: the same one each time, unless `SEED=n` asks for another. */
+export const SEED = Number(process.env['SEED'] ?? 1)
+
+/** So many of these, chosen by the seed, in their order. `name` keeps one choice from deciding the next. */
+export function sample<T>(all: readonly T[], count: number, name: string): T[] {
+  const random = new Random(SEED * 7919 + [...name].reduce((sum, char) => Math.imul(sum, 31) + char.charCodeAt(0), 7))
+  const left = [...all.keys()]
+  const draw = () => left.splice(Math.floor(random.next() * left.length), 1)[0]!
+  const chosen = Array.from({ length: Math.min(count, all.length) }, draw)
+  return chosen.sort((a, b) => a - b).map((index) => all[index]!)
+}
