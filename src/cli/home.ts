@@ -8,7 +8,7 @@ import { Removal } from '../base/removal.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import { applicationName, type Database, type DatabaseOptions, openDatabase } from '../db/database.ts'
 import { forgetOriginalServer } from '../db/embedded/copied.ts'
-import { enterServer, reviveServer, urlOf } from '../db/embedded/server.ts'
+import { enterServer, likelyAddress, reviveServer, urlOf } from '../db/embedded/server.ts'
 import { BEAT_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
@@ -92,10 +92,15 @@ export async function openHome(
     if (torn) say('its database was in use while it was copied: should it be damaged, end what uses the original and copy it again')
   })
   const door = new Door(dataDir, patience, say)
-  const server = await openDatabaseOf(options, dataDir, say, door)
+  const early = connectEarly(options, dataDir, connection)
+  const server = await openDatabaseOf(options, dataDir, say, door).catch(async (error: unknown) => {
+    if (early) await giveUp(early.db)
+    throw error
+  })
   let db: Database | undefined
   try {
-    const open = openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
+    if (early && early.url !== server.url) await giveUp(early.db)
+    const open = early?.url === server.url ? early.db : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
       const applied = await migrate(open, server.url, say)
@@ -125,6 +130,24 @@ export async function openHome(
     await server.leave().catch(() => {})
     throw explainDatabaseError(error, server.url)
   }
+}
+
+/**
+ * Begins to connect to an embedded server that seems to serve, beside the lock that holds it up: together they take as long as one of them.
+ * Whether it worked shows with the first statement.
+ */
+function connectEarly(
+  options: GlobalOptions,
+  dataDir: string,
+  connection: DatabaseOptions,
+): { readonly url: string; readonly db: Database } | undefined {
+  const address = options.databaseUrl === undefined ? likelyAddress(dataDir) : undefined
+  if (!address) return undefined
+  const db = openDatabase(urlOf(address), { ...connection, prepare: true })
+  db.connection()
+    .execute(async () => {})
+    .catch(() => {})
+  return { url: urlOf(address), db }
 }
 
 /** Closes a pool, of which a connection that is being made may take its time to fail: nobody waits for that. */

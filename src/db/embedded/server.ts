@@ -69,6 +69,13 @@ async function raise(cluster: Cluster, say: (line: string) => void, wait: Wait):
   return how
 }
 
+/** Where the server of this data directory most likely serves at this moment; undefined: it does not seem to. Nothing holds it up yet. */
+export function likelyAddress(dataDir: string): ServerAddress | undefined {
+  const { pgdata } = clusterOf(dataDir)
+  const postmaster = readPostmaster(pgdata)
+  return postmaster?.status === 'ready' && isAlive(postmaster, pgdata) ? addressOf(pgdata) : undefined
+}
+
 /** What is known about the server of this data directory; changes nothing. Throws AppError when it may not look. */
 export async function serverStatus(dataDir: string): Promise<{
   state: 'absent' | 'stopped' | 'running'
