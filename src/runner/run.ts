@@ -58,7 +58,7 @@ async function registered(run: Run): Promise<WhyEnded | 'lost'> {
     // One that stood still until a newer runner woke it up has lost its lead and was asked for it: the signal was not for us to leave.
     const isLent = why === 'superseded' || (why === 'lost' && (await isHandoffRequested(run.home, me.id)))
     if (!turn.lends || !isLent) return why
-    run.signals.newRound() // What ended that lead has no say in the next.
+    run.signals.newRound(passed.term !== undefined) // What ended that lead has no say in the next.
     if (!(await stepBack(run.home, me))) return 'lost'
     turn = { ...turn, patient: true }
   }

@@ -7,6 +7,8 @@ import { Stop } from '../base/stop.ts'
  * A terminal and the program that started us may both pass on one key press: signals this close together are one.
  */
 const SAME_PRESS_MS = 150
+/** A newer runner asks for the lead in our row, and signals right after; we may have handed over before its signal comes. */
+const LATE_MS = 5_000
 
 /**
  * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next start sweeps up).
@@ -18,6 +20,9 @@ export class Signals {
   #stop = new Stop()
   #count = 0
   #last = Number.NEGATIVE_INFINITY
+  /** Until then a SIGTERM is that of the newer runner to which we have handed over. */
+  #owedUntil = Number.NEGATIVE_INFINITY
+  #hadTerm = false
   /** What has ended the run, and not only one lead: how long hooks may go on then. */
   #over: number | undefined
 
@@ -25,7 +30,13 @@ export class Signals {
   constructor(bell: Bell, log: Log, runForMs: number | undefined, orphanMs?: number) {
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()
+      this.#hadTerm ||= signal === 'SIGTERM'
       if (now - this.#last < SAME_PRESS_MS) return
+      if (signal === 'SIGTERM' && now < this.#owedUntil) {
+        this.#owedUntil = Number.NEGATIVE_INFINITY
+        log.info('SIGTERM: that of the newer runner, to which the lead was handed over (again: leave)')
+        return
+      }
       this.#last = now
       this.#count += 1
       if (this.#count === 1) {
@@ -64,10 +75,15 @@ export class Signals {
     return this.#stop
   }
 
-  /** New levers; the signals that ended an earlier one (a newer runner sends one, too) count no more. */
-  newRound(): void {
+  /**
+   * New levers; the signals that ended an earlier round (a newer runner sends one, too) count no more.
+   * @param handedOver a newer runner has our lead, and signals us, if it has not yet
+   */
+  newRound(handedOver: boolean): void {
+    this.#owedUntil = handedOver && !this.#hadTerm ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
     this.#stop = new Stop()
     this.#count = 0
+    this.#hadTerm = false
     this.#last = Number.NEGATIVE_INFINITY
     if (this.#over !== undefined) this.#stop.requestDrain(this.#over, true)
   }

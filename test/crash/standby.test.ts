@@ -58,6 +58,20 @@ describe('run --standby', () => {
     expect((await heir.finished()).code).toBe(0)
   })
 
+  it('gives way by the request in its row, and outlives the signal that follows it', async () => {
+    const home = await homes.make()
+    const heir = home.start(['run', '--standby'])
+    await heir.says(/leading \(term 1\)/)
+    const newer = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.asked=sleep:1500' } })
+    await heir.says(/that of the newer runner, to which the lead was handed over/)
+    await newer.says(/leading \(term 2\)/)
+    newer.signal('SIGTERM')
+    expect((await newer.finished()).code).toBe(0)
+    await heir.says(/leading \(term 3\)/)
+    heir.signal('SIGTERM')
+    expect((await heir.finished()).code).toBe(0)
+  })
+
   it('of several, the newest leads and the others wait on', async () => {
     const home = await homes.make()
     const leader = home.start(['run'])

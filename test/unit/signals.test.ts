@@ -39,9 +39,32 @@ describe('the signals of a runner', () => {
   it('count anew in a new round, however soon after those of the last', () => {
     const signals = new Signals(new Bell(), silent, undefined)
     press()
-    signals.newRound()
+    signals.newRound(false)
     expect(asked(signals)).toEqual([false, false])
     vi.advanceTimersByTime(20)
+    press()
+    expect(asked(signals)).toEqual([true, false])
+  })
+
+  it('do not end a runner that has handed over before the newer one’s came: the first SIGTERM within 5 s is that', () => {
+    const signals = new Signals(new Bell(), silent, undefined)
+    signals.newRound(true)
+    vi.advanceTimersByTime(1_000)
+    press()
+    expect(asked(signals)).toEqual([false, false])
+    vi.advanceTimersByTime(1_000)
+    press()
+    expect(asked(signals)).toEqual([true, false])
+  })
+
+  it.each([
+    ['one came before', true, 1_000],
+    ['it is too late for that', false, 6_000],
+  ])('are a person’s after a handover when %s', (_why, cameBefore, ms) => {
+    const signals = new Signals(new Bell(), silent, undefined)
+    if (cameBefore) press()
+    signals.newRound(true)
+    vi.advanceTimersByTime(ms)
     press()
     expect(asked(signals)).toEqual([true, false])
   })
