@@ -213,8 +213,9 @@ export function identityIn(row: ProcessRow): Identity | null {
 
 /** What a leader learns when it says that it is alive. */
 export interface Beat {
-  /** A newer runner waits for this long at most, from when it asked. */
-  readonly handoffGraceMs: number | null
+  /** The newer runner that asked for the lead, and how long it waits at most, from when it asked. */
+  readonly askedBy: string | null
+  readonly handoffGraceMs: number
 }
 
 /**
@@ -222,15 +223,15 @@ export interface Beat {
  * keeps it from starting work. `null`: its row is closed or another term began, so it leads no more.
  */
 export async function heartbeat(home: Home, id: string, me: Identity, blockedReason: string | null): Promise<Beat | null> {
-  const { rows } = await sql<{ handoff_grace_s: number | null }>`
+  const { rows } = await sql<{ handoff_requested_by: string | null; handoff_grace_s: number | null }>`
     update process
     set heartbeat_at = now(), blocked_reason = ${blockedReason},
         boot_id = ${me.bootId}, pid_namespace = ${me.pidNamespace}, pid = ${me.pid}, start_ticks = ${me.startTicks}
     where id = ${id} and status in ('running', 'draining')
       and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
-    returning handoff_grace_s`.execute(home.db)
+    returning handoff_requested_by, handoff_grace_s`.execute(home.db)
   const [row] = rows
-  return row ? { handoffGraceMs: row.handoff_grace_s === null ? null : row.handoff_grace_s * 1_000 } : null
+  return row ? { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 } : null
 }
 
 /** Says that a process which does not lead is there, and whom it waits for. False: its row is closed, or deleted. */

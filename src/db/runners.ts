@@ -14,10 +14,19 @@ export async function requestHandoff(home: Home, by: string, runnerIds: readonly
   return rows.filter(({ first }) => first).map(({ id }) => id)
 }
 
-/** Has a newer runner asked this one for the lead? */
+/** Has a newer runner, whose row is open, asked this one for the lead? */
 export async function isHandoffRequested({ db }: Home, id: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from process where id = ${id} and handoff_requested_by is not null`.execute(db)
+  const { rows } = await sql`
+    select 1 from process me join process asker on asker.id = me.handoff_requested_by and asker.ended_at is null
+    where me.id = ${id}`.execute(db)
   return rows.length > 0
+}
+
+/** Forgets what a runner was asked by one that is gone. */
+export async function withdrawHandoff({ db }: Home, id: string, askedBy: string): Promise<void> {
+  await sql`
+    update process set handoff_requested_by = null, handoff_grace_s = null
+    where id = ${id} and handoff_requested_by = ${askedBy}`.execute(db)
 }
 
 /**

@@ -4,9 +4,12 @@ import type { Stop } from '../base/stop.ts'
 import { BEAT_MS, TRUST_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { heartbeat } from '../db/processes.ts'
+import { withdrawHandoff } from '../db/runners.ts'
 import { serverIdentity } from '../db/server-identity.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
+import { presenceOf } from '../processes/presence.ts'
+import { rowById } from '../processes/registry/lookup.ts'
 import type { Outage } from './outage.ts'
 
 /** The part of a newer runner's patience that our hooks may use up: the rest is for killing them, and for leaving. */
@@ -57,7 +60,7 @@ export class Heartbeat {
       this.#outage.over()
       clearTimeout(this.#trust)
       this.#trust = this.#trustFor(TRUST_MS - (performance.now() - begun))
-      if (answer.handoffGraceMs !== null && !this.handoff) {
+      if (answer.askedBy !== null && !this.handoff && (await this.#isThere(answer.askedBy))) {
         this.handoff = true
         this.#log.info('a newer runner takes over: handing over')
         this.#stop.requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
@@ -83,6 +86,14 @@ export class Heartbeat {
     this.#ended = true
     clearInterval(this.#timer)
     clearTimeout(this.#trust)
+  }
+
+  /** Does whoever asked for the lead still want it? One that died since would leave nobody to lead; its request is forgotten. */
+  async #isThere(askedBy: string): Promise<boolean> {
+    const row = await rowById(this.#home, askedBy)
+    if (row && row.ended_at === null && (await presenceOf(this.#home, row)) !== 'gone') return true
+    await withdrawHandoff(this.#home, this.#id, askedBy)
+    return false
   }
 
   async #isAnotherServer(): Promise<boolean> {

@@ -173,6 +173,20 @@ describe.concurrent('a standby', () => {
     }),
   )
 
+  it('that was asked for the lead by a runner which is gone since keeps it when it leads, and leaves when it is told to', () =>
+    inHome(async (home) => {
+      const leader = home.start(['run'])
+      const [heir] = await leaderWith(home, leader, 1)
+      const gone = await home.value("select id from process where worker_type = 'worker_runner'")
+      await home.query('update process set handoff_requested_by = $1, handoff_grace_s = 10 where standby', [gone])
+      leader.signal('SIGKILL')
+      await heir!.says(/leading \(term 2\)/)
+      await expectWorkGoesOn(home)
+      expect(await home.value('select term from runner_term')).toBe('2')
+      await leaveAll(home, heir!)
+      expect(heir!.stderr).not.toContain('a newer runner')
+    }))
+
   it('that lost the database at the gate stands by again when it is back, and the next runner spares it', () =>
     inHome(async (home) => {
       const proxy = await DatabaseProxy.before(home.databaseUrl)
