@@ -86,6 +86,7 @@ export async function registerRunner(
           standby: values.standby,
           handoff_requested_by: null,
           handoff_grace_s: null,
+          handoff_signal: false,
           blocked_reason: null,
           ended_at: null,
           exit_code: null,
@@ -231,7 +232,8 @@ export async function heartbeat(home: Home, id: string, me: Identity, blockedRea
       and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
     returning handoff_requested_by, handoff_grace_s`.execute(home.db)
   const [row] = rows
-  return row ? { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 } : null
+  if (!row) return null
+  return { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 }
 }
 
 /** Says that a process which does not lead is there, and whom it waits for. False: its row is closed, or deleted. */

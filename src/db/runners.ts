@@ -4,14 +4,20 @@ import type { Home } from './home.ts'
 /**
  * Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification.
  * @param graceSeconds how long we shall wait for them
- * @returns those that nobody had asked before, and that are not leaving already: a signal to one of the others would mean "hurry"
+ * @returns those to send a SIGTERM to: they lead, nobody had asked them before, and they are not leaving already. A signal to one of the
+ *   others would mean "hurry", or "leave" to one that only waits
  */
 export async function requestHandoff(home: Home, by: string, runnerIds: readonly string[], graceSeconds: number): Promise<string[]> {
-  const { rows } = await sql<{ id: string; first: boolean }>`
-    with before as (select id, handoff_requested_by is null and status = 'running' as first from process where id = any(${runnerIds}::uuid[]) for update),
-    asked as (update process set handoff_requested_by = ${by}, handoff_grace_s = ${graceSeconds} from before where process.id = before.id returning before.id, before.first)
-    select id, first, pg_notify('archivebox_runner', '') from asked`.execute(home.db)
-  return rows.filter(({ first }) => first).map(({ id }) => id)
+  const { rows } = await sql<{ id: string; signal: boolean }>`
+    with before as (
+      select id, handoff_requested_by is null and status = 'running' and worker_type = 'worker_runner' as signal
+      from process where id = any(${runnerIds}::uuid[]) for update
+    ), asked as (
+      update process set handoff_requested_by = ${by}, handoff_grace_s = ${graceSeconds}, handoff_signal = handoff_signal or before.signal
+      from before where process.id = before.id returning before.id, before.signal
+    )
+    select id, signal, pg_notify('archivebox_runner', '') from asked`.execute(home.db)
+  return rows.filter(({ signal }) => signal).map(({ id }) => id)
 }
 
 /** Has a newer runner, whose row is open, asked this one for the lead? */
@@ -25,7 +31,7 @@ export async function isHandoffRequested({ db }: Home, id: string): Promise<bool
 /** Forgets what a runner was asked by one that is gone. */
 export async function withdrawHandoff({ db }: Home, id: string, askedBy: string): Promise<void> {
   await sql`
-    update process set handoff_requested_by = null, handoff_grace_s = null
+    update process set handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
     where id = ${id} and handoff_requested_by = ${askedBy}`.execute(db)
 }
 

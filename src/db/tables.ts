@@ -67,6 +67,8 @@ export interface ProcessTable {
   term: Big | null
   handoff_requested_by: string | null
   handoff_grace_s: Generated<number | null>
+  /** A SIGTERM follows the request. */
+  handoff_signal: Generated<boolean>
   promoted_at: NullableInstant
   /** Which rows a runner works on (machines/scope.ts). */
   scope: ColumnType<object | null, string | null, string | null>

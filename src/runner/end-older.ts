@@ -43,7 +43,7 @@ export async function endOlder(
       `${leads ? 'taking over from' : 'going before'} runner pid ${row.pid}${unseen ? ' in another container or on another machine: asked through the database' : ''}`,
     )
     // One that waits at the gate sees us by itself. A second signal would mean "hurry", and a stopped process sees none but this.
-    if (leads && asked.includes(row.id)) await signalIdentity(identityIn(row)!, 'SIGTERM')
+    if (asked.includes(row.id)) await signalIdentity(identityIn(row)!, 'SIGTERM')
     await signalIdentity(identityIn(row)!, 'SIGCONT')
   }
   await failpoint('gate.signalled')

@@ -66,16 +66,26 @@ export async function goToGate(home: Home, me: Registered, asNewest: boolean): P
   return { id: me.id, seq: rows[0]?.seq ?? me.seq } // No row: our heartbeat notices that it was closed.
 }
 
+/** What was asked of a runner that has stepped back. */
+interface SteppedBack {
+  /** A SIGTERM of the newer runner follows, or has come. */
+  readonly handoffSignal: boolean
+}
+
 /**
  * After a lead that ended in order, or an attempt at it: from now on we only stand by, and whoever waits for us to go may stop waiting.
- * False: our row was closed meanwhile, since somebody took us for dead.
+ * Undefined: our row was closed meanwhile, since somebody took us for dead.
  */
-export async function stepBack(home: Home, me: Registered): Promise<boolean> {
-  const { numAffectedRows } = await sql`
-    update process set status = 'running', worker_type = 'runner_waiting', standby = true, handoff_requested_by = null, handoff_grace_s = null
-    where id = ${me.id} and status in ('running', 'draining')`.execute(home.db)
+export async function stepBack(home: Home, me: Registered): Promise<SteppedBack | undefined> {
+  const { rows } = await sql<SteppedBack>`
+    with before as (select id, handoff_signal from process where id = ${me.id} and status in ('running', 'draining') for update)
+    update process
+    set status = 'running', worker_type = 'runner_waiting', standby = true,
+        handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
+    from before where process.id = before.id
+    returning before.handoff_signal as "handoffSignal"`.execute(home.db)
   await failpoint('shutdown.stepped_back')
-  return numAffectedRows === 1n
+  return rows[0]
 }
 
 /** How long the end of a runner waits for the database. */

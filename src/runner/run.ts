@@ -58,8 +58,13 @@ async function registered(run: Run): Promise<WhyEnded | 'lost'> {
     // One that stood still until a newer runner woke it up has lost its lead and was asked for it: the signal was not for us to leave.
     const isLent = why === 'superseded' || (why === 'lost' && (await isHandoffRequested(run.home, me.id)))
     if (!turn.lends || !isLent) return why
-    run.signals.newRound(passed.term !== undefined) // What ended that lead has no say in the next.
-    if (!(await stepBack(run.home, me))) return 'lost'
+    let back: Awaited<ReturnType<typeof stepBack>>
+    try {
+      back = await stepBack(run.home, me)
+    } finally {
+      run.signals.newRound(back?.handoffSignal ?? false) // What ended that lead has no say in the next.
+    }
+    if (!back) return 'lost'
     turn = { ...turn, patient: true }
   }
 }

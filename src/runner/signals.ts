@@ -77,10 +77,10 @@ export class Signals {
 
   /**
    * New levers; the signals that ended an earlier round (a newer runner sends one, too) count no more.
-   * @param handedOver a newer runner has our lead, and signals us, if it has not yet
+   * @param isSignalled the newer runner that has our lead signals us, if it has not yet
    */
-  newRound(handedOver: boolean): void {
-    this.#owedUntil = handedOver && !this.#hadTerm ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
+  newRound(isSignalled: boolean): void {
+    this.#owedUntil = isSignalled && !this.#hadTerm ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
     this.#stop = new Stop()
     this.#count = 0
     this.#hadTerm = false
