@@ -221,6 +221,8 @@ describe.concurrent('a standby', () => {
       await leader.says(/leading/)
       const heir = home.start(['run', '--standby'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.looked=sleep:6000' } })
       await heir.says(/standing by/)
+      const registeredAt = () => home.value<Date>('select started_at from process where pid = $1', [heir.pid])
+      const before = await registeredAt()
       // It sees that its turn has come, and cannot say so before the newer runner has looked.
       const hand = new pg.Client({ connectionString: home.databaseUrl })
       await hand.connect()
@@ -237,6 +239,7 @@ describe.concurrent('a standby', () => {
       await newer.says(/leading \(term 2\)/)
       await heir.says(/a newer runner \(pid \d+\) is taking over[\s\S]*standing by/)
       expect(heir.isOver, heir.stderr).toBe(false)
+      expect(await registeredAt(), 'nobody closed its row').toEqual(before)
       await expectWorkGoesOn(home)
       newer.signal('SIGKILL')
       await heir.says(/leading \(term 3\)/)

@@ -301,14 +301,6 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'that lost the database at the gate',
   },
   {
-    name: 'a standby only waits while the database is away',
-    file: 'src/runner/waiting-heartbeat.ts',
-    find: '    if (!isDatabaseAway(error)) throw error\n    this.#outage.seen(error)\n',
-    replacement: '    if (!isDatabaseAway(error)) throw error\n',
-    test: 'test/crash/liveness.test.ts',
-    only: 'dies together with the leader',
-  },
-  {
     name: 'nobody ever falls silent',
     file: 'src/runner/silence.ts',
     find: 'return now - since >= TRUST_MS',
