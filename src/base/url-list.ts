@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { HashedSet } from './hashed-set.ts'
 
 /** So many URLs, its first part, are shown of a list. */
 const SHOWN_URLS = 100
@@ -6,15 +6,35 @@ const SHOWN_URLS = 100
 const PART_URLS = 2_000
 const PART_CHARS = 500_000
 
-/** The URLs of a crawl, canonical and each once, at least one: so many in parts, each of them one URL a line. The first part is small. */
-export interface UrlList {
+/** The URLs of a crawl, canonical and each once, at least one. In parts, each of them one URL a line. */
+export class UrlList {
   readonly total: number
-  readonly parts: readonly [string, ...string[]]
-}
+  /** The first part: small, it is shown with the crawl. */
+  readonly first: string
+  // As bytes, outside of the heap: a collector that sees hundreds of megabytes of text lets as many of garbage pass.
+  readonly #others: readonly Buffer[]
 
-/** All URLs of a list, in its order. */
-export function* eachUrl({ parts }: UrlList): Generator<string> {
-  for (const part of parts) yield* urlsOfPart(part)
+  constructor(total: number, first: string, others: readonly Buffer[]) {
+    this.total = total
+    this.first = first
+    this.#others = others
+  }
+
+  /** Is there more than the first part? */
+  get isLong(): boolean {
+    return this.#others.length > 0
+  }
+
+  /** The parts after the first. */
+  *others(): Generator<string> {
+    for (const part of this.#others) yield part.toString()
+  }
+
+  /** All URLs, in their order. */
+  *[Symbol.iterator](): Generator<string> {
+    yield* urlsOfPart(this.first)
+    for (const part of this.others()) yield* urlsOfPart(part)
+  }
 }
 
 /** The URLs of one part. */
@@ -22,10 +42,11 @@ export function urlsOfPart(part: string): string[] {
   return part.split('\n').filter(Boolean)
 }
 
-/** Makes a list out of URLs that come one by one. Keeps their text and 16 bytes of hash of each, no more: there may be millions. */
+/** Makes a list out of URLs that come one by one: there may be millions. */
 export class UrlListBuilder {
-  readonly #seen = new Set<string>()
-  readonly #parts: string[] = []
+  readonly #seen = new HashedSet()
+  readonly #others: Buffer[] = []
+  #first: string | undefined
   #part: string[] = []
   #chars = 0
 
@@ -36,24 +57,22 @@ export class UrlListBuilder {
 
   /** Adds a canonical URL, unless the list has it. */
   add(url: string): void {
-    // 128 bits: two URLs never share them.
-    const key = hash('sha256', url, 'buffer').toString('latin1', 0, 16)
-    if (this.#seen.has(key)) return
-    this.#seen.add(key)
+    if (!this.#seen.add(url)) return
     this.#part.push(url)
     this.#chars += url.length
-    if (this.#part.length >= (this.#parts.length === 0 ? SHOWN_URLS : PART_URLS) || this.#chars >= PART_CHARS) this.#cut()
+    if (this.#part.length >= (this.#first === undefined ? SHOWN_URLS : PART_URLS) || this.#chars >= PART_CHARS) this.#cut()
   }
 
   /** The list; undefined when no URL was added. */
   list(): UrlList | undefined {
     if (this.#part.length > 0) this.#cut()
-    const [first, ...others] = this.#parts
-    return first === undefined ? undefined : { total: this.total, parts: [first, ...others] }
+    return this.#first === undefined ? undefined : new UrlList(this.total, this.#first, this.#others)
   }
 
   #cut(): void {
-    this.#parts.push(this.#part.join('\n'))
+    const part = this.#part.join('\n')
+    if (this.#first === undefined) this.#first = part
+    else this.#others.push(Buffer.from(part))
     this.#part = []
     this.#chars = 0
   }

@@ -28,7 +28,10 @@ export class CheckedUrls {
   /** Names what was left out, the first few of it. Throws UsageError when no URL is left. */
   list(): UrlList {
     const list = this.#urls.list()
-    if (!list) throw new UsageError(this.#named[0] ?? 'no URL given', 'archivebox-ts add https://example.com, or one URL a line on stdin')
+    if (!list) {
+      const hint = 'archivebox-ts add https://example.com, or one URL a line on stdin'
+      throw new UsageError(this.#named[0] ?? 'no URL given', hint)
+    }
     for (const reason of this.#named) terminal.say(`${pc.yellow('left out:')} ${reason}`)
     if (this.#leftOut > NAMED) terminal.say(`${pc.yellow('left out:')} ${this.#leftOut - NAMED} more like these`)
     return list

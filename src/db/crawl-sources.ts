@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
-import type { UrlList } from '../base/url-list.ts'
+import { UrlList } from '../base/url-list.ts'
 import type { Database } from './database.ts'
 
 /** Adds the parts of a crawl's list after the first, which its row has. */
-export async function insertParts(tx: Database, crawlId: string, parts: readonly string[]): Promise<void> {
-  for (const [index, urls] of parts.entries()) {
+export async function insertParts(tx: Database, crawlId: string, parts: Iterable<string>): Promise<void> {
+  let part = 0
+  for (const urls of parts) {
+    part += 1
     await sql`
-      insert into crawl_source (crawl_id, part, urls) values (${crawlId}, ${index + 1}, ${urls})
+      insert into crawl_source (crawl_id, part, urls) values (${crawlId}, ${part}, ${urls})
       on conflict do nothing`.execute(tx) // Ours, from before an answer was lost.
   }
 }
@@ -19,7 +21,8 @@ export async function listOf(db: Database, crawlId: string): Promise<UrlList | u
   if (!crawl) return undefined
   const { rows } = await sql<{ urls: string }>`
     select urls from crawl_source where crawl_id = ${crawlId} order by part`.execute(db)
-  return { total: crawl.urls_total, parts: [crawl.urls, ...rows.map(({ urls }) => urls)] }
+  const others = rows.map(({ urls }) => Buffer.from(urls))
+  return new UrlList(crawl.urls_total, crawl.urls, others)
 }
 
 /** A part of a crawl's list, one URL a line. */
@@ -30,19 +33,22 @@ export interface ListPart {
 
 /**
  * Takes the row of a crawl for the rest of the transaction.
- * @returns the part of its list that becomes pages next, null when nothing is left of it; undefined when the claim does not hold any more
+ * @returns the part of its list that becomes pages next, null when nothing is left of it; undefined when the claim does
+ * not hold any more
  */
 export async function lockNextPart(
   tx: Database,
   claim: { readonly id: string; readonly token: string },
 ): Promise<ListPart | null | undefined> {
   const { rows: crawls } = await sql<{ next_part: number | null; urls: string }>`
-    select next_part, urls from crawl where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
+    select next_part, urls from crawl
+    where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
   const [crawl] = crawls
   if (!crawl) return undefined
   const { next_part: part, urls } = crawl
   if (part === null || part === 0) return part === null ? null : { part, urls }
-  const { rows } = await sql<ListPart>`select part, urls from crawl_source where crawl_id = ${claim.id} and part = ${part}`.execute(tx)
+  const { rows } = await sql<ListPart>`
+    select part, urls from crawl_source where crawl_id = ${claim.id} and part = ${part}`.execute(tx)
   return rows[0] ?? { part, urls: '' }
 }
 

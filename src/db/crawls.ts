@@ -27,13 +27,12 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
 /** Queues a crawl with all of its list, or nothing: due at once; the insert itself wakes the leader. */
 export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): Promise<CrawlRow> {
   const id = uuidv7()
-  const [first, ...others] = list.parts
   const insert = async (tx: Database) =>
     await tx
       .insertInto('crawl')
       .values({
         id,
-        urls: first,
+        urls: list.first,
         urls_total: list.total,
         max_depth: crawl.maxDepth,
         max_urls: crawl.maxUrls,
@@ -41,17 +40,17 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): P
         tags: [...crawl.tags],
         label: crawl.label,
         config: JSON.stringify(crawl.config),
-        output_dir: outputDir('crawls', first.split('\n', 1)[0]!, id),
+        output_dir: outputDir('crawls', list.first.split('\n', 1)[0]!, id),
         claim_token: null,
         claimed_by: null,
       })
       .onConflict((row) => row.column('id').doUpdateSet({ id })) // Ours, from before an answer was lost.
       .returningAll()
       .executeTakeFirstOrThrow()
-  if (others.length === 0) return await repeatable(db, () => insert(db))
+  if (!list.isLong) return await repeatable(db, () => insert(db))
   return await transact(db, async (tx) => {
     const row = await insert(tx)
-    await insertParts(tx, id, others)
+    await insertParts(tx, id, list.others())
     return row
   })
 }
@@ -61,7 +60,8 @@ export type LockedCrawl = Pick<CrawlRow, 'max_urls' | 'page_count' | 'tags'>
 /** Takes a crawl's row for the rest of the transaction; its limits and tags, unless it takes no more snapshots. */
 export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl | undefined> {
   const { rows } = await sql<LockedCrawl>`
-    select max_urls, page_count, tags from crawl where id = ${id} and status in ('queued', 'started') for no key update`.execute(tx)
+    select max_urls, page_count, tags from crawl
+    where id = ${id} and status in ('queued', 'started') for no key update`.execute(tx)
   return rows[0]
 }
 

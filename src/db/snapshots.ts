@@ -65,8 +65,8 @@ async function insertBatch(
 }
 
 /**
- * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a walk through the whole
- * table sooner or later.
+ * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a walk
+ * through the whole table sooner or later.
  */
 async function freshPages<Page extends { readonly url: string }>(tx: Database, crawlId: string, pages: readonly Page[]): Promise<Page[]> {
   const byHash = new Map<string, Page>()

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { eachUrl } from '../base/url-list.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
 import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
@@ -12,7 +11,7 @@ import { wakeCrawls } from './commands.ts'
 export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
   return await db.transaction().execute(async (tx) => {
     const { id } = await insertCrawl(tx, crawl)
-    return await addTo(tx, id, [...eachUrl(crawl.list)])
+    return await addTo(tx, id, [...crawl.list])
   })
 }
 

@@ -76,7 +76,7 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
           and (c.next_part is not null or not exists (select 1 from snapshot s where s.crawl_id = c.id))`.execute(tx)
     const ids = parents.map(({ id }) => id)
     const reopened = await reopen(tx, 'crawl', ids)
-    // What a cancel left of a list is begun with its crawl as a whole only: a page that is retried does not bring it back.
+    // What a cancel left of a list goes on with its crawl as a whole only: a page that is retried does not bring it back.
     const whole = everything ? crawls : []
     await sql`
       update crawl set next_part = null

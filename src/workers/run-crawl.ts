@@ -30,8 +30,9 @@ const LOOK_MS = 2_000
 const MAX_ATTEMPTS = 10
 
 /**
- * Works on one claimed crawl to its end: the first of its URLs become snapshots, its set-up hooks run, SnapshotWorkers archive the pages while
- * the rest of its list becomes snapshots, too, and it is sealed when none is open or to come. Throws ClaimLost when somebody else owns the row by now.
+ * Works on one claimed crawl to its end: the first of its URLs become snapshots, its set-up hooks run, SnapshotWorkers
+ * archive the pages while the rest of its list becomes snapshots, too, and it is sealed when none is open or to come.
+ * Throws ClaimLost when somebody else owns the row by now.
  * @returns `released` when a drain came first, or when what is left of it is paused, or not to be worked on here
  */
 export async function runCrawl(

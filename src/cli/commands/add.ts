@@ -53,7 +53,7 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
   }
 }
 
-/** URLs from the arguments, a file or stdin; one a line there, `#` comments and blank lines left out. Throws UsageError. */
+/** URLs from the arguments, a file or stdin; one a line there, without `#` comments and blank lines. Throws UsageError. */
 async function collect(args: readonly string[], file: string | undefined): Promise<UrlList> {
   const fromStdin = file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
   const urls = new CheckedUrls()
@@ -77,7 +77,7 @@ function sayPlan(options: GlobalOptions, { list, tags, maxDepth }: NewCrawl): vo
   const line = wantsJson(options)
     ? (url: string) => `${JSON.stringify({ type: 'Snapshot', url, depth: 0, tags })}\n`
     : (url: string) => `${url}\n`
-  for (const part of list.parts) process.stdout.write(urlsOfPart(part).map(line).join(''))
+  for (const part of [list.first, ...list.others()]) process.stdout.write(urlsOfPart(part).map(line).join(''))
   terminal.say(`dry run: ${counted(list)}, depth ${maxDepth}; nothing was written`)
   process.exitCode = EXIT.ok
 }

@@ -1,5 +1,4 @@
 import { AppError, UsageError } from '../../base/errors.ts'
-import { eachUrl } from '../../base/url-list.ts'
 import { listOf } from '../../db/crawl-sources.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
@@ -59,7 +58,7 @@ export async function createSnapshots(options: GlobalOptions, args: readonly str
       const ids =
         crawl === undefined
           ? await addCrawlWithPages(home.db, { list, tags, maxDepth: 0, maxUrls: 0, maxSize: 0, label: '', config: {} })
-          : await addPages(home.db, crawl.id, [...eachUrl(list)], tags)
+          : await addPages(home.db, crawl.id, [...list], tags)
       if (ids.length < list.total) terminal.say(`${list.total - ids.length} of ${list.total} URLs are beyond the limit of their crawl`)
       printCreated(options, SNAPSHOT, await listedByIds(home.db, SNAPSHOT, ids))
     })
@@ -90,8 +89,8 @@ function urlsIn(lines: readonly Line[], dealtWith: readonly string[]): { urls: s
 }
 
 /**
- * A crawl like the one of a record. What the record does not say is as the options have it. A record that shows only the first URLs of a long
- * list stands for the whole of it, which is read when the home is open. Throws UsageError.
+ * A crawl like the one of a record. What the record does not say is as the options have it. A record that shows only the
+ * first URLs of a long list stands for the whole of it, which is read when the home is open. Throws UsageError.
  */
 function copyOf(record: Readonly<Record<string, unknown>>, limits: Limits): (home: Home) => Promise<NewCrawl> {
   const { urls, max_depth: depth = limits.maxDepth, max_urls: maxUrls = limits.maxUrls, tags = limits.tags, label = limits.label } = record
