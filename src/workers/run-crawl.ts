@@ -10,7 +10,7 @@ import { openSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type CrawlClaim, type crawlQueue, forgetAttempts } from '../machines/queues.ts'
-import { allPagesWithin, isWithin } from '../machines/scope.ts'
+import { allPagesWithin, isWithin, leavesAlone } from '../machines/scope.ts'
 import { giveUpCrawl, isQuiet, putBack, sealCrawl } from './crawl-ends.ts'
 import { expandPart } from './expand-list.ts'
 import type { HookSequence } from './hook-sequence.ts'
@@ -85,7 +85,7 @@ export async function runCrawl(
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
       const hasRoom = !lacksRoom(home.dataDir, station.settings.config.DISK_FLOOR)
-      await pool.fill(hasRoom ? now.due : 0)
+      await pool.fill(hasRoom && !leavesAlone(scope, 'snapshot') ? now.due : 0)
       if (now.listed && hasRoom) await expandPart(home.db, started)
       else await bell.wait(LOOK_MS, dropped)
     }

@@ -68,6 +68,40 @@ describe('a long list', () => {
     await run.finished()
   })
 
+  it('goes on with the part that was next after a drain, and after a pause and a resume', async () => {
+    const home = await homes.make()
+    const crawl = await addList(home, 12_000)
+    const first = home.start(['run'], { env: failpoints(home, `${STEP}=sleep:1500@3`) })
+    await eventually(async () => (await pageCount(home)) > 0)
+    first.signal('SIGTERM')
+    expect((await first.finished()).code).toBe(0)
+    expect(await home.query('select status, claim_token from crawl')).toEqual([{ status: 'started', claim_token: null }])
+    expect(await pageCount(home)).toBeLessThan(12_000)
+    const second = home.start(['run'])
+    await eventually(async () => (await pageCount(home)) > 4_500)
+    expect((await home.run(['crawl', 'pause', crawl])).code).toBe(0)
+    const paused = await partsLeft(home)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(await partsLeft(home)).toBe(paused)
+    await home.run(['crawl', 'resume', crawl])
+    await eventually(async () => (await partsLeft(home)) === null)
+    expect(await home.query('select count(*)::int, count(distinct url)::int as urls from snapshot')).toEqual([
+      { count: 12_000, urls: 12_000 },
+    ])
+    second.signal('SIGTERM')
+    await second.finished()
+  })
+
+  it('becomes pages, all of it, under a runner that leaves pages alone', async () => {
+    const home = await homes.make()
+    await addList(home, 7_000)
+    const { code, stderr } = await home.run(['run', '--exclude', 'snapshot', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    expect(await partsLeft(home)).toBeNull()
+    expect(await pageCount(home)).toBe(7_000)
+    expect(await sealed(home)).toBe(0)
+  })
+
   it('of which a cancel left something goes on with a retry of the crawl, and not with one of a page', async () => {
     const home = await homes.make()
     const crawl = await addList(home, 30_000, '--url-allowlist', String.raw`page-\d\.html$`)

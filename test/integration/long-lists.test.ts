@@ -95,6 +95,18 @@ describe('a long list', () => {
     expect(await home.value('select count(*)::int from crawl')).toBe(2)
   })
 
+  it('goes with its crawl, and the count of pages goes with each page', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--file', listIn(home, urls(300)), '--max-urls', '3', '--plugins', 'headers')
+    await home.run(['run', '--exit-on-idle'])
+    expect(await home.query('select page_count, next_part from crawl')).toEqual([{ page_count: 3, next_part: null }])
+    const [page] = await home.query<{ id: string }>('select id from snapshot order by id')
+    expect((await home.run(['snapshot', 'delete', '--yes', page!.id])).code).toBe(0)
+    expect(await home.value('select page_count from crawl')).toBe(2)
+    expect((await home.run(['crawl', 'delete', '--yes', crawl])).code).toBe(0)
+    expect(await home.value('select count(*)::int from crawl_source')).toBe(0)
+  })
+
   it('of one line without an end is refused in one line', async () => {
     const home = await homes.make()
     const { code, stderr } = await home.run(['add', '-'], { input: `https://example.com/${'x'.repeat(3_000_000)}` })
