@@ -92,6 +92,9 @@ describe('a long list', () => {
     const refused = await home.run(['crawl', 'create', '-'], { input: elsewhere })
     expect(refused.code).toBe(2)
     expect(refused.stderr).toMatch(/names 100 of 5000 URLs/)
+    const { id: _, ...nameless } = recordOf(shown.stdout)
+    const run = await home.run(['run', '-'], { input: JSON.stringify(nameless) })
+    expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(/names 100 of 5000 URLs/)])
     expect(await home.value('select count(*)::int from crawl')).toBe(2)
   })
 
