@@ -1,9 +1,7 @@
-import pc from 'picocolors'
-import { messageOf, UsageError } from '../base/errors.ts'
-import { archivableUrl, brokenPatterns } from '../base/urls.ts'
+import { UsageError } from '../base/errors.ts'
+import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
 import type { Asked } from './settings.ts'
-import { terminal } from './terminal.ts'
 
 /** What a crawl is asked for with, as it was typed. */
 export interface CrawlOptions {
@@ -17,7 +15,7 @@ export interface CrawlOptions {
   readonly config: readonly string[]
 }
 
-export type Limits = Omit<NewCrawl, 'urls'>
+export type Limits = Omit<NewCrawl, 'list'>
 
 /** A crawl's limits, tags and settings. Throws UsageError, with all that is wrong, settings of the process included. */
 export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
@@ -37,24 +35,6 @@ export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
   }
   problems.refuse()
   return limits
-}
-
-/** The URLs that can be archived, each once. The others are named; when none is left, that is an error. */
-export function checkedUrls(lines: readonly string[]): string[] {
-  const urls = new Set<string>()
-  const bad: string[] = []
-  for (const line of lines) {
-    try {
-      urls.add(archivableUrl(line))
-    } catch (error) {
-      bad.push(messageOf(error))
-    }
-  }
-  if (urls.size === 0) throw new UsageError(bad[0] ?? 'no URL given', 'archivebox-ts add https://example.com, or one URL a line on stdin')
-  for (const reason of bad) {
-    terminal.say(`${pc.yellow('left out:')} ${reason}`)
-  }
-  return [...urls]
 }
 
 /** A whole number from 0 to `max`. Throws UsageError. */

@@ -4,9 +4,11 @@ import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { listedByIds } from '../db/listings.ts'
 import { requeue } from '../machines/requeue.ts'
+import { checkedUrls } from './checked-urls.ts'
 import { isUuid } from './ids.ts'
-import { checkedUrls, commaList, wholeNumber } from './new-crawl.ts'
+import { commaList, wholeNumber } from './new-crawl.ts'
 import type { GlobalOptions } from './options.ts'
+import { cutRecord, isCut } from './records/cut.ts'
 import type { Line } from './records/input.ts'
 import { CRAWL, RESULT, SNAPSHOT } from './records/kinds.ts'
 import { printRecord, terminal, wantsJson } from './terminal.ts'
@@ -82,6 +84,7 @@ export async function queueRecords(home: Home, options: GlobalOptions, asked: As
 /** Throws UsageError. */
 function newCrawl(urls: readonly string[], record: Readonly<Record<string, unknown>>): NewCrawl {
   const { max_depth, max_urls, tags, label } = record
+  if (isCut(record)) throw cutRecord(record)
   return {
     maxDepth: wholeNumber(String(max_depth ?? 0), '--depth', 4),
     maxUrls: wholeNumber(String(max_urls ?? 0), '--max-urls', 10_000_000),
@@ -89,7 +92,7 @@ function newCrawl(urls: readonly string[], record: Readonly<Record<string, unkno
     tags: commaList(Array.isArray(tags) ? tags.join(',') : ''),
     label: typeof label === 'string' ? label : '',
     config: {},
-    urls: checkedUrls(urls),
+    list: checkedUrls(urls),
   }
 }
 

@@ -52,7 +52,8 @@ export const CRAWLS: Listing<ListedCrawl> = {
     from crawl it`,
   where: {
     status: (statuses) => sql`it.status = any(${statuses}::text[])`,
-    urlContains: (text) => contains(sql`it.urls`, text),
+    urlContains: (text) => sql`(${contains(sql`it.urls`, text)}
+      or exists (select 1 from crawl_source part where part.crawl_id = it.id and ${contains(sql`part.urls`, text)}))`,
     crawlId: (id) => sql`it.id = ${id}`,
     snapshotId: (id) => sql`it.id = (select crawl_id from snapshot where id = ${id})`,
     plugins: (plugins) => sql`

@@ -10,7 +10,8 @@ export function crawlRecord(row: CrawlRow) {
   return {
     type: 'Crawl',
     id: row.id,
-    urls: row.urls.split('\n'),
+    urls: row.urls.split('\n'), // The first of them, of a long list.
+    urls_total: row.urls_total,
     status: row.status,
     max_depth: row.max_depth,
     max_urls: row.max_urls,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/queue.ts'
-import { lockCrawl, outputDir } from './crawls.ts'
+import { type LockedCrawl, lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { repeatable } from './patience.ts'
 import type { SnapshotTable } from './tables.ts'
@@ -23,8 +23,13 @@ export async function insertSnapshots(
   if (pages.length === 0) return 0
   const crawl = await lockCrawl(tx, crawlId)
   if (!crawl) return 0
-  let added = 0
-  for (let at = 0; at < pages.length; at += BATCH) added += await insertBatch(tx, crawlId, crawl, pages.slice(at, at + BATCH), options)
+  let { page_count: count } = crawl
+  for (let at = 0; at < pages.length; at += BATCH) {
+    const room = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : Math.max(0, crawl.max_urls - count)
+    count += await insertBatch(tx, crawlId, crawl, room, pages.slice(at, at + BATCH), options)
+  }
+  const added = count - crawl.page_count
+  if (added > 0) await sql`update crawl set page_count = ${count} where id = ${crawlId}`.execute(tx)
   return added
 }
 
@@ -34,11 +39,12 @@ const BATCH = 5_000
 async function insertBatch(
   tx: Database,
   crawlId: string,
-  crawl: { readonly max_urls: number; readonly tags: readonly string[] },
+  crawl: LockedCrawl,
+  room: number,
   pages: readonly { readonly url: string; readonly title?: string }[],
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
-  const fresh = await freshPages(tx, crawlId, crawl.max_urls, pages)
+  const fresh = (await freshPages(tx, crawlId, pages)).slice(0, room)
   const ids = fresh.map(() => uuidv7())
   const dirs = fresh.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
   const inserted = await sql<{ id: string }>`
@@ -59,15 +65,10 @@ async function insertBatch(
 }
 
 /**
- * The pages that the crawl does not have yet, each once, as many as it may still take. Asked for by their hashes: a join with a list is
- * planned as a walk through the whole table sooner or later.
+ * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a walk
+ * through the whole table sooner or later.
  */
-async function freshPages<Page extends { readonly url: string }>(
-  tx: Database,
-  crawlId: string,
-  maxUrls: number,
-  pages: readonly Page[],
-): Promise<Page[]> {
+async function freshPages<Page extends { readonly url: string }>(tx: Database, crawlId: string, pages: readonly Page[]): Promise<Page[]> {
   const byHash = new Map<string, Page>()
   for (const page of pages) {
     const hash = createHash('sha256').update(page.url).digest('hex')
@@ -77,10 +78,7 @@ async function freshPages<Page extends { readonly url: string }>(
   const { rows } = await sql<{ url_hash: Buffer }>`
     select url_hash from snapshot where crawl_id = ${crawlId} and url_hash = any(${hashes}::bytea[])`.execute(tx)
   for (const { url_hash } of rows) byHash.delete(url_hash.toString('hex'))
-  const fresh = [...byHash.values()]
-  if (maxUrls === 0) return fresh
-  const count = await sql<{ count: number }>`select count(*) from snapshot where crawl_id = ${crawlId}`.execute(tx)
-  return fresh.slice(0, Math.max(0, maxUrls - count.rows[0]!.count))
+  return [...byHash.values()]
 }
 
 /** Gives each snapshot each tag. */
@@ -98,13 +96,15 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
 
 /** The snapshots of a crawl that are not sealed, as far as its supervisor has to know them. */
 export interface OpenSnapshots {
-  /** Is there any? */
+  /** Is there any, or will there be? */
   readonly open: boolean
+  /** Is something of the crawl's list still to become pages? */
+  readonly listed: boolean
   /** How many are due now, counted up to MOST_DUE: more than a pool can take at once. */
   readonly due: number
   /** How many somebody has, counted up to MOST_CLAIMED, by leases that run. */
   readonly claimed: number
-  /** Seconds until the first is due, when none is and nobody has one; else 0. */
+  /** Seconds until the first is due, when none is, nobody has one, and none is to come; else 0. */
   readonly rest_s: number
   /** Of the crawl's claim. */
   readonly token: string | null
@@ -120,15 +120,17 @@ export async function openSnapshots(db: Database, crawlId: string): Promise<Open
   const select = sql<OpenSnapshots>`
     with counted as materialized (
       select (select claim_token from crawl where id = ${crawlId}) as token,
+             exists (select 1 from crawl where id = ${crawlId} and next_part is not null) as listed,
              coalesce((select true ${unfinished} ${inOrder} limit 1),
-                      (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1), false) as open,
+                      (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1), false) as there,
              (select count(*) from (select ${unfinished} and retry_at <= now() ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
              (select count(*) from (
                 select ${unfinished} and claim_token is not null
                   and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
                 ${inOrder} limit ${sql.lit(MOST_CLAIMED)}) as held) as claimed
     )
-    select *, case when due + claimed > 0 then 0
+    select token, listed, there or listed as open, due, claimed,
+           case when listed or due + claimed > 0 then 0
                    else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now()) end as rest_s
     from counted`
   const { rows } = await repeatable(db, () => select.execute(db))

@@ -113,7 +113,14 @@ interface WorkColumns {
 
 export interface CrawlTable extends WorkColumns {
   id: string
+  /** The first part of its list, one URL a line; the others are in `crawl_source`. */
   urls: string
+  /** How many URLs its list has. */
+  urls_total: Generated<number>
+  /** The part of its list that becomes pages next; null when nothing of it does any more. */
+  next_part: Generated<number | null>
+  /** How many pages it has: kept by whoever adds or deletes one, under the lock of this row. */
+  page_count: Generated<number>
   max_depth: Generated<number>
   max_urls: Generated<number>
   max_size: Generated<Big>
@@ -122,6 +129,14 @@ export interface CrawlTable extends WorkColumns {
   message: Generated<string>
   config: ColumnType<CrawlConfig, string | undefined, string>
   output_dir: string
+}
+
+export interface CrawlSourceTable {
+  crawl_id: string
+  /** From 1 on. */
+  part: number
+  /** One a line. */
+  urls: string
 }
 
 export interface SnapshotTable extends WorkColumns {
@@ -197,6 +212,7 @@ export interface Tables {
   process: ProcessTable
   runner_term: RunnerTermTable
   crawl: CrawlTable
+  crawl_source: CrawlSourceTable
   snapshot: SnapshotTable
   archive_result: ArchiveResultTable
   latest_result: ArchiveResultTable

@@ -11,7 +11,7 @@ import { wakeCrawls } from './commands.ts'
 export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
   return await db.transaction().execute(async (tx) => {
     const { id } = await insertCrawl(tx, crawl)
-    return await addTo(tx, id, crawl.urls)
+    return await addTo(tx, id, [...crawl.list])
   })
 }
 

@@ -72,9 +72,15 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     await reopen(tx, 'snapshot', [...pages])
     const { rows: parents } = await sql<{ id: string }>`
       select id from crawl c where id in (select crawl_id from snapshot where id = any(${[...pages]}::uuid[]))
-        or ${everything} and id = any(${crawls}::uuid[]) and not exists (select 1 from snapshot s where s.crawl_id = c.id)`.execute(tx)
+        or ${everything} and id = any(${crawls}::uuid[])
+          and (c.next_part is not null or not exists (select 1 from snapshot s where s.crawl_id = c.id))`.execute(tx)
     const ids = parents.map(({ id }) => id)
     const reopened = await reopen(tx, 'crawl', ids)
+    // What a cancel left of a list goes on with its crawl as a whole only: a page that is retried does not bring it back.
+    const whole = everything ? crawls : []
+    await sql`
+      update crawl set next_part = null
+      where id = any(${reopened}::uuid[]) and id <> all(${whole}::uuid[]) and next_part is not null`.execute(tx)
     await wakeCrawls(tx, ids)
     return { results: attempts, snapshots: pages.size, crawls: reopened }
   })

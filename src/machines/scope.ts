@@ -44,7 +44,9 @@ export function crawlsWithin(scope: WorkScope): Condition {
     ...(leavesAlone(scope, 'crawl') ? [{ text: () => 'false', values: [] }] : []),
     ...(crawlIds ? [{ text: (first: number) => `work.id = any($${first}::uuid[])`, values: [crawlIds] }] : []),
     // Its URLs become pages; when those are not to be worked on, it is left until somebody else has.
-    ...(leavesAlone(scope, 'snapshot') ? [{ text: () => `(work.status = 'queued' or not exists (${open}))`, values: [] }] : []),
+    ...(leavesAlone(scope, 'snapshot')
+      ? [{ text: () => `(work.status = 'queued' or work.next_part is not null or not exists (${open}))`, values: [] }]
+      : []),
     ...(snapshotIds
       ? [
           {

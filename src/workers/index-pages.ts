@@ -54,7 +54,8 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     failed: number
     total: number
   }>`
-    select s.url, s.title, s.status, s.depth, s.output_dir, s.output_size, count(*) over () as total,
+    select s.url, s.title, s.status, s.depth, s.output_dir, s.output_size,
+           (select page_count from crawl where id = ${crawl.id}) as total,
            (select count(*) from latest_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
            (select count(*) from latest_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
     from snapshot s where s.crawl_id = ${crawl.id} order by s.depth, s.id limit ${MAX_LINES}`

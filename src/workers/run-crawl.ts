@@ -2,16 +2,17 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { lacksRoom } from '../base/disk-room.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { archivableUrl, brokenPatterns, urlFilter } from '../base/urls.ts'
-import { type CrawlRow, wasStarted } from '../db/crawls.ts'
+import { brokenPatterns } from '../base/urls.ts'
+import type { CrawlRow } from '../db/crawls.ts'
 import { type Database, kyselySql } from '../db/database.ts'
 import { transact } from '../db/patience.ts'
-import { insertSnapshots, openSnapshots } from '../db/snapshots.ts'
+import { openSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type CrawlClaim, type crawlQueue, forgetAttempts } from '../machines/queues.ts'
-import { allPagesWithin, isWithin } from '../machines/scope.ts'
+import { allPagesWithin, isWithin, leavesAlone } from '../machines/scope.ts'
 import { giveUpCrawl, isQuiet, putBack, sealCrawl } from './crawl-ends.ts'
+import { expandPart } from './expand-list.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import { endFormerWorkers } from './reap.ts'
@@ -29,8 +30,9 @@ const LOOK_MS = 2_000
 const MAX_ATTEMPTS = 10
 
 /**
- * Works on one claimed crawl to its end: its URLs become snapshots, its set-up hooks run, SnapshotWorkers archive the pages, and it is
- * sealed when none is open. Throws ClaimLost when somebody else owns the row by now.
+ * Works on one claimed crawl to its end: the first of its URLs become snapshots, its set-up hooks run, SnapshotWorkers
+ * archive the pages while the rest of its list becomes snapshots, too, and it is sealed when none is open or to come.
+ * Throws ClaimLost when somebody else owns the row by now.
  * @returns `released` when a drain came first, or when what is left of it is paused, or not to be worked on here
  */
 export async function runCrawl(
@@ -82,8 +84,10 @@ export async function runCrawl(
       if (stop.drain.aborted || dropped.aborted || isQuiet(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
-      await pool.fill(lacksRoom(home.dataDir, station.settings.config.DISK_FLOOR) ? 0 : now.due)
-      await bell.wait(LOOK_MS, dropped)
+      const hasRoom = !lacksRoom(home.dataDir, station.settings.config.DISK_FLOOR)
+      await pool.fill(hasRoom && !leavesAlone(scope, 'snapshot') ? now.due : 0)
+      if (now.listed && hasRoom) await expandPart(home.db, started)
+      else await bell.wait(LOOK_MS, dropped)
     }
   } finally {
     // Browsers and the like belong to the whole crawl: they end after the last snapshot's hooks.
@@ -109,18 +113,12 @@ function sayWhatIsLeftOut({ owner, settings, log }: WorkerStation, { id, config 
     log.warn(`crawl ${id}: the pattern ${pattern} matches nothing: ${why}`)
 }
 
-/** One transaction: its URLs as snapshots of depth 0, and `started`. */
+/** One transaction: the next part of its list as snapshots, and `started`. */
 async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'queued'>): Promise<CrawlClaim<'started'>> {
-  const crawl = claim.row
-  sayWhatIsLeftOut(station, crawl)
-  const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
-  const urls = new Set(crawl.urls.split('\n').filter(Boolean).map(archivableUrl).filter(inside))
+  sayWhatIsLeftOut(station, claim.row)
   return await transact(station.owner.home.db, async (tx, again) => {
     if (again && (await queue.hasMoved(tx, claim, 'started'))) return { ...claim, state: 'started' }
-    // Once: a page that was deleted does not come back with a retry.
-    const pages = (await wasStarted(tx, crawl.id)) ? [] : [...urls].map((url) => ({ url }))
-    await insertSnapshots(tx, crawl.id, pages, { depth: 0, parentId: null })
-    await failpoint('claim.crawl_pages_added')
+    await expandPart(tx, claim)
     const started = await queue.on(kyselySql(tx)).move(claim, 'start', station.owner.processId)
     await failpoint('claim.crawl_starting')
     return started

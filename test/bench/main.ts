@@ -5,6 +5,7 @@ import { engineKill } from './engine-kill.ts'
 import { engineScale } from './engine-scale.ts'
 import { type Figure, tableOf } from './figures.ts'
 import { removeAllDataDirs } from './home.ts'
+import { list } from './list.ts'
 import { page } from './page.ts'
 import { killChildren } from './program.ts'
 import { server } from './server.ts'
@@ -19,6 +20,7 @@ const BENCHES = {
   standby: { run: standby, rounds: 3 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
+  list: { run: list, rounds: 2 },
   server: { run: server, rounds: 5 },
   engine: { run: engine, rounds: 3 },
   'engine-scale': { run: engineScale, rounds: 3 },

@@ -102,6 +102,7 @@ describe('crawl list', () => {
       urls: urls(1),
       status: 'queued',
       max_depth: 1,
+      urls_total: 1,
       max_urls: 0,
       max_size: 0,
       tags: ['a', 'b'],

@@ -372,4 +372,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/integration/plans.test.ts',
     only: 'with statistics',
   },
+  {
+    name: 'a crawl is sealed while something of its list is left',
+    file: 'src/db/snapshots.ts',
+    find: 'there or listed as open',
+    replacement: 'there as open',
+    test: 'test/crash/long-list.test.ts',
+    only: 'is archived from its first page on',
+  },
+  {
+    name: 'the count of the pages of a crawl is not kept',
+    file: 'src/db/snapshots.ts',
+    find: 'if (added > 0) await sql`update crawl',
+    replacement: 'if (added < 0) await sql`update crawl',
+    test: 'test/crash/long-list.test.ts',
+    only: 'ends where --max-urls does',
+  },
 ]

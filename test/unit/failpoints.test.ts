@@ -23,6 +23,7 @@ const STEP_FILES = [
   'workers/claim-loop.ts',
   'workers/crawl-ends.ts',
   'workers/crawl-worker.ts',
+  'workers/expand-list.ts',
   'workers/hook-sequence.ts',
   'workers/index-pages.ts',
   'workers/publish-file.ts',

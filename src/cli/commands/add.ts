@@ -1,12 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
+import { createReadStream } from 'node:fs'
 import pc from 'picocolors'
 import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
+import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import { crawlRecord } from '../../db/records.ts'
+import { CheckedUrls, checkedUrls } from '../checked-urls.ts'
 import { follow } from '../follow.ts'
 import { asProcess, openHome } from '../home.ts'
-import { type CrawlOptions, checkedUrls, limitsOf } from '../new-crawl.ts'
+import { linesOf } from '../lines.ts'
+import { type CrawlOptions, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -24,8 +26,8 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
   const limits = limitsOf(options, verb)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
   try {
-    const urls = checkedUrls(demo ? [demo.url] : await collect(args, verb.file))
-    const crawl: NewCrawl = { ...limits, ...(demo ? { maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' } : {}), urls }
+    const list = demo ? checkedUrls([demo.url]) : await collect(args, verb.file)
+    const crawl: NewCrawl = { ...limits, ...(demo ? { maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' } : {}), list }
     if (verb.dryRun) return sayPlan(options, crawl)
     await queue(options, crawl, verb, demo !== undefined)
   } finally {
@@ -41,10 +43,7 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
       const row = await insertCrawl(open.home.db, crawl)
       if (!verb.run && !verb.wait && !demo) {
         if (wantsJson(options)) printRecord(crawlRecord(row))
-        else
-          terminal.say(
-            `queued ${crawl.urls.length} URL${crawl.urls.length > 1 ? 's' : ''} as crawl ${row.id}; ${pc.bold('archivebox-ts run')} works on it`,
-          )
+        else terminal.say(`queued ${counted(crawl.list)} as crawl ${row.id}; ${pc.bold('archivebox-ts run')} works on it`)
         return
       }
       await follow(open, options, row.id, { processId, run: verb.run === true || demo })
@@ -54,24 +53,33 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
   }
 }
 
-/** URLs from the arguments, a file or stdin; one a line there, `#` comments and blank lines left out. */
-async function collect(args: readonly string[], file: string | undefined): Promise<string[]> {
+/** URLs from the arguments, a file or stdin; one a line there, without `#` comments and blank lines. Throws UsageError. */
+async function collect(args: readonly string[], file: string | undefined): Promise<UrlList> {
   const fromStdin = file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
-  const lines = args.filter((arg) => arg !== '-')
+  const urls = new CheckedUrls()
+  const take = (line: string) => {
+    if (line && !line.startsWith('#')) urls.take(line)
+  }
+  for (const arg of args) if (arg !== '-') take(arg.trim())
   if (file !== undefined && file !== '-') {
     try {
-      lines.push(...readFileSync(file, 'utf8').split('\n'))
+      for await (const lines of linesOf(createReadStream(file))) lines.forEach(take)
     } catch (error) {
+      if (error instanceof UsageError) throw error
       throw new UsageError(`cannot read ${file}: ${messageOf(error)}`)
     }
   }
-  if (fromStdin) lines.push(...(await text(process.stdin)).split('\n'))
-  return lines.map((line) => line.trim()).filter((line) => line && !line.startsWith('#'))
+  if (fromStdin) for await (const lines of linesOf(process.stdin)) lines.forEach(take)
+  return urls.list()
 }
 
-function sayPlan(options: GlobalOptions, crawl: NewCrawl): void {
-  if (wantsJson(options)) for (const url of crawl.urls) printRecord({ type: 'Snapshot', url, depth: 0, tags: crawl.tags })
-  else for (const url of crawl.urls) process.stdout.write(`${url}\n`)
-  terminal.say(`dry run: ${crawl.urls.length} URL${crawl.urls.length > 1 ? 's' : ''}, depth ${crawl.maxDepth}; nothing was written`)
+function sayPlan(options: GlobalOptions, { list, tags, maxDepth }: NewCrawl): void {
+  const line = wantsJson(options)
+    ? (url: string) => `${JSON.stringify({ type: 'Snapshot', url, depth: 0, tags })}\n`
+    : (url: string) => `${url}\n`
+  for (const part of [list.first, ...list.others()]) process.stdout.write(urlsOfPart(part).map(line).join(''))
+  terminal.say(`dry run: ${counted(list)}, depth ${maxDepth}; nothing was written`)
   process.exitCode = EXIT.ok
 }
+
+const counted = ({ total }: UrlList) => `${total} URL${total > 1 ? 's' : ''}`

@@ -1,14 +1,18 @@
 import { AppError, UsageError } from '../../base/errors.ts'
+import { listOf } from '../../db/crawl-sources.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { type ListedCrawl, listedByIds } from '../../db/listings.ts'
 import { addCrawlWithPages, addPages } from '../../machines/add-pages.ts'
+import { checkedUrls } from '../checked-urls.ts'
 import { table } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
-import { type CrawlOptions, checkedUrls, commaList, limitsOf } from '../new-crawl.ts'
+import { isUuid } from '../ids.ts'
+import { type CrawlOptions, commaList, type Limits, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { cutRecord, isCut } from './cut.ts'
 import { findIds } from './ids.ts'
 import { type Line, readInput } from './input.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
@@ -21,8 +25,10 @@ export async function createCrawls(options: Asked, args: readonly string[], verb
   const { words, lines } = await readInput(args, 'URL')
   const copies = lines.flatMap(({ record }) => (record?.['type'] === 'Crawl' ? [copyOf(record, limits)] : []))
   const { urls, others } = urlsIn(lines, ['Crawl'])
-  const crawls = [...(words.length + urls.length > 0 ? [{ ...limits, urls: checkedUrls([...words, ...urls]) }] : []), ...copies]
+  const fresh = words.length + urls.length > 0 ? [{ ...limits, list: checkedUrls([...words, ...urls]) }] : []
   await withHome(options, async (home) => {
+    const crawls = [...fresh]
+    for (const copy of copies) crawls.push(await copy(home))
     passThrough(others)
     if (crawls.length === 0) return terminal.say('nothing to do: no URL among these')
     await asProcess(home, 'cli', async () => {
@@ -42,18 +48,18 @@ export interface NewSnapshotOptions {
 export async function createSnapshots(options: GlobalOptions, args: readonly string[], verb: NewSnapshotOptions): Promise<void> {
   const { words, lines } = await readInput(args, 'URL')
   const { urls: more, others } = urlsIn(lines, [])
-  const urls = words.length + more.length > 0 ? checkedUrls([...words, ...more]) : []
+  const list = words.length + more.length > 0 ? checkedUrls([...words, ...more]) : undefined
   const tags = commaList(verb.tag)
   await withHome(options, async (home) => {
     const crawl = verb.crawlId === undefined ? undefined : await openCrawl(home, verb.crawlId)
     passThrough(others)
-    if (urls.length === 0) return terminal.say('nothing to do: no URL among these')
+    if (list === undefined) return terminal.say('nothing to do: no URL among these')
     await asProcess(home, 'cli', async () => {
       const ids =
         crawl === undefined
-          ? await addCrawlWithPages(home.db, { urls, tags, maxDepth: 0, maxUrls: 0, maxSize: 0, label: '', config: {} })
-          : await addPages(home.db, crawl.id, urls, tags)
-      if (ids.length < urls.length) terminal.say(`${urls.length - ids.length} of ${urls.length} URLs are beyond the limit of their crawl`)
+          ? await addCrawlWithPages(home.db, { list, tags, maxDepth: 0, maxUrls: 0, maxSize: 0, label: '', config: {} })
+          : await addPages(home.db, crawl.id, [...list], tags)
+      if (ids.length < list.total) terminal.say(`${list.total - ids.length} of ${list.total} URLs are beyond the limit of their crawl`)
       printCreated(options, SNAPSHOT, await listedByIds(home.db, SNAPSHOT, ids))
     })
   })
@@ -82,14 +88,27 @@ function urlsIn(lines: readonly Line[], dealtWith: readonly string[]): { urls: s
   return { urls, others }
 }
 
-/** A crawl like the one of a record. What the record does not say is as the options have it. Throws UsageError. */
-function copyOf(record: Readonly<Record<string, unknown>>, limits: Omit<NewCrawl, 'urls'>): NewCrawl {
+/**
+ * A crawl like the one of a record. What the record does not say is as the options have it. A record that shows only the
+ * first URLs of a long list stands for the whole of it, which is read when the home is open. Throws UsageError.
+ */
+function copyOf(record: Readonly<Record<string, unknown>>, limits: Limits): (home: Home) => Promise<NewCrawl> {
   const { urls, max_depth: depth = limits.maxDepth, max_urls: maxUrls = limits.maxUrls, tags = limits.tags, label = limits.label } = record
   const areTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((item) => typeof item === 'string')
   const isWhole = (value: unknown, max: number): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
   if (!areTexts(urls) || !areTexts(tags) || typeof label !== 'string' || !isWhole(depth, 4) || !isWhole(maxUrls, 10_000_000))
     throw new UsageError(`not a crawl that can be made: ${JSON.stringify(record).slice(0, 200)}`)
-  return { ...limits, urls: checkedUrls(urls), maxDepth: depth, maxUrls, tags, label }
+  const like = { ...limits, maxDepth: depth, maxUrls, tags, label }
+  if (!isCut(record)) {
+    const list = checkedUrls(urls)
+    return async () => ({ ...like, list })
+  }
+  return async (home) => {
+    const { id } = record
+    const list = typeof id === 'string' && isUuid(id) ? await listOf(home.db, id) : undefined
+    if (!list) throw cutRecord(record)
+    return { ...like, list }
+  }
 }
 
 function passThrough(lines: readonly Line[]): void {

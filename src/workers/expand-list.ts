@@ -1,0 +1,33 @@
+import { failpoint } from '../base/failpoint.ts'
+import { urlsOfPart } from '../base/url-list.ts'
+import { archivableUrl, urlFilter } from '../base/urls.ts'
+import { lockNextPart, passPart } from '../db/crawl-sources.ts'
+import type { Database } from '../db/database.ts'
+import { transact } from '../db/patience.ts'
+import { insertSnapshots } from '../db/snapshots.ts'
+import { ClaimLost } from '../engine/claimed.ts'
+import type { CrawlClaim } from '../machines/queues.ts'
+
+/**
+ * Makes the next part of a crawl's list into pages of depth 0, once: a page that was deleted does not come back. In a
+ * transaction, the caller's where there is one, that is short enough for the renewal of the lease to wait for. Throws
+ * ClaimLost.
+ */
+export async function expandPart(db: Database, claim: CrawlClaim): Promise<void> {
+  const { id, config } = claim.row
+  await transact(db, async (tx) => {
+    const next = await lockNextPart(tx, claim)
+    if (next === undefined) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
+    if (next === null) return
+    const inside = urlFilter(config.url_allowlist ?? '', config.url_denylist ?? '')
+    const pages = urlsOfPart(next.urls).map(archivableUrl).filter(inside)
+    await insertSnapshots(
+      tx,
+      id,
+      pages.map((url) => ({ url })),
+      { depth: 0, parentId: null },
+    )
+    await passPart(tx, id, next.part)
+    await failpoint('claim.crawl_pages_added')
+  })
+}

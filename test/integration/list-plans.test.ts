@@ -1,0 +1,96 @@
+// What a part of a list, or a page that was found, costs must not depend on how many pages and parts there are.
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { insertSnapshots } from '../../src/db/snapshots.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+
+const homes = useHomes()
+const MANY = 50_000
+/** Rows of a table that one step may read. */
+const FEW = 60
+const TABLES = ['crawl', 'crawl_source', 'snapshot']
+const TOKEN = randomUUID()
+const CRAWL = randomUUID()
+
+let test: TestHome
+let db: Database
+
+beforeEach(async () => {
+  test = await homes.make()
+  // One connection, whose counters can be read at once.
+  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
+  await test.query(
+    `insert into crawl (id, urls, output_dir, max_urls, page_count, next_part, claim_token, claimed_by, retry_at)
+     values ($1, 'https://example.com/', 'x', $2, $3, 700, $4, $4, now() + interval '1 min')`,
+    [CRAWL, MANY + 5, MANY, TOKEN],
+  )
+  await test.query(
+    `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
+     select gen_random_uuid(), $1, 'https://example.com/' || n, sha256(convert_to('https://example.com/' || n, 'UTF8')), 'x', 'sealed', null
+     from generate_series(1, $2::int) n`,
+    [CRAWL, MANY],
+  )
+  await test.query(`insert into crawl_source select $1, n, 'https://example.com/part/' || n from generate_series(1, 1000) n`, [CRAWL])
+  return async () => {
+    await db.destroy()
+    await test.query('truncate crawl cascade') // None of it has a history that keeps what is promised of one.
+  }
+})
+
+/** How many rows of each table a step reads. */
+async function readBy(step: () => Promise<unknown>): Promise<Record<string, number>> {
+  const read = async () => {
+    await sql`select pg_stat_force_next_flush()`.execute(db)
+    const { rows } = await sql<{ relname: string; read: number }>`
+      select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as read from pg_stat_user_tables
+      where relname = any(${TABLES}::text[])`.execute(db)
+    return Object.fromEntries(rows.map(({ relname, read }) => [relname, read]))
+  }
+  const before = await read()
+  await step()
+  const after = await read()
+  return Object.fromEntries(TABLES.map((table) => [table, (after[table] ?? 0) - (before[table] ?? 0)]))
+}
+
+describe.each([true, false])('among many pages and parts, with statistics: %s', (analyzed) => {
+  beforeEach(async () => {
+    if (analyzed) await test.query('analyze')
+  })
+
+  it('a page that was found is added at the price of one, limit or not, and none beyond the limit', async () => {
+    const add = (from: number) =>
+      db.transaction().execute(async (tx) => {
+        const pages = Array.from({ length: 3 }, (_, n) => ({ url: `https://example.com/found/${from + n}` }))
+        return await insertSnapshots(tx, CRAWL, pages, { depth: 1, parentId: null })
+      })
+    let added: number[] = []
+    const read = await readBy(async () => {
+      added = [await add(0), await add(3), await add(6)]
+    })
+    expect(added).toEqual([3, 2, 0])
+    expect(Object.entries(read).filter(([, rows]) => rows > FEW)).toEqual([])
+    expect(await test.value('select page_count - $1::int from crawl', [MANY])).toBe(5)
+  })
+
+  it('the next part is found, and passed, at the price of one', async () => {
+    let parts: unknown[] = []
+    const read = await readBy(async () => {
+      await test.query('update crawl set max_urls = 0')
+      await db.transaction().execute(async (tx) => {
+        const claim = { id: CRAWL, token: TOKEN }
+        const first = await lockNextPart(tx, claim)
+        await passPart(tx, CRAWL, first!.part)
+        parts = [first, await lockNextPart(tx, claim), await lockNextPart(tx, { ...claim, token: randomUUID() })]
+      })
+    })
+    expect(parts).toEqual([
+      { part: 700, urls: 'https://example.com/part/700' },
+      { part: 701, urls: 'https://example.com/part/701' },
+      undefined,
+    ])
+    expect(Object.entries(read).filter(([, rows]) => rows > FEW)).toEqual([])
+  })
+})

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { HashedSet } from '../../src/base/hashed-set.ts'
+import { UrlListBuilder } from '../../src/base/url-list.ts'
+
+const url = (n: number) => `http://a.example/${n}`
+function listOf(urls: readonly string[]) {
+  const builder = new UrlListBuilder()
+  for (const each of urls) builder.add(each)
+  return builder.list()
+}
+
+describe('a set of hashes', () => {
+  it('takes each text once, however many there are', () => {
+    const set = new HashedSet()
+    for (let n = 0; n < 50_000; n += 1) expect(set.add(url(n))).toBe(true)
+    for (let n = 0; n < 50_000; n += 1) expect(set.add(url(n))).toBe(false)
+    expect(set.size).toBe(50_000)
+    expect(set.add('')).toBe(true)
+  })
+})
+
+describe('a list of URLs', () => {
+  it('keeps their order, each once, the first hundred in its first part', () => {
+    const urls = Array.from({ length: 4_200 }, (_, n) => url(n))
+    const list = listOf([...urls, ...urls.slice(0, 500)])!
+    expect(list.total).toBe(4_200)
+    expect([...list]).toEqual(urls)
+    expect(list.first).toBe(urls.slice(0, 100).join('\n'))
+    expect([...list.others()].map((part) => part.split('\n').length)).toEqual([2_000, 2_000, 100])
+  })
+
+  it('that is short is all in its first part; one without a URL is none', () => {
+    const list = listOf([url(1), url(2)])!
+    expect([list.isLong, list.total, list.first]).toEqual([false, 2, `${url(1)}\n${url(2)}`])
+    expect(listOf([])).toBeUndefined()
+  })
+
+  it('of very long URLs has smaller parts', () => {
+    const list = listOf(Array.from({ length: 500 }, (_, n) => `${url(n)}/${'x'.repeat(8_000)}`))!
+    for (const part of list.others()) expect(part.length).toBeLessThan(510_000)
+    expect([...list]).toHaveLength(500)
+  })
+})
