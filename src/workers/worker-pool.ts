@@ -165,12 +165,17 @@ export class WorkerPool {
   async #killLate(): Promise<void> {
     const busy = [...this.#workers].filter((worker) => worker.state === 'busy')
     if (busy.length === 0) return
-    const select = sql<{ id: string }>`
-      select claimed_by as id from ${sql.table(this.#kind)}
-      where claimed_by = any(${busy.map(({ processId }) => processId)}::uuid[]) and retry_at < now() - make_interval(secs => ${STUCK_SECONDS})`
+    const select = sql<{ id: string; late: boolean }>`
+      select claimed_by as id, retry_at < now() - make_interval(secs => ${STUCK_SECONDS}) as late from ${sql.table(this.#kind)}
+      where claimed_by = any(${busy.map(({ processId }) => processId)}::uuid[])`
     const { db } = this.#station.owner.home
     const { rows } = await repeatable(db, () => select.execute(db))
-    const stuck = busy.filter(({ processId }) => rows.some(({ id }) => id === processId))
+    for (const worker of busy) {
+      // At work without a claim it has just ended, or lost, one: it says so within moments, unless it stands still.
+      if (rows.some(({ id }) => id === worker.processId)) worker.askedAt = undefined
+      else worker.askedAt ??= performance.now()
+    }
+    const stuck = busy.filter(({ processId }) => rows.some(({ id, late }) => late && id === processId))
     for (const { child } of stuck) this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not renew its lease: killing it`)
     this.#kill(stuck)
   }

@@ -1,10 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { CONTAINER, noContainers } from '../support/containers.ts'
+import { CONTAINER, noContainers, noMounts } from '../support/containers.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
@@ -17,8 +17,6 @@ beforeAll(async () => {
   site = await startSite(pages(3))
 })
 afterAll(() => site.close())
-const lacks = (...command: string[]) => spawnSync(command[0]!, command.slice(1)).status !== 0
-const noMounts = lacks('unshare', '--mount', 'mount', '--bind', '/tmp', '/tmp') && 'needs unshare --mount (root)'
 
 const folders: string[] = []
 /** Another folder for the time of a test. */

@@ -16,11 +16,15 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 /** A runner of which a process of this kind stands still, with nothing to do. */
-async function withIdle(kind: 'crawl' | 'snapshot' | 'host', test: (home: TestHome, runner: Running) => Promise<void>): Promise<void> {
+async function withIdle(
+  kind: 'crawl' | 'snapshot' | 'host',
+  test: (home: TestHome, runner: Running) => Promise<void>,
+  env: Record<string, string> = {},
+): Promise<void> {
   const home = await homes.clone(original)
   const stopped: number[] = []
   try {
-    const runner = home.start(['run'])
+    const runner = home.start(['run'], { env })
     const crawl = await home.add('--plugins', 'html', `${site.url}/page-1.html`)
     await sealedCrawl(home, crawl)
     const [pid] = await eventually(async () => {
@@ -61,4 +65,14 @@ describe.concurrent('an idle process that stands still', () => {
       expect((await runner.finished(80_000)).code, runner.stderr).toBe(0)
     }),
   )
+
+  it('a crawl worker that has sealed its crawl, and cannot say so any more, does not keep a runner from leaving', () =>
+    withIdle(
+      'crawl',
+      async (_home, runner) => {
+        runner.signal('SIGTERM')
+        expect((await runner.finished(80_000)).code, runner.stderr).toBe(0)
+      },
+      { ARCHIVEBOX_FAILPOINTS: 'publish.crawl_sealed=stop' },
+    ))
 })

@@ -1,7 +1,7 @@
 // What a part of a list, or a page that was found, costs must not depend on how many pages and parts there are.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { insertSnapshots } from '../../src/db/snapshots.ts'
@@ -34,10 +34,10 @@ beforeEach(async () => {
     [CRAWL, MANY],
   )
   await test.query(`insert into crawl_source select $1, n, 'https://example.com/part/' || n from generate_series(1, 1000) n`, [CRAWL])
-  return async () => {
-    await db.destroy()
-    await test.query('truncate crawl cascade') // None of it has a history that keeps what is promised of one.
-  }
+})
+afterEach(async () => {
+  await db.destroy()
+  await test.query('truncate crawl cascade') // None of it has a history that keeps what is promised of one.
 })
 
 /** How many rows of each table a step reads. */
