@@ -4,3 +4,15 @@
 alter table crawl add column moved_by uuid;
 alter table snapshot add column moved_by uuid;
 alter table "binary" add column moved_by uuid;
+
+-- Pages that were cancelled, and are looked at until nobody who worked on them can leave anything behind.
+create table cancelled_page (
+  snapshot_id uuid primary key references snapshot on delete cascade,
+  at          timestamptz not null default now(),
+  look_at     timestamptz not null default now()
+);
+create index cancelled_page_look on cancelled_page (look_at);
+insert into cancelled_page (snapshot_id, at)
+  select s.id, max(t.at) from transition t join snapshot s on s.id = t.row_id
+  where t.at > now() - interval '1 day' and t.model = 'snapshot' and t.event = 'seal' and t.process_id is null and s.status = 'sealed'
+  group by s.id;
