@@ -4,6 +4,7 @@ import { engine } from './engine.ts'
 import { engineKill } from './engine-kill.ts'
 import { engineScale } from './engine-scale.ts'
 import { type Figure, tableOf } from './figures.ts'
+import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
 import { page } from './page.ts'
 import { killChildren } from './program.ts'
@@ -17,6 +18,7 @@ const BENCHES = {
   start: { run: start, rounds: 15 },
   takeover: { run: takeover, rounds: 5 },
   standby: { run: standby, rounds: 3 },
+  history: { run: history, rounds: 9 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
   server: { run: server, rounds: 5 },
