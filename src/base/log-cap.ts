@@ -16,8 +16,8 @@ export async function capLogs(dataDir: string): Promise<void> {
 }
 
 /**
- * Cuts it in place: programs that run on, the database's server above all, hold the file open. All of them append, so they go on at its new
- * end; what is written between copy and cut is lost.
+ * Cuts it in place: programs that run on, the database's server above all, hold the file open. All of them append, so
+ * they go on at its new end; what is written between copy and cut is lost.
  */
 async function capLog(file: string): Promise<void> {
   let log: FileHandle

@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-// Rows of processes that ended, and the log of transitions, are history: nothing that decides reads them. All leaders of one database cut it.
+// Rows of processes that ended, and the log of transitions, are history: nothing that decides reads them. All leaders of
+// one database cut it.
 
 /** Walks along the indexes, whatever the server believes of tables that it has not counted. */
 const ALONG_INDEXES = sql`
-  select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+  select set_config(name, 'off', true) from unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) as name`
 
 /** Nobody needs to know any more of a process that ended. */
 const IS_FORGOTTEN = sql`
@@ -21,8 +22,9 @@ const IS_FORGOTTEN = sql`
       and later.worker_type = 'worker_runner'))`
 
 /**
- * Deletes rows of processes that ended so many days ago, the oldest first, children before parents. Those stay that somebody needs: ancestors
- * of what stays, the last leader, one whose end nobody saw where it led, and whoever has a claim, or a result that is not final.
+ * Deletes rows of processes that ended so many days ago, the oldest first, children before parents. Those stay that
+ * somebody needs: ancestors of what stays, the last leader, one whose end nobody saw where it led last, and whoever has
+ * a claim, or a result that is not final.
  * @returns how many, at most `limit`; fewer: there are no more
  */
 export async function deleteEndedProcesses(db: Database, days: number, limit: number): Promise<number> {
@@ -38,13 +40,14 @@ export async function deleteEndedProcesses(db: Database, days: number, limit: nu
   })
 }
 
-/** Deletes what the log of transitions has of so many days ago, the oldest first. Returns how many lines, at most `limit`. */
+/** Deletes lines of the log of transitions that are so many days old, the oldest first. Returns how many, at most `limit`. */
 export async function deleteOldTransitions(db: Database, days: number, limit: number): Promise<number> {
   return await db.transaction().execute(async (tx) => {
     await ALONG_INDEXES.execute(tx)
     const { numAffectedRows } = await sql`
       with old as materialized (
-        select id from transition where at < now() - make_interval(days => ${days}) order by at limit ${limit} for update skip locked
+        select id from transition where at < now() - make_interval(days => ${days})
+        order by at limit ${limit} for update skip locked
       )
       delete from transition where id = any(array(select id from old))`.execute(tx)
     return Number(numAffectedRows ?? 0)

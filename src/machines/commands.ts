@@ -103,7 +103,7 @@ async function sendToSnapshots(db: Database, ids: readonly string[], event: Even
   })
 }
 
-/** For the leader: whoever worked on these pages, or cancels them, may die before their folders and indexes say what became of them. */
+/** For the leader: whoever worked on these pages, or cancels them, may die before their folders say what became of them. */
 async function markCancelled(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
     insert into cancelled_page (snapshot_id) select unnest(${ids}::uuid[])

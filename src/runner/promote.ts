@@ -73,7 +73,7 @@ async function termSince(tx: Home['db'], me: Registered, before: number | null):
   return rows[0]?.term
 }
 
-/** Every claimant of this data dir that is dead: before a promotion, nobody here may hold a claim. Found from the claims, which are few. */
+/** Every dead claimant of this data dir: before a promotion, nobody here may hold a claim. Found from the claims, which are few. */
 async function deadClaimants(home: Home, dying: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select p.id from process p

@@ -1,23 +1,28 @@
-import { messageOf } from '../base/errors.ts'
+import { sleep } from '../base/abort.ts'
+import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { capLogs } from '../base/log-cap.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../db/history.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import type { Station } from './station.ts'
 
 const EVERY_MS = 30_000
-/** How long a round goes on with batches. The first is over after one, so that a runner which comes and goes loses no time. */
+/** How long a round goes on with batches. The first is over after one: a runner that comes and goes loses no time. */
 const ROUND_MS = 250
 /** Rows of one statement: some 10 ms. */
 const BATCH = 500
 
+/** How long the end of a lead waits for the batch that is under way. */
+const END_MS = 2_000
+
 /**
- * Ends what would grow for ever: history older than HISTORY_DAYS, and logs. A leader does it every 30 s, in small batches, beside its loop;
- * what a long pause has left takes many rounds.
+ * Ends what would grow for ever: history older than HISTORY_DAYS, and logs. A leader does it every 30 s, in small batches,
+ * beside its loop; what a long pause has left takes many rounds.
  */
 export class Upkeep {
   readonly #station: Station
   #nextAt = Number.NEGATIVE_INFINITY
   #round: Promise<void> | undefined
+  #hasEnded = false
 
   constructor(station: Station) {
     this.#station = station
@@ -25,7 +30,7 @@ export class Upkeep {
 
   /** Begins a round when it is time for one, and does not wait for it. */
   whenDue(): void {
-    if (this.#round || performance.now() < this.#nextAt) return
+    if (this.#round || this.#hasEnded || performance.now() < this.#nextAt) return
     const ms = this.#nextAt === Number.NEGATIVE_INFINITY ? 0 : ROUND_MS
     this.#round = this.#work(ms).finally(() => {
       this.#nextAt = performance.now() + EVERY_MS
@@ -33,20 +38,29 @@ export class Upkeep {
     })
   }
 
-  /** Waits for the batch that is under way. */
+  /** Begins nothing more, and waits a moment for what is under way: a database that hangs does not keep us. */
   async end(): Promise<void> {
-    this.#nextAt = Number.POSITIVE_INFINITY
-    await this.#round
+    this.#hasEnded = true
+    const over = new AbortController()
+    await Promise.race([this.#round, sleep(END_MS, over.signal)])
+    over.abort()
   }
 
   async #work(ms: number): Promise<void> {
-    const { owner, settings, log } = this.#station
+    const { owner, settings } = this.#station
+    const { HISTORY_DAYS: days } = settings.config
+    await this.#attempt('logs', () => capLogs(owner.home.dataDir))
+    if (days > 0) await this.#attempt('history', () => this.#cutHistory(days, ms))
+  }
+
+  /** What fails is tried again in the next round. The leader's loop has its own say about a database that is away. */
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
     try {
-      await capLogs(owner.home.dataDir)
-      if (settings.config.HISTORY_DAYS > 0) await this.#cutHistory(settings.config.HISTORY_DAYS, ms)
+      await work()
     } catch (error) {
-      // The loop of the leader says what is wrong with the database; the rest is tried again in the next round.
-      if (!isDatabaseAway(error)) log.warn(`cutting history and logs: ${messageOf(error)}`)
+      const { log } = this.#station
+      const isKnown = isDatabaseAway(error) || isMachineTrouble(error)
+      log[isKnown ? 'debug' : 'warn'](`cutting ${what}: ${messageOf(error)}`)
     }
   }
 
@@ -55,7 +69,7 @@ export class Upkeep {
     const until = performance.now() + ms
     for (let isMore = true; isMore; ) {
       const counts = [await deleteEndedProcesses(db, days, BATCH), await deleteOldTransitions(db, days, BATCH)]
-      isMore = counts.includes(BATCH) && performance.now() < until && this.#nextAt < Number.POSITIVE_INFINITY
+      isMore = counts.includes(BATCH) && performance.now() < until && !this.#hasEnded
     }
   }
 }

@@ -9,7 +9,7 @@ import { archivebox } from './program.ts'
 
 const MANY = 1_000_000
 
-/** What a million processes that ended, and as many transitions, cost a runner that comes, finds nothing to do, and goes. The rival: an empty archive. */
+/** What a million ended processes, and as many transitions, cost a runner that comes and goes. The rival: an empty archive. */
 export async function history(rounds: number): Promise<Figure[]> {
   const values = {
     empty: [] as number[],

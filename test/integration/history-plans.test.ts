@@ -1,5 +1,6 @@
-// What a runner asks of the tables of processes and transitions must cost the same however many ended before. Each statement is watched on
-// large tables, by what the server says that it read. Twice: with statistics, and with plans from when the tables were empty.
+// What a runner asks of the tables of processes and transitions must cost the same however many ended before. Each
+// statement is watched on large tables, by what the server says that it read. Twice: with statistics, and with plans from
+// when the tables were empty.
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -60,8 +61,8 @@ afterEach(async () => {
 })
 
 /**
- * Two months of history: each tenth process led, half of those were asked to hand over, all in this place. The end of one was not seen, one
- * has a claim, and then somebody led elsewhere.
+ * Two months of history: each tenth process led, half of those were asked to hand over, all in this place. The end of one
+ * was not seen, one has a claim, and then somebody led elsewhere.
  */
 async function grow(): Promise<void> {
   await test.query(
