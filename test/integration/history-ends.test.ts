@@ -3,6 +3,7 @@ import { uuidv7 } from '../../src/base/ids.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { eventually } from '../support/program.ts'
 import { queuedPages, runAll } from '../support/queued.ts'
 
 const homes = useHomes()
@@ -123,6 +124,23 @@ describe('a leader', () => {
     await old()
     await runAll(home)
     expect(await count()).toBe('0 0')
+  })
+
+  it('takes a batch of what a long pause has left at once, and the rest in its rounds', async () => {
+    await home.query(
+      `insert into process (id, machine_id, data_dir, data_dir_id, process_type, status, ended_at)
+       select gen_random_uuid(), $1, '/x', $2, 'cli', 'exited', now() - interval '31 days' from generate_series(1, 1700)`,
+      [machine, dataDir],
+    )
+    await home.query(
+      `insert into transition (model, row_id, from_status, to_status, event, at)
+       select 'crawl', gen_random_uuid(), 'queued', 'sealed', 'seal', now() - interval '31 days' from generate_series(1, 1700)`,
+    )
+    const runner = home.start(['run'])
+    await eventually(async () => (await count()) === '1200 1200')
+    await eventually(async () => (await count()) === '0 0', 60_000)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
   })
 
   it.each([
