@@ -89,6 +89,7 @@ export async function lead(
     await cleanUp.whenDue()
     upkeep.whenDue()
     const idle = options.exitOnIdle && open === 0 && pool.busy === 0
+    if (idle) await cleanUp.beforeLeaving()
     await page.write(pool.changes, idle)
     return idle
   }

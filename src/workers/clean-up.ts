@@ -35,6 +35,11 @@ export class CleanUp {
     if (this.#isUntidy) this.#isUntidy = await this.#tidyUp()
   }
 
+  /** Before a runner leaves that has nothing left to do: completes what was cancelled since the last round. */
+  async beforeLeaving(): Promise<void> {
+    while (await this.#tidyUp());
+  }
+
   /** False: until the next round there is nothing left. */
   async #tidyUp(): Promise<boolean> {
     const { owner, log } = this.#station

@@ -5,7 +5,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { failpoints } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { processesOf } from '../support/processes.ts'
+import { eventually } from '../support/program.ts'
 import { queuedPages, runAll } from '../support/queued.ts'
+import { records } from '../support/records.ts'
+import { startSite } from '../support/site.ts'
 
 const homes = useHomes()
 
@@ -41,6 +45,26 @@ describe('what was cancelled', () => {
     await runAll(home)
     expect(existsSync(join(dirs[0]!, '.work'))).toBe(false)
     expect(await marks(home)).toBe(0)
+  })
+
+  it('is completed by a runner before it leaves, though its next round is not due', async () => {
+    const site = await startSite(1)
+    try {
+      const home = await homes.make()
+      home.install('oracle')
+      const { crawl } = await queuedPages(home, ['http://127.0.0.1:1/a'])
+      await records(home, ['crawl', 'pause', crawl])
+      await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=3', `${site.url}/page-1.html`)
+      const runner = home.start(['run', '--exit-on-idle'])
+      await eventually(() => processesOf(home.dataDir).some(({ command }) => command.includes('oracle')))
+      const cancel = await home.run(['crawl', 'cancel', crawl], { env: failpoints(home, 'publish.file_aside=kill9') })
+      expect(cancel.signal).toBe('SIGKILL')
+      expect((await runner.finished()).code).toBe(0)
+      const dir = await home.value<string>('select output_dir from snapshot where crawl_id = $1', [crawl])
+      expect(existsSync(join(home.dataDir, dir, 'index.html'))).toBe(true)
+    } finally {
+      await site.close()
+    }
   })
 
   it('is left alone once somebody works on it again', async () => {
