@@ -9,7 +9,7 @@ const EVERY_MS = 30_000
 /** How long a round goes on with batches. The first is over after one: a runner that comes and goes loses no time. */
 const ROUND_MS = 250
 /** Rows of one statement: some 10 ms. */
-const BATCH = 500
+const BATCH = 200
 
 /** How long the end of a lead waits for the batch that is under way. */
 const END_MS = 2_000

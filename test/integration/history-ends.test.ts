@@ -137,7 +137,7 @@ describe('a leader', () => {
        select 'crawl', gen_random_uuid(), 'queued', 'sealed', 'seal', now() - interval '31 days' from generate_series(1, 1700)`,
     )
     const runner = home.start(['run'])
-    await eventually(async () => (await count()) === '1200 1200')
+    await eventually(async () => (await count()) === '1500 1500')
     await eventually(async () => (await count()) === '0 0', 60_000)
     runner.signal('SIGTERM')
     expect((await runner.finished()).code).toBe(0)
