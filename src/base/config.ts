@@ -110,6 +110,9 @@ export const SETTINGS = {
   CONTAINMENT: setting(oneOf('auto', 'basic', 'pidns', 'cgroup'), 'auto', {
     means: 'what keeps hooks from outliving the runner; `auto`: the control group where there is one, else `basic`',
   }),
+  HISTORY_DAYS: setting(whole(0, 100_000), 30, {
+    means: 'how long ended processes and the log of transitions are remembered; 0: for ever',
+  }),
   DISK_FLOOR: setting(amount('MB'), 200, {
     means: 'free space below which no page is begun; 0 switches it off',
   }),

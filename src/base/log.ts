@@ -53,29 +53,23 @@ export function toAll(...sinks: readonly Sink[]): Sink {
   }
 }
 
-const MAX_LOG_BYTES = 10 * 1024 * 1024
+/** A log that is larger is moved aside, or cut (log-cap.ts). */
+export const MAX_LOG_BYTES = 10 * 1024 * 1024
 
 /**
  * Appends lines to a file, each with its UTC time. At 10 MB the file becomes `<file>.1`, in place of the one before.
  * Synchronous, so that the last words of a dying process are in it; a full disk costs lines, never the work.
  */
 export function toFile(file: string): Sink {
-  let bytes = -1
   return ({ level, role, text }) => {
     try {
-      if (bytes < 0) {
-        mkdirSync(dirname(file), { recursive: true })
-        bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-      }
-      if (bytes > MAX_LOG_BYTES) {
-        renameSync(file, `${file}.1`)
-        bytes = 0
-      }
-      const line = `${new Date().toISOString()} ${level} ${role}: ${text}\n`
-      appendFileSync(file, line, { mode: 0o600 })
-      bytes += Buffer.byteLength(line)
+      // Others write to it, too: only the file knows how large it is.
+      const size = statSync(file, { throwIfNoEntry: false })?.size
+      if (size === undefined) mkdirSync(dirname(file), { recursive: true })
+      else if (size > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
+      appendFileSync(file, `${new Date().toISOString()} ${level} ${role}: ${text}\n`, { mode: 0o600 })
     } catch {
-      bytes = -1
+      // As is said above.
     }
   }
 }

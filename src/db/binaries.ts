@@ -40,7 +40,8 @@ export async function binariesOf(db: Database, machineId: string, names?: readon
 export async function loseBinary(db: Database, { id, abspath }: BinaryRow): Promise<void> {
   const update = sql`
     with lost as (
-      update "binary" set status = 'queued', retry_at = now(), abspath = '', version = '', sha256 = '', attempts = 0, status_changed_at = now(), modified_at = now()
+      update "binary" set status = 'queued', retry_at = now(), abspath = '', version = '', sha256 = '', attempts = 0,
+        moved_by = null, status_changed_at = now(), modified_at = now()
       where id = ${id} and status = 'installed' and abspath = ${abspath} returning id
     )
     insert into transition (model, row_id, from_status, to_status, event) select 'binary', id, 'installed', 'queued', 'gone' from lost`

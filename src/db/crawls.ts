@@ -88,6 +88,7 @@ const CRAWL_OF_PAGE = [
   'claim_token',
   'claimed_by',
   'attempts',
+  'moved_by',
   'created_at',
   'modified_at',
   'status_changed_at',

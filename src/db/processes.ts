@@ -12,6 +12,8 @@ export type ProcessRow = Selectable<ProcessTable>
 export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly tenure_s: number | null }
 
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
+/** The same as a condition; written out, so that every plan may use the index over live rows. */
+export const IS_LIVE = sql<boolean>`process.status in (${sql.join(LIVE_STATUSES.map((status) => sql.lit(status)))})`
 
 export interface NewProcess {
   /** A new one when not given. */
@@ -196,7 +198,7 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
     .selectAll()
     .select(ages)
     .where('data_dir_id', '=', home.dataDirId)
-    .where('status', 'in', LIVE_STATUSES)
+    .where(IS_LIVE)
     .orderBy('seq')
   return await repeatable(home.db, () => select.execute())
 }

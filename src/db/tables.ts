@@ -106,6 +106,8 @@ interface WorkColumns {
   claim_token: string | null
   claimed_by: string | null
   attempts: Generated<number>
+  /** The claim under which the row was moved last; null when nobody's claim was needed for it. */
+  moved_by: Generated<string | null>
   created_at: Generated<Date>
   modified_at: Generated<Date>
   status_changed_at: Generated<Date>

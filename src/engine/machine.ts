@@ -47,6 +47,8 @@ export interface Columns {
   readonly attempts?: string
   /** When the row entered its state; needed for `timeout` and a `deleteAfterMs` above 0. */
   readonly changedAt?: string
+  /** The token under which the row was last settled or moved; null when somebody from outside, or a timeout, moved it. */
+  readonly movedBy?: string
   readonly modifiedAt?: string
 }
 

@@ -9,9 +9,10 @@ export interface Table extends Partial<Columns> {
   readonly status: string
   readonly retryAt: string
   readonly token: string
-  /** Assignments that end a claim, and that mark a change of state or any change; '' where the table has no such column. */
+  /** Assignments that end a claim, and that mark a change of state, who made it, or any change; '' without such a column. */
   readonly unclaim: string
   readonly changed: string
+  readonly moved: (token: string) => string
   readonly modified: string
 }
 
@@ -22,6 +23,7 @@ export function tableOf(machine: Machine): Table {
     name: quote(machine.table),
     unclaim: `${columns.token} = null${columns.owner ? `, ${columns.owner} = null` : ''}`,
     changed: columns.changedAt ? `, ${columns.changedAt} = now()` : '',
+    moved: (token) => (columns.movedBy ? `, ${columns.movedBy} = ${token}` : ''),
     modified: columns.modifiedAt ? `, ${columns.modifiedAt} = now()` : '',
   }
 }

@@ -28,7 +28,7 @@ export function settleStatement(machine: Machine): Statement {
       update ${t.name} as work
       set ${t.status} = o.to_status,
         ${t.retryAt} = case o.after_s when 'infinity' then ${FAR} else now() + make_interval(secs => o.after_s) end,
-        ${t.unclaim}${counts.set}${changed}${t.modified}
+        ${t.unclaim}${counts.set}${changed}${t.moved('o.token')}${t.modified}
       from outcome o
       where ${ours}${gone.length > 0 ? ` and o.to_status not in (${list(gone)})` : ''}
       ${ended}
@@ -58,7 +58,7 @@ export function settleAlikeStatement(machine: Machine): Statement {
     with moved as (
       update ${t.name} as work
       set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR} else now() + make_interval(secs => $6) end,
-        ${t.unclaim}${attempts}${changed}${t.modified}
+        ${t.unclaim}${attempts}${changed}${t.moved('$2')}${t.modified}
       where ${oursAlike(machine, t)}
       ${endedAlike(t)}
     )${history(machine)}
@@ -97,7 +97,7 @@ export function keepStatement(machine: Machine): Statement {
     'keep',
     `
     with moved as (
-      update ${t.name} set ${t.status} = $4${t.changed}${t.modified}
+      update ${t.name} set ${t.status} = $4${t.changed}${t.moved('$2')}${t.modified}
       where ${t.id} = $1 and ${t.token} = $2 and ${t.status} = $3
       returning ${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
     )${history(machine)}
@@ -187,8 +187,8 @@ function dueIn(machine: Machine, state: string): string {
   return final ? 'null::timestamptz' : external ? FAR : `now() + make_interval(secs => ${(startAfterMs ?? 0) / 1000})`
 }
 
-/** A row that enters a state has no claim, and a new count of attempts. */
-const entered = (t: Table) => `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.modified}`
+/** A row that enters a state from outside, or by a timeout, has no claim, and a new count of attempts. */
+const entered = (t: Table) => `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.moved('null')}${t.modified}`
 
 const history = (machine: Machine) =>
   machine.history

@@ -7,7 +7,13 @@ import { defineMachine } from '../engine/machine.ts'
 export const binaryMachine = defineMachine({
   name: 'binary',
   table: 'binary',
-  columns: { owner: 'claimed_by', attempts: 'attempts', changedAt: 'status_changed_at', modifiedAt: 'modified_at' },
+  columns: {
+    owner: 'claimed_by',
+    attempts: 'attempts',
+    changedAt: 'status_changed_at',
+    movedBy: 'moved_by',
+    modifiedAt: 'modified_at',
+  },
   history: true,
   initial: 'queued',
   states: {

@@ -14,20 +14,21 @@ type Event = 'pause' | 'resume' | 'seal'
 
 /** Pauses crawls and their unfinished snapshots. Returns the crawls that were not paused or sealed already. */
 export async function pauseCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
-  return await sendToCrawls(db, ids, 'pause', RETRY_AT_MAX)
+  return (await sendToCrawls(db, ids, 'pause', RETRY_AT_MAX)).crawls
 }
 
 /** Puts paused crawls and their paused snapshots back into the queue, due at `when`. Finished hooks stay finished. */
 export async function resumeCrawls(db: Database, ids: readonly string[], when: Date = new Date()): Promise<string[]> {
-  return await sendToCrawls(db, ids, 'resume', when)
+  return (await sendToCrawls(db, ids, 'resume', when)).crawls
 }
 
 /** Seals crawls with what they have. Hooks that were not run are skipped. */
 export async function cancelCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
-    const sealed = await sendToCrawls(tx, ids, 'seal', null)
-    await closePages(tx, sql`s.crawl_id = any(${sealed}::uuid[])`)
-    return sealed
+    const { crawls, snapshots } = await sendToCrawls(tx, ids, 'seal', null)
+    await markCancelled(tx, snapshots)
+    await closePages(tx, sql`s.crawl_id = any(${crawls}::uuid[])`)
+    return crawls
   })
 }
 
@@ -45,6 +46,7 @@ export async function resumeSnapshots(db: Database, ids: readonly string[], when
 export async function cancelSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const sealed = await sendToSnapshots(tx, ids, 'seal', null)
+    await markCancelled(tx, sealed)
     await closePages(tx, sql`s.id = any(${sealed}::uuid[])`)
     return sealed
   })
@@ -67,19 +69,27 @@ export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<
   await sql`select pg_notify('archivebox_work', '')`.execute(tx)
 }
 
-/** Sends one event to crawls and to those of their snapshots whose state offers it, and wakes the leader. */
-async function sendToCrawls(db: Database, ids: readonly string[], event: Event, dueAt: Date | null): Promise<string[]> {
+/**
+ * Sends one event to crawls and to those of their snapshots whose state offers it, and wakes the leader.
+ * @returns those that it moved
+ */
+async function sendToCrawls(
+  db: Database,
+  ids: readonly string[],
+  event: Event,
+  dueAt: Date | null,
+): Promise<{ crawls: string[]; snapshots: string[] }> {
   return await transact(db, async (tx) => {
-    const moved = await new Queue(crawlMachine, kyselySql(tx)).send(ids, event, dueAt)
+    const crawls = await new Queue(crawlMachine, kyselySql(tx)).send(ids, event, dueAt)
     const { rows } = await sql<{ id: string }>`
-      select id from snapshot where crawl_id = any(${moved}::uuid[]) and status in ('queued', 'started', 'paused')`.execute(tx)
-    await new Queue(snapshotMachine, kyselySql(tx)).send(
+      select id from snapshot where crawl_id = any(${crawls}::uuid[]) and status in ('queued', 'started', 'paused')`.execute(tx)
+    const snapshots = await new Queue(snapshotMachine, kyselySql(tx)).send(
       rows.map(({ id }) => id),
       event,
       dueAt,
     )
     await sql`select pg_notify('archivebox_work', '')`.execute(tx)
-    return moved
+    return { crawls, snapshots }
   })
 }
 
@@ -91,6 +101,13 @@ async function sendToSnapshots(db: Database, ids: readonly string[], event: Even
     await wakeCrawls(tx, crawls)
     return moved
   })
+}
+
+/** For the leader: whoever worked on these pages, or cancels them, may die before their folders say what became of them. */
+async function markCancelled(tx: Database, ids: readonly string[]): Promise<void> {
+  await sql`
+    insert into cancelled_page (snapshot_id) select unnest(${ids}::uuid[])
+    on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
 }
 
 /** Completes pages that were just sealed: nothing of them is open any more, and their size is that of what was published. */

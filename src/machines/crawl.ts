@@ -4,7 +4,13 @@ import { defineMachine } from '../engine/machine.ts'
 export const crawlMachine = defineMachine({
   name: 'crawl',
   table: 'crawl',
-  columns: { owner: 'claimed_by', attempts: 'attempts', changedAt: 'status_changed_at', modifiedAt: 'modified_at' },
+  columns: {
+    owner: 'claimed_by',
+    attempts: 'attempts',
+    changedAt: 'status_changed_at',
+    movedBy: 'moved_by',
+    modifiedAt: 'modified_at',
+  },
   history: true,
   initial: 'queued',
   states: {

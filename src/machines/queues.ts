@@ -73,11 +73,10 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
     return await repeatable(this.#owner.home.db, () => super.release(claim, afterMs, blame))
   }
 
-  /** Did a move of ours, whose answer was lost, take effect? Our claim is still on the row then, or we were the last to move it. */
+  /** Did a move under this claim, whose answer was lost, take effect? The row says under which claim it was moved last. */
   async hasMoved(db: Database, claim: Held, to: string): Promise<boolean> {
     const { rows } = await sql`
-      select 1 from ${sql.table(this.machine.table)} work where id = ${claim.id} and status = ${to} and (claim_token = ${claim.token}
-        or (select process_id from transition where row_id = work.id order by id desc limit 1) = ${this.#owner.processId})`.execute(db)
+      select 1 from ${sql.table(this.machine.table)} where id = ${claim.id} and status = ${to} and moved_by = ${claim.token}`.execute(db)
     return rows.length > 0
   }
 

@@ -110,7 +110,8 @@ async function neverBegun(tx: Database, within: ReturnType<typeof sql>): Promise
 async function reopen(tx: Database, model: 'crawl' | 'snapshot', ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with reopened as (
-      update ${sql.table(model)} set ${model === 'crawl' ? sql`message = '',` : sql``} status = 'queued', retry_at = now(), attempts = 0, status_changed_at = now(), modified_at = now()
+      update ${sql.table(model)} set ${model === 'crawl' ? sql`message = '',` : sql``}
+        status = 'queued', retry_at = now(), attempts = 0, moved_by = null, status_changed_at = now(), modified_at = now()
       where id = any(${ids}::uuid[]) and status = 'sealed' returning id
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event)

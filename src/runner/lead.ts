@@ -11,6 +11,7 @@ import { CleanUp } from '../workers/clean-up.ts'
 import { reapRunner } from '../workers/reap.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import type { Station } from '../workers/station.ts'
+import { Upkeep } from '../workers/upkeep.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { ArchivePageWriter } from './archive-page-writer.ts'
 import { Heartbeat } from './heartbeat.ts'
@@ -59,6 +60,7 @@ export async function lead(
   }
   const watchdog = new Watchdog(station)
   const cleanUp = new CleanUp(station)
+  const upkeep = new Upkeep(station)
   const pool = new WorkerPool(station, {
     kind: 'crawl',
     size: crawlWorkers(settings.config, concurrency),
@@ -85,7 +87,9 @@ export async function lead(
     heart.isBlockedBy(room.look() ?? pool.trouble)
     await pool.fill(watchdog.isUp ? due : 0)
     await cleanUp.whenDue()
+    upkeep.whenDue()
     const idle = options.exitOnIdle && open === 0 && pool.busy === 0
+    if (idle) await cleanUp.beforeLeaving()
     await page.write(pool.changes, idle)
     return idle
   }
@@ -127,6 +131,6 @@ export async function lead(
     const deaf = work.close()
     await failpoint('shutdown.heart_stopped')
     await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-    await Promise.all([deaf, watchdog.leave()])
+    await Promise.all([deaf, watchdog.leave(), upkeep.end()])
   }
 }

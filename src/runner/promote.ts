@@ -73,12 +73,13 @@ async function termSince(tx: Home['db'], me: Registered, before: number | null):
   return rows[0]?.term
 }
 
-/** Every claimant of this data dir that is dead: before a promotion, nobody here may hold a claim. */
+/** Every dead claimant of this data dir: before a promotion, nobody here may hold a claim. Found from the claims, which are few. */
 async function deadClaimants(home: Home, dying: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select p.id from process p
-    where p.data_dir_id = ${home.dataDirId} and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))
-      and p.id in (select claimed_by from crawl where claimed_by is not null union select claimed_by from snapshot where claimed_by is not null
-        union select claimed_by from "binary" where claimed_by is not null)`.execute(home.db)
+    where p.id = any(array(select claimed_by from crawl where claimed_by is not null
+        union select claimed_by from snapshot where claimed_by is not null
+        union select claimed_by from "binary" where claimed_by is not null))
+      and p.data_dir_id = ${home.dataDirId} and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))`.execute(home.db)
   return rows.map(({ id }) => id)
 }

@@ -10,9 +10,6 @@ import type { Station } from './station.ts'
 import { tidyUpCancelled } from './tidy-up.ts'
 
 const EVERY_MS = 30_000
-/** How far back cancelled pages are looked at: by a new leader, and by one that has done so before. */
-const DAY_S = 86_400
-const LATELY_S = 600
 
 /**
  * Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner or whose rows are, what
@@ -21,6 +18,7 @@ const LATELY_S = 600
 export class CleanUp {
   readonly #station: Station
   #nextAt = Number.NEGATIVE_INFINITY
+  #isUntidy = false
   #suspects: ReadonlySet<string> = new Set()
 
   constructor(station: Station) {
@@ -29,15 +27,29 @@ export class CleanUp {
 
   /** A round, when it is time for one. */
   async whenDue(): Promise<void> {
-    if (performance.now() < this.#nextAt) return
-    const isFirst = this.#nextAt === Number.NEGATIVE_INFINITY
-    this.#nextAt = performance.now() + EVERY_MS
-    await this.round()
+    if (performance.now() >= this.#nextAt) {
+      this.#nextAt = performance.now() + EVERY_MS
+      this.#isUntidy = true
+      await this.round()
+    }
+    if (this.#isUntidy) this.#isUntidy = await this.#tidyUp()
+  }
+
+  /** Before a runner leaves that has nothing left to do: completes what was cancelled since the last round. */
+  async beforeLeaving(): Promise<void> {
+    while (await this.#tidyUp());
+  }
+
+  /** False: until the next round there is nothing left. */
+  async #tidyUp(): Promise<boolean> {
     const { owner, log } = this.#station
-    await tidyUpCancelled(owner.home, isFirst ? DAY_S : LATELY_S).catch((error: unknown) => {
+    try {
+      return await tidyUpCancelled(owner.home)
+    } catch (error) {
       if (!isMachineTrouble(error)) throw error
       log.debug(messageOf(error)) // A full disk, say: in the next round.
-    })
+      return false
+    }
   }
 
   /**

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
 import { repeatable, transact } from '../db/patience.ts'
-import { isRunner, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
+import { IS_LIVE, isRunner, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { cgroupIn } from '../processes/containment/cgroup.ts'
 import { killFamily, MARKER, marksOf } from '../processes/family.ts'
@@ -89,7 +89,7 @@ export async function endFormerWorkers(
       : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
   const select = sql<{ parent_id: string }>`
     select distinct parent_id from process
-    where process_type = 'hook' and status in ('starting', 'running', 'draining') and parent_id <> ${processId} and ${hooks}`
+    where ${IS_LIVE} and process_type = 'hook' and parent_id <> ${processId} and ${hooks}`
   const { rows } = await repeatable(home.db, () => select.execute(home.db))
   for (const { parent_id } of rows) await reapWorker(home, parent_id, null)
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { writeArchivePage, writeCrawlPage, writeSnapshotPages } from './index-pages.ts'
@@ -10,9 +11,9 @@ export async function rewritePages(home: Home, crawlIds: readonly string[], only
   for (const id of crawlIds) {
     const crawl = await crawlById(home.db, id)
     if (!crawl) continue
-    const snapshots = await home.db.selectFrom('snapshot').selectAll().where('crawl_id', '=', id).where('status', '=', 'sealed').execute()
-    for (const snapshot of only ? snapshots.filter((one) => only.includes(one.id)) : snapshots)
-      await writeSnapshotPages(home, snapshot, crawl)
+    const sealed = home.db.selectFrom('snapshot').selectAll().where('crawl_id', '=', id).where('status', '=', 'sealed')
+    const snapshots = await (only ? sealed.where(sql<boolean>`id = any(${only}::uuid[])`) : sealed).execute()
+    for (const snapshot of snapshots) await writeSnapshotPages(home, snapshot, crawl)
     await writeCrawlPage(home, crawl, crawl.status)
   }
   await writeArchivePage(home)

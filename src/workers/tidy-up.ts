@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
 import { transact } from '../db/patience.ts'
+import type { WorkStatus } from '../db/tables.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import { lockCrawls } from '../machines/commands.ts'
 import { clearIfDeleted } from './deleted.ts'
@@ -26,24 +27,49 @@ export async function tidyUp(home: Home, page: Page): Promise<void> {
 }
 
 interface Cancelled extends Page {
+  readonly status: WorkStatus
+  /** When it was cancelled. */
   readonly at: Date
 }
 
+/** Pages that one call looks at. */
+const BATCH = 500
+/** How long a page is looked at, ever less often: whoever worked on it may notice late that it is not its own any more. */
+const WATCHED_S = 600
+const SECOND_LOOK_S = 30
+
 /**
- * Completes what was cancelled in the last `seconds`: a page's worker may have died before it noticed, and the command that cancelled it before
+ * Completes what was cancelled: a page's worker may have died before it noticed, and the command that cancelled it before
  * it had written what became of it.
+ * @returns whether more may be due
  */
-export async function tidyUpCancelled(home: Home, seconds: number): Promise<void> {
+export async function tidyUpCancelled(home: Home): Promise<boolean> {
   const { rows } = await sql<Cancelled>`
-    select s.id, s.crawl_id, s.output_dir, max(t.at) as at from transition t join snapshot s on s.id = t.row_id
-    where t.at > now() - make_interval(secs => ${seconds}) and t.model = 'snapshot' and t.event = 'seal' and t.process_id is null
-      and s.status = 'sealed'
-    group by s.id`.execute(home.db)
-  for (const page of rows) if (!treeOf(home, page).isTidy) await tidyUp(home, page)
-  const untold = rows.filter((page) => !tells(home, page))
+    select s.id, s.crawl_id, s.output_dir, s.status, c.at from cancelled_page c join snapshot s on s.id = c.snapshot_id
+    where c.look_at <= now() order by c.look_at limit ${sql.lit(BATCH)}`.execute(home.db)
+  if (rows.length === 0) return false
+  // What is not sealed any more belongs to whoever works on it again.
+  const pages = rows.filter(({ status }) => status === 'sealed')
+  for (const page of pages) if (!treeOf(home, page).isTidy) await tidyUp(home, page)
+  const untold = pages.filter((page) => !tells(home, page))
   const crawls = new Set(untold.map((page) => page.crawl_id))
   const ids = untold.map(({ id }) => id)
   if (crawls.size > 0) await rewritePages(home, [...crawls], ids)
+  await lookAgainLater(
+    home,
+    rows.map(({ id }) => id),
+  )
+  return rows.length === BATCH
+}
+
+async function lookAgainLater({ db }: Home, ids: readonly string[]): Promise<void> {
+  const isOver = sql`s.status <> 'sealed' or c.at < now() - make_interval(secs => ${WATCHED_S})`
+  await sql`
+    delete from cancelled_page c using snapshot s
+    where c.snapshot_id = any(${ids}::uuid[]) and s.id = c.snapshot_id and (${isOver})`.execute(db)
+  await sql`
+    update cancelled_page set look_at = now() + greatest(now() - at, make_interval(secs => ${SECOND_LOOK_S}))
+    where snapshot_id = any(${ids}::uuid[])`.execute(db)
 }
 
 /** Was its index written since it was cancelled? */

@@ -4,6 +4,7 @@ import { engine } from './engine.ts'
 import { engineKill } from './engine-kill.ts'
 import { engineScale } from './engine-scale.ts'
 import { type Figure, tableOf } from './figures.ts'
+import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
 import { list } from './list.ts'
 import { page } from './page.ts'
@@ -18,6 +19,7 @@ const BENCHES = {
   start: { run: start, rounds: 15 },
   takeover: { run: takeover, rounds: 5 },
   standby: { run: standby, rounds: 3 },
+  history: { run: history, rounds: 9 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
   list: { run: list, rounds: 2 },

@@ -47,7 +47,7 @@ const STATEMENTS: Readonly<Record<string, readonly [pattern: RegExp, after?: Reg
   'the result of a hook': [/moved as \(\s+update archive_result/],
   'what a page found': [/^.{0,8}commit/i, /output_size = \(select/],
   'the end of a page': [/update "?snapshot"? as work[\s\S]*moved/],
-  'the end of a crawl': [/^.{0,8}commit/i, /update "?crawl"? as work/],
+  'the end of a crawl': [/^.{0,8}commit/i, /update "?crawl"? as work[\s\S]*moved/],
 }
 
 describe('when the connection is cut between a statement and its answer', () => {

@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+
+// Rows of processes that ended, and the log of transitions, are history: nothing that decides reads them. All leaders of
+// one database cut it.
+
+/** Walks along the indexes, whatever the server believes of tables that it has not counted. */
+const ALONG_INDEXES = sql`
+  select set_config(name, 'off', true) from unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) as name`
+
+/** Nobody needs to know any more of a process that ended. */
+const IS_FORGOTTEN = sql`
+  not exists (select from process child where child.parent_id = p.id)
+  and not exists (select from runner_term where process_id = p.id)
+  and not exists (select from crawl where claimed_by = p.id)
+  and not exists (select from snapshot where claimed_by = p.id)
+  and not exists (select from "binary" where claimed_by = p.id)
+  and not exists (select from archive_result where process_id = p.id and status in ('queued', 'started', 'backoff'))
+  and (p.worker_type <> 'worker_runner' or p.status <> 'lost' or p.term < (
+    select max(later.term) from process later
+    where later.data_dir_id = p.data_dir_id and later.boot_id = p.boot_id and later.pid_namespace = p.pid_namespace
+      and later.worker_type = 'worker_runner'))`
+
+/**
+ * Deletes rows of processes that ended so many days ago, the oldest first, children before parents. Those stay that
+ * somebody needs: ancestors of what stays, the last leader, one whose end nobody saw where it led last, and whoever has
+ * a claim, or a result that is not final.
+ * @returns how many, at most `limit`; fewer: there are no more
+ */
+export async function deleteEndedProcesses(db: Database, days: number, limit: number): Promise<number> {
+  return await db.transaction().execute(async (tx) => {
+    await ALONG_INDEXES.execute(tx)
+    const { numAffectedRows } = await sql`
+      with old as materialized (
+        select p.id from process p where p.ended_at < now() - make_interval(days => ${days}) and ${IS_FORGOTTEN}
+        order by p.ended_at limit ${limit} for update skip locked
+      )
+      delete from process where id = any(array(select id from old))`.execute(tx)
+    return Number(numAffectedRows ?? 0)
+  })
+}
+
+/** Deletes lines of the log of transitions that are so many days old, the oldest first. Returns how many, at most `limit`. */
+export async function deleteOldTransitions(db: Database, days: number, limit: number): Promise<number> {
+  return await db.transaction().execute(async (tx) => {
+    await ALONG_INDEXES.execute(tx)
+    const { numAffectedRows } = await sql`
+      with old as materialized (
+        select id from transition where at < now() - make_interval(days => ${days})
+        order by at limit ${limit} for update skip locked
+      )
+      delete from transition where id = any(array(select id from old))`.execute(tx)
+    return Number(numAffectedRows ?? 0)
+  })
+}

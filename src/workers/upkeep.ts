@@ -1,0 +1,75 @@
+import { sleep } from '../base/abort.ts'
+import { isMachineTrouble, messageOf } from '../base/errors.ts'
+import { capLogs } from '../base/log-cap.ts'
+import { deleteEndedProcesses, deleteOldTransitions } from '../db/history.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
+import type { Station } from './station.ts'
+
+const EVERY_MS = 30_000
+/** How long a round goes on with batches. The first is over after one: a runner that comes and goes loses no time. */
+const ROUND_MS = 250
+/** Rows of one statement: some 10 ms. */
+const BATCH = 200
+
+/** How long the end of a lead waits for the batch that is under way. */
+const END_MS = 2_000
+
+/**
+ * Ends what would grow for ever: history older than HISTORY_DAYS, and logs. A leader does it every 30 s, in small batches,
+ * beside its loop; what a long pause has left takes many rounds.
+ */
+export class Upkeep {
+  readonly #station: Station
+  #nextAt = Number.NEGATIVE_INFINITY
+  #round: Promise<void> | undefined
+  #hasEnded = false
+
+  constructor(station: Station) {
+    this.#station = station
+  }
+
+  /** Begins a round when it is time for one, and does not wait for it. */
+  whenDue(): void {
+    if (this.#round || this.#hasEnded || performance.now() < this.#nextAt) return
+    const ms = this.#nextAt === Number.NEGATIVE_INFINITY ? 0 : ROUND_MS
+    this.#round = this.#work(ms).finally(() => {
+      this.#nextAt = performance.now() + EVERY_MS
+      this.#round = undefined
+    })
+  }
+
+  /** Begins nothing more, and waits a moment for what is under way: a database that hangs does not keep us. */
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    const over = new AbortController()
+    await Promise.race([this.#round, sleep(END_MS, over.signal)])
+    over.abort()
+  }
+
+  async #work(ms: number): Promise<void> {
+    const { owner, settings } = this.#station
+    const { HISTORY_DAYS: days } = settings.config
+    await this.#attempt('logs', () => capLogs(owner.home.dataDir))
+    if (days > 0) await this.#attempt('history', () => this.#cutHistory(days, ms))
+  }
+
+  /** What fails is tried again in the next round. The leader's loop has its own say about a database that is away. */
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      const { log } = this.#station
+      const isKnown = isDatabaseAway(error) || isMachineTrouble(error)
+      log[isKnown ? 'debug' : 'warn'](`cutting ${what}: ${messageOf(error)}`)
+    }
+  }
+
+  async #cutHistory(days: number, ms: number): Promise<void> {
+    const { db } = this.#station.owner.home
+    const until = performance.now() + ms
+    for (let isMore = true; isMore; ) {
+      const counts = [await deleteEndedProcesses(db, days, BATCH), await deleteOldTransitions(db, days, BATCH)]
+      isMore = counts.includes(BATCH) && performance.now() < until && !this.#hasEnded
+    }
+  }
+}
