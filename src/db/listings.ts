@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { pagesOf } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
 import { eachRow } from './each-row.ts'
@@ -16,7 +17,7 @@ export interface Filters {
   readonly tags: readonly string[]
 }
 
-type Where = { readonly [F in keyof Filters]: (value: Filters[F]) => RawBuilder<unknown> }
+type Where = { readonly [F in keyof Omit<Filters, 'status'>]: (value: Filters[F]) => RawBuilder<unknown> }
 
 /** A model by its names: for people, in records, in the database. */
 export interface Model {
@@ -28,8 +29,11 @@ export interface Model {
 
 /** A model as people list it: where its rows come from, and what each filter means for it. The row is called `it`. */
 export interface Listing<Row extends { readonly id: string }> extends Model {
-  readonly rows: RawBuilder<Row>
+  /** @param it the model's table, or those of its rows that have certain statuses */
+  readonly rows: (it: RawBuilder<unknown>) => RawBuilder<Row>
   readonly where: Where
+  /** Of what a row belongs to: where one of these filters is given, rows go by the id of that first, whose index is walked. */
+  readonly above?: { readonly id: RawBuilder<unknown>; readonly filters: readonly (keyof Filters)[] }
   readonly record: (row: Row) => object
 }
 
@@ -38,20 +42,19 @@ export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
 export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
 
 const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower(${column}), lower(${text})) > 0`
+/** A part of a URL, in any case; the index on page_url, where there is one, knows patterns alone. */
+const pageContains = (snapshotId: RawBuilder<unknown>, text: string) => sql`
+  ${snapshotId} in (select snapshot_id from page_url where page_url.url like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%')`
 const tagged = (snapshotId: RawBuilder<unknown>, tags: readonly string[]) => sql`
-  exists (select 1 from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = ${snapshotId} and t.name = any(${tags}::text[]))`
+  ${snapshotId} in (select st.snapshot_id from snapshot_tag st join tag t on t.id = st.tag_id where t.name = any(${tags}::text[]))`
 
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
   type: 'Crawl',
   table: 'crawl',
   statuses: WORK_STATUSES,
-  rows: sql`
-    select it.*, (select count(*) from snapshot s where s.crawl_id = it.id) as pages,
-           (select count(*) from snapshot s where s.crawl_id = it.id and s.status = 'sealed') as sealed
-    from crawl it`,
+  rows: (it) => sql`select it.*, count.pages, count.sealed from ${it} it cross join lateral (${pagesOf(sql`it.id`)}) count`,
   where: {
-    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
     urlContains: (text) => contains(sql`it.urls`, text),
     crawlId: (id) => sql`it.id = ${id}`,
     snapshotId: (id) => sql`it.id = (select crawl_id from snapshot where id = ${id})`,
@@ -67,12 +70,11 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   type: 'Snapshot',
   table: 'snapshot',
   statuses: WORK_STATUSES,
-  rows: sql`
+  rows: (it) => sql`
     select it.*, array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
-    from snapshot it`,
+    from ${it} it`,
   where: {
-    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
-    urlContains: (text) => contains(sql`it.url`, text),
+    urlContains: (text) => pageContains(sql`it.id`, text),
     crawlId: (id) => sql`it.crawl_id = ${id}`,
     snapshotId: (id) => sql`it.id = ${id}`,
     plugins: (plugins) => sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = any(${plugins}::text[]))`,
@@ -86,10 +88,10 @@ export const RESULTS: Listing<ListedResult> = {
   type: 'ArchiveResult',
   table: 'archive_result',
   statuses: RESULT_STATUSES,
-  rows: sql`select it.*, page.url from archive_result it join snapshot page on page.id = it.snapshot_id`,
+  rows: (it) => sql`select it.*, page.url from ${it} it join snapshot page on page.id = it.snapshot_id`,
+  above: { id: sql`page.id`, filters: ['urlContains', 'crawlId', 'tags'] },
   where: {
-    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
-    urlContains: (text) => contains(sql`page.url`, text),
+    urlContains: (text) => pageContains(sql`page.id`, text),
     crawlId: (id) => sql`page.crawl_id = ${id}`,
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
     plugins: (plugins) => sql`it.plugin = any(${plugins}::text[])`,
@@ -99,7 +101,7 @@ export const RESULTS: Listing<ListedResult> = {
 }
 
 /**
- * Shows the rows that match every filter to `visit`, newest first.
+ * Shows the rows that match every filter to `visit`, newest first: by id, and ids are made in the order of time.
  * @param limit at most so many; all of them when not given
  * @param visit answers false when it has seen enough
  */
@@ -109,13 +111,24 @@ export async function eachListed<Row extends { readonly id: string }>(
   options: { readonly filters?: Partial<Filters>; readonly limit?: number },
   visit: (row: Row) => boolean,
 ): Promise<void> {
-  const conditions = Object.entries(options.filters ?? {}).map(([name, value]) => conditionOf(listing.where, name as keyof Filters, value))
-  const matching = sql<Row>`${listing.rows} where ${sql.join([sql`true`, ...conditions], sql` and `)} order by it.created_at desc, it.id desc
+  const { status, ...filters } = options.filters ?? {}
+  const names = Object.keys(filters) as (keyof typeof filters)[]
+  const conditions = names.map((name) => conditionOf(listing.where, name, filters[name]))
+  const isByOwner = listing.above?.filters.some((name) => options.filters?.[name] !== undefined)
+  const matching = sql<Row>`${listing.rows(withStatus(listing, status))} where ${sql.join([sql`true`, ...conditions], sql` and `)}
+    order by ${isByOwner ? sql`${listing.above!.id} desc, ` : sql``}it.id desc
     ${options.limit === undefined ? sql`` : sql`limit ${options.limit}`}`
   await eachRow(db, matching, visit)
 }
 
-function conditionOf<F extends keyof Filters>(where: Where, name: F, value: unknown): RawBuilder<unknown> {
+/** Each status by itself: the index has the rows of one in order, and several such walks are merged. */
+function withStatus({ table }: Model, statuses: readonly string[] | undefined): RawBuilder<unknown> {
+  if (statuses === undefined) return sql.table(table)
+  const each = [...new Set(statuses)].map((status) => sql`select * from ${sql.table(table)} where status = ${status}`)
+  return sql`(${sql.join(each, sql` union all `)})`
+}
+
+function conditionOf<F extends keyof Where>(where: Where, name: F, value: unknown): RawBuilder<unknown> {
   return where[name](value as Filters[F])
 }
 
@@ -125,7 +138,7 @@ export async function listedByIds<Row extends { readonly id: string }>(
   listing: Listing<Row>,
   ids: readonly string[],
 ): Promise<Row[]> {
-  const { rows } = await sql<Row>`${listing.rows} where it.id = any(${ids}::uuid[])`.execute(db)
+  const { rows } = await sql<Row>`${listing.rows(sql.table(listing.table))} where it.id = any(${ids}::uuid[])`.execute(db)
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/queue.ts'
+import { pagesOf } from './counts.ts'
 import { lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { repeatable } from './patience.ts'
@@ -79,8 +80,8 @@ async function freshPages<Page extends { readonly url: string }>(
   for (const { url_hash } of rows) byHash.delete(url_hash.toString('hex'))
   const fresh = [...byHash.values()]
   if (maxUrls === 0) return fresh
-  const count = await sql<{ count: number }>`select count(*) from snapshot where crawl_id = ${crawlId}`.execute(tx)
-  return fresh.slice(0, Math.max(0, maxUrls - count.rows[0]!.count))
+  const count = await sql<{ pages: number }>`${pagesOf(sql`${crawlId}`)}`.execute(tx)
+  return fresh.slice(0, Math.max(0, maxUrls - count.rows[0]!.pages))
 }
 
 /** Gives each snapshot each tag. */

@@ -1,5 +1,6 @@
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { addUpCounts } from '../db/counts.ts'
 import { identityIn, isRunner, type LiveRow, liveRows, markEnded } from '../db/processes.ts'
 import { cgroupIn, workersIn } from '../processes/containment/cgroup.ts'
 import { MARKER, marksIn, membersOf } from '../processes/family.ts'
@@ -16,7 +17,7 @@ const LATELY_S = 600
 
 /**
  * Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner or whose rows are, what
- * was cancelled half-way. A leader does it every 30 s.
+ * was cancelled half-way, counts that have gathered. A leader does it every 30 s.
  */
 export class CleanUp {
   readonly #station: Station
@@ -33,6 +34,7 @@ export class CleanUp {
     const isFirst = this.#nextAt === Number.NEGATIVE_INFINITY
     this.#nextAt = performance.now() + EVERY_MS
     await this.round()
+    await addUpCounts(this.#station.owner.home.db)
     const { owner, log } = this.#station
     await tidyUpCancelled(owner.home, isFirst ? DAY_S : LATELY_S).catch((error: unknown) => {
       if (!isMachineTrouble(error)) throw error
