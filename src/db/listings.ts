@@ -29,11 +29,10 @@ export interface Model {
 
 /** A model as people list it: where its rows come from, and what each filter means for it. The row is called `it`. */
 export interface Listing<Row extends { readonly id: string }> extends Model {
-  /** @param it the model's table, or those of its rows that have certain statuses */
-  readonly rows: (it: RawBuilder<unknown>) => RawBuilder<Row>
+  readonly rows: RawBuilder<Row>
   readonly where: Where
-  /** Of what a row belongs to: where one of these filters is given, rows go by the id of that first, whose index is walked. */
-  readonly above?: { readonly id: RawBuilder<unknown>; readonly filters: readonly (keyof Filters)[] }
+  /** What rows belong to: with one of these filters they go by that first, whose index is walked. */
+  readonly above?: { readonly column: 'snapshot_id'; readonly filters: readonly (keyof Filters)[] }
   readonly record: (row: Row) => object
 }
 
@@ -45,15 +44,18 @@ const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower
 /** A part of a URL, in any case; the index on page_url, where there is one, knows patterns alone. */
 const pageContains = (snapshotId: RawBuilder<unknown>, text: string) => sql`
   ${snapshotId} in (select snapshot_id from page_url where page_url.url like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%')`
-const tagged = (snapshotId: RawBuilder<unknown>, tags: readonly string[]) => sql`
-  ${snapshotId} in (select st.snapshot_id from snapshot_tag st join tag t on t.id = st.tag_id where t.name = any(${tags}::text[]))`
+/** With one tag, as is usual, this is a walk along the index of that tag's pages. */
+const tagged = (snapshotId: RawBuilder<unknown>, tags: readonly string[]) => {
+  const each = tags.map((tag) => sql`select st.snapshot_id from snapshot_tag st where st.tag_id = (select id from tag where name = ${tag})`)
+  return sql`${snapshotId} in (${sql.join(each, sql` union `)})`
+}
 
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
   type: 'Crawl',
   table: 'crawl',
   statuses: WORK_STATUSES,
-  rows: (it) => sql`select it.*, count.pages, count.sealed from ${it} it cross join lateral (${pagesOf(sql`it.id`)}) count`,
+  rows: sql`select it.*, count.pages, count.sealed from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
   where: {
     urlContains: (text) => contains(sql`it.urls`, text),
     crawlId: (id) => sql`it.id = ${id}`,
@@ -70,9 +72,9 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   type: 'Snapshot',
   table: 'snapshot',
   statuses: WORK_STATUSES,
-  rows: (it) => sql`
+  rows: sql`
     select it.*, array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
-    from ${it} it`,
+    from snapshot it`,
   where: {
     urlContains: (text) => pageContains(sql`it.id`, text),
     crawlId: (id) => sql`it.crawl_id = ${id}`,
@@ -88,8 +90,8 @@ export const RESULTS: Listing<ListedResult> = {
   type: 'ArchiveResult',
   table: 'archive_result',
   statuses: RESULT_STATUSES,
-  rows: (it) => sql`select it.*, page.url from ${it} it join snapshot page on page.id = it.snapshot_id`,
-  above: { id: sql`page.id`, filters: ['urlContains', 'crawlId', 'tags'] },
+  rows: sql`select it.*, page.url from archive_result it join snapshot page on page.id = it.snapshot_id`,
+  above: { column: 'snapshot_id', filters: ['urlContains', 'crawlId', 'tags'] },
   where: {
     urlContains: (text) => pageContains(sql`page.id`, text),
     crawlId: (id) => sql`page.crawl_id = ${id}`,
@@ -115,17 +117,17 @@ export async function eachListed<Row extends { readonly id: string }>(
   const names = Object.keys(filters) as (keyof typeof filters)[]
   const conditions = names.map((name) => conditionOf(listing.where, name, filters[name]))
   const isByOwner = listing.above?.filters.some((name) => options.filters?.[name] !== undefined)
-  const matching = sql<Row>`${listing.rows(withStatus(listing, status))} where ${sql.join([sql`true`, ...conditions], sql` and `)}
-    order by ${isByOwner ? sql`${listing.above!.id} desc, ` : sql``}it.id desc
-    ${options.limit === undefined ? sql`` : sql`limit ${options.limit}`}`
-  await eachRow(db, matching, visit)
-}
-
-/** Each status by itself: the index has the rows of one in order, and several such walks are merged. */
-function withStatus({ table }: Model, statuses: readonly string[] | undefined): RawBuilder<unknown> {
-  if (statuses === undefined) return sql.table(table)
-  const each = [...new Set(statuses)].map((status) => sql`select * from ${sql.table(table)} where status = ${status}`)
-  return sql`(${sql.join(each, sql` union all `)})`
+  const order = sql`order by ${isByOwner ? sql`it.${sql.ref(listing.above!.column)} desc, ` : sql``}it.id desc`
+  const inOrder = options.limit === undefined ? order : sql`${order} limit ${options.limit}`
+  const having = (statuses: RawBuilder<unknown>) => sql<Row>`
+    ${listing.rows} where ${sql.join([statuses, ...conditions], sql` and `)} ${inOrder}`
+  if (status === undefined) return await eachRow(db, having(sql`true`), visit)
+  const [one, ...others] = status
+  if (others.length === 0) return await eachRow(db, having(sql`it.status = ${one}`), visit)
+  if (options.limit === undefined) return await eachRow(db, having(sql`it.status = any(${status}::text[])`), visit)
+  // The index has the rows of one status in order, not those of several: so many of each, and of these the newest.
+  const each = [...new Set(status)].map((status) => sql`(${having(sql`it.status = ${status}`)})`)
+  await eachRow(db, sql<Row>`select * from (${sql.join(each, sql` union all `)}) it ${inOrder}`, visit)
 }
 
 function conditionOf<F extends keyof Where>(where: Where, name: F, value: unknown): RawBuilder<unknown> {
@@ -138,7 +140,7 @@ export async function listedByIds<Row extends { readonly id: string }>(
   listing: Listing<Row>,
   ids: readonly string[],
 ): Promise<Row[]> {
-  const { rows } = await sql<Row>`${listing.rows(sql.table(listing.table))} where it.id = any(${ids}::uuid[])`.execute(db)
+  const { rows } = await sql<Row>`${listing.rows} where it.id = any(${ids}::uuid[])`.execute(db)
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
