@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import pc from 'picocolors'
 import { sleep } from '../base/abort.ts'
+import { byIndex } from '../db/by-index.ts'
 import type { Home } from '../db/home.ts'
 import { terminal } from './terminal.ts'
 
@@ -21,7 +22,7 @@ export async function countPages({ db }: Home, crawlId: string | undefined): Pro
   const within = crawlId ? sql`crawl_id = ${crawlId}` : sql`crawl_id in (select id from crawl where status in ('queued', 'started'))`
   // Whatever belongs to a crawl was made after it, and ids are made in the order of time.
   const since = crawlId ? sql`and id > ${crawlId}` : sql``
-  const { rows } = await sql<Counts>`
+  const counts = sql<Counts>`
     with failure as materialized (
       select * from archive_result where status = 'failed' ${since} order by id desc limit ${sql.lit(FAILURES)}
     ), page as (
@@ -34,7 +35,8 @@ export async function countPages({ db }: Home, crawlId: string | undefined): Pro
            (select count(*) from failure r where (select ${within} from snapshot where id = r.snapshot_id) and not exists (
               select from archive_result later where later.snapshot_id = r.snapshot_id and later.plugin = r.plugin
                 and later.hook_name = r.hook_name and later.attempt > r.attempt)) as failed
-    from page`.execute(db)
+    from page`
+  const { rows } = await byIndex(db, (tx) => counts.execute(tx))
   return rows[0]!
 }
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { byIndex } from './by-index.ts'
 import { pagesOf } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
@@ -17,7 +18,9 @@ export interface Filters {
   readonly tags: readonly string[]
 }
 
-type Where = { readonly [F in keyof Omit<Filters, 'status'>]: (value: Filters[F]) => RawBuilder<unknown> }
+type One<F> = F extends readonly (infer Each)[] ? Each : F
+/** What one value of each filter means. */
+type Where = { readonly [F in keyof Filters]: (value: One<Filters[F]>) => RawBuilder<unknown> }
 
 /** A model by its names: for people, in records, in the database. */
 export interface Model {
@@ -40,15 +43,17 @@ export type ListedCrawl = CrawlRow & { readonly pages: number; readonly sealed: 
 export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
 export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
 
+/**
+ * A value that the planner does not look at: of one that many rows have it thinks that they are everywhere, and walks through all others to
+ * the oldest. The index that has the rows of this value in order is always right.
+ */
+const unseen = (value: string) => sql`(select ${value})`
 const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower(${column}), lower(${text})) > 0`
 /** A part of a URL, in any case; the index on page_url, where there is one, knows patterns alone. */
 const pageContains = (snapshotId: RawBuilder<unknown>, text: string) => sql`
   ${snapshotId} in (select snapshot_id from page_url where page_url.url like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%')`
-/** With one tag, as is usual, this is a walk along the index of that tag's pages. */
-const tagged = (snapshotId: RawBuilder<unknown>, tags: readonly string[]) => {
-  const each = tags.map((tag) => sql`select st.snapshot_id from snapshot_tag st where st.tag_id = (select id from tag where name = ${tag})`)
-  return sql`${snapshotId} in (${sql.join(each, sql` union `)})`
-}
+const tagged = (snapshotId: RawBuilder<unknown>, tag: string) => sql`
+  ${snapshotId} in (select st.snapshot_id from snapshot_tag st where st.tag_id = (select id from tag where name = ${tag}))`
 
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
@@ -57,12 +62,13 @@ export const CRAWLS: Listing<ListedCrawl> = {
   statuses: WORK_STATUSES,
   rows: sql`select it.*, count.pages, count.sealed from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
   where: {
+    status: (status) => sql`it.status = ${unseen(status)}`,
     urlContains: (text) => contains(sql`it.urls`, text),
     crawlId: (id) => sql`it.id = ${id}`,
     snapshotId: (id) => sql`it.id = (select crawl_id from snapshot where id = ${id})`,
-    plugins: (plugins) => sql`
-      exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id where s.crawl_id = it.id and r.plugin = any(${plugins}::text[]))`,
-    tags: (tags) => sql`it.tags && ${tags}::text[]`,
+    plugins: (plugin) => sql`
+      exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id where s.crawl_id = it.id and r.plugin = ${plugin})`,
+    tags: (tag) => sql`${tag} = any(it.tags)`,
   },
   record: crawlRecord,
 }
@@ -76,11 +82,12 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
     select it.*, array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
     from snapshot it`,
   where: {
+    status: (status) => sql`it.status = ${unseen(status)}`,
     urlContains: (text) => pageContains(sql`it.id`, text),
-    crawlId: (id) => sql`it.crawl_id = ${id}`,
+    crawlId: (id) => sql`it.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.id = ${id}`,
-    plugins: (plugins) => sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = any(${plugins}::text[]))`,
-    tags: (tags) => tagged(sql`it.id`, tags),
+    plugins: (plugin) => sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = ${plugin})`,
+    tags: (tag) => tagged(sql`it.id`, tag),
   },
   record: snapshotRecord,
 }
@@ -93,11 +100,12 @@ export const RESULTS: Listing<ListedResult> = {
   rows: sql`select it.*, page.url from archive_result it join snapshot page on page.id = it.snapshot_id`,
   above: { column: 'snapshot_id', filters: ['urlContains', 'crawlId', 'tags'] },
   where: {
+    status: (status) => sql`it.status = ${unseen(status)}`,
     urlContains: (text) => pageContains(sql`page.id`, text),
-    crawlId: (id) => sql`page.crawl_id = ${id}`,
+    crawlId: (id) => sql`page.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
-    plugins: (plugins) => sql`it.plugin = any(${plugins}::text[])`,
-    tags: (tags) => tagged(sql`page.id`, tags),
+    plugins: (plugin) => sql`it.plugin = ${unseen(plugin)}`,
+    tags: (tag) => tagged(sql`page.id`, tag),
   },
   record: resultRecord,
 }
@@ -113,25 +121,40 @@ export async function eachListed<Row extends { readonly id: string }>(
   options: { readonly filters?: Partial<Filters>; readonly limit?: number },
   visit: (row: Row) => boolean,
 ): Promise<void> {
-  const { status, ...filters } = options.filters ?? {}
-  const names = Object.keys(filters) as (keyof typeof filters)[]
-  const conditions = names.map((name) => conditionOf(listing.where, name, filters[name]))
-  const isByOwner = listing.above?.filters.some((name) => options.filters?.[name] !== undefined)
+  const filters = options.filters ?? {}
+  const isByOwner = listing.above?.filters.some((name) => filters[name] !== undefined)
   const order = sql`order by ${isByOwner ? sql`it.${sql.ref(listing.above!.column)} desc, ` : sql``}it.id desc`
   const inOrder = options.limit === undefined ? order : sql`${order} limit ${options.limit}`
-  const having = (statuses: RawBuilder<unknown>) => sql<Row>`
-    ${listing.rows} where ${sql.join([statuses, ...conditions], sql` and `)} ${inOrder}`
-  if (status === undefined) return await eachRow(db, having(sql`true`), visit)
-  const [one, ...others] = status
-  if (others.length === 0) return await eachRow(db, having(sql`it.status = ${one}`), visit)
-  if (options.limit === undefined) return await eachRow(db, having(sql`it.status = any(${status}::text[])`), visit)
-  // The index has the rows of one status in order, not those of several: so many of each, and of these the newest.
-  const each = [...new Set(status)].map((status) => sql`(${having(sql`it.status = ${status}`)})`)
-  await eachRow(db, sql<Row>`select * from (${sql.join(each, sql` union all `)}) it ${inOrder}`, visit)
+  const matching = (all: readonly RawBuilder<unknown>[]) => sql<Row>`
+    ${listing.rows} where ${sql.join([sql`true`, ...all], sql` and `)} ${inOrder}`
+  const show = async (query: RawBuilder<Row>) => {
+    if (options.limit === undefined || options.limit > MOST_AT_ONCE) return await eachRow(db, query, visit)
+    // No cursor: its plans are those for the first tenth of the rows.
+    const { rows } = await byIndex(db, (tx) => query.execute(tx))
+    for (const row of rows) if (!visit(row)) return
+  }
+  const each = Object.entries(filters).map(([name, value]) => eachOf(listing.where, name as keyof Filters, value))
+  const choices = choicesOf(each)
+  if (choices.length === 1) return await show(matching(choices[0]!))
+  if (options.limit === undefined || choices.length > MOST_CHOICES)
+    return await show(matching(each.map((any) => sql`(${sql.join(any, sql` or `)})`)))
+  // An index has the rows of one status in order, not those of several: so many of each, and of these the newest.
+  const parts = choices.map((all) => sql`(${matching(all)})`)
+  await show(sql<Row>`select * from (${sql.join(parts, sql` union `)}) it ${inOrder}`)
 }
 
-function conditionOf<F extends keyof Where>(where: Where, name: F, value: unknown): RawBuilder<unknown> {
-  return where[name](value as Filters[F])
+const MOST_CHOICES = 30
+const MOST_AT_ONCE = 1_000
+
+/** What each value of a filter means. */
+function eachOf<F extends keyof Filters>(where: Where, name: F, value: unknown): RawBuilder<unknown>[] {
+  const values = (Array.isArray(value) ? [...new Set(value)] : [value]) as One<Filters[F]>[]
+  return values.map((one) => where[name](one))
+}
+
+/** Every way to take one of each. */
+function choicesOf<T>(each: readonly (readonly T[])[]): T[][] {
+  return each.reduce<T[][]>((choices, some) => choices.flatMap((choice) => some.map((one) => [...choice, one])), [[]])
 }
 
 /** The rows with these ids, in the order of the ids; one that is not there is left out. */

@@ -139,6 +139,6 @@ async function recentFailures(home: Home) {
   const { rows } = await sql<{ url: string; plugin: string; hook_name: string; output_str: string; end_ts: Date; snapshot_id: string }>`
     select s.url, r.plugin, r.hook_name, r.output_str, r.end_ts, r.snapshot_id
     from archive_result r join snapshot s on s.id = r.snapshot_id
-    where r.status = 'failed' order by r.end_ts desc limit 5`.execute(home.db)
+    where r.status = 'failed' order by r.id desc limit 5`.execute(home.db)
   return rows
 }

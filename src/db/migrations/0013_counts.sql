@@ -114,7 +114,6 @@ create index snapshot_in_order on snapshot (status, id);
 create index snapshot_of_crawl on snapshot (crawl_id, id);
 create index archive_result_in_order on archive_result (status, id);
 create index archive_result_plugin on archive_result (plugin, id);
-create index archive_result_failed on archive_result (end_ts) where status = 'failed';
 create index snapshot_tag_tag on snapshot_tag (tag_id, snapshot_id);
 drop index crawl_status, snapshot_status, archive_result_status;
 
