@@ -8,7 +8,7 @@ import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { useDatabases } from '../support/engine.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
-import { program, ROOT } from '../support/program.ts'
+import { eventually, program, ROOT } from '../support/program.ts'
 
 const homes = useHomes()
 const databases = useDatabases()
@@ -131,6 +131,17 @@ describe('kept counts', () => {
     await home.query("update row_total set rows = 0 where model = 'crawl' and status = 'sealed'")
   })
 
+  it('are added up by whoever leads', async () => {
+    await addPages(crawlId, 3)
+    await home.query("update crawl set status = 'paused', retry_at = '9999-01-01'")
+    const before = await counted()
+    const runner = home.start(['run'])
+    await eventually(async () => (await changes()) === 0)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+    expect(await counted()).toEqual(before)
+  })
+
   it('cost a lease nothing', async () => {
     await addPages(crawlId, 10)
     const before = await changes()
@@ -165,5 +176,23 @@ describe('a database from before there were counts', () => {
     ])
     expect(await old.query('select status, pages::int from crawl_pages')).toEqual([{ status: 'queued', pages: 1 }])
     expect(await old.value("select count(*)::int from page_url where url like '%/old'")).toBe(1)
+  })
+
+  it('is searched by parts of URLs, too, where the server does not let us have the extension for that', async () => {
+    const role = `plain_${randomUUID().slice(-12)}`
+    const plain = await databases.make(`create role ${role}`, `grant all on schema public to ${role}`)
+    const name = await plain.value<string>('select current_database()')
+    await plain.query(`alter database ${name} set role = '${role}'`)
+    const call = { env: { DATA_DIR: home.dataDir, DATABASE_URL: plain.url } }
+    for (const args of [['init'], ['add', 'https://example.com/']]) {
+      const { code, stderr } = await program(args, call)
+      expect(code, stderr).toBe(0)
+    }
+    await plain.query(
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir) select gen_random_uuid(), id, 'https://example.com/A_part', '', 'x' from crawl`,
+    )
+    expect(await plain.value("select count(*)::int from pg_extension where extname = 'pg_trgm'")).toBe(0)
+    const { stdout } = await program(['snapshot', 'list', '--url__icontains', 'a_PART'], call)
+    expect(JSON.parse(stdout)).toMatchObject({ url: 'https://example.com/A_part' })
   })
 })
