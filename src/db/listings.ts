@@ -44,8 +44,8 @@ export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
 export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
 
 /**
- * A value that the planner does not look at: of one that many rows have it thinks that they are everywhere, and walks through all others to
- * the oldest. The index that has the rows of this value in order is always right.
+ * A value that the planner does not look at: of one that many rows have it thinks that they are everywhere, and walks
+ * through all others to the oldest. The index that has the rows of this value in order is always right.
  */
 const unseen = (value: string) => sql`(select ${value})`
 const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower(${column}), lower(${text})) > 0`

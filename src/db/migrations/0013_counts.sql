@@ -1,6 +1,7 @@
 -- What people ask answers at once, however much there is: counts are kept, and lists walk an index.
 
--- Changes of counts, appended by whoever makes them, so that nobody waits for anybody; the leader adds them up now and then (db/counts.ts).
+-- Changes of counts, appended by whoever makes them, so that nobody waits for anybody; the leader adds them up now and
+-- then (db/counts.ts).
 create table row_change (
   model    text not null,
   crawl_id uuid,                                                    -- of pages
@@ -9,7 +10,8 @@ create table row_change (
   bytes    bigint not null default 0
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create index row_change_crawl on row_change (crawl_id) where crawl_id is not null;
-alter table row_change replica identity full;                       -- No key: a publication of all tables must not forbid deletions.
+-- It has no key, and a publication of all tables must not forbid deletions.
+alter table row_change replica identity full;
 
 create table row_total (
   model  text not null,
@@ -117,7 +119,7 @@ create index archive_result_plugin on archive_result (plugin, id);
 create index snapshot_tag_tag on snapshot_tag (tag_id, snapshot_id);
 drop index crawl_status, snapshot_status, archive_result_status;
 
--- URLs as they are searched by a part. Beside the pages, whose rows change often: such an index costs the most to change.
+-- URLs as they are searched by a part. Beside the pages, whose rows change often: such an index costs the most.
 create table page_url (
   snapshot_id uuid primary key,
   url         text not null                                        -- in lower case
@@ -143,7 +145,7 @@ create trigger page_urls_truncated after truncate on snapshot for each statement
 create trigger page_url_changed after update on snapshot for each row
   when (old.url <> new.url or old.id <> new.id) execute function keep_page_urls();
 
--- A server may not have the extension, or not let us have it: then a search by a part of a URL reads all of them, newest first.
+-- A server may not have the extension, or not let us have it: then a search by a part of a URL reads all of them.
 do $$
 begin
   create extension if not exists pg_trgm;
