@@ -1,4 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { byIndex } from './by-index.ts'
+import { pagesOf } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
 import { eachRow } from './each-row.ts'
@@ -16,7 +18,9 @@ export interface Filters {
   readonly tags: readonly string[]
 }
 
-type Where = { readonly [F in keyof Filters]: (value: Filters[F]) => RawBuilder<unknown> }
+type One<F> = F extends readonly (infer Each)[] ? Each : F
+/** What one value of each filter means. */
+type Where = { readonly [F in keyof Filters]: (value: One<Filters[F]>) => RawBuilder<unknown> }
 
 /** A model by its names: for people, in records, in the database. */
 export interface Model {
@@ -30,6 +34,8 @@ export interface Model {
 export interface Listing<Row extends { readonly id: string }> extends Model {
   readonly rows: RawBuilder<Row>
   readonly where: Where
+  /** What rows belong to: with one of these filters they go by that first, whose index is walked. */
+  readonly above?: { readonly column: 'snapshot_id'; readonly filters: readonly (keyof Filters)[] }
   readonly record: (row: Row) => object
 }
 
@@ -37,28 +43,33 @@ export type ListedCrawl = CrawlRow & { readonly pages: number; readonly sealed: 
 export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
 export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
 
+/**
+ * A value that the planner does not look at: of one that many rows have it thinks that they are everywhere, and walks
+ * through all others to the oldest. The index that has the rows of this value in order is always right.
+ */
+const unseen = (value: string) => sql`(select ${value})`
 const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower(${column}), lower(${text})) > 0`
-const tagged = (snapshotId: RawBuilder<unknown>, tags: readonly string[]) => sql`
-  exists (select 1 from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = ${snapshotId} and t.name = any(${tags}::text[]))`
+/** A part of a URL, in any case; the index on page_url, where there is one, knows patterns alone. */
+const pageContains = (snapshotId: RawBuilder<unknown>, text: string) => sql`
+  ${snapshotId} in (select snapshot_id from page_url where page_url.url like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%')`
+const tagged = (snapshotId: RawBuilder<unknown>, tag: string) => sql`
+  ${snapshotId} in (select st.snapshot_id from snapshot_tag st where st.tag_id = (select id from tag where name = ${tag}))`
 
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
   type: 'Crawl',
   table: 'crawl',
   statuses: WORK_STATUSES,
-  rows: sql`
-    select it.*, (select count(*) from snapshot s where s.crawl_id = it.id) as pages,
-           (select count(*) from snapshot s where s.crawl_id = it.id and s.status = 'sealed') as sealed
-    from crawl it`,
+  rows: sql`select it.*, count.pages, count.sealed from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
   where: {
-    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
+    status: (status) => sql`it.status = ${unseen(status)}`,
     urlContains: (text) => sql`(${contains(sql`it.urls`, text)}
       or exists (select 1 from crawl_source part where part.crawl_id = it.id and ${contains(sql`part.urls`, text)}))`,
     crawlId: (id) => sql`it.id = ${id}`,
     snapshotId: (id) => sql`it.id = (select crawl_id from snapshot where id = ${id})`,
-    plugins: (plugins) => sql`
-      exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id where s.crawl_id = it.id and r.plugin = any(${plugins}::text[]))`,
-    tags: (tags) => sql`it.tags && ${tags}::text[]`,
+    plugins: (plugin) => sql`
+      exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id where s.crawl_id = it.id and r.plugin = ${plugin})`,
+    tags: (tag) => sql`${tag} = any(it.tags)`,
   },
   record: crawlRecord,
 }
@@ -72,12 +83,12 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
     select it.*, array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
     from snapshot it`,
   where: {
-    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
-    urlContains: (text) => contains(sql`it.url`, text),
-    crawlId: (id) => sql`it.crawl_id = ${id}`,
+    status: (status) => sql`it.status = ${unseen(status)}`,
+    urlContains: (text) => pageContains(sql`it.id`, text),
+    crawlId: (id) => sql`it.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.id = ${id}`,
-    plugins: (plugins) => sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = any(${plugins}::text[]))`,
-    tags: (tags) => tagged(sql`it.id`, tags),
+    plugins: (plugin) => sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = ${plugin})`,
+    tags: (tag) => tagged(sql`it.id`, tag),
   },
   record: snapshotRecord,
 }
@@ -88,19 +99,20 @@ export const RESULTS: Listing<ListedResult> = {
   table: 'archive_result',
   statuses: RESULT_STATUSES,
   rows: sql`select it.*, page.url from archive_result it join snapshot page on page.id = it.snapshot_id`,
+  above: { column: 'snapshot_id', filters: ['urlContains', 'crawlId', 'tags'] },
   where: {
-    status: (statuses) => sql`it.status = any(${statuses}::text[])`,
-    urlContains: (text) => contains(sql`page.url`, text),
-    crawlId: (id) => sql`page.crawl_id = ${id}`,
+    status: (status) => sql`it.status = ${unseen(status)}`,
+    urlContains: (text) => pageContains(sql`page.id`, text),
+    crawlId: (id) => sql`page.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
-    plugins: (plugins) => sql`it.plugin = any(${plugins}::text[])`,
-    tags: (tags) => tagged(sql`page.id`, tags),
+    plugins: (plugin) => sql`it.plugin = ${unseen(plugin)}`,
+    tags: (tag) => tagged(sql`page.id`, tag),
   },
   record: resultRecord,
 }
 
 /**
- * Shows the rows that match every filter to `visit`, newest first.
+ * Shows the rows that match every filter to `visit`, newest first: by id, and ids are made in the order of time.
  * @param limit at most so many; all of them when not given
  * @param visit answers false when it has seen enough
  */
@@ -110,14 +122,40 @@ export async function eachListed<Row extends { readonly id: string }>(
   options: { readonly filters?: Partial<Filters>; readonly limit?: number },
   visit: (row: Row) => boolean,
 ): Promise<void> {
-  const conditions = Object.entries(options.filters ?? {}).map(([name, value]) => conditionOf(listing.where, name as keyof Filters, value))
-  const matching = sql<Row>`${listing.rows} where ${sql.join([sql`true`, ...conditions], sql` and `)} order by it.created_at desc, it.id desc
-    ${options.limit === undefined ? sql`` : sql`limit ${options.limit}`}`
-  await eachRow(db, matching, visit)
+  const filters = options.filters ?? {}
+  const isByOwner = listing.above?.filters.some((name) => filters[name] !== undefined)
+  const order = sql`order by ${isByOwner ? sql`it.${sql.ref(listing.above!.column)} desc, ` : sql``}it.id desc`
+  const inOrder = options.limit === undefined ? order : sql`${order} limit ${options.limit}`
+  const matching = (all: readonly RawBuilder<unknown>[]) => sql<Row>`
+    ${listing.rows} where ${sql.join([sql`true`, ...all], sql` and `)} ${inOrder}`
+  const show = async (query: RawBuilder<Row>) => {
+    if (options.limit === undefined || options.limit > MOST_AT_ONCE) return await eachRow(db, query, visit)
+    // No cursor: its plans are those for the first tenth of the rows.
+    const { rows } = await byIndex(db, (tx) => query.execute(tx))
+    for (const row of rows) if (!visit(row)) return
+  }
+  const each = Object.entries(filters).map(([name, value]) => eachOf(listing.where, name as keyof Filters, value))
+  const choices = choicesOf(each)
+  if (choices.length === 1) return await show(matching(choices[0]!))
+  if (options.limit === undefined || choices.length > MOST_CHOICES)
+    return await show(matching(each.map((any) => sql`(${sql.join(any, sql` or `)})`)))
+  // An index has the rows of one status in order, not those of several: so many of each, and of these the newest.
+  const parts = choices.map((all) => sql`(${matching(all)})`)
+  await show(sql<Row>`select * from (${sql.join(parts, sql` union `)}) it ${inOrder}`)
 }
 
-function conditionOf<F extends keyof Filters>(where: Where, name: F, value: unknown): RawBuilder<unknown> {
-  return where[name](value as Filters[F])
+const MOST_CHOICES = 30
+const MOST_AT_ONCE = 1_000
+
+/** What each value of a filter means. */
+function eachOf<F extends keyof Filters>(where: Where, name: F, value: unknown): RawBuilder<unknown>[] {
+  const values = (Array.isArray(value) ? [...new Set(value)] : [value]) as One<Filters[F]>[]
+  return values.map((one) => where[name](one))
+}
+
+/** Every way to take one of each. */
+function choicesOf<T>(each: readonly (readonly T[])[]): T[][] {
+  return each.reduce<T[][]>((choices, some) => choices.flatMap((choice) => some.map((one) => [...choice, one])), [[]])
 }
 
 /** The rows with these ids, in the order of the ids; one that is not there is left out. */

@@ -209,6 +209,20 @@ export interface TransitionTable {
   at: Generated<Instant>
 }
 
+/** A kept count: to be summed (src/db/counts.ts). */
+interface RowCountView {
+  model: string
+  status: string
+  rows: Big
+  bytes: Big
+}
+
+interface CrawlPagesView {
+  crawl_id: string
+  status: WorkStatus
+  pages: Big
+}
+
 export interface Tables {
   machine: MachineTable
   process: ProcessTable
@@ -222,4 +236,6 @@ export interface Tables {
   tag: { id: Generated<string>; name: string }
   snapshot_tag: { snapshot_id: string; tag_id: string }
   transition: TransitionTable
+  row_count: RowCountView
+  crawl_pages: CrawlPagesView
 }

@@ -150,6 +150,8 @@ async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<vo
   await sql`
     delete from transition where row_id in (
       select unnest(${ids}::uuid[]) union all select id from archive_result where snapshot_id = any(${ids}::uuid[]))`.execute(tx)
+  // Before their pages: what a page's deletion takes with it, it takes one page at a time.
+  await sql`delete from archive_result where snapshot_id = any(${ids}::uuid[])`.execute(tx)
   await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)
 }
 

@@ -1,5 +1,6 @@
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { addUpCounts } from '../db/counts.ts'
 import { identityIn, isRunner, type LiveRow, liveRows, markEnded } from '../db/processes.ts'
 import { cgroupIn, workersIn } from '../processes/containment/cgroup.ts'
 import { MARKER, marksIn, membersOf } from '../processes/family.ts'
@@ -13,7 +14,7 @@ const EVERY_MS = 30_000
 
 /**
  * Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner or whose rows are, what
- * was cancelled half-way. A leader does it every 30 s.
+ * was cancelled half-way, counts that have gathered. A leader does it every 30 s.
  */
 export class CleanUp {
   readonly #station: Station
@@ -31,6 +32,7 @@ export class CleanUp {
       this.#nextAt = performance.now() + EVERY_MS
       this.#isUntidy = true
       await this.round()
+      await addUpCounts(this.#station.owner.home.db)
     }
     if (this.#isUntidy) this.#isUntidy = await this.#tidyUp()
   }

@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path'
 import { sql } from 'kysely'
+import { pagesOf } from '../db/counts.ts'
 import type { CrawlOfPage, CrawlRow } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { repeatable } from '../db/patience.ts'
@@ -12,6 +13,9 @@ import { snapshotPage } from '../pages/snapshot-page.ts'
 import { publishFile } from './publish-file.ts'
 
 const MAX_LINES = 5_000
+const MAX_CRAWLS = 1_000
+/** As many characters of a crawl's URLs as its name may have: there may be a million URLs. */
+const LONGEST_NAME = 2_000
 
 /** Writes index.html and index.jsonl of a snapshot that is sealed, or about to be. */
 export async function writeSnapshotPages({ db, dataDir }: Home, snapshot: SnapshotRow, crawl: CrawlOfPage): Promise<void> {
@@ -52,13 +56,15 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     output_size: number
     succeeded: number
     failed: number
-    total: number
   }>`
-    select s.url, s.title, s.status, s.depth, s.output_dir, s.output_size,
-           (select page_count from crawl where id = ${crawl.id}) as total,
-           (select count(*) from latest_result r where r.snapshot_id = s.id and r.status = 'succeeded') as succeeded,
-           (select count(*) from latest_result r where r.snapshot_id = s.id and r.status = 'failed') as failed
-    from snapshot s where s.crawl_id = ${crawl.id} order by s.depth, s.id limit ${MAX_LINES}`
+    select s.url, s.title, s.status, s.depth, s.output_dir, s.output_size, result.succeeded, result.failed
+    from snapshot s cross join lateral (
+      select count(*) filter (where r.status = 'succeeded') as succeeded, count(*) filter (where r.status = 'failed') as failed
+      from latest_result r where r.snapshot_id = s.id
+    ) result
+    where s.crawl_id = ${crawl.id} order by s.id limit ${MAX_LINES}`
+  const count = sql<{ pages: number }>`${pagesOf(sql`${crawl.id}`)}`
+  const total = await repeatable(home.db, () => count.execute(home.db))
   const lines = await repeatable(home.db, () => select.execute(home.db))
   const html = crawlPage({
     id: crawl.id,
@@ -71,7 +77,7 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     createdAt: crawl.created_at,
     topHref: `${relative(crawl.output_dir, '.')}/index.html`,
     snapshots: lines.rows.map((row) => ({ ...row, path: relative(crawl.output_dir, row.output_dir), size: row.output_size })),
-    total: lines.rows[0]?.total ?? 0,
+    total: total.rows[0]!.pages,
   })
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
 }
@@ -79,13 +85,14 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
 /** Writes the top page of the archive. */
 export async function writeArchivePage(home: Home): Promise<void> {
   const crawls = sql<{ name: string; status: WorkStatus; created_at: Date; path: string; snapshots: number; sealed: number }>`
-    select coalesce(nullif(c.label, ''), split_part(c.urls, e'\n', 1)) as name, c.status, c.created_at, c.output_dir as path,
-           (select count(*) from snapshot s where s.crawl_id = c.id) as snapshots,
-           (select count(*) from snapshot s where s.crawl_id = c.id and s.status = 'sealed') as sealed
-    from (select * from crawl order by created_at desc limit 1000) c order by c.created_at desc`
+    select case when label = '' then split_part(left(urls, ${sql.lit(LONGEST_NAME)}), e'\n', 1) else label end as name,
+           status, created_at, output_dir as path, count.pages as snapshots, count.sealed
+    from (select * from crawl order by id desc limit ${sql.lit(MAX_CRAWLS)}) c cross join lateral (${pagesOf(sql`c.id`)}) count
+    order by c.id desc`
   const { rows } = await repeatable(home.db, () => crawls.execute(home.db))
   const counts = sql<{ crawls: number; snapshots: number }>`
-    select (select count(*) from crawl) as crawls, (select count(*) from snapshot) as snapshots`
+    select coalesce(sum(rows) filter (where model = 'crawl'), 0) as crawls, coalesce(sum(rows) filter (where model = 'snapshot'), 0) as snapshots
+    from row_count`
   const totals = await repeatable(home.db, () => counts.execute(home.db))
   const html = archivePage({
     crawls: rows.map((row) => ({ ...row, createdAt: row.created_at })),

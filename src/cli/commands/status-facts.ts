@@ -2,9 +2,11 @@ import { statfsSync } from 'node:fs'
 import { sql } from 'kysely'
 import { VERSION } from '../../base/version.ts'
 import { binariesOf } from '../../db/binaries.ts'
+import { rowCounts } from '../../db/counts.ts'
 import type { Home } from '../../db/home.ts'
 import type { LiveRow } from '../../db/processes.ts'
 import { maskPassword } from '../../db/trouble.ts'
+import { dueNow } from '../../db/unfinished.ts'
 import type { Machine } from '../../engine/machine.ts'
 import { archiveResultMachine } from '../../machines/archive-result.ts'
 import { binaryMachine } from '../../machines/binary.ts'
@@ -27,26 +29,17 @@ export type Facts = Awaited<ReturnType<typeof gather>>
 export async function gather({ home, kind }: OpenHome) {
   const alive = await presentRows(home)
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
+  const pages = await rowCounts(home.db, 'snapshot')
   const queue = {
-    crawl: await counts(home, crawlMachine),
-    snapshot: await counts(home, snapshotMachine),
-    archive_result: await counts(home, archiveResultMachine),
-    binary: await counts(home, binaryMachine),
+    crawl: statesOf(crawlMachine, await rowCounts(home.db, 'crawl')),
+    snapshot: statesOf(snapshotMachine, pages),
+    archive_result: statesOf(archiveResultMachine, await rowCounts(home.db, 'archive_result')),
+    binary: await binaryCounts(home),
   }
+  const due = await dueNow(home.db)
   const [about] = (
-    await sql<{
-      server_version: string
-      size_bytes: number
-      due_crawls: number
-      due_snapshots: number
-      oldest: number | null
-      archive_bytes: number
-    }>`
-    select current_setting('server_version') as server_version, pg_database_size(current_database()) as size_bytes,
-           (select count(*) from crawl where status in ('queued', 'started') and retry_at <= now()) as due_crawls,
-           (select count(*) from snapshot where status in ('queued', 'started') and retry_at <= now()) as due_snapshots,
-           (select extract(epoch from now() - min(retry_at)) from snapshot where status in ('queued', 'started') and retry_at <= now()) as oldest,
-           (select coalesce(sum(output_size), 0) from snapshot) as archive_bytes`.execute(home.db)
+    await sql<{ server_version: string; size_bytes: number }>`
+    select current_setting('server_version') as server_version, pg_database_size(current_database()) as size_bytes`.execute(home.db)
   ).rows
   const disk = statfsSync(home.dataDir)
   return {
@@ -73,8 +66,8 @@ export async function gather({ home, kind }: OpenHome) {
       .filter((row) => row.worker_type === 'runner_waiting')
       .map((row) => ({ process_id: row.id, pid: row.pid, started_at: row.started_at, waits_for: row.blocked_reason })),
     queue,
-    due: { crawl: about!.due_crawls, snapshot: about!.due_snapshots },
-    oldest_due_age_s: about!.oldest,
+    due: { crawl: due.crawls, snapshot: due.pages },
+    oldest_due_age_s: due.oldestSeconds,
     handled: { seconds: HANDLED_SECONDS, models: await handledWithin(home.db, HANDLED_SECONDS) },
     binaries: (await binariesOf(home.db, home.machineId)).map(({ name, status, abspath, version, message }) => ({
       name,
@@ -85,18 +78,27 @@ export async function gather({ home, kind }: OpenHome) {
     })),
     workers: await workers(home, alive),
     recent_failures: await recentFailures(home),
-    disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: about!.archive_bytes },
+    disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(pages) },
     blocked_reason: await blockedReason(home, alive),
   }
 }
 
-/** One indexed count for each status: cheaper than grouping the whole table when most rows are sealed. */
-async function counts(home: Home, machine: Machine): Promise<Record<string, number>> {
-  const each = Object.keys(machine.states).map(
-    (state) => sql`(select count(*) from ${sql.table(machine.table)} where status = ${state}) as ${sql.ref(state)}`,
-  )
-  const { rows } = await sql<Record<string, number>>`select ${sql.join(each)}`.execute(home.db)
-  return rows[0]!
+type Counts = Awaited<ReturnType<typeof rowCounts>>
+
+/** Every state of a machine, with how many rows are in it. */
+function statesOf({ states }: Machine, counts: Counts): Record<string, number> {
+  return Object.fromEntries(Object.keys(states).map((state) => [state, counts.get(state)?.rows ?? 0]))
+}
+
+function bytesOf(counts: Counts): number {
+  return [...counts.values()].reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+/** Counted: a machine has some dozens of programs. */
+async function binaryCounts({ db }: Home): Promise<Record<string, number>> {
+  const { rows } = await sql<{ status: string; count: number }>`select status, count(*) as count from "binary" group by 1`.execute(db)
+  const found = new Map(rows.map(({ status, count }) => [status, { rows: count, bytes: 0 }]))
+  return statesOf(binaryMachine, found)
 }
 
 async function workers(home: Home, alive: readonly LiveRow[]) {
@@ -137,6 +139,6 @@ async function recentFailures(home: Home) {
   const { rows } = await sql<{ url: string; plugin: string; hook_name: string; output_str: string; end_ts: Date; snapshot_id: string }>`
     select s.url, r.plugin, r.hook_name, r.output_str, r.end_ts, r.snapshot_id
     from archive_result r join snapshot s on s.id = r.snapshot_id
-    where r.status = 'failed' order by r.end_ts desc limit 5`.execute(home.db)
+    where r.status = 'failed' order by r.id desc limit 5`.execute(home.db)
   return rows
 }

@@ -18,7 +18,7 @@ const LATE_SECONDS = 15
  */
 export async function blockedReason(home: Home, alive: readonly LiveRow[]): Promise<string | null> {
   const work = await unfinished(home.db)
-  if (work.crawls === 0) return null
+  if (!work.some) return null
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   if (!leader) return withoutLeader(home, alive)
   const stuck = await whyStuck(home, leader)
@@ -66,7 +66,7 @@ async function isInWork(home: Home, alive: readonly LiveRow[]): Promise<boolean>
 /** Crawls that the runner may not work on. */
 async function outOfScope(home: Home, leader: LiveRow, work: Unfinished): Promise<string | undefined> {
   const scope = (leader.scope ?? {}) as WorkScope
-  if (work.due === 0 || (await openCrawls(home.db, scope, 0)).open > 0) return undefined
+  if (work.dueForSeconds === null || (await openCrawls(home.db, scope, 0)).open > 0) return undefined
   const only = scope.snapshotIds ? 'works on one page only' : scope.crawlIds ? `works on ${nameOf(scope.crawlIds)} only` : undefined
   const excluded = (scope.exclude ?? []).map((kind) => `--exclude ${kind}`).join(' ')
   const why = only ?? (excluded === '' ? undefined : `was told to leave the rest alone (${excluded})`)
@@ -78,13 +78,13 @@ function nameOf(crawlIds: readonly string[]): string {
 }
 
 /** Everything waits: for its time, for a person, or for reasons that nobody has written down. */
-function waiting({ due, dueForSeconds, nextInSeconds, pausedCrawls, pausedPages }: Unfinished): string | null {
-  if (due > 0) {
-    const isLate = (dueForSeconds ?? 0) > LATE_SECONDS
-    return isLate ? `what is due is not begun, for ${duration(dueForSeconds!)} by now: logs/runner.log may say why` : null
+function waiting({ dueForSeconds, nextInSeconds, someCrawlPaused, somePagePaused }: Unfinished): string | null {
+  if (dueForSeconds !== null) {
+    const isLate = dueForSeconds > LATE_SECONDS
+    return isLate ? `what is due is not begun, for ${duration(dueForSeconds)} by now: logs/runner.log may say why` : null
   }
   if (nextInSeconds !== null)
     return nextInSeconds > SOON_SECONDS ? `nothing is due for ${duration(nextInSeconds)}: what is left waits for its next attempt` : null
-  const paused = pausedCrawls > 0 ? 'crawl' : pausedPages > 0 ? 'snapshot' : undefined
+  const paused = someCrawlPaused ? 'crawl' : somePagePaused ? 'snapshot' : undefined
   return paused ? `all that is left is paused: archivebox-ts ${paused} list --status paused | archivebox-ts ${paused} resume -` : null
 }

@@ -1,0 +1,64 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Database } from './database.ts'
+import { transact } from './patience.ts'
+
+// Counts are kept: triggers append each change to row_change in the transaction that makes it, so that they are exact and
+// nobody waits for anybody; what has gathered is added to row_total and crawl_total. Whoever reads sums up both.
+
+/** How many rows of a model there are in each status that has any, and how many bytes they name. */
+export async function rowCounts(
+  db: Database,
+  model: 'crawl' | 'snapshot' | 'archive_result',
+): Promise<Map<string, { readonly rows: number; readonly bytes: number }>> {
+  // Results are begun by the page, and few pages are in work: these are counted.
+  const open = sql`
+    union all select status, count(*), 0 from archive_result
+    where ${model} = 'archive_result' and status in ('queued', 'started', 'backoff') group by status`
+  const { rows } = await sql<{ status: string; rows: number; bytes: number }>`
+    select status, sum(rows) as rows, sum(bytes) as bytes
+    from (select status, rows, bytes from row_count where model = ${model} ${model === 'archive_result' ? open : sql``}) counted
+    group by status having sum(rows) > 0`.execute(db)
+  return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
+}
+
+/** The pages of a crawl, and how many of them are sealed: `pages` and `sealed` of a lateral query. */
+export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select coalesce(sum(p.pages), 0)::bigint as pages, coalesce(sum(p.pages) filter (where p.status = 'sealed'), 0)::bigint as sealed
+    from crawl_pages p where p.crawl_id = ${crawlId}`
+}
+
+/** An arbitrary, fixed key: one at a time per database. */
+const LOCK = 7_241_203
+
+/** Changes that one statement adds up: far below its deadline. */
+const BATCH = 20_000
+
+/** Adds up the changes that have gathered, unless somebody else does so at this moment. */
+export async function addUpCounts(db: Database): Promise<void> {
+  while ((await transact(db, addUpSome)) === BATCH);
+}
+
+/** @returns how many changes were added up */
+async function addUpSome(tx: Database): Promise<number> {
+  const lock = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(${LOCK}) as mine`.execute(tx)
+  if (!lock.rows[0]!.mine) return 0
+  const { rows } = await sql<{ taken: number; emptied: string[] }>`
+    with taken as (
+      delete from row_change where ctid = any(array(select ctid from row_change limit ${sql.lit(BATCH)}))
+      returning model, crawl_id, status, rows, bytes
+    ), totals as (
+      insert into row_total as t (model, status, rows, bytes)
+      select model, status, sum(rows), sum(bytes) from taken group by model, status
+      on conflict (model, status) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
+    ), of_crawls as (
+      insert into crawl_total as t (crawl_id, status, pages)
+      select crawl_id, status, sum(rows) from taken where crawl_id is not null group by crawl_id, status
+      on conflict (crawl_id, status) do update set pages = t.pages + excluded.pages
+      returning crawl_id, pages
+    )
+    select (select count(*) from taken) as taken, array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(tx)
+  const { taken, emptied } = rows[0]!
+  if (emptied.length > 0) await sql`delete from crawl_total where crawl_id = any(${emptied}::uuid[]) and pages = 0`.execute(tx)
+  return taken
+}

@@ -1,0 +1,120 @@
+// What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server says that it read. With
+// statistics, and before the server has any.
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countPages } from '../../src/cli/progress.ts'
+import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Home } from '../../src/db/home.ts'
+import { CRAWLS, eachListed, type Filters, type Listing, RESULTS, SNAPSHOTS } from '../../src/db/listings.ts'
+import { dueNow, unfinished } from '../../src/db/unfinished.ts'
+import { type LargeArchive, makeLargeArchive } from '../bench/large-archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+
+const homes = useHomes()
+const PAGES = 100_000
+/** Rows that one question may read, of more than a million in all: the latest failures are the most, a thousand with what is beside each. */
+const FEW = 5_000
+const LIMIT = 20
+
+let home: TestHome
+let db: Database
+let crawls: LargeArchive
+
+beforeAll(async () => {
+  home = await homes.original()
+  db = openDatabase(home.databaseUrl, { name: 'the test', connections: 1 })
+  for (const table of TABLES) await home.query(`alter table ${table} set (autovacuum_enabled = false)`)
+  crawls = await makeLargeArchive(db, PAGES)
+  await addUpCounts(db)
+})
+afterAll(async () => {
+  await db.destroy()
+  await homes.discard(home)
+})
+
+const TABLES = ['crawl', 'snapshot', 'archive_result', 'page_url', 'snapshot_tag', 'row_change', 'row_total', 'crawl_total']
+
+async function readBy(step: () => Promise<unknown>): Promise<number> {
+  const read = async () => {
+    await sql`select pg_stat_force_next_flush()`.execute(db)
+    const { rows } = await sql<{ read: number }>`
+      select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) as read from pg_stat_user_tables
+      where relname = any(${TABLES}::text[])`.execute(db)
+    return rows[0]!.read
+  }
+  const before = await read()
+  await step()
+  return (await read()) - before
+}
+
+/** How many rows a list shows. */
+async function listed<Row extends { readonly id: string }>(listing: Listing<Row>, filters: Partial<Filters> = {}): Promise<number> {
+  let shown = 0
+  await eachListed(db, listing, { filters, limit: LIMIT }, () => {
+    shown += 1
+    return true
+  })
+  return shown
+}
+
+/** Whether what they name is frequent or seldom decides on the way, and only statistics say so: until then they may read a table. */
+const NEED_STATISTICS = new Set([
+  'pages with a part of the URL that all have',
+  'pages with results of a seldom plugin',
+  'failed results of an old crawl',
+])
+
+/** Each question, and how many rows its answer has. */
+function questions(): Readonly<Record<string, readonly [() => Promise<unknown>, unknown?]>> {
+  const { old, open } = crawls
+  const asker = { db } as Home
+  return {
+    'counts of crawls': [() => rowCounts(db, 'crawl')],
+    'counts of pages': [() => rowCounts(db, 'snapshot')],
+    'counts of results': [() => rowCounts(db, 'archive_result')],
+    'what is due': [() => dueNow(db)],
+    'why nothing moves': [() => unfinished(db)],
+    'how far a crawl is': [() => countPages(asker, open)],
+    'how far all are': [() => countPages(asker, undefined)],
+    crawls: [() => listed(CRAWLS), LIMIT],
+    'sealed crawls': [() => listed(CRAWLS, { status: ['sealed'] }), LIMIT],
+    pages: [() => listed(SNAPSHOTS), LIMIT],
+    'queued pages': [() => listed(SNAPSHOTS, { status: ['queued'] }), LIMIT],
+    'pages of two statuses': [() => listed(SNAPSHOTS, { status: ['sealed', 'paused'] }), LIMIT],
+    'pages of an old crawl': [() => listed(SNAPSHOTS, { crawlId: old }), LIMIT],
+    'pages with a seldom tag': [() => listed(SNAPSHOTS, { tags: ['few'] }), LIMIT],
+    'pages with a tag of many': [() => listed(SNAPSHOTS, { tags: ['many'] }), LIMIT],
+    'pages with a part of the URL': [() => listed(SNAPSHOTS, { urlContains: 'PAGE-12345' }), 1],
+    'pages with a part of the URL that all have': [() => listed(SNAPSHOTS, { urlContains: '.example/' }), LIMIT],
+    'pages with a part of the URL that none has': [() => listed(SNAPSHOTS, { urlContains: 'nowhere' }), 0],
+    'pages with results of a seldom plugin': [() => listed(SNAPSHOTS, { plugins: ['rare'] }), LIMIT],
+    results: [() => listed(RESULTS), LIMIT],
+    'failed results': [() => listed(RESULTS, { status: ['failed'] }), LIMIT],
+    'results of two statuses': [() => listed(RESULTS, { status: ['failed', 'noresults'] }), LIMIT],
+    'results of a seldom plugin': [() => listed(RESULTS, { plugins: ['rare'] }), LIMIT],
+    'results of an old crawl': [() => listed(RESULTS, { crawlId: old }), LIMIT],
+    'failed results of an old crawl': [() => listed(RESULTS, { crawlId: old, status: ['failed'] }), LIMIT],
+    'results of pages with a seldom tag': [() => listed(RESULTS, { tags: ['few'] }), LIMIT],
+    'results of pages with a part of the URL': [() => listed(RESULTS, { urlContains: 'page-12345' }), 5],
+  }
+}
+
+describe('a question to a large archive', () => {
+  it.each([
+    ['before there are statistics', undefined],
+    ['with statistics', 'vacuum analyze'],
+  ])('reads a few rows, %s', async (_when, prepare) => {
+    if (prepare) await home.query(prepare)
+    const dear: Record<string, number> = {}
+    const asked = Object.entries(questions()).filter(([what]) => prepare || !NEED_STATISTICS.has(what))
+    for (const [what, [ask, answer]] of asked) {
+      const read = await readBy(async () => {
+        const got = await ask()
+        if (answer !== undefined) expect(got, what).toBe(answer)
+      })
+      if (read > FEW) dear[what] = read
+    }
+    expect(dear).toEqual({})
+  })
+})
