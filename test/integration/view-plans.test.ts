@@ -28,10 +28,7 @@ beforeAll(async () => {
   crawls = await makeLargeArchive(db, PAGES)
   await addUpCounts(db)
 })
-afterAll(async () => {
-  await db.destroy()
-  await homes.discard(home)
-})
+afterAll(() => db.destroy())
 
 const TABLES = ['crawl', 'snapshot', 'archive_result', 'page_url', 'snapshot_tag', 'row_change', 'row_total', 'crawl_total']
 
