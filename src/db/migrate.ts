@@ -50,47 +50,59 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
     })
   }
   if (current === newest) return []
-  if (current > 0) await untilNobodyLeads(db, say)
   // However long a change of a large table takes.
   const unhurried = openDatabase(url, { name: applicationName('migration'), connections: 1, statementMs: Number.POSITIVE_INFINITY })
-  return await unhurried
-    .transaction()
-    .execute((tx) => apply(tx, known))
-    .finally(() => unhurried.destroy())
+  try {
+    const begun = performance.now()
+    for (let said = false; ; said = true) {
+      const done = await unhurried.transaction().execute((tx) => apply(tx, known))
+      if (!('older' in done)) return done.applied
+      if (performance.now() - begun > PATIENCE_MS)
+        throw new AppError(`${done.older}, and the database cannot be changed under it`, { hint: 'stop it, then start again' })
+      if (!said) say(`${done.older}: waiting for it to end before the database is changed`)
+      await sleep(LOOK_MS)
+    }
+  } finally {
+    await unhurried.destroy()
+  }
 }
 
-async function apply(tx: Database, known: readonly Migration[]): Promise<string[]> {
+/** What was applied; or who is there of an older program. */
+type Done = { readonly applied: string[] } | { readonly older: string }
+
+async function apply(tx: Database, known: readonly Migration[]): Promise<Done> {
   await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
   await sql`create table if not exists schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())`.execute(
     tx,
   )
   const since = await schemaVersion(tx)
-  const applied: string[] = []
-  for (const migration of known.filter(({ version }) => version > since)) {
+  const missing = known.filter(({ version }) => version > since)
+  if (missing.length > 0 && since > 0) {
+    // From here on nobody registers, and nobody is promoted, until the new schema is there.
+    await sql`lock table process in access exclusive mode`.execute(tx)
+    const older = await olderRunner(tx)
+    if (older) return { older }
+  }
+  for (const migration of missing) {
     await sql.raw(readFileSync(migration.file, 'utf8')).execute(tx)
     await sql`insert into schema_migration (version, name) values (${migration.version}, ${migration.name})`.execute(tx)
-    applied.push(migration.name)
   }
-  return applied
+  return { applied: missing.map(({ name }) => name) }
 }
 
 const PATIENCE_MS = (UNSEEN_SECONDS + 5) * 1000
 const LOOK_MS = 500
 
-/** Whoever leads while the schema is old is of an older program. One that was killed has a heartbeat that grows old while we wait. */
-async function untilNobodyLeads(db: Database, say: (line: string) => void): Promise<void> {
-  const begun = performance.now()
-  for (let said = false; ; said = true) {
-    const { rows } = await sql<{ pid: number; hostname: string }>`
-      select p.pid, m.hostname from process p join machine m on m.id = p.machine_id
-      where p.worker_type = 'worker_runner' and p.status in ('running', 'draining') and p.heartbeat_at > now() - make_interval(secs => ${UNSEEN_SECONDS})
-      order by p.seq desc limit 1`.execute(db)
-    const [leader] = rows
-    if (!leader) return
-    const who = `a runner of an older archivebox-ts leads (pid ${leader.pid} on ${leader.hostname})`
-    if (performance.now() - begun > PATIENCE_MS)
-      throw new AppError(`${who}, and the database cannot be changed under it`, { hint: `stop it (kill ${leader.pid}), then start again` })
-    if (!said) say(`${who}: waiting for it to end before the database is changed`)
-    await sleep(LOOK_MS)
-  }
+/**
+ * Whoever leads, or waits to, while the schema is old is of an older program: it would work on with what it knows. One that was killed has a
+ * heartbeat that grows old while we wait.
+ */
+async function olderRunner(tx: Database): Promise<string | undefined> {
+  const { rows } = await sql<{ pid: number; hostname: string; leads: boolean }>`
+    select p.pid, m.hostname, p.worker_type = 'worker_runner' as leads from process p join machine m on m.id = p.machine_id
+    where p.worker_type in ('worker_runner', 'runner_waiting') and p.status in ('running', 'draining')
+      and p.heartbeat_at > now() - make_interval(secs => ${UNSEEN_SECONDS})
+    order by leads desc, p.seq desc limit 1`.execute(tx)
+  const [runner] = rows
+  return runner && `a runner of an older archivebox-ts ${runner.leads ? 'leads' : 'stands by'} (pid ${runner.pid} on ${runner.hostname})`
 }

@@ -159,8 +159,7 @@ async function copyFileTo(from: string, to: string, durable: boolean): Promise<{
       if (!large) writeFileSync(copy, readFileSync(source))
       fchmodSync(copy, Number(stats.mode & 0o777n))
       futimesSync(copy, Number(stats.atimeMs) / 1000, Number(stats.mtimeMs) / 1000)
-      if (durable && large) await promisify(fsync)(copy)
-      else if (durable) fsyncSync(copy)
+      if (durable) await promisify(fsync)(copy)
       return { size: fstatSync(copy).size, mark: markIn(stats) }
     } finally {
       closeSync(copy)

@@ -11,7 +11,9 @@ import { wakeCrawls } from './commands.ts'
 export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
   return await db.transaction().execute(async (tx) => {
     const { id } = await insertCrawl(tx, crawl)
-    return await addTo(tx, id, [...crawl.list])
+    const pages = await addTo(tx, id, [...crawl.list])
+    await sql`update crawl set next_part = null where id = ${id}`.execute(tx) // Nothing of its list is left to become pages.
+    return pages
   })
 }
 

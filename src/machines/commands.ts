@@ -69,6 +69,13 @@ export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<
   await sql`select pg_notify('archivebox_work', '')`.execute(tx)
 }
 
+/** So many pages are moved by one statement: a second on a slow machine, far below the deadline of statements. */
+const SLICE = 5_000
+
+function* slices(rows: readonly { readonly id: string }[]): Generator<string[]> {
+  for (let at = 0; at < rows.length; at += SLICE) yield rows.slice(at, at + SLICE).map(({ id }) => id)
+}
+
 /**
  * Sends one event to crawls and to those of their snapshots whose state offers it, and wakes the leader.
  * @returns those that it moved
@@ -83,11 +90,9 @@ async function sendToCrawls(
     const crawls = await new Queue(crawlMachine, kyselySql(tx)).send(ids, event, dueAt)
     const { rows } = await sql<{ id: string }>`
       select id from snapshot where crawl_id = any(${crawls}::uuid[]) and status in ('queued', 'started', 'paused')`.execute(tx)
-    const snapshots = await new Queue(snapshotMachine, kyselySql(tx)).send(
-      rows.map(({ id }) => id),
-      event,
-      dueAt,
-    )
+    const pages = new Queue(snapshotMachine, kyselySql(tx))
+    const snapshots: string[] = []
+    for (const part of slices(rows)) for (const id of await pages.send(part, event, dueAt)) snapshots.push(id)
     await sql`select pg_notify('archivebox_work', '')`.execute(tx)
     return { crawls, snapshots }
   })

@@ -2,6 +2,7 @@ import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { addUpCounts } from '../db/counts.ts'
 import { identityIn, isRunner, type LiveRow, liveRows, markEnded } from '../db/processes.ts'
+import { isCollision, isDatabaseAway } from '../db/trouble.ts'
 import { cgroupIn, workersIn } from '../processes/containment/cgroup.ts'
 import { MARKER, marksIn, membersOf } from '../processes/family.ts'
 import { presenceOf } from '../processes/presence.ts'
@@ -48,8 +49,9 @@ export class CleanUp {
     try {
       return await tidyUpCancelled(owner.home)
     } catch (error) {
-      if (!isMachineTrouble(error)) throw error
-      log.debug(messageOf(error)) // A full disk, say: in the next round.
+      if (isDatabaseAway(error)) throw error
+      // A full disk, say, or pages that somebody deletes at this moment: in the next round. A leader does not end for that.
+      log[isMachineTrouble(error) || isCollision(error) ? 'debug' : 'warn'](`what was cancelled is completed later: ${messageOf(error)}`)
       return false
     }
   }

@@ -54,22 +54,35 @@ export async function tidyUpCancelled(home: Home): Promise<boolean> {
   const untold = pages.filter((page) => !tells(home, page))
   const crawls = new Set(untold.map((page) => page.crawl_id))
   const ids = untold.map(({ id }) => id)
-  if (crawls.size > 0) await rewritePages(home, [...crawls], ids)
-  await lookAgainLater(
-    home,
-    rows.map(({ id }) => id),
-  )
+  try {
+    if (crawls.size > 0) await rewritePages(home, [...crawls], ids)
+    // Somebody may have deleted them while we wrote.
+    for (const page of untold) await clearIfDeleted(home, 'snapshot', page)
+  } finally {
+    await lookAgainLater(
+      home,
+      rows.map(({ id }) => id),
+    )
+  }
   return rows.length === BATCH
 }
 
 async function lookAgainLater({ db }: Home, ids: readonly string[]): Promise<void> {
-  const isOver = sql`s.status <> 'sealed' or c.at < now() - make_interval(secs => ${WATCHED_S})`
-  await sql`
-    delete from cancelled_page c using snapshot s
-    where c.snapshot_id = any(${ids}::uuid[]) and s.id = c.snapshot_id and (${isOver})`.execute(db)
-  await sql`
-    update cancelled_page set look_at = now() + greatest(now() - at, make_interval(secs => ${SECOND_LOOK_S}))
-    where snapshot_id = any(${ids}::uuid[])`.execute(db)
+  await transact(db, async (tx) => {
+    // In the order in which everybody takes them; those that somebody deletes, or cancels again, are looked at next time.
+    const { rows } = await sql<{ id: string }>`
+      select snapshot_id as id from cancelled_page where snapshot_id = any(${ids}::uuid[]) order by snapshot_id for update skip locked`.execute(
+      tx,
+    )
+    const ours = rows.map(({ id }) => id)
+    const isOver = sql`s.status <> 'sealed' or c.at < now() - make_interval(secs => ${WATCHED_S})`
+    await sql`
+      delete from cancelled_page c using snapshot s
+      where c.snapshot_id = any(${ours}::uuid[]) and s.id = c.snapshot_id and (${isOver})`.execute(tx)
+    await sql`
+      update cancelled_page set look_at = now() + greatest(now() - at, make_interval(secs => ${SECOND_LOOK_S}))
+      where snapshot_id = any(${ours}::uuid[])`.execute(tx)
+  })
 }
 
 /** Was its index written since it was cancelled? */

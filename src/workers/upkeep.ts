@@ -6,6 +6,8 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import type { Station } from './station.ts'
 
 const EVERY_MS = 30_000
+/** When a round left something: a busy archive must not write faster than this cuts. */
+const SOON_MS = 5_000
 /** How long a round goes on with batches. The first is over after one: a runner that comes and goes loses no time. */
 const ROUND_MS = 250
 /** Rows of one statement: some 10 ms. */
@@ -23,6 +25,8 @@ export class Upkeep {
   #nextAt = Number.NEGATIVE_INFINITY
   #round: Promise<void> | undefined
   #hasEnded = false
+  /** The last round left something. */
+  #isMore = false
 
   constructor(station: Station) {
     this.#station = station
@@ -33,7 +37,7 @@ export class Upkeep {
     if (this.#round || this.#hasEnded || performance.now() < this.#nextAt) return
     const ms = this.#nextAt === Number.NEGATIVE_INFINITY ? 0 : ROUND_MS
     this.#round = this.#work(ms).finally(() => {
-      this.#nextAt = performance.now() + EVERY_MS
+      this.#nextAt = performance.now() + (this.#isMore ? SOON_MS : EVERY_MS)
       this.#round = undefined
     })
   }
@@ -67,9 +71,10 @@ export class Upkeep {
   async #cutHistory(days: number, ms: number): Promise<void> {
     const { db } = this.#station.owner.home
     const until = performance.now() + ms
-    for (let isMore = true; isMore; ) {
+    for (let goesOn = true; goesOn; ) {
       const counts = [await deleteEndedProcesses(db, days, BATCH), await deleteOldTransitions(db, days, BATCH)]
-      isMore = counts.includes(BATCH) && performance.now() < until && !this.#hasEnded
+      this.#isMore = counts.includes(BATCH)
+      goesOn = this.#isMore && performance.now() < until && !this.#hasEnded
     }
   }
 }
