@@ -58,7 +58,9 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
       const done = await unhurried.transaction().execute((tx) => apply(tx, known))
       if (!('older' in done)) return done.applied
       if (performance.now() - begun > PATIENCE_MS)
-        throw new AppError(`${done.older}, and the database cannot be changed under it`, { hint: 'stop it, then start again' })
+        throw new AppError(`${done.older}, and the database cannot be changed under it`, {
+          hint: `stop it (kill ${done.pid}), then start again`,
+        })
       if (!said) say(`${done.older}: waiting for it to end before the database is changed`)
       await sleep(LOOK_MS)
     }
@@ -68,7 +70,7 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
 }
 
 /** What was applied; or who is there of an older program. */
-type Done = { readonly applied: string[] } | { readonly older: string }
+type Done = { readonly applied: string[] } | { readonly older: string; readonly pid: number }
 
 async function apply(tx: Database, known: readonly Migration[]): Promise<Done> {
   await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
@@ -81,7 +83,7 @@ async function apply(tx: Database, known: readonly Migration[]): Promise<Done> {
     // From here on nobody registers, and nobody is promoted, until the new schema is there.
     await sql`lock table process in access exclusive mode`.execute(tx)
     const older = await olderRunner(tx)
-    if (older) return { older }
+    if (older) return older
   }
   for (const migration of missing) {
     await sql.raw(readFileSync(migration.file, 'utf8')).execute(tx)
@@ -97,12 +99,14 @@ const LOOK_MS = 500
  * Whoever leads, or waits to, while the schema is old is of an older program: it would work on with what it knows. One that was killed has a
  * heartbeat that grows old while we wait.
  */
-async function olderRunner(tx: Database): Promise<string | undefined> {
+async function olderRunner(tx: Database): Promise<{ readonly older: string; readonly pid: number } | undefined> {
   const { rows } = await sql<{ pid: number; hostname: string; leads: boolean }>`
     select p.pid, m.hostname, p.worker_type = 'worker_runner' as leads from process p join machine m on m.id = p.machine_id
     where p.worker_type in ('worker_runner', 'runner_waiting') and p.status in ('running', 'draining')
       and p.heartbeat_at > now() - make_interval(secs => ${UNSEEN_SECONDS})
     order by leads desc, p.seq desc limit 1`.execute(tx)
   const [runner] = rows
-  return runner && `a runner of an older archivebox-ts ${runner.leads ? 'leads' : 'stands by'} (pid ${runner.pid} on ${runner.hostname})`
+  if (!runner) return undefined
+  const { pid, hostname, leads } = runner
+  return { older: `a runner of an older archivebox-ts ${leads ? 'leads' : 'stands by'} (pid ${pid} on ${hostname})`, pid }
 }

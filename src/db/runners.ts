@@ -3,14 +3,21 @@ import type { Home } from './home.ts'
 
 /**
  * Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification.
+ * @param reachable those that a signal of ours reaches
  * @param graceSeconds how long we shall wait for them
  * @returns those to send a SIGTERM to: they lead, nobody had asked them before, and they are not leaving already. A signal to one of the
  *   others would mean "hurry", or "leave" to one that only waits
  */
-export async function requestHandoff(home: Home, by: string, runnerIds: readonly string[], graceSeconds: number): Promise<string[]> {
+export async function requestHandoff(
+  home: Home,
+  by: string,
+  runnerIds: readonly string[],
+  reachable: readonly string[],
+  graceSeconds: number,
+): Promise<string[]> {
   const { rows } = await sql<{ id: string; signal: boolean }>`
     with before as (
-      select id, handoff_requested_by is null and status = 'running' and worker_type = 'worker_runner' as signal
+      select id, handoff_requested_by is null and status = 'running' and worker_type = 'worker_runner' and id = any(${reachable}::uuid[]) as signal
       from process where id = any(${runnerIds}::uuid[]) for update
     ), asked as (
       update process set handoff_requested_by = ${by}, handoff_grace_s = ${graceSeconds}, handoff_signal = handoff_signal or before.signal

@@ -24,7 +24,10 @@ export async function presenceOf(home: Pick<Home, 'machineId'>, row: LiveRow): P
  * machines have one id: whoever was heard of since our boot began is no process of an earlier one, but of a clone.
  */
 function livesElsewhere(home: Pick<Home, 'machineId'>, row: LiveRow, identity: ProcessIdentity): boolean {
-  return identity.bootId !== bootId() && (row.machine_id !== home.machineId || silenceOf(row) < uptime())
+  const silence = silenceOf(row)
+  // Heard of in the future: by a clock that was set back since, which says nothing about when.
+  const sinceBoot = silence >= 0 && silence < uptime()
+  return identity.bootId !== bootId() && (row.machine_id !== home.machineId || sinceBoot)
 }
 
 function silenceOf(row: LiveRow): number {

@@ -2,6 +2,7 @@ import { isOutOfSpace } from '../base/disk-room.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
 import { writeArchivePage } from '../workers/index-pages.ts'
 
 const EVERY_MS = 5_000
@@ -21,13 +22,13 @@ export class ArchivePageWriter {
   /**
    * @param changes how much was finished so far
    * @param now do not wait for the next time
-   * Throws what is not a lack of disk space: for want of that it is written another time.
+   * Throws when the database is away; a page that cannot be written is tried again after the next change.
    */
   async write(changes: number, now: boolean): Promise<void> {
     if (changes === this.#changes || !(now || performance.now() - this.#writtenAt > EVERY_MS)) return
     await writeArchivePage(this.#home).catch((error: unknown) => {
-      if (!isOutOfSpace(error)) throw error
-      this.#log.debug(messageOf(error))
+      if (isDatabaseAway(error)) throw error
+      this.#log[isOutOfSpace(error) ? 'debug' : 'warn'](`the archive's page: ${messageOf(error)}`)
     })
     this.#changes = changes
     this.#writtenAt = performance.now()

@@ -34,7 +34,9 @@ export async function endOlder(
   older: readonly LiveRow[],
 ): Promise<boolean> {
   const ids = older.map(({ id }) => id)
-  const asked = await requestHandoff(home, me.id, ids, handoffGraceMs / 1_000)
+  const reachable: string[] = []
+  for (const row of older) if ((await presenceOf(home, row)) === 'there') reachable.push(row.id)
+  const asked = await requestHandoff(home, me.id, ids, reachable, handoffGraceMs / 1_000)
   await failpoint('gate.asked')
   for (const row of older) {
     const unseen = (await presenceOf(home, row)) === 'unseen'

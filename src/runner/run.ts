@@ -1,7 +1,8 @@
 import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { recordContainment } from '../db/processes.ts'
+import { BEAT_MS } from '../db/heartbeats.ts'
+import { recordContainment, sayThere } from '../db/processes.ts'
 import { isHandoffRequested } from '../db/runners.ts'
 import { recover } from '../machines/recover.ts'
 import { leaveOnDefects } from './defects.ts'
@@ -58,12 +59,9 @@ async function registered(run: Run): Promise<WhyEnded | 'lost'> {
     // One that stood still until a newer runner woke it up has lost its lead and was asked for it: the signal was not for us to leave.
     const isLent = why === 'superseded' || (why === 'lost' && (await isHandoffRequested(run.home, me.id)))
     if (!turn.lends || !isLent) return why
-    let back: Awaited<ReturnType<typeof stepBack>>
-    try {
-      back = await stepBack(run.home, me)
-    } finally {
-      run.signals.newRound(back?.handoffSignal ?? false) // What ended that lead has no say in the next.
-    }
+    const back = await stepBack(run.home, me)
+    // What ended that lead has no say in the next.
+    if (!run.signals.newRound(back?.handoffSignal ?? true)) return run.signals.stop.force.aborted ? 'forced' : 'drained'
     if (!back) return 'lost'
     turn = { ...turn, patient: true }
   }
@@ -93,14 +91,18 @@ async function passGate(run: Run, me: Registered, turn: Turn): Promise<Exclude<P
 
 async function leadOnce(run: Run, me: Registered, { term, lock }: Extract<Passed, { lock: unknown }>): Promise<WhyEnded | 'lost'> {
   const { home, log, signals, bell, outage } = run
+  // Until the leader's own heart beats: a standby must not take us for one that stands still.
+  const beating = setInterval(() => void sayThere(home.db, me.id).catch(() => {}), BEAT_MS)
   try {
     const { lead, containment } = await run.preparation.done()
     await recordContainment(home.db, me.id, containment)
     const mended = await recover(home.db)
     await failpoint('lead.recovered')
+    clearInterval(beating)
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     return run.maintenanceOnly ? 'maintained' : await lead({ ...run, containment }, me, term, signals.stop, bell, outage)
   } finally {
+    clearInterval(beating)
     lock.release()
   }
 }

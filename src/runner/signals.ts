@@ -78,13 +78,17 @@ export class Signals {
   /**
    * New levers; the signals that ended an earlier round (a newer runner sends one, too) count no more.
    * @param isSignalled the newer runner that has our lead signals us, if it has not yet
+   * @returns false, and the levers stay as they are, when somebody else told us to stop, too
    */
-  newRound(isSignalled: boolean): void {
+  newRound(isSignalled: boolean): boolean {
+    const theirs = isSignalled && this.#hadTerm ? 1 : 0
+    if (this.#count > theirs) return false
     this.#owedUntil = isSignalled && !this.#hadTerm ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
     this.#stop = new Stop()
     this.#count = 0
     this.#hadTerm = false
     this.#last = Number.NEGATIVE_INFINITY
     if (this.#over !== undefined) this.#stop.requestDrain(this.#over, true)
+    return true
   }
 }

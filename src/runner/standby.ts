@@ -50,21 +50,19 @@ export async function standBy(
   let last: LiveRow | undefined
   let passed: LiveRow[] = []
   while (!stop.drain.aborted) {
-    let rows: readonly LiveRow[]
     try {
-      rows = await inTheWay()
+      const rows = await inTheWay()
+      passed = rows.filter((row) => silence.hasFallenOn(row))
+      const row = rows.findLast((each) => !passed.includes(each))
+      if (!row) break
+      if (!last) log.info(why(row))
+      waitsFor(why(row))
+      last = row
+      await untilGone(row, bell, stop)
     } catch (error) {
       away(error)
       await bell.wait(AWAY_MS, stop.drain)
-      continue
     }
-    passed = rows.filter((row) => silence.hasFallenOn(row))
-    const row = rows.findLast((each) => !passed.includes(each))
-    if (!row) break
-    if (!last) log.info(why(row))
-    waitsFor(why(row))
-    last = row
-    await untilGone(row, bell, stop)
   }
   if (stop.drain.aborted) return { resumed: false, previousOwnerPid: last?.pid ?? undefined, passed: [] }
   waitsFor(null)

@@ -5,6 +5,7 @@ import { BEAT_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { sayThere } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
+import { isPassing } from '../processes/spawned.ts'
 import type { Outage } from './outage.ts'
 import type { Registered } from './registration.ts'
 
@@ -45,10 +46,11 @@ export class WaitingHeartbeat {
     void this.#beat()
   }
 
-  /** A look at the database failed: throws what is not the database's absence. */
+  /** A look at who leads failed: throws what waiting does not mend. */
   away(error: unknown): void {
-    if (!isDatabaseAway(error)) throw error
-    this.#outage.seen(error)
+    if (isDatabaseAway(error)) this.#outage.seen(error)
+    else if (isPassing(error)) this.#log.warn(`looking who leads: ${messageOf(error)}; trying again`)
+    else throw error
   }
 
   end(): void {

@@ -16,6 +16,8 @@ export type ToWorker =
 /** What a worker tells its supervisor. */
 export type FromWorker =
   | { readonly type: 'log'; readonly line: LogLine }
+  /** Its event loop turns. */
+  | { readonly type: 'here' }
   /** It found nothing to claim. */
   | { readonly type: 'idle' }
   | { readonly type: 'busy' }

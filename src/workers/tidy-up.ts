@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
 import { transact } from '../db/patience.ts'
 import type { WorkStatus } from '../db/tables.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import { lockCrawls } from '../machines/commands.ts'
 import { clearIfDeleted } from './deleted.ts'
@@ -50,20 +51,35 @@ export async function tidyUpCancelled(home: Home): Promise<boolean> {
   if (rows.length === 0) return false
   // What is not sealed any more belongs to whoever works on it again.
   const pages = rows.filter(({ status }) => status === 'sealed')
-  for (const page of pages) if (!treeOf(home, page).isTidy) await tidyUp(home, page)
+  const failures: unknown[] = []
+  /** What one page lacks, or one crawl, must not keep the others from being completed. */
+  const attempt = async (work: () => Promise<void>) => {
+    await work().catch((error: unknown) => {
+      if (isDatabaseAway(error)) throw error
+      failures.push(error)
+    })
+  }
+  for (const page of pages)
+    await attempt(async () => {
+      if (!treeOf(home, page).isTidy) await tidyUp(home, page)
+    })
   const untold = pages.filter((page) => !tells(home, page))
   const crawls = new Set(untold.map((page) => page.crawl_id))
-  const ids = untold.map(({ id }) => id)
-  try {
-    if (crawls.size > 0) await rewritePages(home, [...crawls], ids)
-    // Somebody may have deleted them while we wrote.
-    for (const page of untold) await clearIfDeleted(home, 'snapshot', page)
-  } finally {
-    await lookAgainLater(
-      home,
-      rows.map(({ id }) => id),
+  for (const crawl of crawls)
+    await attempt(() =>
+      rewritePages(
+        home,
+        [crawl],
+        untold.filter((page) => page.crawl_id === crawl).map(({ id }) => id),
+      ),
     )
-  }
+  // Somebody may have deleted them while we wrote.
+  for (const page of untold) await attempt(() => clearIfDeleted(home, 'snapshot', page))
+  await lookAgainLater(
+    home,
+    rows.map(({ id }) => id),
+  )
+  if (failures.length > 0) throw failures[0]
   return rows.length === BATCH
 }
 

@@ -16,7 +16,7 @@ import { recordWorker, send, startWorker, type WorkerChild, type WorkerOptions }
 const DEAF_MS = 3_000
 /** So long after the end of its lease a worker is not late but stuck. */
 const STUCK_SECONDS = 15
-/** A worker that was only just started, or woken, says what it found within milliseconds. One that says nothing for so long stands still. */
+/** A worker says every few seconds that it is there. One that was started, or woken, and says nothing for so long stands still. */
 const MUTE_MS = 30_000
 /** One that has nothing to do leaves within moments when it is asked to. */
 const LEAVE_MS = 10_000
@@ -218,6 +218,7 @@ export class WorkerPool {
   #hear(worker: WorkerChild, message: FromWorker): void {
     const { log, bell } = this.#station
     worker.askedAt = undefined
+    if (message.type === 'here') return
     if (message.type === 'log') log.relay(message.line)
     else if (message.type === 'gave up') {
       this.#shares?.gaveUp(worker, message.count)

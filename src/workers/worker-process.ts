@@ -30,6 +30,9 @@ class Places {
   }
 }
 
+/** How often it says that it is there: its supervisor must tell one that takes its time from one that stands still. */
+const HERE_MS = 4_000
+
 /** A worker's station, and whose worker it is. */
 export interface WorkerStation extends Station {
   readonly parentId: string
@@ -61,6 +64,7 @@ export async function workerProcess(
     if (message.type === 'places') places?.set(message.count)
     bell.wake()
   })
+  setInterval(() => tell({ type: 'here' }), HERE_MS).unref()
   process.on('disconnect', () => stop.requestForce(false))
   if (!process.connected) stop.requestForce(false) // It died while we were starting.
   process.on('SIGTERM', () => stop.requestDrain())
@@ -82,6 +86,10 @@ export async function workerProcess(
     .connection()
     .execute(async () => {})
     .catch(() => {}) // The first real query says what is wrong.
+  const file = await readConfigFile(home.dataDir).catch((error: unknown) => {
+    log.error(messageOf(error)) // Edited since the runner started.
+    return {}
+  })
   const station: WorkerStation = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
@@ -89,7 +97,7 @@ export async function workerProcess(
     stop,
     bell,
     onRecheck,
-    settings: settingsOf(strongest(ENVIRONMENT, await readConfigFile(home.dataDir))),
+    settings: settingsOf(strongest(ENVIRONMENT, file)),
     containment: JSON.parse(required(WORKER_ENV.containment)) as Containment,
     parentId: required(WORKER_ENV.parentId),
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,

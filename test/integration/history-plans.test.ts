@@ -124,7 +124,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   await watch('look who is there', () => presentRows(home))
   await watch('say that it waits', () => sayThere(db, runner.id))
   await watch('go to the gate', () => goToGate(home, runner, true))
-  await watch('ask for the lead', () => requestHandoff(home, runner.id, [uuidv7()], 1))
+  await watch('ask for the lead', () => requestHandoff(home, runner.id, [uuidv7()], [], 1))
   await watch('look for a lost leader', async () => {
     found.lost = (await lostLeaderIn(home, place)) ? 1 : 0
   })

@@ -335,8 +335,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a clone of the machine is an earlier boot of it',
     file: 'src/processes/presence.ts',
-    find: ' || silenceOf(row) < uptime())',
-    replacement: ' || silenceOf(row) < 0 * uptime())',
+    find: 'silence >= 0 && silence < uptime()',
+    replacement: 'silence >= 0 && silence < 0 * uptime()',
     test: 'test/crash/gate.test.ts',
     only: 'of a clone of this machine',
   },

@@ -39,7 +39,7 @@ describe('the signals of a runner', () => {
   it('count anew in a new round, however soon after those of the last', () => {
     const signals = new Signals(new Bell(), silent, undefined)
     press()
-    signals.newRound(false)
+    expect(signals.newRound(true)).toBe(true)
     expect(asked(signals)).toEqual([false, false])
     vi.advanceTimersByTime(20)
     press()
@@ -67,5 +67,18 @@ describe('the signals of a runner', () => {
     vi.advanceTimersByTime(ms)
     press()
     expect(asked(signals)).toEqual([true, false])
+  })
+
+  it('of somebody else beside the newer runner’s are not forgotten with the lead', () => {
+    const signals = new Signals(new Bell(), silent, undefined)
+    press()
+    vi.advanceTimersByTime(1_000)
+    press()
+    expect(signals.newRound(true)).toBe(false)
+    expect(asked(signals)).toEqual([true, true])
+    const unsignalled = new Signals(new Bell(), silent, undefined)
+    process.emit('SIGINT', 'SIGINT')
+    expect(unsignalled.newRound(false)).toBe(false)
+    expect(asked(unsignalled)).toEqual([true, false])
   })
 })
