@@ -181,6 +181,19 @@ describe('rows of the dead', () => {
     expect(await home.value('select status from crawl where id = $1', [crawl])).toBe('sealed')
   })
 
+  it('of an earlier boot are closed at once, too, when the clock was set back since', async () => {
+    const home = await homes.make()
+    const runner = home.start(['run'])
+    await runner.says(/leading \(term 1\)/)
+    await leave(runner)
+    await home.query(`update process set status = 'running', ended_at = null, exit_code = null, boot_id = 'earlier',
+      heartbeat_at = now() + interval '1 hour' where worker_type = 'worker_runner'`)
+    const next = home.start(['run'])
+    await next.says(/leading \(term 2\)/)
+    expect(next.stderr).not.toContain('in another container')
+    await leave(next)
+  })
+
   it('of a clone of this machine, heard of since we booted, are not taken for an earlier boot: it is asked and waited for', async () => {
     const home = await homes.make()
     const runner = home.start(['run'])

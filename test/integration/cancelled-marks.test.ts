@@ -1,5 +1,5 @@
 // What was cancelled is completed by its own mark, not by the log of transitions.
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -32,6 +32,18 @@ describe('what was cancelled', () => {
     const { home, dirs } = await cancelled()
     await runAll(home)
     for (const dir of dirs) expect(readdirSync(dir).sort()).toEqual(['index.html', 'index.jsonl'])
+  })
+
+  it('where one page cannot be written, costs neither the leader nor the other pages', async () => {
+    const { home, dirs } = await cancelled()
+    await mkdir(join(dirs[0]!, 'index.html'), { recursive: true })
+    utimesSync(join(dirs[0]!, 'index.html'), 0, 0)
+    const runner = home.start(['run'])
+    await runner.says(/what was cancelled is completed later/)
+    await eventually(() => existsSync(join(dirs[1]!, 'index.html')))
+    expect(runner.isOver, runner.stderr).toBe(false)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code, runner.stderr).toBe(0)
   })
 
   it('is looked at for ten minutes, since whoever worked on it may notice late; then its mark is gone', async () => {
