@@ -140,20 +140,22 @@ describe.concurrent('a standby', () => {
       await leaveAll(home, older!, newer!)
     }))
 
-  it.skipIf(noContainers)('does not replace a silent leader that it cannot see and that still holds the data dir; says so, and stays', () =>
-    inHome(async (home) => {
-      const inside = home.start(['run'], { under: CONTAINER })
-      const [heir] = await leaderWith(home, inside, 1)
-      const [hidden] = pidsBelow(inside.pid)
-      process.kill(hidden!, 'SIGSTOP')
-      await heir!.says(/the data dir is held by a runner that this database does not show as alive: pid \d+ on .*: standing by/, 90_000)
-      expect(await home.value('select term from runner_term')).toBe('1')
-      process.kill(hidden!, 'SIGKILL')
-      await inside.finished()
-      await heir!.says(/leading \(term 2\)/, WINDOW_MS)
-      await expectWorkGoesOn(home)
-      await leaveAll(home, heir!)
-    }),
+  it.skipIf(noContainers)(
+    `does not replace a silent leader that it cannot see and that still holds the data dir ${noContainers || ''}`,
+    () =>
+      inHome(async (home) => {
+        const inside = home.start(['run'], { under: CONTAINER })
+        const [heir] = await leaderWith(home, inside, 1)
+        const [hidden] = pidsBelow(inside.pid)
+        process.kill(hidden!, 'SIGSTOP')
+        await heir!.says(/the data dir is held by a runner that this database does not show as alive: pid \d+ on .*: standing by/, 90_000)
+        expect(await home.value('select term from runner_term')).toBe('1')
+        process.kill(hidden!, 'SIGKILL')
+        await inside.finished()
+        await heir!.says(/leading \(term 2\)/, WINDOW_MS)
+        await expectWorkGoesOn(home)
+        await leaveAll(home, heir!)
+      }),
   )
 
   it.each([
