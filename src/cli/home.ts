@@ -9,10 +9,9 @@ import { shownCommand } from '../base/shown-command.ts'
 import { applicationName, type Database, type DatabaseOptions, openDatabase } from '../db/database.ts'
 import { forgetOriginalServer } from '../db/embedded/copied.ts'
 import { enterServer, likelyAddress, reviveServer, urlOf } from '../db/embedded/server.ts'
-import { BEAT_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
-import { insertRunning, markEnded, sayThere } from '../db/processes.ts'
+import { insertRunning, keepSayingThere, markEnded } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
@@ -173,7 +172,7 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
     await ownIdentity(),
   )
   // For those who cannot see this process: what stands still is not waited for.
-  const heart = setInterval(() => void sayThere(home.db, id).catch(() => {}), BEAT_MS).unref()
+  const endBeating = keepSayingThere(home.db, id)
   let code: number = EXIT.failed
   try {
     const value = await work(id)
@@ -183,7 +182,7 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
     if (error instanceof AppError) code = error.exitCode
     throw error
   } finally {
-    clearInterval(heart)
+    endBeating()
     await markEnded(home.db, id, { code, signal: null }).catch(() => {})
   }
 }

@@ -2,6 +2,7 @@ import { relative } from 'node:path'
 import { type InsertObject, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
+import { BEAT_MS } from './heartbeats.ts'
 import type { Home } from './home.ts'
 import { repeatable } from './patience.ts'
 import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tables.ts'
@@ -236,6 +237,12 @@ export async function heartbeat(home: Home, id: string, me: Identity, blockedRea
   const [row] = rows
   if (!row) return null
   return { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 }
+}
+
+/** Says so again and again, until the function that it answers with is called; a database that is away is for others to notice. */
+export function keepSayingThere(db: Database, id: string): () => void {
+  const timer = setInterval(() => void sayThere(db, id).catch(() => {}), BEAT_MS).unref()
+  return () => clearInterval(timer)
 }
 
 /** Says that a process which does not lead is there, and whom it waits for. False: its row is closed, or deleted. */

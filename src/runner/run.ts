@@ -1,8 +1,7 @@
 import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { BEAT_MS } from '../db/heartbeats.ts'
-import { recordContainment, sayThere } from '../db/processes.ts'
+import { keepSayingThere, recordContainment } from '../db/processes.ts'
 import { isHandoffRequested } from '../db/runners.ts'
 import { recover } from '../machines/recover.ts'
 import { leaveOnDefects } from './defects.ts'
@@ -92,17 +91,17 @@ async function passGate(run: Run, me: Registered, turn: Turn): Promise<Exclude<P
 async function leadOnce(run: Run, me: Registered, { term, lock }: Extract<Passed, { lock: unknown }>): Promise<WhyEnded | 'lost'> {
   const { home, log, signals, bell, outage } = run
   // Until the leader's own heart beats: a standby must not take us for one that stands still.
-  const beating = setInterval(() => void sayThere(home.db, me.id).catch(() => {}), BEAT_MS)
+  const endBeating = keepSayingThere(home.db, me.id)
   try {
     const { lead, containment } = await run.preparation.done()
     await recordContainment(home.db, me.id, containment)
     const mended = await recover(home.db)
     await failpoint('lead.recovered')
-    clearInterval(beating)
+    endBeating()
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     return run.maintenanceOnly ? 'maintained' : await lead({ ...run, containment }, me, term, signals.stop, bell, outage)
   } finally {
-    clearInterval(beating)
+    endBeating()
     lock.release()
   }
 }

@@ -30,13 +30,13 @@ export class Signals {
   constructor(bell: Bell, log: Log, runForMs: number | undefined, orphanMs?: number) {
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()
-      this.#hadTerm ||= signal === 'SIGTERM'
-      if (now - this.#last < SAME_PRESS_MS) return
       if (signal === 'SIGTERM' && now < this.#owedUntil) {
         this.#owedUntil = Number.NEGATIVE_INFINITY
         log.info('SIGTERM: that of the newer runner, to which the lead was handed over (again: leave)')
         return
       }
+      this.#hadTerm ||= signal === 'SIGTERM'
+      if (now - this.#last < SAME_PRESS_MS) return
       this.#last = now
       this.#count += 1
       if (this.#count === 1) {

@@ -29,6 +29,7 @@ import { endFormerWorkers, reapRunner } from '../../src/workers/reap.ts'
 import type { Station } from '../../src/workers/station.ts'
 import { tidyUpCancelled } from '../../src/workers/tidy-up.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { rowsRead } from '../support/rows-read.ts'
 
 const homes = useHomes()
 const MANY = 200_000
@@ -87,21 +88,6 @@ async function grow(): Promise<void> {
      select 'archive_result', gen_random_uuid(), 'started', 'succeeded', 'succeed', now() - interval '1 hour' - (${MANY} - n) * interval '25 s'
      from generate_series(1, ${MANY}) n`,
   )
-}
-
-/** How many rows of each table a step reads. */
-async function readBy(step: () => Promise<unknown>): Promise<Record<string, number>> {
-  const read = async () => {
-    await sql`select pg_stat_force_next_flush()`.execute(db)
-    const { rows } = await sql<{ relname: string; read: number }>`
-      select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as read from pg_stat_user_tables
-      where relname = any(${TABLES}::text[])`.execute(db)
-    return Object.fromEntries(rows.map(({ relname, read }) => [relname, read]))
-  }
-  const before = await read()
-  await step()
-  const after = await read()
-  return Object.fromEntries(TABLES.map((table) => [table, (after[table] ?? 0) - (before[table] ?? 0)]))
 }
 
 /** A runner from its start to its end, with all that it asks meanwhile. `watch` is told each step. */
@@ -178,7 +164,7 @@ describe('a runner after many others', () => {
     }
     const costs: Record<string, Record<string, number>> = {}
     await oneRunner(async (name, step) => {
-      costs[name] = await readBy(step)
+      costs[name] = await rowsRead(db, TABLES, step)
     })
     const dear = Object.entries(costs).filter(([, read]) => Object.values(read).some((rows) => rows > FEW))
     expect(dear).toEqual([])

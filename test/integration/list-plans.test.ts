@@ -1,11 +1,11 @@
 // What a part of a list, or a page that was found, costs must not depend on how many pages and parts there are.
 import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { insertSnapshots } from '../../src/db/snapshots.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { rowsRead } from '../support/rows-read.ts'
 
 const homes = useHomes()
 const MANY = 50_000
@@ -40,21 +40,6 @@ afterEach(async () => {
   await test.query('truncate crawl cascade') // None of it has a history that keeps what is promised of one.
 })
 
-/** How many rows of each table a step reads. */
-async function readBy(step: () => Promise<unknown>): Promise<Record<string, number>> {
-  const read = async () => {
-    await sql`select pg_stat_force_next_flush()`.execute(db)
-    const { rows } = await sql<{ relname: string; read: number }>`
-      select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as read from pg_stat_user_tables
-      where relname = any(${TABLES}::text[])`.execute(db)
-    return Object.fromEntries(rows.map(({ relname, read }) => [relname, read]))
-  }
-  const before = await read()
-  await step()
-  const after = await read()
-  return Object.fromEntries(TABLES.map((table) => [table, (after[table] ?? 0) - (before[table] ?? 0)]))
-}
-
 describe.each([true, false])('among many pages and parts, with statistics: %s', (analyzed) => {
   beforeEach(async () => {
     if (analyzed) await test.query('analyze')
@@ -67,7 +52,7 @@ describe.each([true, false])('among many pages and parts, with statistics: %s', 
         return await insertSnapshots(tx, CRAWL, pages, { depth: 1, parentId: null })
       })
     let added: number[] = []
-    const read = await readBy(async () => {
+    const read = await rowsRead(db, TABLES, async () => {
       added = [await add(0), await add(3), await add(6)]
     })
     expect(added).toEqual([3, 2, 0])
@@ -77,7 +62,7 @@ describe.each([true, false])('among many pages and parts, with statistics: %s', 
 
   it('the next part is found, and passed, at the price of one', async () => {
     let parts: unknown[] = []
-    const read = await readBy(async () => {
+    const read = await rowsRead(db, TABLES, async () => {
       await test.query('update crawl set max_urls = 0')
       await db.transaction().execute(async (tx) => {
         const claim = { id: CRAWL, token: TOKEN }

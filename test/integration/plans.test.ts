@@ -15,6 +15,7 @@ import { moveResult, prepareResults, skipOpenResults } from '../../src/machines/
 import { openCrawls } from '../../src/machines/scope.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { rowsRead } from '../support/rows-read.ts'
 
 const homes = useHomes()
 const MANY = 50_000
@@ -88,22 +89,6 @@ async function grow(): Promise<void> {
 
 const TABLES = ['crawl', 'snapshot', 'archive_result', 'transition', 'process']
 
-/** How many rows of each table a step reads. */
-async function readBy(step: () => Promise<unknown>): Promise<Record<string, number>> {
-  const read = async () => {
-    await sql`select pg_stat_force_next_flush()`.execute(db)
-    const { rows } = await sql<{ relname: string; read: number }>`
-      select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as read from pg_stat_user_tables where relname = any(${TABLES}::text[])`.execute(
-      db,
-    )
-    return Object.fromEntries(rows.map(({ relname, read }) => [relname, read]))
-  }
-  const before = await read()
-  await step()
-  const after = await read()
-  return Object.fromEntries(TABLES.map((table) => [table, (after[table] ?? 0) - (before[table] ?? 0)]))
-}
-
 const HOOKS = [
   { plugin: 'html', name: 'on_Snapshot__20_html.js' },
   { plugin: 'title', name: 'on_Snapshot__54_title.js' },
@@ -172,7 +157,7 @@ describe('a page among many queued ones', () => {
     }
     const costs: Record<string, Record<string, number>> = {}
     await onePage(async (name, step) => {
-      costs[name] = await readBy(step)
+      costs[name] = await rowsRead(db, TABLES, step)
     })
     const dear = Object.entries(costs).filter(([, read]) => Object.values(read).some((rows) => rows > FEW))
     expect(dear).toEqual([])

@@ -1,6 +1,5 @@
 // What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server says that it read. With
 // statistics, and before the server has any.
-import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countPages } from '../../src/cli/progress.ts'
 import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
@@ -10,6 +9,7 @@ import { CRAWLS, eachListed, type Filters, type Listing, RESULTS, SNAPSHOTS } fr
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
 import { type LargeArchive, makeLargeArchive } from '../bench/large-archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { rowsRead } from '../support/rows-read.ts'
 
 const homes = useHomes()
 const PAGES = 100_000
@@ -31,19 +31,6 @@ beforeAll(async () => {
 afterAll(() => db.destroy())
 
 const TABLES = ['crawl', 'snapshot', 'archive_result', 'page_url', 'snapshot_tag', 'row_change', 'row_total', 'crawl_total']
-
-async function readBy(step: () => Promise<unknown>): Promise<number> {
-  const read = async () => {
-    await sql`select pg_stat_force_next_flush()`.execute(db)
-    const { rows } = await sql<{ read: number }>`
-      select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) as read from pg_stat_user_tables
-      where relname = any(${TABLES}::text[])`.execute(db)
-    return rows[0]!.read
-  }
-  const before = await read()
-  await step()
-  return (await read()) - before
-}
 
 /** How many rows a list shows. */
 async function listed<Row extends { readonly id: string }>(listing: Listing<Row>, filters: Partial<Filters> = {}): Promise<number> {
@@ -106,11 +93,12 @@ describe('a question to a large archive', () => {
     const dear: Record<string, number> = {}
     const asked = Object.entries(questions()).filter(([what]) => prepare || !NEED_STATISTICS.has(what))
     for (const [what, [ask, answer]] of asked) {
-      const read = await readBy(async () => {
+      const read = await rowsRead(db, TABLES, async () => {
         const got = await ask()
         if (answer !== undefined) expect(got, what).toBe(answer)
       })
-      if (read > FEW) dear[what] = read
+      const sum = Object.values(read).reduce((all, rows) => all + rows, 0)
+      if (sum > FEW) dear[what] = sum
     }
     expect(dear).toEqual({})
   })

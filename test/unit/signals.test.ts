@@ -81,4 +81,13 @@ describe('the signals of a runner', () => {
     expect(unsignalled.newRound(false)).toBe(false)
     expect(asked(unsignalled)).toEqual([true, false])
   })
+
+  it('that come late for one handover are not taken for those of the next', () => {
+    const signals = new Signals(new Bell(), silent, undefined)
+    signals.newRound(true)
+    press() // That of the first newer runner, which is late.
+    expect(signals.newRound(true)).toBe(true)
+    press() // That of the second.
+    expect(asked(signals)).toEqual([false, false])
+  })
 })

@@ -1,0 +1,21 @@
+import { sql } from 'kysely'
+import type { Database } from '../../src/db/database.ts'
+
+/**
+ * How many rows of each of these tables a step reads, by what the server itself says.
+ * @param db has one connection, so that its counters can be read at once
+ */
+export async function rowsRead(db: Database, tables: readonly string[], step: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await counters(db, tables)
+  await step()
+  const after = await counters(db, tables)
+  return Object.fromEntries(tables.map((table) => [table, (after[table] ?? 0) - (before[table] ?? 0)]))
+}
+
+async function counters(db: Database, tables: readonly string[]): Promise<Record<string, number>> {
+  await sql`select pg_stat_force_next_flush()`.execute(db)
+  const { rows } = await sql<{ relname: string; read: number }>`
+    select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as read from pg_stat_user_tables
+    where relname = any(${tables}::text[])`.execute(db)
+  return Object.fromEntries(rows.map(({ relname, read }) => [relname, read]))
+}
