@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { pinnedNode, prepare, root } from './prepare.mjs'
 
 prepare()
-const child = spawn(pinnedNode, [join(root, 'test', 'bench', 'main.ts'), ...process.argv.slice(2)], { stdio: 'inherit' })
+const child = spawn(pinnedNode, [join(root, 'test', 'bench', 'main.ts'), ...process.argv.slice(2)], {
+  stdio: 'inherit',
+})
 // It tidies up what it started before it leaves.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code) => {

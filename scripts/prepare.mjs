@@ -41,7 +41,9 @@ function step(program, args, cwd = root) {
   const env = { ...process.env, PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH}` }
   const { status, error } = spawnSync(program, args, { cwd, env, stdio: ['ignore', 2, 2] })
   if (status === 0) return
-  console.error(`error: ${program} ${args.join(' ')} failed${error ? `: ${error.message}` : ` with exit code ${status}`}`)
+  console.error(
+    `error: ${program} ${args.join(' ')} failed${error ? `: ${error.message}` : ` with exit code ${status}`}`,
+  )
   process.exit(1)
 }
 

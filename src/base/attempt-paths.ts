@@ -4,7 +4,15 @@ export function attemptName(plugin: string, hook: string, attempt: number): stri
 }
 
 /** Where one attempt of a hook leaves what is not its output, below the folder of its snapshot: what it printed, and what it made and failed. */
-export function attemptPaths(plugin: string, hook: string, attempt: number): { stdout: string; stderr: string; leftovers: string } {
+export function attemptPaths(
+  plugin: string,
+  hook: string,
+  attempt: number,
+): { stdout: string; stderr: string; leftovers: string } {
   const log = `.logs/${plugin}/${hook}.${attempt}`
-  return { stdout: `${log}.stdout.log`, stderr: `${log}.stderr.log`, leftovers: `.attempts/${attemptName(plugin, hook, attempt)}` }
+  return {
+    stdout: `${log}.stdout.log`,
+    stderr: `${log}.stderr.log`,
+    leftovers: `.attempts/${attemptName(plugin, hook, attempt)}`,
+  }
 }

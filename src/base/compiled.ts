@@ -13,13 +13,20 @@ import { Script } from 'node:vm'
  */
 export function loadCompiled(file: string, use: string, edition: string): unknown {
   const { mtimeMs, size } = statSync(file)
-  const kept = join(dirname(file), '.compile-cache', `${use}-${edition}-${size}-${mtimeMs}-node-${process.versions.node}-${process.arch}`)
+  const kept = join(
+    dirname(file),
+    '.compile-cache',
+    `${use}-${edition}-${size}-${mtimeMs}-node-${process.versions.node}-${process.arch}`,
+  )
   const cachedData = readIfThere(kept)
   // The wrapper that Node itself puts around a module.
-  const script = new Script(`(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`, {
-    filename: file,
-    ...(cachedData && { cachedData }),
-  })
+  const script = new Script(
+    `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`,
+    {
+      filename: file,
+      ...(cachedData && { cachedData }),
+    },
+  )
   if (!cachedData || script.cachedDataRejected) process.once('exit', () => keep(kept, script))
   const module = { exports: {} }
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file))

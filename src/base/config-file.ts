@@ -20,7 +20,8 @@ export async function readConfigFile(dataDir: string): Promise<Record<string, st
   const settings: Record<string, string> = {}
   const collect = (table: object) => {
     for (const [key, value] of Object.entries(table)) {
-      if (typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)) collect(value)
+      if (typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date))
+        collect(value)
       else settings[key.toUpperCase()] = typeof value === 'object' ? JSON.stringify(value) : String(value)
     }
   }
@@ -28,7 +29,10 @@ export async function readConfigFile(dataDir: string): Promise<Record<string, st
     // As it is made, the file has only comments: then nobody has to wait for the parser.
     if (/^\s*[^#\s]/m.test(text)) collect((await import('smol-toml')).parse(text))
   } catch (error) {
-    throw new UsageError(`${file} is not valid TOML: ${messageOf(error)}`, 'mend the line it names, or move the file away')
+    throw new UsageError(
+      `${file} is not valid TOML: ${messageOf(error)}`,
+      'mend the line it names, or move the file away',
+    )
   }
   return settings
 }

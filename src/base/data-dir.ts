@@ -23,14 +23,20 @@ export function openDataDir(path: string, create: 'never' | 'if-empty' | 'force'
   const wanted = resolve(path)
   if (!isDataDir(wanted)) {
     if (create === 'never')
-      throw new UsageError(`${wanted} is not a data dir of archivebox-ts`, `make one with: archivebox-ts init --data-dir ${wanted}`)
+      throw new UsageError(
+        `${wanted} is not a data dir of archivebox-ts`,
+        `make one with: archivebox-ts init --data-dir ${wanted}`,
+      )
     makeDataDir(wanted, create === 'force')
   }
   const dataDir = realpathSync(wanted)
   try {
     accessSync(dataDir, constants.W_OK)
   } catch (error) {
-    throw new UsageError(`${dataDir} is not writable: ${messageOf(error)}`, 'choose another with --data-dir, or mend its owner and mode')
+    throw new UsageError(
+      `${dataDir} is not writable: ${messageOf(error)}`,
+      'choose another with --data-dir, or mend its owner and mode',
+    )
   }
   return dataDir
 }

@@ -15,7 +15,8 @@ const FULL_BYTES = 64 * 1024
 export function lacksRoom(dataDir: string, floor: number): string | undefined {
   for (const dir of [dataDir, join(dataDir, 'archive')]) {
     const free = freeBytes(dir)
-    if (free < floor * MB) return `${Math.floor(free / MB)} MB free in ${dir}: below ${floor} MB (DISK_FLOOR) no page is begun`
+    if (free < floor * MB)
+      return `${Math.floor(free / MB)} MB free in ${dir}: below ${floor} MB (DISK_FLOOR) no page is begun`
   }
   return undefined
 }

@@ -176,7 +176,8 @@ function parse(text: string | undefined): Map<string, Asked> | undefined {
   return new Map(
     text.split(';').map((part) => {
       const match = /^([\w.-]+)=([\w:]+?)(?:@(\d+))?$/.exec(part.trim())
-      if (!match || !(FAILPOINTS as readonly string[]).includes(match[1]!)) throw new Error(`ARCHIVEBOX_FAILPOINTS: cannot read "${part}"`)
+      if (!match || !(FAILPOINTS as readonly string[]).includes(match[1]!))
+        throw new Error(`ARCHIVEBOX_FAILPOINTS: cannot read "${part}"`)
       return [match[1]!, { action: match[2]!, at: Number(match[3] ?? 1), passed: 0 }]
     }),
   )

@@ -70,7 +70,12 @@ export class FileLock {
       // A session of its own: a Ctrl-C in the terminal must not end the wait of a process that wants to leave in order.
       // And none of our marks: it may wait for long, and is no part of what works in our name.
       const env = { PATH: process.env['PATH'] }
-      const child = spawn('flock', [...args, '3'], { cwd: '/', env, detached: true, stdio: ['ignore', 'ignore', 'ignore', this.fd] })
+      const child = spawn('flock', [...args, '3'], {
+        cwd: '/',
+        env,
+        detached: true,
+        stdio: ['ignore', 'ignore', 'ignore', this.fd],
+      })
       this.#helper = child
       let late = false
       const timer = setTimeout(() => {

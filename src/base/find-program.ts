@@ -3,7 +3,9 @@ import { delimiter, isAbsolute, join } from 'node:path'
 
 /** The absolute path of a program: `name` itself when it is a path, else the first executable file of that name in `path` (PATH). */
 export function findProgram(name: string, path: string | undefined): string | undefined {
-  const places = isAbsolute(name) ? [name] : (path ?? '').split(delimiter).flatMap((dir) => (isAbsolute(dir) ? join(dir, name) : []))
+  const places = isAbsolute(name)
+    ? [name]
+    : (path ?? '').split(delimiter).flatMap((dir) => (isAbsolute(dir) ? join(dir, name) : []))
   return places.find(isExecutable)
 }
 

@@ -15,7 +15,12 @@ export class HashedSet {
   /** Adds a text. @returns false when it was there */
   add(text: string): boolean {
     const bytes = hash('sha256', text, 'buffer')
-    const key = Uint32Array.of(bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8), bytes.readUInt32LE(12))
+    const key = Uint32Array.of(
+      bytes.readUInt32LE(0),
+      bytes.readUInt32LE(4),
+      bytes.readUInt32LE(8),
+      bytes.readUInt32LE(12),
+    )
     const at = placeOf(key, this.#slots)
     if (!isEmpty(this.#slots, at)) return false
     this.#slots.set(key, at)

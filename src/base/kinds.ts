@@ -35,7 +35,10 @@ export const paths: Kind<readonly string[]> = {
 
 /** A number from 0 on of something that can be split: seconds, MB. */
 export function amount(unit: string, high = Number.POSITIVE_INFINITY): Kind<number> {
-  return { ...number(0, high), takes: `a number of ${unit}${high === Number.POSITIVE_INFINITY ? ', 0 or more' : range(0, high)}` }
+  return {
+    ...number(0, high),
+    takes: `a number of ${unit}${high === Number.POSITIVE_INFINITY ? ', 0 or more' : range(0, high)}`,
+  }
 }
 
 /** A whole number. */

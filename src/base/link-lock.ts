@@ -45,7 +45,11 @@ function identity(pid: number): string {
   try {
     // ps writes times in the caller's language and time zone: every process must read the same text.
     const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' }
-    const started = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'ignore'] })
+    const started = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     return `${pid} ${started.trim()}`
   } catch {
     return String(pid)

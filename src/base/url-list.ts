@@ -60,7 +60,8 @@ export class UrlListBuilder {
     if (!this.#seen.add(url)) return
     this.#part.push(url)
     this.#chars += url.length
-    if (this.#part.length >= (this.#first === undefined ? SHOWN_URLS : PART_URLS) || this.#chars >= PART_CHARS) this.#cut()
+    if (this.#part.length >= (this.#first === undefined ? SHOWN_URLS : PART_URLS) || this.#chars >= PART_CHARS)
+      this.#cut()
   }
 
   /** The list; undefined when no URL was added. */

@@ -32,7 +32,8 @@ export function domainOf(url: string): string {
 export function urlFilter(allow: string, deny: string): (url: string) => boolean {
   const allowed = patterns(allow)
   const denied = patterns(deny)
-  return (url) => !denied.some((matches) => matches(url)) && (allowed.length === 0 || allowed.some((matches) => matches(url)))
+  return (url) =>
+    !denied.some((matches) => matches(url)) && (allowed.length === 0 || allowed.some((matches) => matches(url)))
 }
 
 /** The patterns of a list that are expressions and do not compile, each with the reason. */
@@ -49,7 +50,9 @@ export function brokenPatterns(list: string): { pattern: string; why: string }[]
 }
 
 function patterns(list: string): ((url: string) => boolean)[] {
-  return split(list).map((pattern) => (isDomain(pattern) ? domainPattern(pattern.toLowerCase()) : regexPattern(pattern)))
+  return split(list).map((pattern) =>
+    isDomain(pattern) ? domainPattern(pattern.toLowerCase()) : regexPattern(pattern),
+  )
 }
 
 const split = (list: string) => list.split(/[\n,]/).flatMap((pattern) => pattern.trim() || [])

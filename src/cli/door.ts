@@ -97,7 +97,13 @@ export class Door {
     }
   }
 
-  async #pauseOrGiveUp(error: unknown, begun: number, pause: number, interrupted: AbortSignal, url: string | undefined): Promise<void> {
+  async #pauseOrGiveUp(
+    error: unknown,
+    begun: number,
+    pause: number,
+    interrupted: AbortSignal,
+    url: string | undefined,
+  ): Promise<void> {
     if (!isComingUp(error)) throw error
     this.#since ??= begun
     const left = this.#since + this.#budgetMs - performance.now()
@@ -122,11 +128,16 @@ export class Door {
     if (this.#budgetMs === 0 && url !== undefined) return explainDatabaseError(error, url)
     const where = url === undefined ? `in ${join(this.#dataDir, 'postgres')}` : `at ${maskPassword(url)}`
     const waited =
-      this.#budgetMs === 0 ? `the database ${where} is not ready` : `waited ${this.#budgetMs / 1000} s for the database ${where}`
+      this.#budgetMs === 0
+        ? `the database ${where} is not ready`
+        : `waited ${this.#budgetMs / 1000} s for the database ${where}`
     const log = url === undefined ? join(this.#dataDir, 'logs', 'postgres.log') : 'its log'
-    const hints = [codeOf(error) === '57P03' ? `${log} says how far it is` : 'is the server up, and is DATABASE_URL right?']
+    const hints = [
+      codeOf(error) === '57P03' ? `${log} says how far it is` : 'is the server up, and is DATABASE_URL right?',
+    ]
     hints.push('--wait-db SECONDS waits longer')
-    if (/already exists/.test(messageOf(error))) hints.push('in a container use --init, which clears away dead processes')
+    if (/already exists/.test(messageOf(error)))
+      hints.push('in a container use --init, which clears away dead processes')
     return new AppError(`${waited}: ${messageOf(error)}`, { hint: hints.join('; '), cause: error })
   }
 }

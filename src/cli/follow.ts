@@ -67,7 +67,8 @@ export async function follow(
         if (resume !== undefined && resume !== waiting) terminal.say(`paused: ${pc.bold(resume)} goes on with it`)
         waiting = resume
         // One that is put off is not due for a runner: it would only leave again.
-        const isDue = resume === undefined && (crawl.retry_at?.getTime() ?? Number.POSITIVE_INFINITY) <= Date.now() + SOON_MS
+        const isDue =
+          resume === undefined && (crawl.retry_at?.getTime() ?? Number.POSITIVE_INFINITY) <= Date.now() + SOON_MS
         if (idle && by.run && isDue) {
           if (runner?.exitCode || runner?.signalCode)
             throw new AppError(`the runner ended with ${runner.signalCode ?? `exit code ${runner.exitCode}`}`, {
@@ -154,7 +155,13 @@ const LATE_SECONDS = 30
 
 /** One line for each page that was sealed since the last look. */
 async function sayNews(home: Home, crawlId: string, said: Set<string>): Promise<void> {
-  const { rows } = await sql<{ id: string; url: string; title: string | null; archived: boolean | null; failed: number }>`
+  const { rows } = await sql<{
+    id: string
+    url: string
+    title: string | null
+    archived: boolean | null
+    failed: number
+  }>`
     select s.id, s.url, s.title, result.archived, result.failed
     from snapshot s, lateral (select ${ARCHIVED} as archived, count(*) filter (where r.status = 'failed') as failed from latest_result r where r.snapshot_id = s.id) result
     where s.crawl_id = ${crawlId} and s.status = 'sealed' and s.status_changed_at > now() - make_interval(secs => ${LATE_SECONDS})
@@ -170,16 +177,25 @@ async function sayNews(home: Home, crawlId: string, said: Set<string>): Promise<
 
 /** Where everything lies, what was missing, and the exit code. */
 async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<void> {
-  const { rows } = await sql<{ url: string; output_dir: string; depth: number; archived: boolean | null; reason: string | null }>`
+  const { rows } = await sql<{
+    url: string
+    output_dir: string
+    depth: number
+    archived: boolean | null
+    reason: string | null
+  }>`
     select s.url, s.output_dir, s.depth, ${ARCHIVED} as archived,
            min(r.output_str) filter (where r.status = 'failed' and r.output_str <> '') as reason
     from snapshot s left join latest_result r on r.snapshot_id = s.id
     where s.crawl_id = ${crawl.id} group by s.id order by s.depth, s.id`.execute(home.db)
   const missing = await sql<{ output: string }>`
     select distinct r.output_str as output from latest_result r join snapshot s on s.id = r.snapshot_id
-    where s.crawl_id = ${crawl.id} and r.status = 'skipped' and r.output_str like '%not found%' order by 1`.execute(home.db)
+    where s.crawl_id = ${crawl.id} and r.status = 'skipped' and r.output_str like '%not found%' order by 1`.execute(
+    home.db,
+  )
   const empty = rows.filter((row) => !row.archived)
-  for (const row of empty) terminal.say(`${pc.red('nothing archived:')} ${row.url}${row.reason ? `: ${row.reason}` : ''}`)
+  for (const row of empty)
+    terminal.say(`${pc.red('nothing archived:')} ${row.url}${row.reason ? `: ${row.reason}` : ''}`)
   for (const { output } of missing.rows) terminal.say(pc.dim(`skipped: ${output}`))
   if (rows.length === 0) terminal.say(`${pc.yellow('no pages:')} the allow and deny lists leave none of these URLs`)
   const dir = rows.length === 1 ? rows[0]!.output_dir : crawl.output_dir
@@ -188,7 +204,12 @@ async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Prom
       `${pc.green('archived')} ${rows.length - empty.length} of ${rows.length} pages: ${pc.bold(join(home.dataDir, dir, 'index.html'))}`,
     )
   if (wantsJson(options))
-    printRecord({ ...crawlRecord(crawl), output_dir: crawl.output_dir, snapshots: rows.length, archived: rows.length - empty.length })
+    printRecord({
+      ...crawlRecord(crawl),
+      output_dir: crawl.output_dir,
+      snapshots: rows.length,
+      archived: rows.length - empty.length,
+    })
   else process.stdout.write(`${join(home.dataDir, dir)}\n`)
   if (empty.length > 0 || rows.length === 0) process.exitCode = EXIT.partial
 }

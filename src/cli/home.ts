@@ -88,7 +88,10 @@ export async function openHome(
   const id = await dataDirId(dataDir, () => {
     say(`${dataDir} is a copy of another data dir: it gets an identity of its own`)
     const torn = forgetOriginalServer(dataDir)
-    if (torn) say('its database was in use while it was copied: should it be damaged, end what uses the original and copy it again')
+    if (torn)
+      say(
+        'its database was in use while it was copied: should it be damaged, end what uses the original and copy it again',
+      )
   })
   const door = new Door(dataDir, patience, say)
   const early = connectEarly(options, dataDir, connection)
@@ -99,13 +102,23 @@ export async function openHome(
   let db: Database | undefined
   try {
     if (early && early.url !== server.url) await giveUp(early.db)
-    const open = early?.url === server.url ? early.db : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
+    const open =
+      early?.url === server.url
+        ? early.db
+        : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
       const applied = await migrate(open, server.url, say)
       if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
       const { id: machineId } = await currentMachine(open)
-      const opened = { db: open, databaseUrl: server.url, embedded: server.kind === 'embedded', machineId, dataDir, dataDirId: id }
+      const opened = {
+        db: open,
+        databaseUrl: server.url,
+        embedded: server.kind === 'embedded',
+        machineId,
+        dataDir,
+        dataDirId: id,
+      }
       if (Removal.begun(dataDir).length > 0) await (await import('../machines/deletion.ts')).settleDeletions(opened)
       return opened
     })
@@ -168,7 +181,13 @@ export async function withHome<T>(options: GlobalOptions, work: (home: Home) => 
 export async function asProcess<T>(home: Home, processType: ProcessType, work: (id: string) => Promise<T>): Promise<T> {
   const { id } = await insertRunning(
     home,
-    { processType, parentId: await startedBy(home), runnerId: null, pwd: home.dataDir, cmd: shownCommand(process.argv) },
+    {
+      processType,
+      parentId: await startedBy(home),
+      runnerId: null,
+      pwd: home.dataDir,
+      cmd: shownCommand(process.argv),
+    },
     await ownIdentity(),
   )
   // For those who cannot see this process: what stands still is not waited for.

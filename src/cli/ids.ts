@@ -8,5 +8,8 @@ export function isUuid(text: string): boolean {
 /** The same text, when it is an id. Throws UsageError. */
 export function uuid(text: string): string {
   if (isUuid(text)) return text.toLowerCase()
-  throw new UsageError(`not an id: ${text}`, 'ids look like 01994f6e-0c1a-7c3e-9d55-0123456789ab; archivebox-ts crawl list shows them')
+  throw new UsageError(
+    `not an id: ${text}`,
+    'ids look like 01994f6e-0c1a-7c3e-9d55-0123456789ab; archivebox-ts crawl list shows them',
+  )
 }

@@ -28,8 +28,12 @@ export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
     label: verb.label ?? '',
     config: {
       ...(verb.plugins === undefined ? {} : { plugins: pluginsOf(asked, commaList(verb.plugins)) }),
-      ...(verb.urlAllowlist === undefined ? {} : { url_allowlist: patternsOf(asked, verb.urlAllowlist, '--url-allowlist') }),
-      ...(verb.urlDenylist === undefined ? {} : { url_denylist: patternsOf(asked, verb.urlDenylist, '--url-denylist') }),
+      ...(verb.urlAllowlist === undefined
+        ? {}
+        : { url_allowlist: patternsOf(asked, verb.urlAllowlist, '--url-allowlist') }),
+      ...(verb.urlDenylist === undefined
+        ? {}
+        : { url_denylist: patternsOf(asked, verb.urlDenylist, '--url-denylist') }),
       ...(verb.config.length === 0 ? {} : { env: crawlSettingsOf(asked, verb.config) }),
     },
   }
@@ -40,7 +44,8 @@ export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
 /** A whole number from 0 to `max`. Throws UsageError. */
 export function wholeNumber(value: string, option: string, max: number): number {
   const number = Number(value)
-  if (!/^\d+$/.test(value) || number > max) throw new UsageError(`${option} takes a whole number from 0 to ${max}, not "${value}"`)
+  if (!/^\d+$/.test(value) || number > max)
+    throw new UsageError(`${option} takes a whole number from 0 to ${max}, not "${value}"`)
   return number
 }
 

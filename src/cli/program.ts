@@ -33,7 +33,8 @@ export async function program(argv: readonly string[]): Promise<void> {
 
 /** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
 function unexpected(error: unknown): AppError {
-  if (readSetting('LOG_LEVEL', ENVIRONMENT) === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+  if (readSetting('LOG_LEVEL', ENVIRONMENT) === 'debug' && error instanceof Error)
+    process.stderr.write(`${error.stack}\n`)
   const full = ['ENOSPC', '53100'].includes(codeOf(error) ?? '')
   return new AppError(full ? `the disk is full: ${messageOf(error)}` : messageOf(error), {
     hint: full
@@ -86,7 +87,9 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
 
   verb(root, 'init', 'make a data dir')
     .option('--force', 'also in a directory that is not empty')
-    .action(async (options: { force?: boolean }) => (await import('./commands/init.ts')).init(await checked(true), options))
+    .action(async (options: { force?: boolean }) =>
+      (await import('./commands/init.ts')).init(await checked(true), options),
+    )
 
   limitOptions(
     verb(root, 'add', 'queue URLs', [
@@ -102,7 +105,9 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .option('--wait', 'follow the crawl to its end; somebody else runs it')
     .option('--dry-run', 'only say what would be added')
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
-    .action(async (urls: string[], options: AddOptions) => (await import('./commands/add.ts')).add(await asked(true), urls, options))
+    .action(async (urls: string[], options: AddOptions) =>
+      (await import('./commands/add.ts')).add(await asked(true), urls, options),
+    )
 
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',
@@ -110,7 +115,10 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     'archivebox-ts run --crawl-id 0199-... --exit-on-idle',
     'archivebox-ts result list --status failed | archivebox-ts run -',
   ])
-    .argument('[-]', 'read records (or URLs, or snapshot ids) from stdin, one a line: queue them, work on those, and leave')
+    .argument(
+      '[-]',
+      'read records (or URLs, or snapshot ids) from stdin, one a line: queue them, work on those, and leave',
+    )
     .option('--exit-on-idle', 'leave when nothing is due, running or about to be')
     .option('--crawl-id <id>', 'work on this crawl only')
     .option('--standby', 'do not take over: wait until no other runner is left, then lead')
@@ -143,7 +151,9 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .addOption(new Option('--worker-type <type>', 'only this worker_type').choices(WORKER_TYPES))
     .addOption(new Option('--status <status>', 'only this status').choices(PROCESS_STATUSES))
     .action(async (options: object) => (await import('./commands/process.ts')).processList(await globals(), options))
-  verb(processes, 'tree', 'the live hierarchy').action(async () => (await import('./commands/process.ts')).processTree(await globals()))
+  verb(processes, 'tree', 'the live hierarchy').action(async () =>
+    (await import('./commands/process.ts')).processTree(await globals()),
+  )
   verb(processes, 'show', 'one process, and who belongs to it')
     .argument('<id-or-pid>')
     .action(async (which: string) => (await import('./commands/process-one.ts')).processShow(await globals(), which))
@@ -162,14 +172,18 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     )
 
   const db = verb(root, 'db', 'the database')
-  verb(db, 'url', 'its URL, for psql and the like').action(async () => (await import('./commands/db.ts')).dbUrl(await globals()))
+  verb(db, 'url', 'its URL, for psql and the like').action(async () =>
+    (await import('./commands/db.ts')).dbUrl(await globals()),
+  )
   verb(db, 'start', 'start the embedded server, and leave it running').action(async () =>
     (await import('./commands/db.ts')).dbStart(await globals()),
   )
   verb(db, 'stop', 'stop the embedded server')
     .option('--force', 'also while others use it')
     .action(async (options: { force?: boolean }) => (await import('./commands/db.ts')).dbStop(await globals(), options))
-  verb(db, 'status', 'is it up, which version, how large').action(async () => (await import('./commands/db.ts')).dbStatus(await globals()))
+  verb(db, 'status', 'is it up, which version, how large').action(async () =>
+    (await import('./commands/db.ts')).dbStatus(await globals()),
+  )
 
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root

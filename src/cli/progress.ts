@@ -19,7 +19,9 @@ const FAILURES = 1_000
 
 /** How far the pages are: of one crawl, or of every crawl that is not sealed. */
 export async function countPages({ db }: Home, crawlId: string | undefined): Promise<Counts> {
-  const within = crawlId ? sql`crawl_id = ${crawlId}` : sql`crawl_id in (select id from crawl where status in ('queued', 'started'))`
+  const within = crawlId
+    ? sql`crawl_id = ${crawlId}`
+    : sql`crawl_id in (select id from crawl where status in ('queued', 'started'))`
   // Whatever belongs to a crawl was made after it, and ids are made in the order of time.
   const since = crawlId ? sql`and id > ${crawlId}` : sql``
   const counts = sql<Counts>`

@@ -69,7 +69,11 @@ export async function queueRecords(home: Home, options: GlobalOptions, asked: As
     listedByIds(home.db, SNAPSHOT, unique(asked.snapshots)),
     listedByIds(home.db, RESULT, unique(asked.results)),
   ])
-  const missing = unique([...asked.crawls, ...asked.snapshots, ...asked.results]).length - known.length - snapshots.length - results.length
+  const missing =
+    unique([...asked.crawls, ...asked.snapshots, ...asked.results]).length -
+    known.length -
+    snapshots.length -
+    results.length
   if (missing > 0) terminal.say(`${pc.yellow('left out:')} ${missing} of these are not there`)
   const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
   crawls.push(...(await requeue(home.db, { crawls: ids(known), snapshots: ids(snapshots), results: ids(results) })))

@@ -27,10 +27,14 @@ export function workOptions(verb: WorkOptions, input?: string) {
     throw new UsageError(`run takes no argument but -, not "${input}"`, 'archivebox-ts add queues URLs')
   if (input !== undefined && (verb.crawlId !== undefined || verb.snapshotId !== undefined))
     throw new UsageError('with - the records on stdin say what is worked on: leave out --crawl-id and --snapshot-id')
-  if (verb.crawlId !== undefined && verb.snapshotId !== undefined) throw new UsageError('--crawl-id and --snapshot-id exclude each other')
+  if (verb.crawlId !== undefined && verb.snapshotId !== undefined)
+    throw new UsageError('--crawl-id and --snapshot-id exclude each other')
   for (const kind of verb.exclude)
     if (!(WORK_KINDS as readonly string[]).includes(kind))
-      throw new UsageError(`--exclude takes ${WORK_KINDS.join(', ')}, not "${kind}"`, 'give it several times to exclude several')
+      throw new UsageError(
+        `--exclude takes ${WORK_KINDS.join(', ')}, not "${kind}"`,
+        'give it several times to exclude several',
+      )
   const seconds = verb.runFor === undefined ? undefined : Number(verb.runFor)
   if (seconds !== undefined && !(seconds > 0 && seconds <= LONGEST_RUN))
     throw new UsageError(`--run-for takes seconds, above 0 and up to ${LONGEST_RUN}, not "${verb.runFor}"`)
@@ -61,7 +65,8 @@ export async function scopeOf(home: Home, verb: WorkOptions): Promise<WorkScope>
 /** `--handoff-grace`. Throws UsageError. */
 export function graceMs(text: string): number {
   const seconds = Number(text)
-  if (!(seconds >= 1 && seconds <= 3_600)) throw new UsageError(`--handoff-grace takes seconds from 1 to 3600, not "${text}"`)
+  if (!(seconds >= 1 && seconds <= 3_600))
+    throw new UsageError(`--handoff-grace takes seconds from 1 to 3600, not "${text}"`)
   return seconds * 1_000
 }
 
@@ -77,7 +82,10 @@ function placeForFile(path: string): string {
   try {
     accessSync(dirname(file), constants.W_OK)
   } catch {
-    throw new UsageError(`--liveness-file: cannot write in ${dirname(file)}`, 'make the folder first, or name another one')
+    throw new UsageError(
+      `--liveness-file: cannot write in ${dirname(file)}`,
+      'make the folder first, or name another one',
+    )
   }
   return file
 }

@@ -1,6 +1,14 @@
 import { resolve } from 'node:path'
 import pc from 'picocolors'
-import { ENVIRONMENT, readSetting, SETTINGS, type SettingName, settingsOf, strongest, type Texts } from '../base/config.ts'
+import {
+  ENVIRONMENT,
+  readSetting,
+  SETTINGS,
+  type SettingName,
+  settingsOf,
+  strongest,
+  type Texts,
+} from '../base/config.ts'
 import { CONFIG_FILE, readConfigFile } from '../base/config-file.ts'
 import { isDataDir } from '../base/data-dir.ts'
 import { whyUnusable } from '../base/make-folder.ts'

@@ -67,7 +67,8 @@ export function terminalSink(level: Level): Sink {
 
 function format({ level, role, text }: LogLine): string {
   const time = new Date().toTimeString().slice(0, 8)
-  const words = level === 'error' ? pc.red(text) : level === 'warn' ? pc.yellow(text) : level === 'debug' ? pc.dim(text) : text
+  const words =
+    level === 'error' ? pc.red(text) : level === 'warn' ? pc.yellow(text) : level === 'debug' ? pc.dim(text) : text
   return `${pc.dim(time)} ${pc.cyan(role.padEnd(8))} ${words}`
 }
 

@@ -2,8 +2,13 @@ import type { Command } from 'commander'
 
 /** A verb with the settings that commander does not hand down. */
 export function verb(parent: Command, name: string, description: string, examples: readonly string[] = []): Command {
-  const command = parent.command(name).description(description).exitOverride().showHelpAfterError(`Try: archivebox-ts help ${name}`)
-  if (examples.length > 0) command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
+  const command = parent
+    .command(name)
+    .description(description)
+    .exitOverride()
+    .showHelpAfterError(`Try: archivebox-ts help ${name}`)
+  if (examples.length > 0)
+    command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
   return command
 }
 

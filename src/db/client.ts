@@ -20,7 +20,12 @@ export interface BoundedClient extends pg.Client {
  * The `pg` client with a deadline for each statement. One that is late ends its connection, since nobody knows what will still come through
  * it; the client's side alone, so that no session setting stands in the way of a pooler.
  */
-export function boundedClient({ statementMs, prepare }: ClientOptions): new (config?: pg.ClientConfig) => BoundedClient {
+export function boundedClient({
+  statementMs,
+  prepare,
+}: ClientOptions): new (
+  config?: pg.ClientConfig,
+) => BoundedClient {
   return class extends pg.Client {
     spoiled = false
 
@@ -34,13 +39,17 @@ export function boundedClient({ statementMs, prepare }: ClientOptions): new (con
       let plannedAt = performance.now()
       // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many statements.
       const bounded = async (text: string, values: unknown[] = []) => {
-        const late = Number.isFinite(statementMs) ? setTimeout(() => socket.destroy(new TooLate(statementMs)), statementMs) : undefined
+        const late = Number.isFinite(statementMs)
+          ? setTimeout(() => socket.destroy(new TooLate(statementMs)), statementMs)
+          : undefined
         if (prepare && performance.now() - plannedAt > PLANS_MS) {
           plannedAt = performance.now()
           query('discard plans').catch(() => {}) // Ahead of what follows, in the same queue: a broken connection shows there.
         }
         try {
-          return await (prepare && values.length > 0 ? query({ name: statementName(text), text, values }) : query(text, values))
+          return await (prepare && values.length > 0
+            ? query({ name: statementName(text), text, values })
+            : query(text, values))
         } catch (error) {
           if (codeOf(error) === '25006') this.spoiled = true
           throw error

@@ -57,8 +57,11 @@ async function addUpSome(tx: Database): Promise<number> {
       on conflict (crawl_id, status) do update set pages = t.pages + excluded.pages
       returning crawl_id, pages
     )
-    select (select count(*) from taken) as taken, array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(tx)
+    select (select count(*) from taken) as taken, array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(
+    tx,
+  )
   const { taken, emptied } = rows[0]!
-  if (emptied.length > 0) await sql`delete from crawl_total where crawl_id = any(${emptied}::uuid[]) and pages = 0`.execute(tx)
+  if (emptied.length > 0)
+    await sql`delete from crawl_total where crawl_id = any(${emptied}::uuid[]) and pages = 0`.execute(tx)
   return taken
 }

@@ -63,7 +63,9 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     client.release = (error) => release(error || (client as unknown as BoundedClient).spoiled)
     return client
   }
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { connect, end: () => pool.end(), options: pool.options } }) })
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: { connect, end: () => pool.end(), options: pool.options } }),
+  })
   if (wait) bePatient(db, wait)
   return db
 }

@@ -5,7 +5,11 @@ import type { Database } from './database.ts'
 const BATCH = 500
 
 /** Shows the rows of a query to `visit`, one after the other, as they were when it began. @param visit answers false when it has seen enough */
-export async function eachRow<Row>(db: Database, query: RawBuilder<Row> | Expression<Row>, visit: (row: Row) => boolean): Promise<void> {
+export async function eachRow<Row>(
+  db: Database,
+  query: RawBuilder<Row> | Expression<Row>,
+  visit: (row: Row) => boolean,
+): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await sql`declare each_row no scroll cursor for ${query}`.execute(tx)
     for (;;) {

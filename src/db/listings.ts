@@ -87,7 +87,8 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
     urlContains: (text) => pageContains(sql`it.id`, text),
     crawlId: (id) => sql`it.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.id = ${id}`,
-    plugins: (plugin) => sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = ${plugin})`,
+    plugins: (plugin) =>
+      sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = ${plugin})`,
     tags: (tag) => tagged(sql`it.id`, tag),
   },
   record: snapshotRecord,

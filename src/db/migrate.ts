@@ -27,7 +27,9 @@ export function migrations(): Migration[] {
 /** The newest migration that this database has; 0 for an empty one. */
 export async function schemaVersion(db: Database): Promise<number> {
   try {
-    const { rows } = await sql<{ version: number | null }>`select max(version) as version from schema_migration`.execute(db)
+    const { rows } = await sql<{
+      version: number | null
+    }>`select max(version) as version from schema_migration`.execute(db)
     return rows[0]?.version ?? 0
   } catch (error) {
     if (codeOf(error) === '42P01') return 0 // no such table: nothing was migrated yet
@@ -51,7 +53,11 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   }
   if (current === newest) return []
   // However long a change of a large table takes.
-  const unhurried = openDatabase(url, { name: applicationName('migration'), connections: 1, statementMs: Number.POSITIVE_INFINITY })
+  const unhurried = openDatabase(url, {
+    name: applicationName('migration'),
+    connections: 1,
+    statementMs: Number.POSITIVE_INFINITY,
+  })
   try {
     const begun = performance.now()
     for (let said = false; ; said = true) {
@@ -108,5 +114,8 @@ async function olderRunner(tx: Database): Promise<{ readonly older: string; read
   const [runner] = rows
   if (!runner) return undefined
   const { pid, hostname, leads } = runner
-  return { older: `a runner of an older archivebox-ts ${leads ? 'leads' : 'stands by'} (pid ${pid} on ${hostname})`, pid }
+  return {
+    older: `a runner of an older archivebox-ts ${leads ? 'leads' : 'stands by'} (pid ${pid} on ${hostname})`,
+    pid,
+  }
 }

@@ -16,7 +16,11 @@ const LONGEST_PAUSE_MS = 10_000
  * once, one that only fell silent (half-open) within 15 s. Whoever listens must poll as well, so a listener that cannot connect, or that a
  * pooler stands in the way of, only costs time.
  */
-export function listen(url: string, runnerId: string, channels: Readonly<Record<string, () => void>>): { close(): Promise<void> } {
+export function listen(
+  url: string,
+  runnerId: string,
+  channels: Readonly<Record<string, () => void>>,
+): { close(): Promise<void> } {
   const closing = new AbortController()
   const kept = keepListening(url, runnerId, channels, closing.signal)
   return {
@@ -45,7 +49,10 @@ async function keepListening(
       while (!over.aborted) {
         await sleep(PING_MS, over)
         if (over.aborted) break
-        const [answer] = await inTime(client<[{ heard: number }]>`select count(*)::int as heard from pg_listening_channels()`, over)
+        const [answer] = await inTime(
+          client<[{ heard: number }]>`select count(*)::int as heard from pg_listening_channels()`,
+          over,
+        )
         if (answer?.heard !== Object.keys(channels).length) break // Behind a pooler it may be another session by now.
       }
     } catch {
@@ -59,7 +66,12 @@ async function keepListening(
 const listenTo = (channel: string) => `listen ${channel}`
 
 /** One connection. `onnotify` is what the driver's own listen() is built on; that one gives no way to ask on the same connection. */
-function connect(url: string, runnerId: string, channels: Readonly<Record<string, () => void>>, onclose: () => void): postgres.Sql {
+function connect(
+  url: string,
+  runnerId: string,
+  channels: Readonly<Record<string, () => void>>,
+  onclose: () => void,
+): postgres.Sql {
   const options = {
     ...forPostgresJs(url),
     max: 1,

@@ -65,7 +65,8 @@ export async function transact<T>(db: Database, work: (tx: Database, again: bool
 }
 
 async function pauseOrGiveUp(tries: number, wait: Patience | undefined, error: unknown): Promise<void> {
-  if (wait?.until.aborted) throw new AppError(`no longer waiting for the database: ${messageOf(error)}`, { cause: error })
+  if (wait?.until.aborted)
+    throw new AppError(`no longer waiting for the database: ${messageOf(error)}`, { cause: error })
   wait?.onWait?.(error)
   // With jitter: those whom one outage stopped must not all come back in the same moment.
   await sleep(Math.min(2 ** tries * 25, LONGEST_PAUSE_MS) * (0.5 + Math.random()), wait?.until)

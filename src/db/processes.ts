@@ -163,7 +163,11 @@ export async function markRunning(db: Database, id: string, identity: Identity):
 }
 
 /** Notes how a runner contains its hooks. */
-export async function recordContainment(db: Database, id: string, { tier, path }: { tier: Tier; path?: string }): Promise<void> {
+export async function recordContainment(
+  db: Database,
+  id: string,
+  { tier, path }: { tier: Tier; path?: string },
+): Promise<void> {
   const update = sql`update process set containment = ${tier}, cgroup = ${path ?? null} where id = ${id}`
   await repeatable(db, () => update.execute(db))
 }
@@ -178,7 +182,11 @@ export async function markDraining(db: Database, id: string): Promise<void> {
  * Closes a row whose process the operating system says is gone.
  * @param exit what the parent's wait reported; null when nobody saw the end: the row becomes `lost` and its exit code stays unknown
  */
-export async function markEnded(db: Database, id: string, exit: { code: number | null; signal: string | null } | null): Promise<void> {
+export async function markEnded(
+  db: Database,
+  id: string,
+  exit: { code: number | null; signal: string | null } | null,
+): Promise<void> {
   const update = sql`
     update process
     set status = ${exit ? 'exited' : 'lost'}, exit_code = ${exit?.code ?? null}, exit_signal = ${exit?.signal ?? null}, ended_at = now()
@@ -226,7 +234,12 @@ export interface Beat {
  * Says that the leader is alive and still leads, who it is (a hand that wrote something else there would hide it from the next one), and what
  * keeps it from starting work. `null`: its row is closed or another term began, so it leads no more.
  */
-export async function heartbeat(home: Home, id: string, me: Identity, blockedReason: string | null): Promise<Beat | null> {
+export async function heartbeat(
+  home: Home,
+  id: string,
+  me: Identity,
+  blockedReason: string | null,
+): Promise<Beat | null> {
   const { rows } = await sql<{ handoff_requested_by: string | null; handoff_grace_s: number | null }>`
     update process
     set heartbeat_at = now(), blocked_reason = ${blockedReason},
@@ -248,6 +261,8 @@ export function keepSayingThere(db: Database, id: string): () => void {
 /** Says that a process which does not lead is there, and whom it waits for. False: its row is closed, or deleted. */
 export async function sayThere(db: Database, id: string, blockedReason: string | null = null): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    update process set heartbeat_at = now(), blocked_reason = ${blockedReason} where id = ${id} and status = 'running'`.execute(db)
+    update process set heartbeat_at = now(), blocked_reason = ${blockedReason} where id = ${id} and status = 'running'`.execute(
+    db,
+  )
   return numAffectedRows === 1n
 }

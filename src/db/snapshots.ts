@@ -68,7 +68,11 @@ async function insertBatch(
  * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a walk
  * through the whole table sooner or later.
  */
-async function freshPages<Page extends { readonly url: string }>(tx: Database, crawlId: string, pages: readonly Page[]): Promise<Page[]> {
+async function freshPages<Page extends { readonly url: string }>(
+  tx: Database,
+  crawlId: string,
+  pages: readonly Page[],
+): Promise<Page[]> {
   const byHash = new Map<string, Page>()
   for (const page of pages) {
     const hash = createHash('sha256').update(page.url).digest('hex')
@@ -82,8 +86,14 @@ async function freshPages<Page extends { readonly url: string }>(tx: Database, c
 }
 
 /** Gives each snapshot each tag. */
-export async function tagSnapshots(tx: Database, snapshotIds: readonly string[], tags: readonly string[]): Promise<void> {
-  await sql`insert into tag (name) select unnest(${[...new Set(tags)]}::text[]) on conflict (name) do nothing`.execute(tx)
+export async function tagSnapshots(
+  tx: Database,
+  snapshotIds: readonly string[],
+  tags: readonly string[],
+): Promise<void> {
+  await sql`insert into tag (name) select unnest(${[...new Set(tags)]}::text[]) on conflict (name) do nothing`.execute(
+    tx,
+  )
   await sql`
     insert into snapshot_tag (snapshot_id, tag_id)
     select s.id, t.id from unnest(${snapshotIds}::uuid[]) as s (id) cross join tag t where t.name = any(${tags}::text[])

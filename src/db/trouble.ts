@@ -3,12 +3,15 @@ import { isNotPostgres } from './client.ts'
 
 /** A name that is nobody's, a socket that is not ours to use: no waiting mends these. */
 const WRONG_PLACE = new Set(['ENOTFOUND', 'EACCES', 'EPERM'])
-const UNREACHABLE = new Set('ECONNREFUSED ECONNRESET EPIPE ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH'.split(' '))
+const UNREACHABLE = new Set(
+  'ECONNREFUSED ECONNRESET EPIPE ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH'.split(' '),
+)
 /** SQLSTATEs of a server that does nothing for us just now: connection lost (08), shutting down or starting (57P), out of something (53), its disk
  * broken (58030), left in the middle of a transaction (25P03), read-only since a failover (25006). */
 const NOT_SERVING = /^(08|57P|53|58030|25P03|25006)/
 /** What `pg` and its pool say without a code. */
-const DRIVER = /Connection terminated|timeout exceeded when trying to connect|not queryable|connection has been discarded/
+const DRIVER =
+  /Connection terminated|timeout exceeded when trying to connect|not queryable|connection has been discarded/
 /** Deadlock, serialization failure, lock timeout, a statement that somebody cancelled: nothing was done, and it may work the next time. */
 const COLLISIONS = new Set(['40P01', '40001', '55P03', '57014'])
 
@@ -50,7 +53,8 @@ export function explainDatabaseError(error: unknown, url: string): unknown {
   if (error instanceof AppError) return error
   const code = codeOf(error) ?? ''
   const where = maskPassword(url)
-  const say = (message: string, hint: string, exitCode: number = EXIT.usage) => new AppError(message, { hint, exitCode, cause: error })
+  const say = (message: string, hint: string, exitCode: number = EXIT.usage) =>
+    new AppError(message, { hint, exitCode, cause: error })
   if (code === '28P01' || code === '28000')
     return say(`the database refused the login: ${messageOf(error)}`, `check user and password in ${where}`)
   if (code === '3D000') return say(`${messageOf(error)} (${where})`, 'create it with: createdb NAME')
@@ -61,25 +65,49 @@ export function explainDatabaseError(error: unknown, url: string): unknown {
       'name its CA with sslrootcert=FILE, or ask for none with sslmode=require',
     )
   if (NO_TLS.test(messageOf(error)))
-    return say(`the database at ${where} does not encrypt`, 'leave sslmode out of DATABASE_URL, or set ssl = on at the server')
+    return say(
+      `the database at ${where} does not encrypt`,
+      'leave sslmode out of DATABASE_URL, or set ssl = on at the server',
+    )
   if (code === '53300')
-    return say(`the database at ${where} has no free connection: ${messageOf(error)}`, 'wait, or raise max_connections', EXIT.failed)
+    return say(
+      `the database at ${where} has no free connection: ${messageOf(error)}`,
+      'wait, or raise max_connections',
+      EXIT.failed,
+    )
   if (code === '25006')
-    return say(`the database at ${where} is read-only: ${messageOf(error)}`, 'is it a standby? point DATABASE_URL to the primary')
-  if (isNotPostgres(error)) return say(`cannot use the database at ${where}: ${messageOf(error)}`, 'mend host and port in DATABASE_URL')
+    return say(
+      `the database at ${where} is read-only: ${messageOf(error)}`,
+      'is it a standby? point DATABASE_URL to the primary',
+    )
+  if (isNotPostgres(error))
+    return say(`cannot use the database at ${where}: ${messageOf(error)}`, 'mend host and port in DATABASE_URL')
   if (TLS_FAILED.test(code))
-    return say(`cannot encrypt the connection to ${where}: ${messageOf(error)}`, 'mend sslmode and the certificates in DATABASE_URL')
+    return say(
+      `cannot encrypt the connection to ${where}: ${messageOf(error)}`,
+      'mend sslmode and the certificates in DATABASE_URL',
+    )
   if (code === 'ENOTFOUND') return say(`there is no host of this name: ${where}`, 'mend the host in DATABASE_URL')
   if (WRONG_PLACE.has(code) && isDatabaseAway(error))
-    return say(`may not connect to the database at ${where}: ${messageOf(error)}`, 'mend the permissions, or DATABASE_URL')
+    return say(
+      `may not connect to the database at ${where}: ${messageOf(error)}`,
+      'mend the permissions, or DATABASE_URL',
+    )
   if (isDatabaseAway(error) && !code.startsWith('53'))
-    return say(`cannot reach the database at ${where}: ${messageOf(error)}`, 'is the server up, and is DATABASE_URL right?', EXIT.failed)
+    return say(
+      `cannot reach the database at ${where}: ${messageOf(error)}`,
+      'is the server up, and is DATABASE_URL right?',
+      EXIT.failed,
+    )
   return error
 }
 
 /** The refusal of a text that is no database URL. */
 export function badUrl(url: string): UsageError {
-  return new UsageError(`not a database URL: ${maskPassword(url)}`, 'write it as postgres://user:password@host:5432/database')
+  return new UsageError(
+    `not a database URL: ${maskPassword(url)}`,
+    'write it as postgres://user:password@host:5432/database',
+  )
 }
 
 /** A database URL that may be shown: the password replaced by stars. */

@@ -23,7 +23,9 @@ const PLACES = ['./site/', './demo-site/', '../demo-site/']
 
 /** Serves the demo site on a free loopback port until it is closed. It is small, so all of it lies in memory; no path leads out of it. */
 export async function serveDemo(): Promise<DemoSite> {
-  const dir = PLACES.map((place) => new URL(place, import.meta.url)).find((place) => existsSync(new URL('index.html', place)))
+  const dir = PLACES.map((place) => new URL(place, import.meta.url)).find((place) =>
+    existsSync(new URL('index.html', place)),
+  )
   if (!dir) throw new AppError('the demo site is missing', { hint: 'npm run build' })
   const files = new Map(readdirSync(dir).map((name) => [`/${name}`, readFileSync(new URL(name, dir))]))
 
@@ -35,7 +37,10 @@ export async function serveDemo(): Promise<DemoSite> {
     if (request.method !== 'GET' && request.method !== 'HEAD') response.writeHead(405, { allow: 'GET, HEAD' }).end()
     else if (!body) response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('Not found\n')
     else {
-      response.writeHead(200, { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', 'content-length': body.length })
+      response.writeHead(200, {
+        'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+        'content-length': body.length,
+      })
       response.end(request.method === 'HEAD' ? undefined : body)
     }
   })

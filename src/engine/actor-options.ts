@@ -52,4 +52,5 @@ export const ACTOR_DEFAULTS = {
 } as const
 
 /** The options with what was not given filled in. */
-export type ActorSettings<M extends Machine, Row> = ActorOptions<M, Row> & Required<Pick<ActorOptions<M, Row>, keyof typeof ACTOR_DEFAULTS>>
+export type ActorSettings<M extends Machine, Row> = ActorOptions<M, Row> &
+  Required<Pick<ActorOptions<M, Row>, keyof typeof ACTOR_DEFAULTS>>

@@ -95,7 +95,9 @@ export class ActorPool {
     this.#deaths = error ? this.#deaths + 1 : 0
     if (error) this.#report(error)
     if (this.#deaths > 1) this.#spawnAt = performance.now() + Math.min(LONGEST_PAUSE_MS, 500 * 2 ** (this.#deaths - 2))
-    this.#dead.push(...(this.#options.machine.columns.owner ? [slot.owner] : slot.token === undefined ? [] : [slot.token]))
+    this.#dead.push(
+      ...(this.#options.machine.columns.owner ? [slot.owner] : slot.token === undefined ? [] : [slot.token]),
+    )
     this.#bell.wake()
   }
 

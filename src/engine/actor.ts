@@ -35,7 +35,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     const { sql, handlers, eventName, claimOrder, maxTickMs } = this.#options
     const { machine } = handlers
     const event = (handlers as unknown as Record<string, unknown>)[eventName]
-    if (typeof event !== 'function') throw new TypeError(`the handlers of "${machine.name}" have no function "${eventName}"`)
+    if (typeof event !== 'function')
+      throw new TypeError(`the handlers of "${machine.name}" have no function "${eventName}"`)
     const queueOptions = { ...options.queue, order: claimOrder }
     this.#queue = new Queue(machine, sql, queueOptions)
     this.queues = viewsOf(machine, sql, queueOptions, () => this.#whereValues)
@@ -45,8 +46,19 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
       return await (event as (claim: AnyClaimed<M, Row>, context: Context) => unknown)(claim, context)
     }
     this.#lane = new Lane({
-      ...{ model: { machine, tick: tick as Work }, queue: this.#queue as unknown as Queue<Machine, unknown>, sql, deadlineMs: maxTickMs },
-      ...{ log: options.log, leaseSeconds: this.#leaseSeconds, by: options.by ?? null, counts: new Counts(), onRoom: () => {} },
+      ...{
+        model: { machine, tick: tick as Work },
+        queue: this.#queue as unknown as Queue<Machine, unknown>,
+        sql,
+        deadlineMs: maxTickMs,
+      },
+      ...{
+        log: options.log,
+        leaseSeconds: this.#leaseSeconds,
+        by: options.by ?? null,
+        counts: new Counts(),
+        onRoom: () => {},
+      },
       onError: (error, claim) => this.#report(error, claim as AnyClaimed<M, Row> | undefined),
     })
   }
@@ -55,7 +67,11 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
    * Claims a row: in one statement one of the first `claimFromTopN`, or, not atomic, the first one in two. Throws QueueIsEmpty or
    * ObjectAlreadyClaimed.
    */
-  async getNext({ atomic = this.#options.claimAtomic }: { readonly atomic?: boolean } = {}): Promise<AnyClaimed<M, Row>> {
+  async getNext({
+    atomic = this.#options.claimAtomic,
+  }: {
+    readonly atomic?: boolean
+  } = {}): Promise<AnyClaimed<M, Row>> {
     return atomic ? await this.#getNextAtomic() : await this.#getNextNonAtomic()
   }
 

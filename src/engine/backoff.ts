@@ -9,7 +9,11 @@ const JITTER = 0.2
  * @param attempts 1 for the first
  * @param random from 0 to 1
  */
-export function retryDelayMs(retryAfterMs: number = DEFAULT_RETRY_MS, attempts = 1, random: number = Math.random()): number {
+export function retryDelayMs(
+  retryAfterMs: number = DEFAULT_RETRY_MS,
+  attempts = 1,
+  random: number = Math.random(),
+): number {
   const doubled = retryAfterMs * 2 ** Math.max(0, attempts - 1)
   const capped = Math.min(doubled, Math.max(BACKOFF_CAP_MS, retryAfterMs))
   return Math.round(capped * (1 - JITTER + 2 * JITTER * random))

@@ -26,7 +26,11 @@ export interface QueueOptions {
 const RELAXED = "(select set_config('synchronous_commit', 'off', true)) as relaxed"
 
 /** The lowest id of each type: a cursor that steps over nothing. */
-export const LOWEST_ID = { uuid: '00000000-0000-0000-0000-000000000000', bigint: '-9223372036854775808', text: '' } as const
+export const LOWEST_ID = {
+  uuid: '00000000-0000-0000-0000-000000000000',
+  bigint: '-9223372036854775808',
+  text: '',
+} as const
 
 /**
  * Parameters: lease in seconds, cursor (schedule, id), token, owner (when the table names one), then those of `where` and `fence`.

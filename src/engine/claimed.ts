@@ -20,7 +20,9 @@ export interface Claimed<M extends Machine, S extends LiveState<M> = WorkState<M
 }
 
 /** A claim in any of the states in which rows are claimed: looking at `state` tells which. */
-export type AnyClaimed<M extends Machine, Row = Record<string, unknown>> = { [S in WorkState<M>]: Claimed<M, S, Row> }[WorkState<M>]
+export type AnyClaimed<M extends Machine, Row = Record<string, unknown>> = {
+  [S in WorkState<M>]: Claimed<M, S, Row>
+}[WorkState<M>]
 
 /** A claim in any state of any graph, for whoever does not need to know. */
 export type SomeClaim = Claimed<Machine, string, unknown>

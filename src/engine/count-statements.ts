@@ -5,7 +5,9 @@ import { list, literal, named, quote, tableOf } from './table.ts'
 /** One indexed count for each state: cheaper than grouping a table of which most rows are final. */
 export function countsStatement(machine: Machine, states: readonly string[]): Statement {
   const t = tableOf(machine)
-  const each = states.map((state) => `(select count(*) from ${t.name} where ${t.status} = ${literal(state)})::float8 as ${quote(state)}`)
+  const each = states.map(
+    (state) => `(select count(*) from ${t.name} where ${t.status} = ${literal(state)})::float8 as ${quote(state)}`,
+  )
   return named(machine, 'counts', `select ${each.join(', ')}`)
 }
 

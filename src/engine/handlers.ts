@@ -25,7 +25,9 @@ export type Handler<M extends Machine, S extends WorkState<M>, Row = Record<stri
   context: Context,
 ) => Promise<Answer<M, S>>
 
-export type Handlers<M extends Machine, Row = Record<string, unknown>> = { readonly [S in WorkState<M>]: Handler<M, S, Row> }
+export type Handlers<M extends Machine, Row = Record<string, unknown>> = {
+  readonly [S in WorkState<M>]: Handler<M, S, Row>
+}
 
 /** Does something with a claimed row, whatever its state is. */
 export type Work = (claim: never, context: Context) => unknown
@@ -46,17 +48,25 @@ export interface Handled<M extends Machine, Row = Record<string, unknown>> exten
  * Gives each state in which rows are claimed its handler. Throws GraphError, which names graph and state, for a state without handler or
  * without a `retryAfterMs` above 0, and for a handler of a final, an external or an unknown state.
  */
-export function withHandlers<M extends Machine, Row = Record<string, unknown>>(machine: M, handlers: Handlers<M, Row>): Handled<M, Row> {
-  const byState = handlers as unknown as Readonly<Record<string, (claim: Claimed<Machine>, context: Context) => unknown>>
+export function withHandlers<M extends Machine, Row = Record<string, unknown>>(
+  machine: M,
+  handlers: Handlers<M, Row>,
+): Handled<M, Row> {
+  const byState = handlers as unknown as Readonly<
+    Record<string, (claim: Claimed<Machine>, context: Context) => unknown>
+  >
   const fail = (state: string, what: string): never => {
     throw new GraphError(machine, `state "${state}" ${what}`)
   }
   for (const state of workStates(machine)) {
     if (typeof byState[state] !== 'function') fail(state, 'has no handler')
-    if (!((machine.states[state]!.retryAfterMs ?? 0) > 0)) fail(state, 'has a handler, but no retryAfterMs above 0 to come back after')
+    if (!((machine.states[state]!.retryAfterMs ?? 0) > 0))
+      fail(state, 'has a handler, but no retryAfterMs above 0 to come back after')
   }
   for (const state of Object.keys(handlers)) {
-    const def = Object.hasOwn(machine.states, state) ? machine.states[state]! : fail(state, 'has a handler, but is not one of its states')
+    const def = Object.hasOwn(machine.states, state)
+      ? machine.states[state]!
+      : fail(state, 'has a handler, but is not one of its states')
     if (def.final) fail(state, 'is final and has a handler')
     if (def.external) fail(state, 'is external and has a handler')
   }

@@ -4,13 +4,18 @@ import type { Intake } from './intake.ts'
 const BATCH = 500
 
 /** Moves rows along their timeouts, in small batches until none is late. Returns whether any was. */
-export async function expire({ queue, counts, machine }: Intake, by: string | null, signal?: AbortSignal): Promise<boolean> {
+export async function expire(
+  { queue, counts, machine }: Intake,
+  by: string | null,
+  signal?: AbortSignal,
+): Promise<boolean> {
   let any = false
   for (const [state, { timeout }] of Object.entries(machine.states)) {
     if (!timeout) continue
     for (let moved = BATCH; moved === BATCH && !signal?.aborted; ) {
       moved = await queue.expireState(state, BATCH, by)
-      if (moved > 0) counts.stepped({ from: state, event: 'timeout', to: timeout.to, afterSeconds: null, attempts: 0 }, moved)
+      if (moved > 0)
+        counts.stepped({ from: state, event: 'timeout', to: timeout.to, afterSeconds: null, attempts: 0 }, moved)
       any ||= moved > 0
     }
   }

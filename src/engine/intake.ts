@@ -90,7 +90,10 @@ export class Intake {
    */
   get room(): number {
     if (this.lane.unsettled >= 2 * this.#concurrency) return 0
-    return Math.min(this.#concurrency - this.used, this.#concurrency < MANY ? this.#concurrency : Math.ceil(this.#concurrency / 2))
+    return Math.min(
+      this.#concurrency - this.used,
+      this.#concurrency < MANY ? this.#concurrency : Math.ceil(this.#concurrency / 2),
+    )
   }
 
   /** Milliseconds until it wants to claim; infinite while it cannot. */

@@ -36,7 +36,10 @@ export function keepClaims(
 }
 
 /** Shows that the loop is alive: feeds the watchdog, writes the liveness file, hands out summaries. */
-export function keepWatch({ options, intakes, gauge, tally, report, watchdog }: Kept, until: AbortSignal): Promise<void>[] {
+export function keepWatch(
+  { options, intakes, gauge, tally, report, watchdog }: Kept,
+  until: AbortSignal,
+): Promise<void>[] {
   const { livenessFile, summaryEveryMs = DEFAULTS.summaryEveryMs } = options
   const keepers = [
     sleep(UNKNOWN_AFTER_MS, until)
@@ -56,7 +59,9 @@ export function keepWatch({ options, intakes, gauge, tally, report, watchdog }: 
   }
   if (watchdog) {
     const isAtWork = () => intakes.some(({ isIdle }) => !isIdle)
-    const feeding = nowAndEvery(Math.min(BEAT_MS, watchdog.afterMs / 8), until, report, () => watchdog.feed(isAtWork(), gauge.oldestMs))
+    const feeding = nowAndEvery(Math.min(BEAT_MS, watchdog.afterMs / 8), until, report, () =>
+      watchdog.feed(isAtWork(), gauge.oldestMs),
+    )
     keepers.push(feeding.finally(() => watchdog.close()))
   }
   return keepers
@@ -64,7 +69,11 @@ export function keepWatch({ options, intakes, gauge, tally, report, watchdog }: 
 
 /** Moves rows along their timeouts and deletes those whose time is over, each with a timer of its own. */
 export function keepHouse({ options, intakes, report }: Kept, until: AbortSignal): Promise<void>[] {
-  const { timeoutsEveryMs = DEFAULTS.timeoutsEveryMs, deletionsEveryMs = DEFAULTS.deletionsEveryMs, by = null } = options
+  const {
+    timeoutsEveryMs = DEFAULTS.timeoutsEveryMs,
+    deletionsEveryMs = DEFAULTS.deletionsEveryMs,
+    by = null,
+  } = options
   return intakes.flatMap((intake) => [
     nowAndEvery(timeoutsEveryMs, until, report, async () => {
       if (await expire(intake, by, until)) intake.news()

@@ -35,7 +35,13 @@ export class Lane {
   constructor(options: LaneOptions) {
     this.#options = options
     const { queue, by, counts, onRoom } = options
-    this.#settler = new Settler({ queue, by, counts, onError: (error, tick) => this.#report(error, tick?.claim), onSettled: onRoom })
+    this.#settler = new Settler({
+      queue,
+      by,
+      counts,
+      onError: (error, tick) => this.#report(error, tick?.claim),
+      onSettled: onRoom,
+    })
   }
 
   /** Handlers at work. */
@@ -63,7 +69,10 @@ export class Lane {
     })
     this.#running.add(tick)
     if (isLethal(model.machine, claim)) {
-      this.#fail(tick, new Error(`${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts without an end`))
+      this.#fail(
+        tick,
+        new Error(`${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts without an end`),
+      )
       return
     }
     try {
@@ -152,7 +161,9 @@ export class Lane {
 
   #overdue(tick: Tick): void {
     const { id, state } = tick.claim
-    const error = new DeadlineExceeded(`${this.#machine.name} ${id}: the handler of "${state}" was not done at its deadline`)
+    const error = new DeadlineExceeded(
+      `${this.#machine.name} ${id}: the handler of "${state}" was not done at its deadline`,
+    )
     tick.stop(error)
     this.#fail(tick, error)
   }

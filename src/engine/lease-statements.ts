@@ -22,7 +22,9 @@ export function updateStatement(machine: Machine, names: readonly string[]): Sta
   for (const name of names) {
     const own = Object.entries(machine.columns).find(([key, column]) => column === name && key !== 'modifiedAt')
     if (own)
-      throw new TypeError(`state graph "${machine.name}": the column "${name}" (${own[0]}) is written by transitions and claims alone`)
+      throw new TypeError(
+        `state graph "${machine.name}": the column "${name}" (${own[0]}) is written by transitions and claims alone`,
+      )
   }
   const set = names.map((name, index) => `${quote(name)} = $${index + 4}`).join(', ')
   return named(

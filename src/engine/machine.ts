@@ -65,19 +65,23 @@ export interface Machine {
 }
 
 export type State<M extends Machine> = keyof M['states'] & string
-export type FinalState<M extends Machine> = { [S in State<M>]: M['states'][S] extends { final: true } ? S : never }[State<M>]
+export type FinalState<M extends Machine> = {
+  [S in State<M>]: M['states'][S] extends { final: true } ? S : never
+}[State<M>]
 export type LiveState<M extends Machine> = Exclude<State<M>, FinalState<M>>
 /** The states in which rows are claimed: neither final nor external. */
-export type WorkState<M extends Machine> = { [S in LiveState<M>]: M['states'][S] extends { external: true } ? never : S }[LiveState<M>]
+export type WorkState<M extends Machine> = {
+  [S in LiveState<M>]: M['states'][S] extends { external: true } ? never : S
+}[LiveState<M>]
 /** The events that a state offers; of several states, those that each of them offers. */
 export type EventOf<M extends Machine, S extends State<M>> = keyof M['states'][S]['on'] & string
 /** The events that some state offers. */
 export type AnyEventOf<M extends Machine> = { [S in LiveState<M>]: EventOf<M, S> }[LiveState<M>]
-export type Target<M extends Machine, S extends State<M>, E extends EventOf<M, S>> = M['states'][S]['on'] extends infer On
-  ? E extends keyof On
-    ? On[E]
-    : never
-  : never
+export type Target<
+  M extends Machine,
+  S extends State<M>,
+  E extends EventOf<M, S>,
+> = M['states'][S]['on'] extends infer On ? (E extends keyof On ? On[E] : never) : never
 
 const DEFAULT_COLUMNS: Columns = { id: 'id', status: 'status', retryAt: 'retry_at', token: 'claim_token' }
 
@@ -112,7 +116,9 @@ export function finalStates<M extends Machine>(machine: M): FinalState<M>[] {
 
 /** The statuses in which a due row is claimed. */
 export function workStates<M extends Machine>(machine: M): WorkState<M>[] {
-  return Object.keys(machine.states).filter((state) => !machine.states[state]!.final && !machine.states[state]!.external) as WorkState<M>[]
+  return Object.keys(machine.states).filter(
+    (state) => !machine.states[state]!.final && !machine.states[state]!.external,
+  ) as WorkState<M>[]
 }
 
 /** A row that a handler's outcome leads here is deleted at once. */
@@ -134,7 +140,8 @@ function checkGraph(machine: Machine): void {
   const fail = (state: string, what: string): never => {
     throw new GraphError(machine, `state "${state}" ${what}`)
   }
-  if (!Object.hasOwn(states, initial)) throw new GraphError(machine, `the initial state "${initial}" is not one of its states`)
+  if (!Object.hasOwn(states, initial))
+    throw new GraphError(machine, `the initial state "${initial}" is not one of its states`)
   if (states[initial]!.final) fail(initial, 'is initial and final at once')
   for (const [state, def] of Object.entries(states)) {
     for (const target of targetsOf(def))
@@ -145,7 +152,8 @@ function checkGraph(machine: Machine): void {
   }
   const reached = new Set([initial])
   for (const state of reached) for (const target of targetsOf(states[state]!)) reached.add(target)
-  for (const state of Object.keys(states)) if (!reached.has(state)) fail(state, 'cannot be reached from the initial state')
+  for (const state of Object.keys(states))
+    if (!reached.has(state)) fail(state, 'cannot be reached from the initial state')
 }
 
 function checkNumbers({ columns }: Machine, def: StateDef<string>, fail: (what: string) => never): void {
@@ -158,12 +166,18 @@ function checkNumbers({ columns }: Machine, def: StateDef<string>, fail: (what: 
   ] as const) {
     if (value !== undefined && !(value >= 0 && Number.isFinite(value))) fail(`has a negative or endless ${name}`)
   }
-  if (def.giveUp && !(Number.isInteger(def.giveUp.after) && def.giveUp.after > 0)) fail('gives up after no whole number of attempts')
+  if (def.giveUp && !(Number.isInteger(def.giveUp.after) && def.giveUp.after > 0))
+    fail('gives up after no whole number of attempts')
   if (def.giveUp && !columns.attempts) fail('gives up after some attempts, but no column `attempts` is named')
-  if ((def.timeout || def.deleteAfterMs) && !columns.changedAt) fail('has a timeout or deleteAfterMs, but no column `changedAt` is named')
+  if ((def.timeout || def.deleteAfterMs) && !columns.changedAt)
+    fail('has a timeout or deleteAfterMs, but no column `changedAt` is named')
   if (def.deleteAfterMs === 0 && !def.final) fail('is not final and has a deleteAfterMs of 0')
 }
 
 function targetsOf(def: StateDef<string>): string[] {
-  return [...Object.values(def.on ?? {}), ...(def.timeout ? [def.timeout.to] : []), ...(def.giveUp ? [def.giveUp.to] : [])]
+  return [
+    ...Object.values(def.on ?? {}),
+    ...(def.timeout ? [def.timeout.to] : []),
+    ...(def.giveUp ? [def.giveUp.to] : []),
+  ]
 }

@@ -59,7 +59,11 @@ const LONGEST_MS = 100 * 365 * 86_400_000
  * Where an outcome leads a claimed row. Throws ForeignOutcome for one that its state does not offer.
  * @param outcome what a handler answered, whatever it is; or FAILED or PUT_BACK themselves
  */
-export function stepOf(machine: Machine, { state, attempts }: Pick<SomeClaim, 'state' | 'attempts'>, outcome: unknown): Step {
+export function stepOf(
+  machine: Machine,
+  { state, attempts }: Pick<SomeClaim, 'state' | 'attempts'>,
+  outcome: unknown,
+): Step {
   const { retryAfterMs, giveUp, on } = machine.states[state] ?? {}
   const stay = { from: state, to: state, event: '' }
   if (outcome === PUT_BACK) return { ...stay, afterSeconds: 0, attempts: attempts - 1 }
@@ -67,11 +71,14 @@ export function stepOf(machine: Machine, { state, attempts }: Pick<SomeClaim, 's
     if (giveUp && attempts >= giveUp.after) return enter(machine, state, 'give_up', giveUp.to)
     return { ...stay, afterSeconds: retryDelayMs(retryAfterMs, attempts) / 1000, attempts }
   }
-  if (typeof outcome === 'string' && on && Object.hasOwn(on, outcome)) return enter(machine, state, outcome, on[outcome]!)
+  if (typeof outcome === 'string' && on && Object.hasOwn(on, outcome))
+    return enter(machine, state, outcome, on[outcome]!)
   const asked = outcome === undefined ? again() : outcome
   if (isAgain(asked)) return { ...stay, afterSeconds: (asked.afterMs ?? retryAfterMs ?? 0) / 1000, attempts: 0 }
   const shown =
-    typeof outcome === 'string' ? `the event "${outcome}"` : inspect(outcome, { depth: 1, breakLength: Number.POSITIVE_INFINITY })
+    typeof outcome === 'string'
+      ? `the event "${outcome}"`
+      : inspect(outcome, { depth: 1, breakLength: Number.POSITIVE_INFINITY })
   throw new ForeignOutcome(`state graph "${machine.name}": state "${state}" does not offer ${shown}`)
 }
 

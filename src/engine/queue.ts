@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { inOrder } from './batch.ts'
-import { claimRowStatement, claimStatement, dueStatement, LOWEST_ID, pickStatement, type QueueOptions } from './claim-statements.ts'
+import {
+  claimRowStatement,
+  claimStatement,
+  dueStatement,
+  LOWEST_ID,
+  pickStatement,
+  type QueueOptions,
+} from './claim-statements.ts'
 import { type AnyClaimed, type Claimed, ClaimLost, type Held } from './claimed.ts'
 import { countsStatement, unknownStatement } from './count-statements.ts'
 import { Cursor } from './cursor.ts'
@@ -89,7 +96,9 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   /** Claims one row, at random out of the first `topN` that are due. 'empty': none is due; 'taken': somebody else was faster. */
   async pick(topN: number, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | 'taken' | 'empty'> {
     const token = options.token ?? randomUUID()
-    const statement = this.once(`pick ${topN}`, () => pickStatement(this.machine, this.#options, Math.max(1, Math.trunc(topN))))
+    const statement = this.once(`pick ${topN}`, () =>
+      pickStatement(this.machine, this.#options, Math.max(1, Math.trunc(topN))),
+    )
     const [row] = await this.#claimAhead(statement, token, options)
     if (!row) return 'empty'
     if (row[this.machine.columns.id] === null) return 'taken'
@@ -142,7 +151,9 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   }
 
   /** How many rows are in each of these states; all of the graph's when not given. */
-  async counts(states: readonly State<M>[] = Object.keys(this.machine.states) as State<M>[]): Promise<Record<State<M>, number>> {
+  async counts(
+    states: readonly State<M>[] = Object.keys(this.machine.states) as State<M>[],
+  ): Promise<Record<State<M>, number>> {
     const [row] = await this.sql.query<Record<State<M>, number>>(countsStatement(this.machine, states), [])
     return row!
   }
@@ -180,10 +191,20 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     return await this.sql.query(statement, [leaseSeconds, ...which, token, ...owned, ...values])
   }
 
-  #claimed({ engine_was: _, engine_expired_owner: expiredOwner, ...row }: Record<string, unknown>, token: string): AnyClaimed<M, Row> {
+  #claimed(
+    { engine_was: _, engine_expired_owner: expiredOwner, ...row }: Record<string, unknown>,
+    token: string,
+  ): AnyClaimed<M, Row> {
     const { id, status, attempts } = this.machine.columns
     const count = attempts ? Number(row[attempts]) : 1
-    return { id: String(row[id]), state: row[status], token, attempts: count, expiredOwner, row } as unknown as AnyClaimed<M, Row>
+    return {
+      id: String(row[id]),
+      state: row[status],
+      token,
+      attempts: count,
+      expiredOwner,
+      row,
+    } as unknown as AnyClaimed<M, Row>
   }
 }
 

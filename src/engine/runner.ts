@@ -35,7 +35,8 @@ export class Runner {
   constructor(options: RunnerOptions) {
     const { models, exclude = [], concurrency = DEFAULTS.concurrency, deadlineMs = DEFAULTS.deadlineMs } = options
     const names = models.map(({ handlers }) => handlers.machine.name)
-    for (const name of names) if (names.indexOf(name) !== names.lastIndexOf(name)) throw new TypeError(`two models are named "${name}"`)
+    for (const name of names)
+      if (names.indexOf(name) !== names.lastIndexOf(name)) throw new TypeError(`two models are named "${name}"`)
     for (const name of exclude) if (!names.includes(name)) throw new TypeError(`there is no model "${name}" to exclude`)
     this.#options = options
     this.#concurrency = concurrency
@@ -45,15 +46,28 @@ export class Runner {
     // One slot is left to each other model, so that no backlog keeps another's new rows waiting for a handler to end.
     const each = Math.max(1, concurrency - (ours.length - 1))
     const shared = {
-      ...{ engineSql: this.#gauge, sql: options.sql, owner: options.owner ?? randomUUID(), by: options.by ?? null, deadlineMs },
-      ...{ log: options.log, onError: this.#onError, onNews: () => this.#bell.wake(), onWork: () => this.#watchdog?.feed(true) },
+      ...{
+        engineSql: this.#gauge,
+        sql: options.sql,
+        owner: options.owner ?? randomUUID(),
+        by: options.by ?? null,
+        deadlineMs,
+      },
+      ...{
+        log: options.log,
+        onError: this.#onError,
+        onNews: () => this.#bell.wake(),
+        onWork: () => this.#watchdog?.feed(true),
+      },
     }
     this.#intakes = ours.map((model) => new Intake(model, each, shared))
   }
 
   /** Works until told to stop, then drains. Returns what was handled. Throws TypeError when it runs already. */
   async run({ signal, force, runForMs }: RunOptions = {}): Promise<Summary> {
-    const stops = [signal, force, runForMs === undefined ? undefined : AbortSignal.timeout(runForMs)].filter((stop) => stop !== undefined)
+    const stops = [signal, force, runForMs === undefined ? undefined : AbortSignal.timeout(runForMs)].filter(
+      (stop) => stop !== undefined,
+    )
     const stop = AbortSignal.any(stops)
     if (force) void aborted(force).then(() => this.#putAllBack(asError(force.reason)))
     const { watchdog = DEFAULTS.watchdog } = this.#options
@@ -118,7 +132,14 @@ export class Runner {
     this.#isRunning = true
     const report = (error: unknown) => this.#onError(asError(error))
     const tally = new Tally(this.#intakes, this.#options.onSummary, this.#onError)
-    const kept = { options: this.#options, intakes: this.#intakes, gauge: this.#gauge, tally, watchdog: this.#watchdog, report }
+    const kept = {
+      options: this.#options,
+      intakes: this.#intakes,
+      gauge: this.#gauge,
+      tally,
+      watchdog: this.#watchdog,
+      report,
+    }
     const over = new AbortController()
     const keepers = keepClaims(this.#intakes, report, over.signal)
     try {

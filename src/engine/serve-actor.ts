@@ -24,7 +24,8 @@ export async function serveActor(make: (launch: Launch) => Loop | Promise<Loop>)
   process.on('SIGTERM', () => drain.abort())
   process.on('SIGINT', () => {}) // Ctrl-C reaches the pool, too: it decides.
   const onClaiming = (token: string) => {
-    if (process.connected) process.send?.({ type: 'claiming', token } satisfies FromActor, undefined, undefined, () => {})
+    if (process.connected)
+      process.send?.({ type: 'claiming', token } satisfies FromActor, undefined, undefined, () => {})
   }
   try {
     const loop = await make({ owner, with: extra, onClaiming })

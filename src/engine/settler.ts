@@ -104,7 +104,12 @@ export class Settler {
     this.#counts.failed += 1
     const step = stepOf(this.#queue.machine, tick.claim, FAILED)
     await this.#write([
-      { claim: tick.claim, step, tick, end: { how: 'failed', error: error instanceof Error ? error : new Error(String(error)) } },
+      {
+        claim: tick.claim,
+        step,
+        tick,
+        end: { how: 'failed', error: error instanceof Error ? error : new Error(String(error)) },
+      },
     ])
   }
 

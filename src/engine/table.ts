@@ -17,7 +17,9 @@ export interface Table extends Partial<Columns> {
 }
 
 export function tableOf(machine: Machine): Table {
-  const columns = Object.fromEntries(Object.entries(machine.columns).map(([key, name]) => [key, quote(name)])) as unknown as Columns
+  const columns = Object.fromEntries(
+    Object.entries(machine.columns).map(([key, name]) => [key, quote(name)]),
+  ) as unknown as Columns
   return {
     ...columns,
     name: quote(machine.table),
@@ -39,8 +41,12 @@ export const list = (texts: readonly string[]) => texts.map(literal).join(', ') 
 /** Prepared statements are kept by name for as long as a connection lives: the name says what the text is. */
 export function named(machine: Machine, verb: string, text: string): Statement {
   // PostgreSQL cuts names at 63 bytes; the hash comes first, so that what is cut off does not matter.
-  return { name: `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60), text: text.trim() }
+  return {
+    name: `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60),
+    text: text.trim(),
+  }
 }
 
 /** Due by the database's clock, and in a state in which rows are claimed. */
-export const isDue = (machine: Machine, t: Table) => `work.${t.status} in (${list(workStates(machine))}) and work.${t.retryAt} <= now()`
+export const isDue = (machine: Machine, t: Table) =>
+  `work.${t.status} in (${list(workStates(machine))}) and work.${t.retryAt} <= now()`

@@ -10,7 +10,11 @@ export class Tally {
   readonly #startedAt = performance.now()
   #at = performance.now()
 
-  constructor(intakes: readonly Intake[], onSummary: ((summary: Summary) => void) | undefined, onError: (error: Error) => void) {
+  constructor(
+    intakes: readonly Intake[],
+    onSummary: ((summary: Summary) => void) | undefined,
+    onError: (error: Error) => void,
+  ) {
     this.#intakes = intakes
     this.#onSummary = onSummary
     this.#onError = onError
@@ -44,7 +48,9 @@ export class Tally {
       for (const [state, count] of Object.entries(unknown)) {
         if (counts.unknown[state] !== undefined) continue
         this.#onError(
-          new Error(`state graph "${machine.name}": ${count} rows are in state "${state}", which it does not know: nobody claims them`),
+          new Error(
+            `state graph "${machine.name}": ${count} rows are in state "${state}", which it does not know: nobody claims them`,
+          ),
         )
       }
       counts.unknown = unknown

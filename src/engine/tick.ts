@@ -8,7 +8,9 @@ export class DeadlineExceeded extends Error {
 }
 
 /** How a tick ended: its outcome, its failure or its return was written; or nothing was, because the row is not ours any more. */
-export type TickEnd = { readonly how: 'settled' | 'putBack' | 'lost' } | { readonly how: 'failed'; readonly error: Error }
+export type TickEnd =
+  | { readonly how: 'settled' | 'putBack' | 'lost' }
+  | { readonly how: 'failed'; readonly error: Error }
 
 /** One handler run of one claimed row: what the handler is given as its context, and what its lane knows about it. */
 export class Tick implements Context {
@@ -24,7 +26,9 @@ export class Tick implements Context {
 
   constructor(
     claim: SomeClaim,
-    known: Pick<Tick, 'sql' | 'deadlineAt' | 'trustedUntil' | 'done'> & { readonly log: ((line: string) => void) | undefined },
+    known: Pick<Tick, 'sql' | 'deadlineAt' | 'trustedUntil' | 'done'> & {
+      readonly log: ((line: string) => void) | undefined
+    },
   ) {
     this.claim = claim
     this.sql = known.sql

@@ -188,7 +188,8 @@ function dueIn(machine: Machine, state: string): string {
 }
 
 /** A row that enters a state from outside, or by a timeout, has no claim, and a new count of attempts. */
-const entered = (t: Table) => `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.moved('null')}${t.modified}`
+const entered = (t: Table) =>
+  `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.moved('null')}${t.modified}`
 
 const history = (machine: Machine) =>
   machine.history

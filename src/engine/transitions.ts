@@ -1,6 +1,14 @@
 import { inOrder } from './batch.ts'
 import { type Claimed, ClaimLost, type Held, type Moved } from './claimed.ts'
-import { type AnyEventOf, type EventOf, type Machine, type State, type Target, vanishesIn, type WorkState } from './machine.ts'
+import {
+  type AnyEventOf,
+  type EventOf,
+  type Machine,
+  type State,
+  type Target,
+  vanishesIn,
+  type WorkState,
+} from './machine.ts'
 import { type Again, type Failed, type Outcome, type PutBack, type Step, stepOf } from './outcome.ts'
 import type { Sql, Statement } from './sql.ts'
 import {
@@ -16,7 +24,10 @@ import {
 /** A claim and what becomes of it. */
 export type Settled<M extends Machine> =
   | { [S in WorkState<M>]: { readonly claim: Claimed<M, S, unknown>; readonly outcome: Outcome<M, S> } }[WorkState<M>]
-  | { readonly claim: Claimed<M, WorkState<M>, unknown>; readonly outcome: EventOf<M, WorkState<M>> | Again | Failed | PutBack }
+  | {
+      readonly claim: Claimed<M, WorkState<M>, unknown>
+      readonly outcome: EventOf<M, WorkState<M>> | Again | Failed | PutBack
+    }
 
 /** A claim and where it leads. */
 export interface Stepped {
@@ -50,7 +61,9 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   async apply(steps: readonly Stepped[], by: string | null = null): Promise<Set<string>> {
     const first = steps[0]
     if (!first) return new Set()
-    const rows = steps.every((one) => isAlike(one, first)) ? await this.#applyAlike(steps, first, by) : await this.#applyEach(steps, by)
+    const rows = steps.every((one) => isAlike(one, first))
+      ? await this.#applyAlike(steps, first, by)
+      : await this.#applyEach(steps, by)
     return new Set(rows.map(({ id }) => id))
   }
 
@@ -62,7 +75,16 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
       return await this.sql.query(statement, [ids, claim.token, from, to, event, by])
     }
     const statement = this.once('settle alike', () => settleAlikeStatement(this.machine))
-    return await this.sql.query(statement, [ids, claim.token, from, to, event, afterSeconds, by, ...this.#counted(attempts)])
+    return await this.sql.query(statement, [
+      ids,
+      claim.token,
+      from,
+      to,
+      event,
+      afterSeconds,
+      by,
+      ...this.#counted(attempts),
+    ])
   }
 
   async #applyEach(steps: readonly Stepped[], by: string | null): Promise<{ id: string }[]> {
@@ -76,7 +98,16 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
       ({ step }) => step.attempts,
     ])
     const statement = this.once('settle', () => settleStatement(this.machine))
-    return await this.sql.query(statement, [ids, tokens, from, to, events, afterSeconds, by, ...this.#counted(attempts)])
+    return await this.sql.query(statement, [
+      ids,
+      tokens,
+      from,
+      to,
+      events,
+      afterSeconds,
+      by,
+      ...this.#counted(attempts),
+    ])
   }
 
   /** The last parameter, for tables that count attempts. */
@@ -111,7 +142,12 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
    * @param dueAt when they are due in their new state, if that is not final; as the graph has it when not given
    * @returns the ids of those that were in a state that offers the event
    */
-  async send(ids: readonly string[], event: AnyEventOf<M>, dueAt?: Date | null, by: string | null = null): Promise<string[]> {
+  async send(
+    ids: readonly string[],
+    event: AnyEventOf<M>,
+    dueAt?: Date | null,
+    by: string | null = null,
+  ): Promise<string[]> {
     const statement = externalStatement(this.machine, event, dueAt !== undefined)
     if (!statement) throw new TypeError(`state graph "${this.machine.name}": no state offers the event "${event}"`)
     const values = [ids, by, ...(dueAt !== undefined ? [dueAt] : [])]
@@ -121,7 +157,8 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   /** Moves rows along their timeouts, as far as nobody works on them: up to `limit` of each state. Returns how many. */
   async expire(limit = 1_000, by: string | null = null): Promise<number> {
     let moved = 0
-    for (const state of Object.keys(this.machine.states) as State<M>[]) moved += await this.expireState(state, limit, by)
+    for (const state of Object.keys(this.machine.states) as State<M>[])
+      moved += await this.expireState(state, limit, by)
     return moved
   }
 

@@ -33,7 +33,11 @@ export function viewsOf<Row>(
   const work = `work.${t.status} in (${list(workStates(machine))})`
   const view = (name: ViewName, condition: string): QueueView<Row> => {
     const from = `from ${t.name} as work where ${condition}${options.where ? ` and ${options.where(2)}` : ''}`
-    const count = named(machine, `count ${name}`, `select count(*)::float8 as count from (select 1 ${from} limit $1) as seen`)
+    const count = named(
+      machine,
+      `count ${name}`,
+      `select count(*)::float8 as count from (select 1 ${from} limit $1) as seen`,
+    )
     const rows = named(machine, name, `select work.* ${from} order by ${order(t, options)} limit $1`)
     return {
       count: async (atMost) => (await sql.query<{ count: number }>(count, [atMost ?? null, ...values()]))[0]!.count,

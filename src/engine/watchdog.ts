@@ -86,7 +86,12 @@ export class Watchdog {
 function watch(): void {
   const { writeSync } = process.getBuiltinModule('node:fs') // Not an import: those stay behind.
   const { workerData } = process.getBuiltinModule('node:worker_threads')
-  const { ticks, looks, afterMs, exitCode } = workerData as { ticks: Int32Array; looks: number; afterMs: number; exitCode: number }
+  const { ticks, looks, afterMs, exitCode } = workerData as {
+    ticks: Int32Array
+    looks: number
+    afterMs: number
+    exitCode: number
+  }
   const say = (line: string) => {
     try {
       writeSync(2, `${line}\n`)
@@ -105,7 +110,9 @@ function watch(): void {
     end()
   }, afterMs / looks)
   const end = () => {
-    say(`watchdog: the loop has been silent for ${afterMs} ms, ending process ${process.pid} with exit code ${exitCode}`)
+    say(
+      `watchdog: the loop has been silent for ${afterMs} ms, ending process ${process.pid} with exit code ${exitCode}`,
+    )
     setTimeout(() => {
       say(`watchdog: process ${process.pid} does not react, killing it`)
       process.kill(process.pid, 'SIGKILL')

@@ -146,7 +146,11 @@ async function inFolder(path: string, use: (names: string[], at: string) => Prom
 }
 
 /** @returns undefined when it is no file any more */
-async function copyFileTo(from: string, to: string, durable: boolean): Promise<{ size: number; mark: string } | undefined> {
+async function copyFileTo(
+  from: string,
+  to: string,
+  durable: boolean,
+): Promise<{ size: number; mark: string } | undefined> {
   const source = unlessChanged(() => openSync(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   if (source === undefined) return undefined
   try {

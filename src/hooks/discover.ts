@@ -73,7 +73,12 @@ function entriesOf(folder: string): string[] | undefined {
  * The hooks of one event that are enabled, in the order in which they run: by file name across all plugins.
  * @param only plugin names; what they require is added. Undefined: all
  */
-export function selectHooks(plugins: readonly Plugin[], event: HookEvent, settings: HookSettings, only?: readonly string[]): Hook[] {
+export function selectHooks(
+  plugins: readonly Plugin[],
+  event: HookEvent,
+  settings: HookSettings,
+  only?: readonly string[],
+): Hook[] {
   const wanted = only && closure(plugins, only)
   const hooks: Hook[] = []
   for (const plugin of plugins) {
@@ -83,7 +88,15 @@ export function selectHooks(plugins: readonly Plugin[], event: HookEvent, settin
       if (!name.startsWith(`on_${event}__`)) continue
       const background = name.split('.').includes('bg')
       const hosted = plugin.builtIn && !background && readSetting('HOOK_HOST', settings)
-      hooks.push({ plugin: plugin.name, name, path: join(plugin.folder, name), background, hosted, timeoutMs, binaries: plugin.binaries })
+      hooks.push({
+        plugin: plugin.name,
+        name,
+        path: join(plugin.folder, name),
+        background,
+        hosted,
+        timeoutMs,
+        binaries: plugin.binaries,
+      })
     }
   }
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
@@ -119,6 +132,7 @@ function requirements(folder: string): Pick<Plugin, 'requires' | 'binaries' | 'd
 
 function closure(plugins: readonly Plugin[], names: readonly string[]): Set<string> {
   const wanted = new Set(names)
-  for (const name of wanted) for (const required of plugins.find((plugin) => plugin.name === name)?.requires ?? []) wanted.add(required)
+  for (const name of wanted)
+    for (const required of plugins.find((plugin) => plugin.name === name)?.requires ?? []) wanted.add(required)
   return wanted
 }

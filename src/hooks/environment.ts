@@ -29,7 +29,8 @@ export function isKeptFromHooks(name: string): boolean {
 /** The settings that reach hooks: the environment, under it the configuration file, over it the crawl's own. */
 export function hookSettings(layers: readonly HookSettings[]): Record<string, string | undefined> {
   const merged: Record<string, string | undefined> = {}
-  for (const layer of layers) for (const [key, value] of Object.entries(layer)) if (!isKeptFromHooks(key)) merged[key] = value
+  for (const layer of layers)
+    for (const [key, value] of Object.entries(layer)) if (!isKeptFromHooks(key)) merged[key] = value
   return merged
 }
 

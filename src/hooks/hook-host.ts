@@ -37,7 +37,13 @@ export class HookHost {
   #exit: Exit | undefined
   #rssBytes = 0
 
-  private constructor(processId: string, child: ChildProcess, family: Family, exited: Promise<Exit>, recorded: Promise<void>) {
+  private constructor(
+    processId: string,
+    child: ChildProcess,
+    family: Family,
+    exited: Promise<Exit>,
+    recorded: Promise<void>,
+  ) {
     this.processId = processId
     this.#child = child
     this.#family = family
@@ -155,7 +161,12 @@ function spawnHost(container: Container, cwd: string, env: NodeJS.ProcessEnv, lo
   const output = openSync(log, 'a', 0o600)
   try {
     openContainer(container)
-    return spawn(container.argv[0]!, container.argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', output, output, 'ipc'] })
+    return spawn(container.argv[0]!, container.argv.slice(1), {
+      cwd,
+      env,
+      detached: true,
+      stdio: ['ignore', output, output, 'ipc'],
+    })
   } finally {
     closeSync(output)
   }

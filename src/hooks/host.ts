@@ -28,7 +28,10 @@ async function runJob(job: HostJob): Promise<number> {
     return result.status === 'failed' ? 1 : 0
   } catch (error) {
     context.log(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
-    writeFileSync(job.stdout, `${stdout}${JSON.stringify(resultRecord({ status: 'failed', output: messageOf(error) }, job.env))}\n`)
+    writeFileSync(
+      job.stdout,
+      `${stdout}${JSON.stringify(resultRecord({ status: 'failed', output: messageOf(error) }, job.env))}\n`,
+    )
     return 1
   }
 }

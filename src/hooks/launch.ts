@@ -146,10 +146,16 @@ interface Started {
 async function start(spawnIt: () => ChildProcess): Promise<Started> {
   try {
     const child = await spawned(spawnIt)
-    return { pid: child.pid, ended: new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal }))) }
+    return {
+      pid: child.pid,
+      ended: new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal }))),
+    }
   } catch (error) {
     if (isPassing(error)) throw error
-    return { pid: undefined, ended: Promise.resolve({ code: null, signal: null, error: `it cannot be started: ${messageOf(error)}` }) }
+    return {
+      pid: undefined,
+      ended: Promise.resolve({ code: null, signal: null, error: `it cannot be started: ${messageOf(error)}` }),
+    }
   }
 }
 
@@ -159,7 +165,12 @@ function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv,
   const stderr = openSync(logs.stderr, 'w', 0o600)
   try {
     openContainer(container)
-    return spawn(container.argv[0]!, container.argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', stdout, stderr] })
+    return spawn(container.argv[0]!, container.argv.slice(1), {
+      cwd,
+      env,
+      detached: true,
+      stdio: ['ignore', stdout, stderr],
+    })
   } finally {
     closeSync(stdout)
     closeSync(stderr)

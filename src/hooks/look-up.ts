@@ -30,7 +30,8 @@ export function isOlder(version: string, than: string): boolean {
   const numbers = (text: string) => text.split(/[.-]/).map((part) => Number.parseInt(part, 10) || 0)
   if (version === '' || than === '') return false
   const [a, b] = [numbers(version), numbers(than)]
-  for (let i = 0; i < Math.max(a.length, b.length); i += 1) if ((a[i] ?? 0) !== (b[i] ?? 0)) return (a[i] ?? 0) < (b[i] ?? 0)
+  for (let i = 0; i < Math.max(a.length, b.length); i += 1)
+    if ((a[i] ?? 0) !== (b[i] ?? 0)) return (a[i] ?? 0) < (b[i] ?? 0)
   return false
 }
 

@@ -65,7 +65,8 @@ export async function readRecords(file: string): Promise<HookRecords> {
         ...(typeof record['title'] === 'string' ? { title: clean(record['title']).slice(0, 512) } : {}),
       })
     else if (record['type'] === 'Binary' || record['type'] === 'BinaryRequest') binaries.push(...binaryOf(record))
-    else if (record['type'] === 'Tag' && typeof record['name'] === 'string') tags.push(clean(record['name']).slice(0, 100))
+    else if (record['type'] === 'Tag' && typeof record['name'] === 'string')
+      tags.push(clean(record['name']).slice(0, 100))
   }
   return { result, snapshots, tags, binaries, rejected }
 }
@@ -98,8 +99,12 @@ function binaryOf(record: Record<string, unknown>): BinaryRecord[] {
 function parse(line: string): Record<string, unknown> | undefined {
   try {
     // What PostgreSQL's text and jsonb do not take: NUL, and halves of characters.
-    const value: unknown = JSON.parse(line, (_key, part: unknown) => (typeof part === 'string' ? clean(part).toWellFormed() : part))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+    const value: unknown = JSON.parse(line, (_key, part: unknown) =>
+      typeof part === 'string' ? clean(part).toWellFormed() : part,
+    )
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
   } catch {
     return undefined
   }

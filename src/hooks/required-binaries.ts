@@ -16,7 +16,10 @@ export function requiredBinaries(config: unknown): RequiredBinary[] {
   const { required_binaries: all, properties } = (config ?? {}) as { required_binaries?: unknown; properties?: unknown }
   if (!Array.isArray(all)) return []
   return all.flatMap((entry: unknown) => {
-    const { name, binproviders, min_version } = (typeof entry === 'string' ? { name: entry } : (entry ?? {})) as Record<string, unknown>
+    const { name, binproviders, min_version } = (typeof entry === 'string' ? { name: entry } : (entry ?? {})) as Record<
+      string,
+      unknown
+    >
     if (typeof name !== 'string' || name === '') return []
     const setting = /^\{(\w+)\}$/.exec(name)?.[1]
     const standard = setting && (properties as Record<string, { default?: unknown }> | undefined)?.[setting]?.default

@@ -21,7 +21,12 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
  * Adds pages to a crawl that is not at its end.
  * @returns the ids of its snapshots of these URLs, those that it had before included; none when the crawl takes no pages now
  */
-export async function addPages(db: Database, crawlId: string, urls: readonly string[], tags: readonly string[]): Promise<string[]> {
+export async function addPages(
+  db: Database,
+  crawlId: string,
+  urls: readonly string[],
+  tags: readonly string[],
+): Promise<string[]> {
   return await db.transaction().execute(async (tx) => {
     const ids = await addTo(tx, crawlId, urls)
     if (tags.length > 0) await tagSnapshots(tx, ids, tags)

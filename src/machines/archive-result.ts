@@ -11,7 +11,16 @@ export const archiveResultMachine = defineMachine({
   initial: 'queued',
   states: {
     queued: { on: { start: 'started', skip: 'skipped', fail: 'failed' } },
-    started: { on: { succeed: 'succeeded', empty: 'noresults', skip: 'skipped', fail: 'failed', interrupt: 'queued', delay: 'backoff' } },
+    started: {
+      on: {
+        succeed: 'succeeded',
+        empty: 'noresults',
+        skip: 'skipped',
+        fail: 'failed',
+        interrupt: 'queued',
+        delay: 'backoff',
+      },
+    },
     backoff: { on: { fail: 'failed', skip: 'skipped' } },
     succeeded: { final: true },
     failed: { final: true },

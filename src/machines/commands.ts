@@ -38,7 +38,11 @@ export async function pauseSnapshots(db: Database, ids: readonly string[]): Prom
 }
 
 /** Puts paused snapshots back into the queue, due at `when`; those of a paused crawl wait for that. Finished hooks stay finished. */
-export async function resumeSnapshots(db: Database, ids: readonly string[], when: Date = new Date()): Promise<string[]> {
+export async function resumeSnapshots(
+  db: Database,
+  ids: readonly string[],
+  when: Date = new Date(),
+): Promise<string[]> {
   return await sendToSnapshots(db, ids, 'resume', when)
 }
 
@@ -57,7 +61,9 @@ export async function cancelSnapshots(db: Database, ids: readonly string[]): Pro
  * or put to sleep, meanwhile.
  */
 export async function lockCrawls(tx: Database, where: RawBuilder<unknown>): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select id from crawl where ${where} order by id for no key update`.execute(tx)
+  const { rows } = await sql<{ id: string }>`select id from crawl where ${where} order by id for no key update`.execute(
+    tx,
+  )
   return rows.map(({ id }) => id)
 }
 
@@ -89,7 +95,9 @@ async function sendToCrawls(
   return await transact(db, async (tx) => {
     const crawls = await new Queue(crawlMachine, kyselySql(tx)).send(ids, event, dueAt)
     const { rows } = await sql<{ id: string }>`
-      select id from snapshot where crawl_id = any(${crawls}::uuid[]) and status in ('queued', 'started', 'paused')`.execute(tx)
+      select id from snapshot where crawl_id = any(${crawls}::uuid[]) and status in ('queued', 'started', 'paused')`.execute(
+      tx,
+    )
     const pages = new Queue(snapshotMachine, kyselySql(tx))
     const snapshots: string[] = []
     for (const part of slices(rows)) for (const id of await pages.send(part, event, dueAt)) snapshots.push(id)
@@ -99,7 +107,12 @@ async function sendToCrawls(
 }
 
 /** Sends one event to snapshots, and has their crawls looked at again. */
-async function sendToSnapshots(db: Database, ids: readonly string[], event: Event, dueAt: Date | null): Promise<string[]> {
+async function sendToSnapshots(
+  db: Database,
+  ids: readonly string[],
+  event: Event,
+  dueAt: Date | null,
+): Promise<string[]> {
   return await transact(db, async (tx) => {
     const crawls = await lockCrawls(tx, sql`id in (select crawl_id from snapshot where id = any(${ids}::uuid[]))`)
     const moved = await new Queue(snapshotMachine, kyselySql(tx)).send(ids, event, dueAt)
@@ -119,7 +132,9 @@ async function markCancelled(tx: Database, ids: readonly string[]): Promise<void
 async function closePages(tx: Database, snapshots: RawBuilder<unknown>): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select s.id from snapshot s where ${snapshots}
-      and exists (select 1 from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`.execute(tx)
+      and exists (select 1 from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`.execute(
+    tx,
+  )
   for (const { id } of rows) await skipOpenResults(tx, id, 'cancelled')
   const ids = rows.map(({ id }) => id)
   await sql`update snapshot s set output_size = ${outputSize(sql`s.id`)} where id = any(${ids}::uuid[])`.execute(tx)

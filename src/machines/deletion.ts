@@ -32,7 +32,9 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
       select output_dir, ${FREE} as free from crawl where id = ${id} for update`.execute(tx)
     if (!isFree(dirs.rows, `crawl ${id}`)) return false
     const pages = await sql<{ id: string; output_dir: string; free: boolean }>`
-      select id, output_dir, claim_token is null as free from snapshot where crawl_id = ${id} order by id for update`.execute(tx)
+      select id, output_dir, claim_token is null as free from snapshot where crawl_id = ${id} order by id for update`.execute(
+      tx,
+    )
     isFree(pages.rows, `crawl ${id}`)
     for (const { output_dir } of [...dirs.rows, ...pages.rows]) removal.moveAside(output_dir)
     const ids = pages.rows.map((page) => page.id)
@@ -82,7 +84,9 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
     for (const path of pathsOf(result)) removal.moveAside(`${page.output_dir}/${path}`)
     for (const { id: other, paths } of brokenLinks(rows.filter((row) => row !== result))) {
       for (const path of paths) removal.moveAside(`${page.output_dir}/${result.plugin}/${path}`)
-      await sql`update archive_result set output_files = output_files - ${paths}::text[] where id = ${other}`.execute(tx)
+      await sql`update archive_result set output_files = output_files - ${paths}::text[] where id = ${other}`.execute(
+        tx,
+      )
     }
     await sql`delete from transition where row_id = ${id}`.execute(tx)
     await sql`delete from archive_result where id = ${id}`.execute(tx)
@@ -141,7 +145,8 @@ const FREE = sql`(claim_token is null and status in ('paused', 'sealed'))`
 
 /** False when there is no row; throws AppError when somebody took one up again. */
 function isFree(rows: readonly { readonly free: boolean }[], what: string): boolean {
-  if (rows.some(({ free }) => !free)) throw new AppError(`${what} was taken up again in the meantime: nothing was deleted`)
+  if (rows.some(({ free }) => !free))
+    throw new AppError(`${what} was taken up again in the meantime: nothing was deleted`)
   return rows.length > 0
 }
 
@@ -149,7 +154,9 @@ function isFree(rows: readonly { readonly free: boolean }[], what: string): bool
 async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
     delete from transition where row_id in (
-      select unnest(${ids}::uuid[]) union all select id from archive_result where snapshot_id = any(${ids}::uuid[]))`.execute(tx)
+      select unnest(${ids}::uuid[]) union all select id from archive_result where snapshot_id = any(${ids}::uuid[]))`.execute(
+    tx,
+  )
   // Before their pages: what a page's deletion takes with it, it takes one page at a time.
   await sql`delete from archive_result where snapshot_id = any(${ids}::uuid[])`.execute(tx)
   await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)

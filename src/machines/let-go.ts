@@ -14,7 +14,12 @@ const LOOK_MS = 100
  * @param snapshots which rows of `snapshot s` belong to it: whatever runs a started result of theirs is at it, too
  * Throws AppError when some go on for half a minute.
  */
-export async function letGo(home: Home, what: string, processes: RawBuilder<unknown>, snapshots: RawBuilder<unknown>): Promise<void> {
+export async function letGo(
+  home: Home,
+  what: string,
+  processes: RawBuilder<unknown>,
+  snapshots: RawBuilder<unknown>,
+): Promise<void> {
   for (const end = performance.now() + PATIENCE_MS; ; ) {
     const ids = (await presentRows(home)).map(({ id }) => id)
     const { rows } = await sql<{ pid: number | null }>`
@@ -24,9 +29,12 @@ export async function letGo(home: Home, what: string, processes: RawBuilder<unkn
     )
     if (rows.length === 0) return
     if (performance.now() > end)
-      throw new AppError(`${what} is still being worked on (pid ${rows.map(({ pid }) => pid ?? '?').join(', ')}): it is paused now`, {
-        hint: 'delete it later; archivebox-ts process tree shows who is at it',
-      })
+      throw new AppError(
+        `${what} is still being worked on (pid ${rows.map(({ pid }) => pid ?? '?').join(', ')}): it is paused now`,
+        {
+          hint: 'delete it later; archivebox-ts process tree shows who is at it',
+        },
+      )
     await sleep(LOOK_MS)
   }
 }

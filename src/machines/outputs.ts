@@ -16,7 +16,8 @@ export function outputSize(snapshotId: RawBuilder<unknown>): RawBuilder<number> 
  * again.
  */
 export function handingOver(resultId: string, { written, standing }: PublishedFiles): RawBuilder<unknown> {
-  if (Object.keys(written).length + Object.keys(standing).length === 0) return sql`own as (select '{}'::jsonb as files, 0 as size)`
+  if (Object.keys(written).length + Object.keys(standing).length === 0)
+    return sql`own as (select '{}'::jsonb as files, 0 as size)`
   const left = JSON.stringify(standing)
   return sql`
   others as (

@@ -22,9 +22,17 @@ export interface Owner {
   readonly term: number
 }
 
-export type CrawlClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = Claimed<typeof crawlMachine, S, CrawlRow>
+export type CrawlClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = Claimed<
+  typeof crawlMachine,
+  S,
+  CrawlRow
+>
 export type BinaryClaim = Claimed<typeof binaryMachine, 'queued', BinaryRow>
-export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = Claimed<typeof snapshotMachine, S, SnapshotRow>
+export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = Claimed<
+  typeof snapshotMachine,
+  S,
+  SnapshotRow
+>
 
 /** The models whose rows are claimed. */
 const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine] as const
@@ -60,7 +68,8 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
     const { db } = this.#owner.home
     return await repeatable(db, async (again) => {
       const to: string = this.machine.states[claim.state]!.on![event]!
-      if (again && (await this.hasMoved(db, claim, to))) return { ...claim, state: to } as unknown as Moved<M, Target<M, S, E>, Row>
+      if (again && (await this.hasMoved(db, claim, to)))
+        return { ...claim, state: to } as unknown as Moved<M, Target<M, S, E>, Row>
       return await super.move(claim, event, by)
     })
   }
@@ -76,7 +85,9 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   /** Did a move under this claim, whose answer was lost, take effect? The row says under which claim it was moved last. */
   async hasMoved(db: Database, claim: Held, to: string): Promise<boolean> {
     const { rows } = await sql`
-      select 1 from ${sql.table(this.machine.table)} where id = ${claim.id} and status = ${to} and moved_by = ${claim.token}`.execute(db)
+      select 1 from ${sql.table(this.machine.table)} where id = ${claim.id} and status = ${to} and moved_by = ${claim.token}`.execute(
+      db,
+    )
     return rows.length > 0
   }
 
@@ -102,7 +113,11 @@ export function crawlQueue(owner: Owner, scope: WorkScope): OwnedQueue<typeof cr
  * The snapshots within a scope of the crawl that a crawl worker has claimed. It has one at a time: said like this, the index over a crawl's
  * due pages gives them in order, and a claim costs the same however many are queued.
  */
-export function snapshotQueue(owner: Owner, crawlWorkerId: string, scope: WorkScope): OwnedQueue<typeof snapshotMachine, SnapshotRow> {
+export function snapshotQueue(
+  owner: Owner,
+  crawlWorkerId: string,
+  scope: WorkScope,
+): OwnedQueue<typeof snapshotMachine, SnapshotRow> {
   const text = (first: number) => `work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`
   return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
 }

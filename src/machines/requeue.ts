@@ -9,19 +9,27 @@ import { type RetryRequest, retry } from './retry.ts'
  * somebody works on are left to him.
  * @returns the crawls that they belong to, as far as they are still there
  */
-export async function requeue(db: Database, rows: Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>): Promise<string[]> {
+export async function requeue(
+  db: Database,
+  rows: Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>,
+): Promise<string[]> {
   const { crawls, snapshots, results } = rows
   await retry(db, rows)
   await resumeCrawls(db, crawls)
   await resumeSnapshots(db, snapshots)
   return await transact(db, async (tx) => {
     const pages = sql`(s.id = any(${snapshots}::uuid[]) or s.id in (select snapshot_id from archive_result where id = any(${results}::uuid[])))`
-    const concerned = await lockCrawls(tx, sql`id = any(${crawls}::uuid[]) or id in (select crawl_id from snapshot s where ${pages})`)
+    const concerned = await lockCrawls(
+      tx,
+      sql`id = any(${crawls}::uuid[]) or id in (select crawl_id from snapshot s where ${pages})`,
+    )
     const isPutOff = sql`status in ('queued', 'started') and claim_token is null and retry_at > now()`
     await sql`
       update snapshot s set retry_at = now(), modified_at = now()
       where (${pages} or s.crawl_id = any(${crawls}::uuid[])) and ${isPutOff}`.execute(tx)
-    await sql`update crawl set retry_at = now(), modified_at = now() where id = any(${concerned}::uuid[]) and ${isPutOff}`.execute(tx)
+    await sql`update crawl set retry_at = now(), modified_at = now() where id = any(${concerned}::uuid[]) and ${isPutOff}`.execute(
+      tx,
+    )
     await wakeCrawls(tx, concerned)
     return concerned
   })

@@ -113,7 +113,8 @@ export async function moveResult<S extends LiveState<Results>, const E extends E
       where ${again} and r.id = ${id} and r.snapshot_id = mine.id and r.status = ${target}` // Ours, from before an answer was lost.
   const { rows } = await repeatable(owner.home.db, (again) => move(again).execute(owner.home.db))
   if (rows.length === 1) return
-  if (from !== 'started' || !change.processId) throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
+  if (from !== 'started' || !change.processId)
+    throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
   await moveResult(owner, claim, id, 'queued', 'start', { processId: change.processId })
   await moveResult(owner, claim, id, from, event, change)
 }

@@ -61,7 +61,8 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
       order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)
     const named = new Set(results)
     const isWanted = (row: Attempt) =>
-      named.has(row.id) || (row.within && statuses.includes(row.status) && (plugins === undefined || plugins.includes(row.plugin)))
+      named.has(row.id) ||
+      (row.within && statuses.includes(row.status) && (plugins === undefined || plugins.includes(row.plugin)))
     const again = rows.filter(isWanted)
     const pages = new Set(again.map((row) => row.snapshot_id))
     const hashes = rows.filter((row) => row.plugin === 'hashes' && pages.has(row.snapshot_id) && !again.includes(row))

@@ -61,7 +61,9 @@ export function crawlsWithin(scope: WorkScope): Condition {
 
 /** The snapshots, called `work`, that are to be archived. */
 export function snapshotsWithin({ snapshotIds }: WorkScope): Condition {
-  return snapshotIds ? { text: (first) => `work.id = any($${first}::uuid[])`, values: [snapshotIds] } : { text: () => 'true', values: [] }
+  return snapshotIds
+    ? { text: (first) => `work.id = any($${first}::uuid[])`, values: [snapshotIds] }
+    : { text: () => 'true', values: [] }
 }
 
 /** Are all pages of a crawl within? */
@@ -77,12 +79,19 @@ export async function isWithin(db: Database, scope: WorkScope, crawlId: string):
 }
 
 /** Is there work for a leader: crawls that are due, and those that are due, owned, or due within `soonMs`. */
-export async function openCrawls(db: Database, scope: WorkScope, soonMs: number): Promise<{ due: number; open: number }> {
+export async function openCrawls(
+  db: Database,
+  scope: WorkScope,
+  soonMs: number,
+): Promise<{ due: number; open: number }> {
   const within = crawlsWithin(scope)
   const text = `
     select count(*) filter (where retry_at <= now()) as due,
            count(*) filter (where claimed_by is not null or retry_at <= now() + make_interval(secs => $1)) as open
     from crawl work where work.status in ('queued', 'started') and ${within.text(2)}`
-  const [row] = await kyselySql(db).query<{ due: number; open: number }>({ name: 'open crawls', text }, [soonMs / 1000, ...within.values])
+  const [row] = await kyselySql(db).query<{ due: number; open: number }>({ name: 'open crawls', text }, [
+    soonMs / 1000,
+    ...within.values,
+  ])
   return row!
 }

@@ -24,7 +24,16 @@ type Result = SnapshotPage['results'][number]
 
 const IMAGES = /^image\//
 /** Files that are the point of their plugin's output, most telling first. */
-const MAIN = ['output.html', 'content.html', 'output.pdf', 'screenshot.png', 'singlefile.html', 'title.txt', 'headers.json', 'hashes.json']
+const MAIN = [
+  'output.html',
+  'content.html',
+  'output.pdf',
+  'screenshot.png',
+  'singlefile.html',
+  'title.txt',
+  'headers.json',
+  'hashes.json',
+]
 
 /** The page of one snapshot: what was archived, every output, and how every hook fared. */
 export function snapshotPage(data: SnapshotPage): string {
@@ -43,7 +52,10 @@ export function snapshotPage(data: SnapshotPage): string {
 
 function card(result: Result): Html {
   const paths = Object.keys(result.files)
-  const main = MAIN.find((name) => paths.includes(name)) ?? paths.find((path) => result.output === `${result.plugin}/${path}`) ?? paths[0]!
+  const main =
+    MAIN.find((name) => paths.includes(name)) ??
+    paths.find((path) => result.output === `${result.plugin}/${path}`) ??
+    paths[0]!
   const size = Object.values(result.files).reduce((sum, file) => sum + file.size, 0)
   const image = paths.find((path) => IMAGES.test(result.files[path]!.mimetype))
   return html`<div class="card"><b>${result.plugin}</b><a href="${href(`${result.plugin}/${main}`)}">${main}</a>

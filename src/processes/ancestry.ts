@@ -8,7 +8,8 @@ import { hasProc, readProc } from './proc.ts'
  */
 export function startedUnder(): string[] {
   const names: string[] = []
-  for (let entry = ancestor(process.ppid); entry; entry = ancestor(entry.ppid)) names.push(`${entry.pid}:${entry.startTicks}`)
+  for (let entry = ancestor(process.ppid); entry; entry = ancestor(entry.ppid))
+    names.push(`${entry.pid}:${entry.startTicks}`)
   return [...names, `cgroup:${controlGroup()}`, `host:${hostname()}`]
 }
 

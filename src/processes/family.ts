@@ -70,9 +70,11 @@ export async function membersOf(family: Family): Promise<ProcEntry[]> {
 function liveRoots({ roots = [], sessions = false }: Family, all: readonly ProcEntry[]): Set<number> {
   const live = new Set<number>()
   for (const root of roots) {
-    if (root.pid <= 1 || root.pid === process.pid || root.bootId !== bootId() || root.pidNamespace !== pidNamespace()) continue
+    if (root.pid <= 1 || root.pid === process.pid || root.bootId !== bootId() || root.pidNamespace !== pidNamespace())
+      continue
     const now = all.find(({ pid }) => pid === root.pid)
-    const left = sessions && !now && all.some((entry) => entry.session === root.pid && entry.startTicks >= root.startTicks)
+    const left =
+      sessions && !now && all.some((entry) => entry.session === root.pid && entry.startTicks >= root.startTicks)
     if (now?.startTicks === root.startTicks || left) live.add(root.pid)
   }
   return live
@@ -107,7 +109,8 @@ export async function killFamily(family: Family, deadlineMs = 5_000): Promise<nu
     empty = members.length === 0 ? empty + 1 : 0
     const removed = members.length === 0 && cgroups.map(removeCgroup).every(Boolean)
     if (removed && (empty === 2 || isInCgroups(family))) return []
-    if (performance.now() > end) return members.length === 0 && cgroups.every(isEmptyCgroup) ? [] : members.map(({ pid }) => pid)
+    if (performance.now() > end)
+      return members.length === 0 && cgroups.every(isEmptyCgroup) ? [] : members.map(({ pid }) => pid)
     if (members.length === 0 && !removed) await sleep(1)
     // Before anybody ends: whoever waits for one of them must not take it for an end of its own, and write that down.
     if (hasProc && !isInCgroups(family)) await signalMembers(members, 'SIGSTOP')

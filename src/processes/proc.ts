@@ -37,7 +37,15 @@ export function readProc(pid: number): ProcEntry | null {
   // The name in parentheses may hold spaces and parentheses itself: the fields start after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const at = (field: number) => Number(fields[field - 3])
-  return { pid, state: fields[0] ?? '?', ppid: at(4), pgid: at(5), session: at(6), startTicks: at(22), rssBytes: at(24) * PAGE }
+  return {
+    pid,
+    state: fields[0] ?? '?',
+    ppid: at(4),
+    pgid: at(5),
+    session: at(6),
+    startTicks: at(22),
+    rssBytes: at(24) * PAGE,
+  }
 }
 
 /** Every process that can be seen and is not a zombie. About 10 ms for 200 processes. */

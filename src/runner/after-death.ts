@@ -12,7 +12,10 @@ const PATIENCE_MS = 10_000
 
 /** What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims due, closes its rows. */
 export async function closeAfter(runnerId: string, log: Log): Promise<void> {
-  const home = homeFromEnvironment('watchdog', runnerId, { connections: 1, wait: { until: AbortSignal.timeout(PATIENCE_MS) } })
+  const home = homeFromEnvironment('watchdog', runnerId, {
+    connections: 1,
+    wait: { until: AbortSignal.timeout(PATIENCE_MS) },
+  })
   try {
     await repeatable(home.db, async () => {
       await terminateBackendsOf(home, [runnerId])

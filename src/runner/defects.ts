@@ -7,7 +7,9 @@ import type { Log } from '../base/log.ts'
  */
 export function leaveOnDefects(log: Log): void {
   const leave = (error: unknown) => {
-    log.error(`a defect of archivebox-ts, leaving at once: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    log.error(
+      `a defect of archivebox-ts, leaving at once: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    )
     process.exit(EXIT.defect)
   }
   process.on('uncaughtException', leave)

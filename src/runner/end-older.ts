@@ -60,7 +60,8 @@ export async function endOlder(
       const now = rows.find(({ id }) => id === before.id)
       const presence = await presenceOf(home, now ?? before)
       // A row that closed itself may belong to a process that has not left yet; where we cannot look, the data dir's lock will tell.
-      if (presence === 'there' || (presence === 'unseen' && now)) if (!now?.standby) left.push({ row: now ?? before, presence })
+      if (presence === 'there' || (presence === 'unseen' && now))
+        if (!now?.standby) left.push({ row: now ?? before, presence })
     }
     if (stop.drain.aborted) return false
     if (left.length === 0) return true
@@ -70,13 +71,17 @@ export async function endOlder(
     if (seen.length > 0 && waited > handoffGraceMs + (killed ? KILL_MS : 0)) {
       const pids = seen.map(({ row }) => row.pid).join(', ')
       if (killed) {
-        throw new AppError(`cannot end the older runner (pid ${pids}): it survives SIGKILL or belongs to another user`, {
-          hint: 'end it by hand, then start again; nothing was taken over',
-        })
+        throw new AppError(
+          `cannot end the older runner (pid ${pids}): it survives SIGKILL or belongs to another user`,
+          {
+            hint: 'end it by hand, then start again; nothing was taken over',
+          },
+        )
       }
       killed = true
       log.warn(`runner pid ${pids} did not hand over within ${handoffGraceMs / 1_000} s: killing its processes`)
-      for (const { row } of seen) await killFamily({ roots: [identityIn(row)!], markers: [`${MARKER.runner}=${row.id}`] }, KILL_MS)
+      for (const { row } of seen)
+        await killFamily({ roots: [identityIn(row)!], markers: [`${MARKER.runner}=${row.id}`] }, KILL_MS)
       await failpoint('gate.killed')
     }
     if (seen.length > 0) await untilOneIsGone(seen, bell, stop)

@@ -91,7 +91,9 @@ export class Gate {
     const term = await promote(home, this.#me)
     if (!term) return { why: 'lost' }
     await failpoint('gate.promoted')
-    log.info(`leading (term ${term.number}${term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''})`)
+    log.info(
+      `leading (term ${term.number}${term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''})`,
+    )
     return { term, lock: this.#lock }
   }
 

@@ -65,7 +65,8 @@ export class Heartbeat {
         this.#log.info('a newer runner takes over: handing over')
         this.#stop.requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
       }
-      if (!this.handoff && (await this.#isAnotherServer())) this.#lose('the database is another server than before: a failover')
+      if (!this.handoff && (await this.#isAnotherServer()))
+        this.#lose('the database is another server than before: a failover')
     } catch (error) {
       if (isDatabaseAway(error)) this.#outage.seen(error)
       else this.#log.warn(`heartbeat failed: ${String(error)}`)

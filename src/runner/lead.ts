@@ -124,7 +124,9 @@ export async function lead(
     await failpoint('shutdown.workers_gone')
     // Rows that cannot be closed while the database is away are closed by the next promotion.
     const reaped = pool.used ? reapRunner(home, me.id) : Promise.resolve()
-    await reaped.catch((error: unknown) => log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot clean up: ${messageOf(error)}`))
+    await reaped.catch((error: unknown) =>
+      log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot clean up: ${messageOf(error)}`),
+    )
     await failpoint('shutdown.reaped')
     heart.end()
     liveness.end()

@@ -43,7 +43,9 @@ export class Outage {
     this.#since ??= now
     if (now - this.#saidAt > SAY_MS) {
       const minutes = Math.round((now - this.#since) / SAY_MS)
-      this.#log.warn(`the database ${minutes > 0 ? `has been away for ${minutes} min` : 'is away'}, waiting for it: ${messageOf(error)}`)
+      this.#log.warn(
+        `the database ${minutes > 0 ? `has been away for ${minutes} min` : 'is away'}, waiting for it: ${messageOf(error)}`,
+      )
       this.#saidAt = now
       this.#said = true
     }
@@ -53,7 +55,8 @@ export class Outage {
   /** It has written something of ours: that it answers alone would not do. */
   over(): void {
     if (this.#since === undefined) return
-    if (this.#said) this.#log.info(`the database is back after ${Math.ceil((performance.now() - this.#since) / 1000)} s`)
+    if (this.#said)
+      this.#log.info(`the database is back after ${Math.ceil((performance.now() - this.#since) / 1000)} s`)
     this.#since = undefined
     this.#said = false
   }

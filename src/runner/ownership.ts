@@ -50,7 +50,9 @@ export async function commandOwnsRuntimeStack(home: Home, commandId: string): Pr
 
 /** Who may have the runner now: the newest live server, add or update. A newer `add --run` borrows it from an older server. */
 export async function foregroundRunnerOwner(home: Home): Promise<LiveRow | undefined> {
-  return (await presentRows(home)).findLast((row) => (FOREGROUND_RUNNER_OWNER_TYPES as readonly ProcessType[]).includes(row.process_type))
+  return (await presentRows(home)).findLast((row) =>
+    (FOREGROUND_RUNNER_OWNER_TYPES as readonly ProcessType[]).includes(row.process_type),
+  )
 }
 
 export async function commandOwnsForegroundRunner(home: Home, commandId: string): Promise<boolean> {

@@ -80,6 +80,8 @@ async function deadClaimants(home: Home, dying: readonly string[]): Promise<stri
     where p.id = any(array(select claimed_by from crawl where claimed_by is not null
         union select claimed_by from snapshot where claimed_by is not null
         union select claimed_by from "binary" where claimed_by is not null))
-      and p.data_dir_id = ${home.dataDirId} and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))`.execute(home.db)
+      and p.data_dir_id = ${home.dataDirId} and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))`.execute(
+    home.db,
+  )
   return rows.map(({ id }) => id)
 }

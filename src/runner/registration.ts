@@ -92,7 +92,10 @@ export async function stepBack(home: Home, me: Registered): Promise<SteppedBack 
 const FAREWELL_MS = 5_000
 
 /** Closes our row: the last thing that a runner does. A database that is gone does not keep us: the next runner closes it. */
-export async function deregister({ home, id }: { readonly home: Home; readonly id: string }, code: number): Promise<void> {
+export async function deregister(
+  { home, id }: { readonly home: Home; readonly id: string },
+  code: number,
+): Promise<void> {
   const over = new AbortController()
   const closed = markEnded(home.db, id, { code, signal: null }).catch(() => {})
   await Promise.race([closed, sleep(FAREWELL_MS, over.signal)])

@@ -35,7 +35,9 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
   const preparation = new Preparation(options)
   let code: number = EXIT.failed
   try {
-    const why = await throughOutages(options, signals, (outage) => registered({ ...options, bell, signals, outage, preparation }))
+    const why = await throughOutages(options, signals, (outage) =>
+      registered({ ...options, bell, signals, outage, preparation }),
+    )
     code = Number(process.exitCode ?? EXIT.ok)
     return why
   } finally {
@@ -88,7 +90,11 @@ async function passGate(run: Run, me: Registered, turn: Turn): Promise<Exclude<P
   }
 }
 
-async function leadOnce(run: Run, me: Registered, { term, lock }: Extract<Passed, { lock: unknown }>): Promise<WhyEnded | 'lost'> {
+async function leadOnce(
+  run: Run,
+  me: Registered,
+  { term, lock }: Extract<Passed, { lock: unknown }>,
+): Promise<WhyEnded | 'lost'> {
   const { home, log, signals, bell, outage } = run
   // Until the leader's own heart beats: a standby must not take us for one that stands still.
   const endBeating = keepSayingThere(home.db, me.id)
@@ -99,7 +105,9 @@ async function leadOnce(run: Run, me: Registered, { term, lock }: Extract<Passed
     await failpoint('lead.recovered')
     endBeating()
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
-    return run.maintenanceOnly ? 'maintained' : await lead({ ...run, containment }, me, term, signals.stop, bell, outage)
+    return run.maintenanceOnly
+      ? 'maintained'
+      : await lead({ ...run, containment }, me, term, signals.stop, bell, outage)
   } finally {
     endBeating()
     lock.release()

@@ -66,7 +66,8 @@ export async function standBy(
   }
   if (stop.drain.aborted) return { resumed: false, previousOwnerPid: last?.pid ?? undefined, passed: [] }
   waitsFor(null)
-  for (const { pid } of passed) log.warn(`pid ${pid} has fallen silent (stopped, or cut off from the database): going before it`)
+  for (const { pid } of passed)
+    log.warn(`pid ${pid} has fallen silent (stopped, or cut off from the database): going before it`)
   if (last && passed.length === 0) log.info(`pid ${last.pid} is out of the way: resuming`)
   return { resumed: true, previousOwnerPid: last?.pid ?? undefined, passed }
 }
@@ -84,7 +85,11 @@ export async function standbyUntilTenureIsOver(options: StandbyOptions): Promise
 }
 
 /** Waits until no newer process of this command's type is left: several servers at one address, of which the newest serves. */
-export async function standbyUntilLeaderNeeded(options: StandbyOptions, commandId: string, which: { type: ProcessType; url?: string }) {
+export async function standbyUntilLeaderNeeded(
+  options: StandbyOptions,
+  commandId: string,
+  which: { type: ProcessType; url?: string },
+) {
   return await standBy(options, async () => other(await newestLiveProcess(options.home, which), commandId))
 }
 
@@ -104,7 +109,9 @@ export async function standbyUntilRunnerNeeded(
   me: { readonly id: string; readonly seq: number },
 ): Promise<Resumed> {
   return await standBy(options, async () =>
-    (await presentRows(options.home)).filter((row) => row.id !== me.id && isRunner(row) && (!row.standby || row.seq > me.seq)),
+    (await presentRows(options.home)).filter(
+      (row) => row.id !== me.id && isRunner(row) && (!row.standby || row.seq > me.seq),
+    ),
   )
 }
 

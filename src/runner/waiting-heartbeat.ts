@@ -25,7 +25,11 @@ export class WaitingHeartbeat {
   #ended = false
   #isLost = false
 
-  constructor(options: { readonly home: Home; readonly log: Log; readonly outage: Outage }, me: Registered, stop: Stop) {
+  constructor(
+    options: { readonly home: Home; readonly log: Log; readonly outage: Outage },
+    me: Registered,
+    stop: Stop,
+  ) {
     this.#home = options.home
     this.#log = options.log
     this.#outage = options.outage

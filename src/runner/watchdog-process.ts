@@ -29,7 +29,8 @@ async function clearUp(): Promise<void> {
   const survivors = await killFamily(family)
   await failpoint('watchdog.swept')
   log.warn(`runner ${runnerId} (pid ${pid}) died: ended ${found - survivors.length} of its processes`)
-  if (survivors.length > 0) log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
+  if (survivors.length > 0)
+    log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
   else {
     const { closeAfter } = await import('./after-death.ts')
     await closeAfter(runnerId, log)

@@ -87,7 +87,12 @@ export class Watchdog {
 
   #spawn(startTicks: number): ChildProcess {
     const { owner, runnerId, containment } = this.#station
-    const program = [process.execPath, asset('watchdog.js', 'runner/watchdog-process.ts'), String(process.pid), String(startTicks)]
+    const program = [
+      process.execPath,
+      asset('watchdog.js', 'runner/watchdog-process.ts'),
+      String(process.pid),
+      String(startTicks),
+    ]
     if (containment.tier === 'cgroup') program.push(containment.path)
     // Not the marks of what the runner works with: its own sweep must spare the watchdog.
     const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.watchdog]: runnerId }

@@ -41,7 +41,9 @@ export async function archiveSnapshot(
   const crawl = await crawlOfPage(home.db, snapshot.crawl_id)
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
   // A dead owner may have left it started.
-  const started = isQueued(claim) ? await queue.move(claim, 'start', owner.processId) : (claim as SnapshotClaim<'started'>)
+  const started = isQueued(claim)
+    ? await queue.move(claim, 'start', owner.processId)
+    : (claim as SnapshotClaim<'started'>)
   await failpoint('claim.snapshot_started')
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, station.settings, crawl.config.env)
@@ -77,7 +79,8 @@ export async function archiveSnapshot(
   if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, GIVEN_UP)
   else await run.run(hooks, results, binaries.missing)
   if (run.unfinished) {
-    if (dropped.aborted && !stop.force.aborted) throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
+    if (dropped.aborted && !stop.force.aborted)
+      throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
     // Nobody can tell who sent a signal, or killed whom we work for: its own hook may have, and will again.
     const counts = run.cameToNothing && !stop.isExplained
     if (!(await queue.release(started, run.waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)

@@ -2,7 +2,15 @@ import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { findProgram, isExecutable } from '../base/find-program.ts'
-import { type BinaryRow, binariesOf, declareBinaries, hintBinary, lookUpNow, loseBinary, type NeededBinary } from '../db/binaries.ts'
+import {
+  type BinaryRow,
+  binariesOf,
+  declareBinaries,
+  hintBinary,
+  lookUpNow,
+  loseBinary,
+  type NeededBinary,
+} from '../db/binaries.ts'
 import type { Home } from '../db/home.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import type { Hook, HookSettings } from '../hooks/discover.ts'
@@ -33,14 +41,16 @@ export async function prepareBinaries(
 ): Promise<void> {
   const { home } = station.owner
   const all = new Map<string, NeededBinary>()
-  for (const hook of hooks) for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
+  for (const hook of hooks)
+    for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
   if (leavesAlone(station.scope, 'binary')) return
   await declareBinaries(home.db, home.machineId, [...all.values()])
   await failpoint('claim.binaries_declared')
   const names = [...all.keys()]
   for (const row of await binariesOf(home.db, home.machineId, names)) {
     const found = findProgram(row.name, settings['PATH'])
-    if (row.status === 'installed' && (!isExecutable(row.abspath) || (found && found !== row.abspath))) await loseBinary(home.db, row)
+    if (row.status === 'installed' && (!isExecutable(row.abspath) || (found && found !== row.abspath)))
+      await loseBinary(home.db, row)
     else if (row.status === 'queued' && found) await lookUpNow(home.db, row)
   }
   for (;;) {
@@ -53,7 +63,12 @@ export async function prepareBinaries(
 }
 
 /** Looks up every program of this machine that is due; one that is not there is provided, where a plugin can. */
-async function lookUpDue(station: Station, settings: HookSettings, provide: Provide, dropped: AbortSignal): Promise<void> {
+async function lookUpDue(
+  station: Station,
+  settings: HookSettings,
+  provide: Provide,
+  dropped: AbortSignal,
+): Promise<void> {
   const queue = binaryQueue(station.owner)
   while (!station.stop.drain.aborted) {
     const claim = await queue.next()
@@ -107,7 +122,12 @@ async function find(
   const there = providers.includes('*') || providers.includes('env') ? findProgram(name, settings['PATH']) : undefined
   const abspath = there ?? (isExecutable(row.abspath) ? row.abspath : await provide(row))
   if (!abspath) return missing(notFound(name, binproviders))
-  const version = await versionOf(abspath, { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C', ...marks })
+  const version = await versionOf(abspath, {
+    PATH: settings['PATH'] ?? '',
+    HOME: settings['HOME'] ?? '/',
+    LC_ALL: 'C',
+    ...marks,
+  })
   if (isOlder(version, min_version)) return missing(`${name} ${version} is too old: ${min_version} or newer is needed`)
   return { abspath, version, sha256: await sha256Of(abspath), message: '' }
 }
@@ -129,7 +149,11 @@ export interface ResolvedBinaries {
   readonly missing: ReadonlyMap<string, string>
 }
 
-export async function resolvedBinaries({ db, machineId }: Home, hooks: readonly Hook[], settings: HookSettings): Promise<ResolvedBinaries> {
+export async function resolvedBinaries(
+  { db, machineId }: Home,
+  hooks: readonly Hook[],
+  settings: HookSettings,
+): Promise<ResolvedBinaries> {
   const missing = new Map<string, string>()
   const paths: Record<string, string> = {}
   const required = hooks.filter(({ binaries }) => binaries.length > 0)

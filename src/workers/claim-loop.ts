@@ -59,7 +59,11 @@ export async function claimLoop<M extends Machine, Row>(station: WorkerStation, 
   }
 }
 
-async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Claiming<M, Row>, claim: AnyClaimed<M, Row>): Promise<void> {
+async function tickOnce<M extends Machine, Row>(
+  station: WorkerStation,
+  work: Claiming<M, Row>,
+  claim: AnyClaimed<M, Row>,
+): Promise<void> {
   const { queue } = work
   const { id, attempts, expiredOwner } = claim
   try {
@@ -75,7 +79,11 @@ async function tickOnce<M extends Machine, Row>(station: WorkerStation, work: Cl
     const { isExplained, force } = station.stop
     const { aborted: dropped } = force
     const blameless = (dropped && isExplained) || isMachineTrouble(error) || isDatabaseAway(error)
-    await queue.release(claim, dropped ? 0 : blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS), !blameless)
+    await queue.release(
+      claim,
+      dropped ? 0 : blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS),
+      !blameless,
+    )
     await failpoint('claim.given_back')
   }
 }

@@ -51,7 +51,9 @@ export class CleanUp {
     } catch (error) {
       if (isDatabaseAway(error)) throw error
       // A full disk, say, or pages that somebody deletes at this moment: in the next round. A leader does not end for that.
-      log[isMachineTrouble(error) || isCollision(error) ? 'debug' : 'warn'](`what was cancelled is completed later: ${messageOf(error)}`)
+      log[isMachineTrouble(error) || isCollision(error) ? 'debug' : 'warn'](
+        `what was cancelled is completed later: ${messageOf(error)}`,
+      )
       return false
     }
   }

@@ -16,7 +16,11 @@ type CrawlQueue = ReturnType<typeof crawlQueue>
 const NAP_SECONDS = 5
 
 /** Seals a crawl without open snapshots; false when one was added in the meantime. */
-export async function sealCrawl({ home, processId }: Owner, queue: CrawlQueue, claim: CrawlClaim<'started'>): Promise<boolean> {
+export async function sealCrawl(
+  { home, processId }: Owner,
+  queue: CrawlQueue,
+  claim: CrawlClaim<'started'>,
+): Promise<boolean> {
   await writeCrawlPage(home, claim.row, 'sealed')
   await failpoint('publish.crawl_page_written')
   return await transact(home.db, async (tx, again) => {
@@ -39,7 +43,12 @@ export function isQuiet({ open, due, claimed, rest_s }: OpenSnapshots): boolean 
  * Gives a crawl back, due at once; a quiet one when the first of its snapshots is.
  * @param counts this attempt came to nothing
  */
-export async function putBack({ home }: Owner, queue: CrawlQueue, claim: CrawlClaim<'started'>, counts: boolean): Promise<void> {
+export async function putBack(
+  { home }: Owner,
+  queue: CrawlQueue,
+  claim: CrawlClaim<'started'>,
+  counts: boolean,
+): Promise<void> {
   await transact(home.db, async (tx) => {
     // Whoever gives a snapshot another schedule from outside takes this lock first, and wakes its crawl when nobody works on that.
     await lockCrawl(tx, claim.id)

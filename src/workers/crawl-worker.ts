@@ -14,7 +14,11 @@ export async function crawlWorker(station: WorkerStation): Promise<void> {
   const { home } = station.owner
   const { places } = station
   const { config } = station.settings
-  const pool = new WorkerPool(station, { kind: 'snapshot', size: places ? 0 : snapshotWorkers(config), cwd: home.dataDir })
+  const pool = new WorkerPool(station, {
+    kind: 'snapshot',
+    size: places ? 0 : snapshotWorkers(config),
+    cwd: home.dataDir,
+  })
   places?.watch((count) => {
     pool.resize(Math.min(count, config.MAX_SNAPSHOT_WORKERS ?? count), () => station.tell({ type: 'gave up', count }))
     station.bell.wake()

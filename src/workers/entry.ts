@@ -3,6 +3,7 @@ import { workerProcess } from './worker-process.ts'
 /** What a process started as `worker KIND` does. Its code is loaded while the database answers the first connection. */
 export async function worker(kind: string | undefined): Promise<void> {
   if (kind === 'crawl') return await workerProcess(kind, async () => (await import('./crawl-worker.ts')).crawlWorker)
-  if (kind === 'snapshot') return await workerProcess(kind, async () => (await import('./snapshot-worker.ts')).snapshotWorker)
+  if (kind === 'snapshot')
+    return await workerProcess(kind, async () => (await import('./snapshot-worker.ts')).snapshotWorker)
   throw new Error(`unknown worker: ${kind}`)
 }

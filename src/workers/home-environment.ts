@@ -20,7 +20,11 @@ export function homeEnvironment(home: Home): Record<string, string> {
 }
 
 /** The home that our environment names, with a database of its own for `role`, in the name of this runner. */
-export function homeFromEnvironment(role: string, runnerId: string, options: Omit<DatabaseOptions, 'name' | 'prepare'>): Home {
+export function homeFromEnvironment(
+  role: string,
+  runnerId: string,
+  options: Omit<DatabaseOptions, 'name' | 'prepare'>,
+): Home {
   const databaseUrl = required(HOME_ENV.databaseUrl)
   const embedded = process.env[HOME_ENV.embedded] === 'true'
   return {

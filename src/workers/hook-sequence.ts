@@ -64,7 +64,13 @@ export class HookSequence {
         await started(host.processId)
         const end = await host.run(scope, hook, cwd, logs, cut.signal)
         await failpoint('publish.hosted_hook_ended')
-        return { hook, exit: end.exit, cause: end.cause === 'force' ? 'interrupt' : end.cause, logs, processId: host.processId }
+        return {
+          hook,
+          exit: end.exit,
+          cause: end.cause === 'force' ? 'interrupt' : end.cause,
+          logs,
+          processId: host.processId,
+        }
       }
       const running = await launchHook(scope, hook, cwd, logs, started)
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
@@ -117,7 +123,9 @@ export class HookSequence {
   /** The background hooks that ended by themselves since the last look. */
   async reap(): Promise<HookEnd[]> {
     const now = sleep(0).then(() => undefined)
-    const ends = await Promise.all(this.#background.map(async (running) => ({ running, exit: await Promise.race([running.exited, now]) })))
+    const ends = await Promise.all(
+      this.#background.map(async (running) => ({ running, exit: await Promise.race([running.exited, now]) })),
+    )
     const over = ends.flatMap(({ running, exit }) => (exit ? [{ running, exit }] : []))
     for (const { running } of over) await killFamily(running.family)
     if (over.length > 0) await failpoint('publish.background_reaped')
@@ -131,7 +139,9 @@ export class HookSequence {
   async endBackground(dropped: AbortSignal, early = false): Promise<HookEnd[]> {
     const { stop, log } = this.#station
     const cut = this.#cutOff(dropped)
-    const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(cut.done)
+    const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
+      cut.done,
+    )
     if (ended.length > 0) await failpoint('publish.background_ended')
     return await Promise.all(
       ended.map(({ running, exit, killed }) => {

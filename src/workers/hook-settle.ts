@@ -45,7 +45,8 @@ export async function settleHook(
   dropIfEmpty(logs.stderr)
   if (verdict.event === 'interrupt') return { ...verdict, records }
   // Whatever it says of itself: on a full disk a hook cannot but fail.
-  if (verdict.event === 'fail' && isFull(tree.root)) throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
+  if (verdict.event === 'fail' && isFull(tree.root))
+    throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
   if (verdict.event === 'succeed') {
     try {
       keepStdoutForSiblings(tree, hook.plugin, logs)
@@ -80,9 +81,13 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
   if (exit.code === EXIT_SKIPPED) return { event: 'skip', ...said }
   if (exit.code === EXIT_TEMPORARY || result?.status === 'backoff')
     return { event: 'delay', output: said.output || complaint || 'it failed in a way that may pass' }
-  const fine = exit.code === 0 || (cause === 'asked' && (exit.signal === 'SIGTERM' || exit.code === 143 || exit.code === 130))
+  const fine =
+    exit.code === 0 || (cause === 'asked' && (exit.signal === 'SIGTERM' || exit.code === 143 || exit.code === 130))
   if (!fine)
-    return { event: 'fail', output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}` }
+    return {
+      event: 'fail',
+      output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}`,
+    }
   switch (result?.status) {
     case 'failed':
       return { event: 'fail', ...said }

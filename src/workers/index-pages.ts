@@ -18,8 +18,17 @@ const MAX_CRAWLS = 1_000
 const LONGEST_NAME = 2_000
 
 /** Writes index.html and index.jsonl of a snapshot that is sealed, or about to be. */
-export async function writeSnapshotPages({ db, dataDir }: Home, snapshot: SnapshotRow, crawl: CrawlOfPage): Promise<void> {
-  const results = db.selectFrom('archive_result').selectAll().where('snapshot_id', '=', snapshot.id).orderBy('hook_name').orderBy('attempt')
+export async function writeSnapshotPages(
+  { db, dataDir }: Home,
+  snapshot: SnapshotRow,
+  crawl: CrawlOfPage,
+): Promise<void> {
+  const results = db
+    .selectFrom('archive_result')
+    .selectAll()
+    .where('snapshot_id', '=', snapshot.id)
+    .orderBy('hook_name')
+    .orderBy('attempt')
   const rows = await repeatable(db, () => results.execute())
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
@@ -40,7 +49,10 @@ export async function writeSnapshotPages({ db, dataDir }: Home, snapshot: Snapsh
       seconds: row.start_ts && row.end_ts ? (row.end_ts.getTime() - row.start_ts.getTime()) / 1000 : null,
     })),
   })
-  const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }), ...rows.map(resultRecord)]
+  const records = [
+    snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }),
+    ...rows.map(resultRecord),
+  ]
   await publishFile(join(dir, 'index.jsonl'), records.map((record) => `${JSON.stringify(record)}\n`).join(''))
   await publishFile(join(dir, 'index.html'), html)
 }
@@ -76,7 +88,11 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     maxDepth: crawl.max_depth,
     createdAt: crawl.created_at,
     topHref: `${relative(crawl.output_dir, '.')}/index.html`,
-    snapshots: lines.rows.map((row) => ({ ...row, path: relative(crawl.output_dir, row.output_dir), size: row.output_size })),
+    snapshots: lines.rows.map((row) => ({
+      ...row,
+      path: relative(crawl.output_dir, row.output_dir),
+      size: row.output_size,
+    })),
     total: total.rows[0]!.pages,
   })
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
@@ -84,7 +100,14 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
 
 /** Writes the top page of the archive. */
 export async function writeArchivePage(home: Home): Promise<void> {
-  const crawls = sql<{ name: string; status: WorkStatus; created_at: Date; path: string; snapshots: number; sealed: number }>`
+  const crawls = sql<{
+    name: string
+    status: WorkStatus
+    created_at: Date
+    path: string
+    snapshots: number
+    sealed: number
+  }>`
     select case when label = '' then split_part(left(urls, ${sql.lit(LONGEST_NAME)}), e'\n', 1) else label end as name,
            status, created_at, output_dir as path, count.pages as snapshots, count.sealed
     from (select * from crawl order by id desc limit ${sql.lit(MAX_CRAWLS)}) c cross join lateral (${pagesOf(sql`c.id`)}) count

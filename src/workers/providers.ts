@@ -34,7 +34,14 @@ export function providersAmong(
         `--binproviders=${row.binproviders}`,
         ...(row.min_version ? [`--min-version=${row.min_version}`] : []),
       ]
-      const scope = { home: owner.home, parentId: owner.processId, runnerId, containment, settings, target: { ...target, args } }
+      const scope = {
+        home: owner.home,
+        parentId: owner.processId,
+        runnerId,
+        containment,
+        settings,
+        target: { ...target, args },
+      }
       const abspath = await ask(sequence, scope, hook, root, row.name, dropped)
       if (abspath !== undefined) return abspath
       log.warn(`${hook.plugin} cannot provide ${row.name} (see ${logsFor(root, hook, 1).stderr})`)

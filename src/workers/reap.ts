@@ -103,7 +103,9 @@ function descendantsOf(id: string, rows: readonly ProcessRow[]): ProcessRow[] {
   // Each row once: one edited into a circle must not hold us up.
   const found = new Set<ProcessRow>()
   for (let level = [id]; level.length > 0; ) {
-    const next = rows.filter((row) => row.id !== id && row.parent_id !== null && level.includes(row.parent_id) && !found.has(row))
+    const next = rows.filter(
+      (row) => row.id !== id && row.parent_id !== null && level.includes(row.parent_id) && !found.has(row),
+    )
     for (const row of next) found.add(row)
     level = next.map((row) => row.id)
   }

@@ -108,13 +108,19 @@ const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.sta
 
 /** What `add` refuses today may be in a crawl of an older version: it is said, and the crawl goes on without it. */
 function sayWhatIsLeftOut({ owner, settings, log }: WorkerStation, { id, config }: CrawlRow): void {
-  crawlSettings(owner.home.dataDir, settings, config.env, (why) => log.warn(`crawl ${id}: ${why}; it counts as not set`))
+  crawlSettings(owner.home.dataDir, settings, config.env, (why) =>
+    log.warn(`crawl ${id}: ${why}; it counts as not set`),
+  )
   for (const { pattern, why } of brokenPatterns(`${config.url_allowlist ?? ''}\n${config.url_denylist ?? ''}`))
     log.warn(`crawl ${id}: the pattern ${pattern} matches nothing: ${why}`)
 }
 
 /** One transaction: the next part of its list as snapshots, and `started`. */
-async function start(station: WorkerStation, queue: CrawlQueue, claim: CrawlClaim<'queued'>): Promise<CrawlClaim<'started'>> {
+async function start(
+  station: WorkerStation,
+  queue: CrawlQueue,
+  claim: CrawlClaim<'queued'>,
+): Promise<CrawlClaim<'started'>> {
   sayWhatIsLeftOut(station, claim.row)
   return await transact(station.owner.home.db, async (tx, again) => {
     if (again && (await queue.hasMoved(tx, claim, 'started'))) return { ...claim, state: 'started' }

@@ -29,7 +29,13 @@ export async function runSetupHooks(
   const url = crawl.urls.split('\n')[0] ?? ''
   const target = { dataDir: home.dataDir, crawlId: crawl.id, crawlDir, depth: 0, url }
   const provide = providersAmong(station, sequence, plugins, asked, target)
-  await prepareBinaries(station, [...hooks, ...selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)], asked, provide, dropped)
+  await prepareBinaries(
+    station,
+    [...hooks, ...selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)],
+    asked,
+    provide,
+    dropped,
+  )
   const binaries = await resolvedBinaries(home, hooks, asked)
   const settings = { ...asked, ...binaries.settings }
   const scope = { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings }

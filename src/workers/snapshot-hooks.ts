@@ -37,7 +37,14 @@ export class SnapshotHooks {
   #interrupted = false
   #gotSomewhere = false
 
-  constructor(station: Station, sequence: HookSequence, claim: SnapshotClaim, tree: WorkTree, scope: HookScope, dropped: AbortSignal) {
+  constructor(
+    station: Station,
+    sequence: HookSequence,
+    claim: SnapshotClaim,
+    tree: WorkTree,
+    scope: HookScope,
+    dropped: AbortSignal,
+  ) {
     this.#station = station
     this.#sequence = sequence
     this.#claim = claim
@@ -58,7 +65,11 @@ export class SnapshotHooks {
   }
 
   /** @param missing plugins that cannot work, and why: their hooks are skipped */
-  async run(hooks: readonly Hook[], results: readonly ResultRow[], missing: ReadonlyMap<string, string>): Promise<void> {
+  async run(
+    hooks: readonly Hook[],
+    results: readonly ResultRow[],
+    missing: ReadonlyMap<string, string>,
+  ): Promise<void> {
     for (const hook of hooks) {
       const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
       const lacks = missing.get(hook.plugin)
@@ -96,10 +107,21 @@ export class SnapshotHooks {
       await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'start', { processId })
       await failpoint('spawn.hook_recorded')
     }
-    if (![...this.#open.values()].some((other) => other.hook.plugin === hook.plugin && this.#sequence.isRunning(other.hook)))
+    if (
+      ![...this.#open.values()].some(
+        (other) => other.hook.plugin === hook.plugin && this.#sequence.isRunning(other.hook),
+      )
+    )
       await this.#tree.restore(hook.plugin)
     const way = hook.background ? 'background' : 'foreground'
-    const end = await this.#sequence[way](this.#scope, hook, this.#tree.dirFor(hook.plugin), logs, this.#dropped, started)
+    const end = await this.#sequence[way](
+      this.#scope,
+      hook,
+      this.#tree.dirFor(hook.plugin),
+      logs,
+      this.#dropped,
+      started,
+    )
     if (end) await this.#settle(end)
   }
 
@@ -112,7 +134,10 @@ export class SnapshotHooks {
     // Before the result is final: nobody would come back to ask if we died in between.
     if (event !== 'interrupt') await queueBinaries(this.#station, records.binaries)
     await failpoint('publish.hook_settling')
-    await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, { ...output, processId: end.processId })
+    await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, {
+      ...output,
+      processId: end.processId,
+    })
     await failpoint('publish.hook_settled')
     this.#interrupted ||= event === 'interrupt'
     if (event === 'interrupt') return
@@ -127,7 +152,8 @@ export class SnapshotHooks {
 
   /** A hook came to its end: earlier attempts that came to none are no sign any more. */
   async #progressed(): Promise<void> {
-    if (!this.#gotSomewhere && this.#claim.attempts > 1) await forgetAttempts(this.#station.owner.home.db, 'snapshot', this.#claim)
+    if (!this.#gotSomewhere && this.#claim.attempts > 1)
+      await forgetAttempts(this.#station.owner.home.db, 'snapshot', this.#claim)
     this.#gotSomewhere = true
   }
 

@@ -21,7 +21,11 @@ export async function tidyUp(home: Home, page: Page): Promise<void> {
   await transact(home.db, async (tx) => {
     // Whoever has such a page worked on again takes its crawl first.
     await lockCrawls(tx, sql`id = ${page.crawl_id}`)
-    const isNobodys = tx.selectFrom('snapshot').select('id').where('id', '=', page.id).where('status', 'in', ['paused', 'sealed'])
+    const isNobodys = tx
+      .selectFrom('snapshot')
+      .select('id')
+      .where('id', '=', page.id)
+      .where('status', 'in', ['paused', 'sealed'])
     if (await isNobodys.executeTakeFirst()) await treeOf(home, page).tidy()
   })
   await clearIfDeleted(home, 'snapshot', page)

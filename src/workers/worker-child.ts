@@ -35,7 +35,10 @@ export interface WorkerOptions {
 }
 
 /** Starts one, its row first. @returns undefined when the machine cannot start it now; its row is closed again then */
-export async function startWorker(station: Station, { kind, cwd, sharesPlaces }: WorkerOptions): Promise<WorkerChild | undefined> {
+export async function startWorker(
+  station: Station,
+  { kind, cwd, sharesPlaces }: WorkerOptions,
+): Promise<WorkerChild | undefined> {
   const { owner, runnerId, log, scope, containment, settings } = station
   const { home, processId: parentId, term } = owner
   const argv = [process.execPath, ...WORKER_FLAGS, asset('main.js', 'main.ts'), 'worker', kind]

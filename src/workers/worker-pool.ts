@@ -52,7 +52,10 @@ export class WorkerPool {
   used = false
 
   /** @param options.places how many workers ours may have together, if that is bounded */
-  constructor(station: Station, options: { kind: WorkerOptions['kind']; size: number; cwd: string; places?: number | undefined }) {
+  constructor(
+    station: Station,
+    options: { kind: WorkerOptions['kind']; size: number; cwd: string; places?: number | undefined },
+  ) {
     this.#station = station
     this.#kind = options.kind
     this.#size = options.size
@@ -94,7 +97,8 @@ export class WorkerPool {
     this.#size = size
     this.#small = small
     const idleFirst = [...this.#workers].sort((a, b) => Number(b.state === 'idle') - Number(a.state === 'idle'))
-    for (const worker of idleFirst.slice(0, Math.max(0, this.size - size))) send(worker, { type: 'drain', capMs: null, isExplained: true })
+    for (const worker of idleFirst.slice(0, Math.max(0, this.size - size)))
+      send(worker, { type: 'drain', capMs: null, isExplained: true })
     this.#sayWhenSmall()
   }
 
@@ -157,7 +161,8 @@ export class WorkerPool {
     this.#lookedAt = now
     for (const worker of this.#workers) if (wasAway && worker.askedAt !== undefined) worker.askedAt = now
     const mute = [...this.#workers].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > patienceMs)
-    for (const { child } of mute) this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not answer: killing it`)
+    for (const { child } of mute)
+      this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not answer: killing it`)
     this.#kill(mute)
   }
 
@@ -176,7 +181,8 @@ export class WorkerPool {
       else worker.askedAt ??= performance.now()
     }
     const stuck = busy.filter(({ processId }) => rows.some(({ id, late }) => late && id === processId))
-    for (const { child } of stuck) this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not renew its lease: killing it`)
+    for (const { child } of stuck)
+      this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not renew its lease: killing it`)
     this.#kill(stuck)
   }
 
@@ -198,7 +204,11 @@ export class WorkerPool {
 
   async #start(): Promise<void> {
     this.used = true
-    const worker = await startWorker(this.#station, { kind: this.#kind, cwd: this.#cwd, sharesPlaces: this.#shares !== undefined })
+    const worker = await startWorker(this.#station, {
+      kind: this.#kind,
+      cwd: this.#cwd,
+      sharesPlaces: this.#shares !== undefined,
+    })
     if (!worker) return this.#backOff(LONGEST_PAUSE_MS.idle)
     this.#workers.add(worker)
     this.#divide()

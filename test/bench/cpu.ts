@@ -15,7 +15,12 @@ function usageOf(pid: number | 'self'): Usage | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const at = (field: number) => Number(fields[field - 3])
-    return { pid: Number.parseInt(stat, 10), ppid: at(4), ownMs: (at(14) + at(15)) * TICK_MS, reapedMs: (at(16) + at(17)) * TICK_MS }
+    return {
+      pid: Number.parseInt(stat, 10),
+      ppid: at(4),
+      ownMs: (at(14) + at(15)) * TICK_MS,
+      reapedMs: (at(16) + at(17)) * TICK_MS,
+    }
   } catch {
     return undefined
   }
@@ -68,7 +73,8 @@ export class TreeWatch {
       size = inside.size
       for (const { pid, ppid } of all) if (inside.has(ppid)) inside.add(pid)
     }
-    for (const { pid, ownMs } of all) if (inside.has(pid)) this.#seen.set(pid, { role: this.#seen.get(pid)?.role ?? roleOf(pid), ownMs })
+    for (const { pid, ownMs } of all)
+      if (inside.has(pid)) this.#seen.set(pid, { role: this.#seen.get(pid)?.role ?? roleOf(pid), ownMs })
   }
 }
 

@@ -50,7 +50,12 @@ export async function crawl(rounds: number): Promise<Figure[]> {
       target: { atMost: 6, of: 'ratio' },
     },
     { bench: 'crawl', what: 'wall, run to exit', unit: 's', values: runs.map(({ wallMs }) => wallMs / 1000) },
-    { bench: 'crawl', what: 'throughput, start to seal', unit: 'pages/s', values: runs.map(({ workMs }) => pages / (workMs / 1000)) },
+    {
+      bench: 'crawl',
+      what: 'throughput, start to seal',
+      unit: 'pages/s',
+      values: runs.map(({ workMs }) => pages / (workMs / 1000)),
+    },
     {
       bench: 'crawl',
       what: `our CPU / wall / ${CORES} cores`,

@@ -11,7 +11,12 @@ const machine = defineMachine({
   states: { queued: { on: { finish: 'done' }, retryAfterMs: 1_000 }, done: { final: true } },
 })
 const handlers = withHandlers(machine, { queued: async () => 'finish' })
-const running = new Runner({ sql: pgSql(pool), models: [{ handlers }] }).run({ runForMs: Number(seconds) * 1000 + 1_000 })
-setTimeout(() => process.stdout.write(`${JSON.stringify({ megabytes: process.memoryUsage.rss() / 1e6 })}\n`), Number(seconds) * 1000)
+const running = new Runner({ sql: pgSql(pool), models: [{ handlers }] }).run({
+  runForMs: Number(seconds) * 1000 + 1_000,
+})
+setTimeout(
+  () => process.stdout.write(`${JSON.stringify({ megabytes: process.memoryUsage.rss() / 1e6 })}\n`),
+  Number(seconds) * 1000,
+)
 await running
 await pool.end()

@@ -59,7 +59,10 @@ async function killOnce(url: string, client: pg.Pool): Promise<number> {
 
 /** graphile-worker says it in the statement that unlocks what dead workers held. */
 function graphileSeconds(rivals: string): number {
-  const source = readFileSync(join(rivals, 'node_modules', 'graphile-worker', 'dist', 'sql', 'resetLockedAt.js'), 'utf8')
+  const source = readFileSync(
+    join(rivals, 'node_modules', 'graphile-worker', 'dist', 'sql', 'resetLockedAt.js'),
+    'utf8',
+  )
   return Number(/locked_at < .*interval '(\d+) hours'/.exec(source)![1]) * 3600
 }
 
@@ -68,8 +71,9 @@ async function bossSeconds(url: string): Promise<number> {
   const client = new pg.Client(url)
   await client.connect()
   try {
-    return (await client.query<{ seconds: number }>(`select expire_seconds as seconds from pgboss.queue where name = 'job'`)).rows[0]!
-      .seconds
+    return (
+      await client.query<{ seconds: number }>(`select expire_seconds as seconds from pgboss.queue where name = 'job'`)
+    ).rows[0]!.seconds
   } finally {
     await client.end()
   }

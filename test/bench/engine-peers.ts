@@ -30,7 +30,11 @@ export async function peer(name: PeerName, folder: string): Promise<Peer> {
 const CHUNK = 5_000
 
 /** Calls back with ids from 0 on, in chunks. */
-async function inChunks(url: string, jobs: number, insert: (client: pg.Client, ids: number[]) => Promise<unknown>): Promise<void> {
+async function inChunks(
+  url: string,
+  jobs: number,
+  insert: (client: pg.Client, ids: number[]) => Promise<unknown>,
+): Promise<void> {
   await connected(url, async (client) => {
     for (let from = 0; from < jobs; from += CHUNK)
       await insert(
@@ -56,7 +60,12 @@ export const machine = defineMachine({
   ...{ name: 'job', table: 'job', idType: 'bigint', initial: 'queued' },
   states: { queued: { on: { finish: 'done' }, retryAfterMs: 1_000 }, done: { final: true, deleteAfterMs: 0 } },
 })
-const keeping = defineMachine({ ...machine, name: 'kept_job', table: 'kept_job', states: { ...machine.states, done: { final: true } } })
+const keeping = defineMachine({
+  ...machine,
+  name: 'kept_job',
+  table: 'kept_job',
+  states: { ...machine.states, done: { final: true } },
+})
 
 const ours = (table: string, graph: typeof machine | typeof keeping): Peer => ({
   install: (url) =>
@@ -74,7 +83,9 @@ const ours = (table: string, graph: typeof machine | typeof keeping): Peer => ({
     ),
   enqueue: (url, jobs) =>
     inChunks(url, jobs, (client, ids) =>
-      client.query(`insert into ${table} (payload) select unnest($1::jsonb[])`, [ids.map((id) => JSON.stringify({ id }))]),
+      client.query(`insert into ${table} (payload) select unnest($1::jsonb[])`, [
+        ids.map((id) => JSON.stringify({ id })),
+      ]),
     ),
   add: async (client, id) =>
     void (await client.query({ name: 'add', text: `insert into ${table} (payload) values ($1)`, values: [{ id }] })),
@@ -132,7 +143,8 @@ function graphile(module: GraphileModule): Peer {
           [ids],
         ),
       ),
-    add: async (client, id) => void (await client.query(`select graphile_worker.add_job('job', json_build_object('id', $1::int))`, [id])),
+    add: async (client, id) =>
+      void (await client.query(`select graphile_worker.add_job('job', json_build_object('id', $1::int))`, [id])),
     pending: (client) => count(client, 'select count(*) as n from graphile_worker.jobs'),
     work: async (url, mode, handler) => {
       // The settings of its own performance test; by default ten jobs at once and no local queue.
@@ -149,7 +161,14 @@ function graphile(module: GraphileModule): Peer {
       }
       const settings = mode === 'best' ? best : { concurrency: mode === 'single' ? 1 : 10 }
       const taskList = { job: async (payload: { id: number }) => handler(payload.id) }
-      const runner = await module.run({ connectionString: url, logger, noHandleSignals: true, pollInterval: 1_000, taskList, ...settings })
+      const runner = await module.run({
+        connectionString: url,
+        logger,
+        noHandleSignals: true,
+        pollInterval: 1_000,
+        taskList,
+        ...settings,
+      })
       return { stop: () => runner.stop() }
     },
   }
@@ -192,11 +211,16 @@ function boss({ PgBoss }: BossModule): Peer {
         }
       }),
     add: async (client, id) => {
-      adder ??= await open(`postgres://${client.user}@${encodeURIComponent(client.host)}:${client.port}/${client.database}`)
+      adder ??= await open(
+        `postgres://${client.user}@${encodeURIComponent(client.host)}:${client.port}/${client.database}`,
+      )
       await adder.insert('job', [{ data: { id } }])
     },
     pending: (client) =>
-      count(client, `select count(*) as n from pgboss.job where name = 'job' and state in ('created', 'retry', 'active')`),
+      count(
+        client,
+        `select count(*) as n from pgboss.job where name = 'job' and state in ('created', 'retry', 'active')`,
+      ),
     work: async (url, mode, handler) => {
       const instance = await open(url)
       const settings = { batchSize: { best: 1000, default: 10, single: 1 }[mode], burstWhenBatchFull: true }

@@ -13,21 +13,35 @@ export function installRivals(): string {
     mkdirSync(folder, { recursive: true })
     const dependencies = { 'graphile-worker': '0.18.0', 'pg-boss': '12.38.0' }
     // pg-boss asks for a patch release of this one that not every registry has.
-    writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies, overrides: { 'rrule-temporal': '2.2.7' } }))
-    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, stdio: ['ignore', 2, 2] })
+    writeFileSync(
+      join(folder, 'package.json'),
+      JSON.stringify({ private: true, dependencies, overrides: { 'rrule-temporal': '2.2.7' } }),
+    )
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: folder,
+      stdio: ['ignore', 2, 2],
+    })
   }
   return folder
 }
 
 /** What one peer does in a process of its own. */
-export function measure(name: PeerName, mode: Mode, url: string, rivals: string, what: Measure, number: number): Measured {
+export function measure(
+  name: PeerName,
+  mode: Mode,
+  url: string,
+  rivals: string,
+  what: Measure,
+  number: number,
+): Measured {
   const args = [join(import.meta.dirname, 'engine-process.ts'), name, mode, url, rivals, what, String(number)]
   return answerOf(args) as Measured
 }
 
 /** The memory of a runner of ours that has been waiting for work for some seconds. */
 export function idleMegabytes(url: string, seconds: number): number {
-  return (answerOf([join(import.meta.dirname, 'engine-idle.mjs'), url, String(seconds)]) as { megabytes: number }).megabytes
+  return (answerOf([join(import.meta.dirname, 'engine-idle.mjs'), url, String(seconds)]) as { megabytes: number })
+    .megabytes
 }
 
 function answerOf(args: readonly string[]): unknown {

@@ -24,7 +24,12 @@ export async function engineScale(rounds: number): Promise<Figure[]> {
     await admin.connect()
 
     /** `jobs` in a database of their own. */
-    const withJobs = async <T>(name: PeerName, database: string, jobs: number, work: (url: string) => Promise<T>): Promise<T> => {
+    const withJobs = async <T>(
+      name: PeerName,
+      database: string,
+      jobs: number,
+      work: (url: string) => Promise<T>,
+    ): Promise<T> => {
       await admin.query(`create database ${database}`)
       const url = databaseUrl.replace(/\/archivebox\b(?=$|\?)/, `/${database}`)
       const queue = await peer(name, rivals)
@@ -45,12 +50,17 @@ export async function engineScale(rounds: number): Promise<Figure[]> {
       await withJobs(name, 'long', DUE + CLAIMED, async (long) => {
         await begin(long)
         const seen: Rates[] = []
-        for (let round = 0; round < rounds; round += 1) seen.push(await withJobs(name, 'short', FEW, (short) => rates(long, short)))
+        for (let round = 0; round < rounds; round += 1)
+          seen.push(await withJobs(name, 'short', FEW, (short) => rates(long, short)))
         return seen
       })
 
     const figures = [
-      figureOf('ours: single claims', 'claims/s', await longBesideShort('ours', (long) => claim(long, CLAIMED), claimsPerSecond)),
+      figureOf(
+        'ours: single claims',
+        'claims/s',
+        await longBesideShort('ours', (long) => claim(long, CLAIMED), claimsPerSecond),
+      ),
     ]
     for (const name of PEERS) {
       const handle = (long: string) => measure(name, 'best', long, rivals, 'handle', CLAIMED)
@@ -70,7 +80,12 @@ interface Rates {
 
 function figureOf(what: string, unit: Figure['unit'], seen: readonly Rates[]): Figure {
   return {
-    ...{ bench: 'engine-scale', what: `${what}, 1 M due behind 300 k claimed`, unit, values: seen.map(({ long }) => long) },
+    ...{
+      bench: 'engine-scale',
+      what: `${what}, 1 M due behind 300 k claimed`,
+      unit,
+      values: seen.map(({ long }) => long),
+    },
     rival: { name: '30 k fresh', values: seen.map(({ short }) => short) },
     ...(what.startsWith('ours') ? { target: { atLeast: 0.8, of: 'ratio' } } : {}),
   }
@@ -97,7 +112,8 @@ async function claimsPerSecond(long: string, short: string): Promise<Rates> {
         const begun = performance.now()
         let count = 0
         for (; performance.now() - begun < 100; count += 1) {
-          if ((await (which === 'long' ? longQueue : shortQueue).claim()).length === 0) throw new Error('there is nothing left to claim')
+          if ((await (which === 'long' ? longQueue : shortQueue).claim()).length === 0)
+            throw new Error('there is nothing left to claim')
         }
         if (turn < 0) continue // A connection that has just begun is slower.
         counts[which] += count

@@ -17,7 +17,9 @@ const PEERS: readonly PeerName[] = ['ours', 'ours, keeping rows', 'graphile-work
 export async function engine(rounds: number): Promise<Figure[]> {
   const rivals = installRivals()
   return await withHome(async ({ databaseUrl }) => {
-    const queues = Object.fromEntries(await Promise.all(PEERS.map(async (name) => [name, await peer(name, rivals)] as const)))
+    const queues = Object.fromEntries(
+      await Promise.all(PEERS.map(async (name) => [name, await peer(name, rivals)] as const)),
+    )
     for (const name of PEERS) await queues[name]!.install(databaseUrl)
     const client = new pg.Client(databaseUrl)
     client.on('error', () => {}) // When a round breaks, the server goes before us.
@@ -44,14 +46,23 @@ export async function engine(rounds: number): Promise<Figure[]> {
         note('p99', name, samples[Math.floor(samples.length * 0.99)]!)
       }
     }
-    for (const name of PEERS) note('idle', name, measure(name, 'best', databaseUrl, rivals, 'idle', IDLE_SECONDS).perSecond)
+    for (const name of PEERS)
+      note('idle', name, measure(name, 'best', databaseUrl, rivals, 'idle', IDLE_SECONDS).perSecond)
     const megabytes = idleMegabytes(databaseUrl, IDLE_SECONDS)
     await client.end()
 
-    const beside = (rival: PeerName, us: PeerName) => (what: string, key: string, unit: Figure['unit'], target?: Figure['target']) => ({
-      ...{ bench: 'engine', what, unit, values: seen[`${key} ${us}`]!, rival: { name: rival, values: seen[`${key} ${rival}`]! } },
-      ...(target ? { target } : {}),
-    })
+    const beside =
+      (rival: PeerName, us: PeerName) =>
+      (what: string, key: string, unit: Figure['unit'], target?: Figure['target']) => ({
+        ...{
+          bench: 'engine',
+          what,
+          unit,
+          values: seen[`${key} ${us}`]!,
+          rival: { name: rival, values: seen[`${key} ${rival}`]! },
+        },
+        ...(target ? { target } : {}),
+      })
     const graphile = beside('graphile-worker', 'ours')
     const boss = beside('pg-boss', 'ours, keeping rows')
     const faster = (atLeast: number) => ({ atLeast, of: 'ratio' }) as const
@@ -67,7 +78,13 @@ export async function engine(rounds: number): Promise<Figure[]> {
       boss('pickup from the call, p50', 'p50', 'ms'),
       graphile('idle', 'idle', 'xact/s', { atMost: 2, of: 'value' }),
       boss('idle', 'idle', 'xact/s'),
-      { bench: 'engine', what: 'idle, memory of the runner', unit: 'MB', values: [megabytes], target: { atMost: 60, of: 'value' } },
+      {
+        bench: 'engine',
+        what: 'idle, memory of the runner',
+        unit: 'MB',
+        values: [megabytes],
+        target: { atMost: 60, of: 'value' },
+      },
     ]
   })
 }

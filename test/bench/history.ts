@@ -29,7 +29,8 @@ export async function history(rounds: number): Promise<Figure[]> {
           noStatus: await ms(young, 'status', '--json'),
           status: await ms(old, 'status', '--json'),
         }
-        if (round >= 0) for (const name of Object.keys(values) as (keyof typeof values)[]) values[name].push(taken[name])
+        if (round >= 0)
+          for (const name of Object.keys(values) as (keyof typeof values)[]) values[name].push(taken[name])
       }
     })
   })

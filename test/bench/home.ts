@@ -46,7 +46,14 @@ export async function withHome<T>(work: (home: Home) => Promise<T>): Promise<T> 
     try {
       await sql`select 1`.execute(db)
       const machine = await currentMachine(db)
-      return await work({ db, databaseUrl, embedded: true, machineId: machine.id, dataDir, dataDirId: await dataDirId(dataDir, () => {}) })
+      return await work({
+        db,
+        databaseUrl,
+        embedded: true,
+        machineId: machine.id,
+        dataDir,
+        dataDirId: await dataDirId(dataDir, () => {}),
+      })
     } finally {
       await db.destroy()
       await server.leave()

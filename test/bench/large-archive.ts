@@ -55,7 +55,9 @@ export async function makeLargeArchive(db: Database, pages: number): Promise<Lar
   await sql`insert into tag (name) values ('few'), ('many')`.execute(db)
   await sql`
     insert into snapshot_tag
-    select ${id(2, sql`n`)}, tag.id from generate_series(1, ${big}::int) n, tag where tag.name = 'many' or n <= 50`.execute(db)
+    select ${id(2, sql`n`)}, tag.id from generate_series(1, ${big}::int) n, tag where tag.name = 'many' or n <= 50`.execute(
+    db,
+  )
   await sql`drop table today`.execute(db)
   return { old: made.rows[0]!.id, open: made.rows.at(-1)!.id }
 }

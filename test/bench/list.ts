@@ -42,7 +42,9 @@ async function listOnce(home: Home): Promise<Listed> {
   const file = join(home.dataDir, 'list.txt')
   await writeList(file)
   const begun = performance.now()
-  const add = startNode([MAIN, '--data-dir', home.dataDir, 'add', '--plugins', 'headers', '--file', file], { stdio: 'ignore' })
+  const add = startNode([MAIN, '--data-dir', home.dataDir, 'add', '--plugins', 'headers', '--file', file], {
+    stdio: 'ignore',
+  })
   const peak = watchPeak(add.pid!)
   const [code] = await once(add, 'exit')
   const addS = (performance.now() - begun) / 1000
@@ -68,7 +70,10 @@ async function listOnce(home: Home): Promise<Listed> {
 async function writeList(file: string): Promise<void> {
   const stream = createWriteStream(file)
   for (let n = 0; n < URLS; n += 10_000) {
-    const lines = Array.from({ length: 10_000 }, (_, i) => `http://127.0.0.1:9/articles/2024/some-title-of-a-page/${n + i}.html\n`)
+    const lines = Array.from(
+      { length: 10_000 },
+      (_, i) => `http://127.0.0.1:9/articles/2024/some-title-of-a-page/${n + i}.html\n`,
+    )
     if (!stream.write(lines.join(''))) await once(stream, 'drain')
   }
   stream.end()

@@ -35,7 +35,8 @@ export async function page(rounds: number): Promise<Figure[]> {
       }
     }),
   )
-  for (const state of ['cold', 'warm'] as const) console.log(`page: ${state}, ms after the spawn of add: ${stepsText(steps[state])}`)
+  for (const state of ['cold', 'warm'] as const)
+    console.log(`page: ${state}, ms after the spawn of add: ${stepsText(steps[state])}`)
   const figure = (state: State, what: string): Figure => ({
     bench: 'page',
     what,
@@ -48,7 +49,9 @@ export async function page(rounds: number): Promise<Figure[]> {
 }
 
 /** When things happened, in ms after the spawn of `add`, by the database's clock, which is ours. */
-type Steps = Readonly<Record<'added' | 'crawl_started' | 'page_started' | 'first_hook' | 'page_sealed' | 'crawl_sealed', number>>
+type Steps = Readonly<
+  Record<'added' | 'crawl_started' | 'page_started' | 'first_hook' | 'page_sealed' | 'crawl_sealed', number>
+>
 
 async function addToSealed(home: Home, url: string): Promise<Steps & { ms: number }> {
   const since = await sealedCrawls(home)
@@ -66,14 +69,18 @@ async function addToSealed(home: Home, url: string): Promise<Steps & { ms: numbe
       union all select 'page_' || to_status, t.at from transition t, s where t.row_id = s.id
       union all select 'first_hook', min(start_ts) from archive_result r, s where r.snapshot_id = s.id
     ), ms as (select name, extract(epoch from at)::float8 * 1000 - ${epoch}::float8 as ms from at)
-    select ${sql.join(STEPS.map((step) => sql`min(ms) filter (where name = ${step}) as ${sql.ref(step)}`))} from ms`.execute(home.db)
+    select ${sql.join(STEPS.map((step) => sql`min(ms) filter (where name = ${step}) as ${sql.ref(step)}`))} from ms`.execute(
+    home.db,
+  )
   return { ms, ...rows[0]! }
 }
 
 const STEPS = ['added', 'crawl_started', 'page_started', 'first_hook', 'page_sealed', 'crawl_sealed'] as const
 
 function stepsText(steps: readonly Steps[]): string {
-  return STEPS.map((step) => `${step.replace('_', ' ')} ${median(steps.map((taken) => taken[step])).toFixed(0)}`).join(', ')
+  return STEPS.map((step) => `${step.replace('_', ' ')} ${median(steps.map((taken) => taken[step])).toFixed(0)}`).join(
+    ', ',
+  )
 }
 
 async function sealedCrawls(home: Home): Promise<number> {
@@ -83,14 +90,18 @@ async function sealedCrawls(home: Home): Promise<number> {
 
 async function leading(home: Home): Promise<void> {
   await until('the runner leads', 20, async () => {
-    const { rows } = await sql`select 1 from process where worker_type = 'worker_runner' and status = 'running'`.execute(home.db)
+    const { rows } =
+      await sql`select 1 from process where worker_type = 'worker_runner' and status = 'running'`.execute(home.db)
     return rows[0] ? true : undefined
   })
 }
 
 async function noWorkers(home: Home): Promise<void> {
   await until('no worker is left', 50, async () => {
-    const { rows } = await sql`select 1 from process where process_type in ('worker', 'hook') and ended_at is null limit 1`.execute(home.db)
+    const { rows } =
+      await sql`select 1 from process where process_type in ('worker', 'hook') and ended_at is null limit 1`.execute(
+        home.db,
+      )
     return rows[0] ? undefined : true
   })
 }

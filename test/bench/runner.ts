@@ -15,7 +15,9 @@ export interface Runner {
 
 export function startRunner(home: Home, ...args: string[]): Runner {
   const spawnedAt = performance.now()
-  const child = startNode([MAIN, '--data-dir', home.dataDir, 'run', '--daemon', ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = startNode([MAIN, '--data-dir', home.dataDir, 'run', '--daemon', ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   const leading = Promise.withResolvers<number>()
   createInterface({ input: child.stderr! }).on('line', (line) => {
     if (/leading \(term/.test(line)) leading.resolve(performance.now())
@@ -30,6 +32,8 @@ export async function stop(runner: Runner, signal: NodeJS.Signals = 'SIGTERM'): 
 }
 
 export async function standsBy(home: Home, pid: number): Promise<boolean> {
-  const { rows } = await sql`select 1 from process where pid = ${pid} and standby and status = 'running'`.execute(home.db)
+  const { rows } = await sql`select 1 from process where pid = ${pid} and standby and status = 'running'`.execute(
+    home.db,
+  )
   return rows.length > 0
 }

@@ -23,7 +23,9 @@ export async function scaleViews(rounds: number): Promise<Figure[]> {
         const crawls = await makeLargeArchive(large.db, PAGES)
         await addUpCounts(large.db)
         await sql`vacuum analyze`.execute(large.db)
-        const { rows } = await sql<{ size: string }>`select pg_size_pretty(pg_database_size(current_database())) as size`.execute(large.db)
+        const { rows } = await sql<{
+          size: string
+        }>`select pg_size_pretty(pg_database_size(current_database())) as size`.execute(large.db)
         console.log(`scale-views: made in ${((performance.now() - begun) / 1000).toFixed(0)} s, ${rows[0]!.size}`)
         const figures = await commands(rounds, empty, large, crawls)
         return [...figures, ...(await insides(rounds, large, crawls))]

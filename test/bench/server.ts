@@ -7,7 +7,13 @@ import { archivebox, nodeStartMs } from './program.ts'
  * the migrations are in it.
  */
 export async function server(rounds: number): Promise<Figure[]> {
-  const values = { node: [] as number[], first: [] as number[], adopt: [] as number[], later: [] as number[], stop: [] as number[] }
+  const values = {
+    node: [] as number[],
+    first: [] as number[],
+    adopt: [] as number[],
+    later: [] as number[],
+    stop: [] as number[],
+  }
   for (let round = 0; round < rounds; round += 1) {
     const dataDir = emptyDataDir()
     try {

@@ -33,7 +33,12 @@ export async function start(rounds: number): Promise<Figure[]> {
     const values: Record<keyof typeof measures | 'node', number[]> = { node: [], version: [], add: [], worker: [] }
     for (let round = -1; round < rounds; round += 1) {
       const node = await nodeStartMs()
-      const taken = { node, version: await measures.version(), add: await measures.add(), worker: await measures.worker() }
+      const taken = {
+        node,
+        version: await measures.version(),
+        add: await measures.add(),
+        worker: await measures.worker(),
+      }
       // The first round fills the caches of the file system and of compiled code.
       if (round >= 0) for (const name of Object.keys(taken) as (keyof typeof taken)[]) values[name].push(taken[name])
     }

@@ -70,13 +70,17 @@ async function killed(home: Home): Promise<{ swept: number; heir: number }> {
   const old = startRunner(home)
   await old.leading
   await stayingPage(home)
-  const { rows } = await sql<{ id: string }>`select id from process where pid = ${old.child.pid} and status = 'running'`.execute(home.db)
+  const { rows } = await sql<{
+    id: string
+  }>`select id from process where pid = ${old.child.pid} and status = 'running'`.execute(home.db)
   const heir = startRunner(home, '--standby')
   await until('the standby', 20, async () => (await standsBy(home, heir.child.pid!)) || undefined)
   old.child.kill('SIGKILL')
   const { at: diedAt } = await old.gone
   const family = { markers: [`${MARKER.runner}=${rows[0]!.id}`] }
-  const sweptAt = until('the sweep', LOOK_MS, async () => ((await membersOf(family)).length === 0 ? performance.now() : undefined))
+  const sweptAt = until('the sweep', LOOK_MS, async () =>
+    (await membersOf(family)).length === 0 ? performance.now() : undefined,
+  )
   const [ledAt, gone] = await Promise.all([heir.leading, sweptAt])
   await stop(heir, 'SIGKILL')
   await quiet(home)
@@ -95,7 +99,8 @@ async function crowd(home: Home): Promise<number> {
   const ledAt = await leader.leading
   const ms = Math.max(ledAt, performance.now()) - begun
   for (const runner of runners) {
-    if (runner !== leader && (await runner.gone).code !== 0) throw new Error(`a superseded runner ended with ${(await runner.gone).code}`)
+    if (runner !== leader && (await runner.gone).code !== 0)
+      throw new Error(`a superseded runner ended with ${(await runner.gone).code}`)
   }
   await stop(leader)
   return ms / 1_000
@@ -111,9 +116,19 @@ function stayingHook(home: Home): void {
 }
 
 async function stayingPage(home: Home): Promise<void> {
-  await archivebox(home.dataDir, 'add', '--plugins', 'stays', '-c', 'STAYS_TIMEOUT=120', `http://127.0.0.1:9/${performance.now()}`)
+  await archivebox(
+    home.dataDir,
+    'add',
+    '--plugins',
+    'stays',
+    '-c',
+    'STAYS_TIMEOUT=120',
+    `http://127.0.0.1:9/${performance.now()}`,
+  )
   await until('the hook', 20, async () => {
-    const { rows } = await sql`select 1 from process where process_type = 'hook' and status = 'running'`.execute(home.db)
+    const { rows } = await sql`select 1 from process where process_type = 'hook' and status = 'running'`.execute(
+      home.db,
+    )
     return rows.length > 0 || undefined
   })
 }

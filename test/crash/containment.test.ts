@@ -49,7 +49,10 @@ async function hiding(tier: Tier, seconds: number): Promise<{ home: TestHome; ru
   const home = await homes.make()
   home.install('hides_away', 'slow')
   const name = randomInt(1e9, 1e10)
-  const settings = [`HIDES_SECONDS=${seconds}`, `HIDES_NAME=${name}`, 'SLOW_SECONDS=1000'].flatMap((setting) => ['-c', setting])
+  const settings = [`HIDES_SECONDS=${seconds}`, `HIDES_NAME=${name}`, 'SLOW_SECONDS=1000'].flatMap((setting) => [
+    '-c',
+    setting,
+  ])
   await home.add('--plugins', 'headers,hides_away,slow', ...settings, `${site.url}/page-1.html`)
   const runner = home.start(['run'], { env: { CONTAINMENT: tier } })
   // Only its command line tells who it is.
@@ -70,7 +73,9 @@ describe.each(['cgroup', 'pidns'] as const)('in the tier %s', (tier) => {
     await needs(tier, context)
     const { home, runner, hidden } = await hiding(tier, 2)
     await eventually(() => !isThere(hidden))
-    expect(await home.value("select count(*) from archive_result where status = 'succeeded' and plugin = 'headers'")).toBe('1')
+    expect(
+      await home.value("select count(*) from archive_result where status = 'succeeded' and plugin = 'headers'"),
+    ).toBe('1')
     await ended(home, runner)
   })
 
@@ -143,9 +148,12 @@ describe.each(['basic', 'pidns', 'cgroup'] as const)('hooks in the tier %s', (ti
         ['family', 'failed', 'timed out after 1 s'],
       ]),
     )
-    expect(await home.query('select distinct containment from process where process_type in ($1, $2)', ['hook', 'orchestrator'])).toEqual([
-      { containment: tier },
-    ])
+    expect(
+      await home.query('select distinct containment from process where process_type in ($1, $2)', [
+        'hook',
+        'orchestrator',
+      ]),
+    ).toEqual([{ containment: tier }])
   })
 })
 
@@ -160,14 +168,20 @@ describe('control groups', () => {
     expect(all.length).toBeGreaterThan(2)
     expect(all.filter(({ cgroup }) => existsSync(cgroup))).toEqual([])
     const parent = containment.tier === 'cgroup' ? dirname(containment.path) : ''
-    expect(existsSync(parent) ? readdirSync(parent).filter((name) => all.some(({ cgroup }) => cgroup.includes(name))) : []).toEqual([])
+    expect(
+      existsSync(parent) ? readdirSync(parent).filter((name) => all.some(({ cgroup }) => cgroup.includes(name))) : [],
+    ).toEqual([])
   })
 
   it('of a runner that died with its watchdog are killed and removed by the next runner', async (context) => {
     await needs('cgroup', context)
     const { home, runner, hidden } = await hiding('cgroup', 1000)
-    const pids = await home.query<{ pid: number }>("select pid from process where status = 'running' and pid <> $1", [runner.pid])
-    const watchdog = readdirSync('/proc').find((pid) => parentOf(pid) === runner.pid && !pids.some((row) => String(row.pid) === pid))
+    const pids = await home.query<{ pid: number }>("select pid from process where status = 'running' and pid <> $1", [
+      runner.pid,
+    ])
+    const watchdog = readdirSync('/proc').find(
+      (pid) => parentOf(pid) === runner.pid && !pids.some((row) => String(row.pid) === pid),
+    )
     process.kill(Number(watchdog), 'SIGSTOP')
     runner.signal('SIGKILL')
     process.kill(Number(watchdog), 'SIGKILL')
@@ -211,7 +225,10 @@ describe('an unprivileged user', () => {
       const tiers = []
       for (const wanted of ['auto', 'basic', 'pidns', 'cgroup']) tiers.push(await detectContainment(wanted, 'test').then((found) => found.tier, () => 'none'))
       console.log(JSON.stringify(tiers))`
-    const { stdout } = await promisify(execFile)(NODE, ['--input-type=module', '-e', script], { ...OTHER_USER, cwd: '/' })
+    const { stdout } = await promisify(execFile)(NODE, ['--input-type=module', '-e', script], {
+      ...OTHER_USER,
+      cwd: '/',
+    })
     const [auto, basic, pidns, cgroup] = JSON.parse(stdout) as string[]
     expect(basic).toBe('basic')
     expect(auto).toBe(cgroup === 'cgroup' ? 'cgroup' : 'basic')

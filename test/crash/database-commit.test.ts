@@ -21,7 +21,11 @@ afterEach(async () => {
   for (const proxy of proxies.splice(0)) await proxy.close()
 })
 
-async function homeBehindProxy(): Promise<{ home: TestHome; proxy: DatabaseProxy; through: { env: Record<string, string> } }> {
+async function homeBehindProxy(): Promise<{
+  home: TestHome
+  proxy: DatabaseProxy
+  through: { env: Record<string, string> }
+}> {
   const home = await homes.make()
   home.install('oracle')
   const proxy = await DatabaseProxy.before(home.databaseUrl)
@@ -71,7 +75,10 @@ describe('when the connection is cut between a statement and its answer', () => 
     await cut
     expect(stderr).not.toMatch(/claim lost|died|does not renew/)
     await expectAllThere(home, crawl)
-    expect(await home.value("select count(*)::int from transition where event = 'interrupt'"), 'no hook ran twice').toBe(0)
+    expect(
+      await home.value("select count(*)::int from transition where event = 'interrupt'"),
+      'no hook ran twice',
+    ).toBe(0)
     expect(await home.value('select max(attempts) from snapshot'), 'nobody is blamed').toBeLessThanOrEqual(1)
     expect(await home.value('select max(term)::int from runner_term'), 'promoted once').toBe(1)
   })

@@ -97,7 +97,13 @@ describe('a database', () => {
     expect((await server('db', 'stop', '--force')).code).toBe(0)
     expect((await server('db', 'start')).code).toBe(0)
     const hogs: pg.Client[] = []
-    const crawl = await home.add('--depth', '1', '--plugins', 'html,title,parse_html_urls,hashes,oracle', `${site.url}/`)
+    const crawl = await home.add(
+      '--depth',
+      '1',
+      '--plugins',
+      'html,title,parse_html_urls,hashes,oracle',
+      `${site.url}/`,
+    )
     for (;;) {
       const hog = new pg.Client({ connectionString: home.databaseUrl })
       hog.on('error', () => {})
@@ -131,7 +137,9 @@ describe('a database', () => {
     await admin.end()
     const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(1)
-    expect(stderr).toMatch(/^error: database "archivebox" does not exist \(postgres:.*\)\nhint: +create it with: createdb NAME/m)
+    expect(stderr).toMatch(
+      /^error: database "archivebox" does not exist \(postgres:.*\)\nhint: +create it with: createdb NAME/m,
+    )
     expect(stderr).not.toMatch(/^\s+at /m)
   })
 
@@ -171,12 +179,20 @@ describe('a database', () => {
     const filler = join(serverDir, 'filler')
     spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k'])
     // Pages of the database fill up what there is; then its log cannot grow.
-    await home.query("create table ballast as select repeat('x', 2000) as text from generate_series(1, 100000)").catch(() => {})
-    await scene.runner.says(/the database (is away|cannot do its work), waiting for it: .*(No space|not extend)/i, 60_000)
+    await home
+      .query("create table ballast as select repeat('x', 2000) as text from generate_series(1, 100000)")
+      .catch(() => {})
+    await scene.runner.says(
+      /the database (is away|cannot do its work), waiting for it: .*(No space|not extend)/i,
+      60_000,
+    )
     rmSync(filler)
     await home.query('drop table if exists ballast').catch(() => {})
-    if ((await server('db', 'status')).stdout.includes('"running":false')) expect((await server('db', 'start')).code).toBe(0)
+    if ((await server('db', 'status')).stdout.includes('"running":false'))
+      expect((await server('db', 'start')).code).toBe(0)
     await expectAllThere(scene)
-    expect(await home.value('select count(*)::int from snapshot where id = any($1)', [sealed.map(({ id }) => id)])).toBe(sealed.length)
+    expect(
+      await home.value('select count(*)::int from snapshot where id = any($1)', [sealed.map(({ id }) => id)]),
+    ).toBe(sealed.length)
   })
 })

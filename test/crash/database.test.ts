@@ -77,17 +77,33 @@ describe('the embedded server', () => {
     expect(kept).toBe(sealed.length)
   })
 
-  it.each(['fast', 'immediate'])('restarted (%s) again and again in the middle of a crawl costs nothing but time', async (mode) => {
-    const { crawl, runner } = await crawling()
-    const { uid, gid } = statSync(join(dataDir, 'postgres'))
-    const account = serverAccount({ uid, gid })
-    const restart = ['restart', '-s', '-m', mode, '-D', join(dataDir, 'postgres'), '-l', join(dataDir, 'postgres', 'restarts.log')]
-    for (let round = 0; round < 4 && !runner.isOver; round += 1) {
-      execFileSync(findBinaries(account).pgCtl, restart, { cwd: '/', stdio: 'ignore', ...(account ? { uid, gid } : {}) })
-      await delay(2_000)
-    }
-    await expectAllThere(crawl, runner)
-  })
+  it.each(['fast', 'immediate'])(
+    'restarted (%s) again and again in the middle of a crawl costs nothing but time',
+    async (mode) => {
+      const { crawl, runner } = await crawling()
+      const { uid, gid } = statSync(join(dataDir, 'postgres'))
+      const account = serverAccount({ uid, gid })
+      const restart = [
+        'restart',
+        '-s',
+        '-m',
+        mode,
+        '-D',
+        join(dataDir, 'postgres'),
+        '-l',
+        join(dataDir, 'postgres', 'restarts.log'),
+      ]
+      for (let round = 0; round < 4 && !runner.isOver; round += 1) {
+        execFileSync(findBinaries(account).pgCtl, restart, {
+          cwd: '/',
+          stdio: 'ignore',
+          ...(account ? { uid, gid } : {}),
+        })
+        await delay(2_000)
+      }
+      await expectAllThere(crawl, runner)
+    },
+  )
 
   it('stopped by hand under a runner is started again', async () => {
     const runner = home.start(['run'], embedded)

@@ -51,26 +51,29 @@ async function expectDone(home: TestHome, crawl: string, runner: Running): Promi
   expect(await openRows(home)).toEqual([])
 }
 
-describe.each((['basic', 'pidns', 'cgroup'] as const).filter((tier) => !missing[tier]))('a hook in the tier %s', (tier) => {
-  it.each([
-    ['of a hook is deleted, and then its worker killed', HOOKS],
-    ['of a hook and of its worker are deleted, and then the worker killed', ALL_BELOW],
-  ])('whose row %s ends before another copy of it begins', async (_what, statement) => {
-    const { home, crawl, runner, worker } = await working(tier)
-    await home.query(statement)
-    process.kill(worker, 'SIGKILL')
-    await expectDone(home, crawl, runner)
-  })
+describe.each((['basic', 'pidns', 'cgroup'] as const).filter((tier) => !missing[tier]))(
+  'a hook in the tier %s',
+  (tier) => {
+    it.each([
+      ['of a hook is deleted, and then its worker killed', HOOKS],
+      ['of a hook and of its worker are deleted, and then the worker killed', ALL_BELOW],
+    ])('whose row %s ends before another copy of it begins', async (_what, statement) => {
+      const { home, crawl, runner, worker } = await working(tier)
+      await home.query(statement)
+      process.kill(worker, 'SIGKILL')
+      await expectDone(home, crawl, runner)
+    })
 
-  it('whose row is deleted with that of its worker, which stands still, ends with that before another copy begins', async () => {
-    const { home, crawl, runner, worker } = await working(tier)
-    process.kill(worker, 'SIGSTOP')
-    await home.query(ALL_BELOW)
-    await home.query('update snapshot set retry_at = now()')
-    await expectDone(home, crawl, runner)
-    expect(isThere(worker)).toBe(false)
-  })
-})
+    it('whose row is deleted with that of its worker, which stands still, ends with that before another copy begins', async () => {
+      const { home, crawl, runner, worker } = await working(tier)
+      process.kill(worker, 'SIGSTOP')
+      await home.query(ALL_BELOW)
+      await home.query('update snapshot set retry_at = now()')
+      await expectDone(home, crawl, runner)
+      expect(isThere(worker)).toBe(false)
+    })
+  },
+)
 
 describe.skipIf(missing.cgroup)(`what a hook hid in its control group ${missing.cgroup}`, () => {
   it.each([

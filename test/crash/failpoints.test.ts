@@ -55,7 +55,9 @@ async function scenario(name: Failpoint, action: Action): Promise<void> {
   const life = LIVES[lifeOf(name)]!
   const home = await homes.clone(original)
   try {
-    await home.query("update crawl set config = jsonb_set(config, '{env}', config -> 'env' || $1)", [JSON.stringify(life.settings ?? {})])
+    await home.query("update crawl set config = jsonb_set(config, '{env}', config -> 'env' || $1)", [
+      JSON.stringify(life.settings ?? {}),
+    ])
     await life.before?.(home)
     observer.watch(home)
     const points = [...(life.also ? [life.also] : []), `${name}=${action}`].join(';')
@@ -91,7 +93,9 @@ async function expectResults(home: TestHome, failing: readonly string[]): Promis
     'select plugin, hook_name, status, output_str from archive_result where attempt = 1',
   )
   expect(results).toHaveLength(9 * urls.length)
-  const wrong = results.filter(({ plugin, status }) => status === 'failed' && plugin !== 'exit_1' && !failing.includes(plugin))
+  const wrong = results.filter(
+    ({ plugin, status }) => status === 'failed' && plugin !== 'exit_1' && !failing.includes(plugin),
+  )
   expect(wrong).toEqual([])
 }
 

@@ -14,7 +14,8 @@ import { openRows } from '../support/observer.ts'
 import { eventually } from '../support/program.ts'
 
 const homes = useHomes()
-const queueOf = (owner: Owner) => new OwnedQueue<typeof snapshotMachine, SnapshotRow>(owner, snapshotMachine, snapshotsWithin({}))
+const queueOf = (owner: Owner) =>
+  new OwnedQueue<typeof snapshotMachine, SnapshotRow>(owner, snapshotMachine, snapshotsWithin({}))
 
 describe('the term', () => {
   it('raised by somebody else ends the leadership of an idle leader, which passes the gate again and leads under a term of its own', async () => {
@@ -104,7 +105,9 @@ describe('the term', () => {
     await home.query('update runner_term set term = 2, process_id = gen_random_uuid()')
     await home.query('update snapshot set claim_token = gen_random_uuid()')
     process.kill(sleeper, 'SIGCONT')
-    await eventually(() => home.value<boolean>("select count(*) = 0 from process where worker_type = 'snapshot' and ended_at is null"))
+    await eventually(() =>
+      home.value<boolean>("select count(*) = 0 from process where worker_type = 'snapshot' and ended_at is null"),
+    )
     expect(existsSync(join(dir, 'js_hook'))).toBe(false)
     const announce = `insert into process (id, machine_id, data_dir, data_dir_id, process_type, runner_id)
       select gen_random_uuid(), machine_id, data_dir, data_dir_id, 'hook', id from process where worker_type = 'worker_runner'`
@@ -124,7 +127,9 @@ describe('the term', () => {
     const paused = await home.run(['snapshot', 'pause', await home.value<string>('select id::text from snapshot')])
     expect(paused.code, paused.stderr).toBe(0)
     process.kill(sleeper, 'SIGCONT')
-    await eventually(() => home.value<boolean>("select count(*) = 0 from process where process_type = 'hook' and ended_at is null"))
+    await eventually(() =>
+      home.value<boolean>("select count(*) = 0 from process where process_type = 'hook' and ended_at is null"),
+    )
     expect(existsSync(join(home.dataDir, 'oracle.log'))).toBe(false)
     runner.signal('SIGTERM')
     expect((await runner.finished()).code, runner.stderr).toBe(0)

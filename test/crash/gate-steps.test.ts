@@ -12,7 +12,11 @@ const STEPS = FAILPOINTS.filter((name) => /^(gate|sweep)\./.test(name))
 describe('a real takeover', () => {
   it.each([
     ['from a leader that hands over', '', ['gate.older_gone']],
-    ['from a leader that is held up, and killed', 'shutdown.drain_seen=sleep:60000', ['gate.killed', 'gate.older_gone']],
+    [
+      'from a leader that is held up, and killed',
+      'shutdown.drain_seen=sleep:60000',
+      ['gate.killed', 'gate.older_gone'],
+    ],
   ])('takes the steps of the model, in their order: %s', async (_name, heldUp, expected) => {
     const home = await homes.make()
     const first = home.start(['run'], { env: heldUp ? { ARCHIVEBOX_FAILPOINTS: heldUp } : {} })

@@ -39,7 +39,8 @@ async function leave(runner: Running): Promise<void> {
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 1_000))
 
 /** The heartbeats of the live are as old as after 40 s of silence. */
-const silence = (home: TestHome) => home.query("update process set heartbeat_at = now() - interval '40 s' where ended_at is null")
+const silence = (home: TestHome) =>
+  home.query("update process set heartbeat_at = now() - interval '40 s' where ended_at is null")
 
 describe.skipIf(noContainers)(`a leader in another container ${noContainers || ''}`, () => {
   it('closes the row of one that it cannot see; what that left running is ended by whoever leads in its place', async () => {
@@ -232,14 +233,25 @@ describe('rows of the dead', () => {
     home.install('oracle')
     const runner = home.start(['run'])
     await runner.says(/leading \(term 1\)/)
-    const crawl = await home.add('--plugins', 'html,oracle', '-c', 'ORACLE_SECONDS=3', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
+    const crawl = await home.add(
+      '--plugins',
+      'html,oracle',
+      '-c',
+      'ORACLE_SECONDS=3',
+      `${site.url}/page-1.html`,
+      `${site.url}/page-2.html`,
+    )
     await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
-    await home.query("update process set status = 'exited', exit_code = 0, ended_at = now() where worker_type = 'worker_runner'")
+    await home.query(
+      "update process set status = 'exited', exit_code = 0, ended_at = now() where worker_type = 'worker_runner'",
+    )
     await runner.says(/cannot know that it leads/)
     await runner.says(/leading \(term 2\)/)
-    expect(await home.value("select count(*) from process where status = 'running' and ended_at is null and pid = $1", [runner.pid])).toBe(
-      '1',
-    )
+    expect(
+      await home.value("select count(*) from process where status = 'running' and ended_at is null and pid = $1", [
+        runner.pid,
+      ]),
+    ).toBe('1')
     await home.query("delete from process where worker_type = 'worker_runner'")
     await runner.says(/leading \(term 3\)/)
     await sealedCrawl(home, crawl)
@@ -289,7 +301,8 @@ describe('two supervisors that restart their runners', () => {
 
   it('are not one program that starts runner after runner', async () => {
     const home = await homes.make()
-    for (let number = 1; number <= 4; number += 1) await home.start(['run']).says(new RegExp(`leading \\(term ${number}\\)`))
+    for (let number = 1; number <= 4; number += 1)
+      await home.start(['run']).says(new RegExp(`leading \\(term ${number}\\)`))
     const last = home.start(['run'])
     await last.says(/leading \(term 5\)/)
     expect(last.stderr).not.toContain('two supervisors')

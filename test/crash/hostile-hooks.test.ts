@@ -67,13 +67,16 @@ describe('a hook that', () => {
     const before = rssOf(runner.pid)
     const sizes: number[] = []
     await eventually(async () => {
-      for (const { pid, command } of processesOf(home.dataDir)) if (command.includes('worker snapshot')) sizes.push(rssOf(pid))
+      for (const { pid, command } of processesOf(home.dataDir))
+        if (command.includes('worker snapshot')) sizes.push(rssOf(pid))
       return await home.value<boolean>("select bool_and(status = 'sealed') from crawl")
     }, 60_000)
     await sealedCrawl(home, crawl)
     const [result] = await resultsOf(home, crawl)
     expect(result).toMatchObject({ status: 'failed', output_str: 'killed: it printed more than 64 MiB', attempt: 1 })
-    const log = await home.value<string>("select stdout_log from process where process_type = 'hook' and url is not null")
+    const log = await home.value<string>(
+      "select stdout_log from process where process_type = 'hook' and url is not null",
+    )
     expect(statSync(join(home.dataDir, log)).size).toBe(64 * 1024 * 1024)
     expect(rssOf(runner.pid) - before).toBeLessThan(60)
     expect(Math.max(...sizes)).toBeLessThan(250)
@@ -100,7 +103,9 @@ describe('a hook that', () => {
   it('ignores SIGTERM is killed at its deadline, and a second later it is over', async () => {
     const { home, result } = await ran('trap "" TERM; while :; do sleep 0.1; done', { HOSTILE_TIMEOUT: '1' })
     expect(result).toMatchObject({ status: 'failed', output_str: 'timed out after 1 s' })
-    expect(await home.value("select exit_signal from process where process_type = 'hook' and url is not null")).toBe('SIGKILL')
+    expect(await home.value("select exit_signal from process where process_type = 'hook' and url is not null")).toBe(
+      'SIGKILL',
+    )
   })
 
   it('leaves a grandchild that keeps its stdout is done when it is itself, and the grandchild ends', async () => {
@@ -129,7 +134,10 @@ describe('a hook that', () => {
   })
 
   it('reads stdin sees its end at once', async () => {
-    expect((await ran(`cat >input.txt\n${GOOD}`)).result).toMatchObject({ status: 'succeeded', output_files: { 'input.txt': { size: 0 } } })
+    expect((await ran(`cat >input.txt\n${GOOD}`)).result).toMatchObject({
+      status: 'succeeded',
+      output_files: { 'input.txt': { size: 0 } },
+    })
   })
 
   it('prints nothing and makes nothing has no result, whatever its exit code says', async () => {
@@ -137,7 +145,8 @@ describe('a hook that', () => {
   })
 
   it('is a browser whose main process dies takes its renderers along', async () => {
-    const renderers = 'for i in 1 2 3; do setsid bash -c "trap \\"\\" TERM; while :; do sleep 0.1; done" & done; sleep 0.3; kill -9 $$'
+    const renderers =
+      'for i in 1 2 3; do setsid bash -c "trap \\"\\" TERM; while :; do sleep 0.1; done" & done; sleep 0.3; kill -9 $$'
     const { home, result } = await ran(renderers)
     expect(result).toMatchObject({ status: 'failed', output_str: expect.stringMatching(/SIGKILL|137/) })
     expect(processesOf(home.dataDir)).toEqual([])
@@ -171,7 +180,11 @@ describe('a hook that', () => {
     const home = await homes.make()
     const above = 'ppid() { cut -d" " -f4 "/proc/$1/stat"; }'
     // Worker, crawl worker, leader.
-    plugin(home, 'hostile', `${above}\nif mkdir "$DATA_DIR/once"; then kill -9 "$(ppid "$(ppid $PPID)")"; sleep 1000; fi\n${GOOD}`)
+    plugin(
+      home,
+      'hostile',
+      `${above}\nif mkdir "$DATA_DIR/once"; then kill -9 "$(ppid "$(ppid $PPID)")"; sleep 1000; fi\n${GOOD}`,
+    )
     const crawl = await home.add('--plugins', 'hostile', `${site.url}/page-1.html`)
     const first = await home.run(['run', '--exit-on-idle'])
     expect(first.signal).toBe('SIGKILL')

@@ -17,7 +17,9 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-async function crawling(env: Readonly<Record<string, string>> = {}): Promise<{ home: TestHome; crawl: string; runner: Running }> {
+async function crawling(
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ home: TestHome; crawl: string; runner: Running }> {
   const home = await homes.make()
   home.install('oracle', 'family')
   const crawl = await home.add('--depth', '1', '--plugins', PLUGINS, '-c', 'FAMILY_SECONDS=0.1', `${site.url}/`)
@@ -74,7 +76,10 @@ describe('kill -9 in the middle of a crawl', () => {
     const victim = await kill9(home, kind)
     const { code, stderr } = await runner.finished(90_000)
     expect(code, stderr).toBe(0)
-    const [row] = await home.query('select status, exit_code, exit_signal from process where pid = $1 order by seq desc', [victim])
+    const [row] = await home.query(
+      'select status, exit_code, exit_signal from process where pid = $1 order by seq desc',
+      [victim],
+    )
     expect(row).toEqual({ status: 'exited', exit_code: null, exit_signal: 'SIGKILL' })
     expectOneAtATime(home)
     if (kind === 'hook' || kind === 'host') {
@@ -120,7 +125,9 @@ describe('kill -9 in the middle of a crawl', () => {
     for (const kind of ['snapshot', 'crawl', 'snapshot', 'snapshot'] as const) {
       const victim = await kill9(home, kind)
       await eventually(
-        async () => (await home.value("select status not in ('running', 'draining') from process where pid = $1", [victim])) === true,
+        async () =>
+          (await home.value("select status not in ('running', 'draining') from process where pid = $1", [victim])) ===
+          true,
       )
     }
     expect((await runner.finished(90_000)).code).toBe(0)
@@ -132,7 +139,9 @@ describe('kill -9 in the middle of a crawl', () => {
     const home = await homes.make()
     home.install('asks_for_programs')
     await home.add('--plugins', 'asks_for_programs', `${site.url}/page-1.html`)
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: failpoints(home, 'publish.hook_settled=kill9') })
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], {
+      env: failpoints(home, 'publish.hook_settled=kill9'),
+    })
     expect(code, stderr).toBe(0)
     expect([...fired(home).keys()]).toEqual(['publish.hook_settled'])
     expect(await home.value('select count(*) from "binary" where name = \'abx-asked-tool\'')).toBe('1')

@@ -49,7 +49,9 @@ async function leaveAll(home: TestHome, ...runners: Running[]): Promise<void> {
 }
 
 const standbys = async (home: TestHome) =>
-  (await home.query<{ pid: number }>("select pid from process where standby and status = 'running' order by seq")).map(({ pid }) => pid)
+  (await home.query<{ pid: number }>("select pid from process where standby and status = 'running' order by seq")).map(
+    ({ pid }) => pid,
+  )
 
 /** A leader and those that stand by behind it, in the order of their registration. */
 async function leaderWith(home: TestHome, leader: Running, count: number): Promise<Running[]> {
@@ -148,7 +150,10 @@ describe.concurrent('a standby', () => {
         const [heir] = await leaderWith(home, inside, 1)
         const [hidden] = pidsBelow(inside.pid)
         process.kill(hidden!, 'SIGSTOP')
-        await heir!.says(/the data dir is held by a runner that this database does not show as alive: pid \d+ on .*: standing by/, 90_000)
+        await heir!.says(
+          /the data dir is held by a runner that this database does not show as alive: pid \d+ on .*: standing by/,
+          90_000,
+        )
         expect(await home.value('select term from runner_term')).toBe('1')
         process.kill(hidden!, 'SIGKILL')
         await inside.finished()
@@ -217,36 +222,42 @@ describe.concurrent('a standby', () => {
       }
     }))
 
-  it.each(['gate.looked', 'gate.swept'])('that comes to the gate while a newer runner is at %s is neither killed nor closed', (step) =>
-    inHome(async (home) => {
-      const leader = home.start(['run'])
-      await leader.says(/leading/)
-      const heir = home.start(['run', '--standby'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.looked=sleep:6000' } })
-      await heir.says(/standing by/)
-      const registeredAt = () => home.value<Date>('select started_at from process where pid = $1', [heir.pid])
-      const before = await registeredAt()
-      // It sees that its turn has come, and cannot say so before the newer runner has looked.
-      const hand = new pg.Client({ connectionString: home.databaseUrl })
-      await hand.connect()
-      await hand.query('begin')
-      await hand.query('select 1 from process where standby for update')
-      leader.signal('SIGKILL')
-      await leader.finished()
-      await eventually(() => home.value<boolean>("select count(*) > 0 from pg_locks where not granted and locktype = 'transactionid'"))
-      const newer = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: `${step}=sleep:2000` } })
-      await eventually(() => home.value<boolean>('select count(*) > 0 from process where not standby and pid = $1', [newer.pid]))
-      await delay(1_000)
-      await hand.query('commit')
-      await hand.end()
-      await newer.says(/leading \(term 2\)/)
-      await heir.says(/a newer runner \(pid \d+\) is taking over[\s\S]*standing by/)
-      expect(heir.isOver, heir.stderr).toBe(false)
-      expect(await registeredAt(), 'nobody closed its row').toEqual(before)
-      await expectWorkGoesOn(home)
-      newer.signal('SIGKILL')
-      await heir.says(/leading \(term 3\)/)
-      await leaveAll(home, heir)
-    }),
+  it.each(['gate.looked', 'gate.swept'])(
+    'that comes to the gate while a newer runner is at %s is neither killed nor closed',
+    (step) =>
+      inHome(async (home) => {
+        const leader = home.start(['run'])
+        await leader.says(/leading/)
+        const heir = home.start(['run', '--standby'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.looked=sleep:6000' } })
+        await heir.says(/standing by/)
+        const registeredAt = () => home.value<Date>('select started_at from process where pid = $1', [heir.pid])
+        const before = await registeredAt()
+        // It sees that its turn has come, and cannot say so before the newer runner has looked.
+        const hand = new pg.Client({ connectionString: home.databaseUrl })
+        await hand.connect()
+        await hand.query('begin')
+        await hand.query('select 1 from process where standby for update')
+        leader.signal('SIGKILL')
+        await leader.finished()
+        await eventually(() =>
+          home.value<boolean>("select count(*) > 0 from pg_locks where not granted and locktype = 'transactionid'"),
+        )
+        const newer = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: `${step}=sleep:2000` } })
+        await eventually(() =>
+          home.value<boolean>('select count(*) > 0 from process where not standby and pid = $1', [newer.pid]),
+        )
+        await delay(1_000)
+        await hand.query('commit')
+        await hand.end()
+        await newer.says(/leading \(term 2\)/)
+        await heir.says(/a newer runner \(pid \d+\) is taking over[\s\S]*standing by/)
+        expect(heir.isOver, heir.stderr).toBe(false)
+        expect(await registeredAt(), 'nobody closed its row').toEqual(before)
+        await expectWorkGoesOn(home)
+        newer.signal('SIGKILL')
+        await heir.says(/leading \(term 3\)/)
+        await leaveAll(home, heir)
+      }),
   )
 })
 

@@ -34,16 +34,21 @@ const working = (home: TestHome) => eventually(() => existsSync(join(home.dataDi
 const reached = (home: TestHome, name: Failpoint) => eventually(() => fired(home).get(name))
 /** Waits until whatever is to happen at one of these steps has happened there. */
 const struck = (home: TestHome, ...names: Failpoint[]) => eventually(() => names.some((name) => fired(home).has(name)))
-const watchdogs = (home: TestHome) => processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
+const watchdogs = (home: TestHome) =>
+  processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const HOOK = 'on_Snapshot__43_exit_1.sh'
 
 /** A program that this machine needs, to be looked up when a crawl begins. */
 const needs = (home: TestHome, name: string) =>
-  home.query(`insert into "binary" (id, machine_id, name, binproviders) select gen_random_uuid(), id, $1, 'env' from machine`, [name])
+  home.query(
+    `insert into "binary" (id, machine_id, name, binproviders) select gen_random_uuid(), id, $1, 'env' from machine`,
+    [name],
+  )
 /** Puts a file into one of the plugins. */
-const plugin = (home: TestHome, file: string, text: string) => writeFileSync(join(home.dataDir, 'plugins', 'exit_1', file), text)
+const plugin = (home: TestHome, file: string, text: string) =>
+  writeFileSync(join(home.dataDir, 'plugins', 'exit_1', file), text)
 
 /** A hook that runs until it is let go, on any page. Waits for the first one, and answers with its row. */
 const HELD = '#!/bin/sh\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nexit 1\n'
@@ -62,7 +67,8 @@ const held = (home: TestHome) =>
  */
 async function withoutDescriptors(home: TestHome, name: Failpoint, until: readonly Failpoint[]): Promise<void> {
   const pid = await reached(home, name)
-  const allow = (files: number) => execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:`], { stdio: 'ignore' })
+  const allow = (files: number) =>
+    execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:`], { stdio: 'ignore' })
   allow(10)
   process.kill(pid, 'SIGCONT')
   await struck(home, ...until)
@@ -169,7 +175,13 @@ export const LIVES: Readonly<Record<string, Life>> = {
   },
   'loses a worker': {
     also: 'publish.hook_settled=kill9',
-    passes: ['reap.claims_due', 'reap.descendants_closed', 'reap.family_killed', 'reap.rows_closed', 'reap.rows_closing'],
+    passes: [
+      'reap.claims_due',
+      'reap.descendants_closed',
+      'reap.family_killed',
+      'reap.rows_closed',
+      'reap.rows_closing',
+    ],
   },
   'loses a worker between the two renames of a publication': {
     also: 'publish.files_replaced=kill9',

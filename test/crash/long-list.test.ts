@@ -75,7 +75,9 @@ describe('a long list', () => {
     await eventually(async () => (await pageCount(home)) > 0)
     first.signal('SIGTERM')
     expect((await first.finished()).code).toBe(0)
-    expect(await home.query('select status, claim_token from crawl')).toEqual([{ status: 'started', claim_token: null }])
+    expect(await home.query('select status, claim_token from crawl')).toEqual([
+      { status: 'started', claim_token: null },
+    ])
     expect(await pageCount(home)).toBeLessThan(12_000)
     const second = home.start(['run'])
     await eventually(async () => (await pageCount(home)) > 4_500)

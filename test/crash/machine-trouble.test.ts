@@ -24,7 +24,15 @@ afterAll(() => site.close())
 async function queued(): Promise<{ home: TestHome; crawl: string }> {
   const home = await homes.make()
   home.install('oracle', 'family')
-  const crawl = await home.add('--depth', '1', '--plugins', `${PLUGINS},parse_html_urls`, '-c', 'FAMILY_SECONDS=0.1', `${site.url}/`)
+  const crawl = await home.add(
+    '--depth',
+    '1',
+    '--plugins',
+    `${PLUGINS},parse_html_urls`,
+    '-c',
+    'FAMILY_SECONDS=0.1',
+    `${site.url}/`,
+  )
   return { home, crawl }
 }
 
@@ -183,7 +191,15 @@ describe.skipIf(PS.missing)(`where there is no /proc ${PS.missing || ''}`, () =>
   it('a hook that ignores SIGTERM is killed with its children', async () => {
     const home = await homes.make()
     home.install('family')
-    await home.add('--plugins', 'family', '-c', 'FAMILY_SECONDS=1000', '-c', 'FAMILY_TIMEOUT=1', `${site.url}/page-1.html`)
+    await home.add(
+      '--plugins',
+      'family',
+      '-c',
+      'FAMILY_SECONDS=1000',
+      '-c',
+      'FAMILY_TIMEOUT=1',
+      `${site.url}/page-1.html`,
+    )
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env })
     expect(code, stderr).toBe(0)
     expect(await home.value('select output_str from archive_result')).toBe('timed out after 1 s')
@@ -205,8 +221,16 @@ describe('a pid that is given again', () => {
       child.once('error', () => resolve(null))
       child.once('close', resolve)
     })
-    if (code === null || /^unshare: |EACCES|EROFS/.test(said)) return context.skip(`no PID namespace to choose pids in: ${said}`)
+    if (code === null || /^unshare: |EACCES|EROFS/.test(said))
+      return context.skip(`no PID namespace to choose pids in: ${said}`)
     expect(code, said).toBe(0)
-    expect(JSON.parse(said)).toEqual({ samePid: true, liveness: 'gone', signalled: false, members: [], survivors: [], innocentLives: true })
+    expect(JSON.parse(said)).toEqual({
+      samePid: true,
+      liveness: 'gone',
+      signalled: false,
+      members: [],
+      survivors: [],
+      innocentLives: true,
+    })
   })
 })

@@ -48,7 +48,13 @@ describe('a crawl that kills its worker each time', () => {
       `${site.url}/page-1.html`,
       `${site.url}/page-2.html`,
     )
-    const other = await home.add('--plugins', 'html,kills_its_crawl', '-c', 'KILLER_URL=page-1', `${site.url}/page-3.html`)
+    const other = await home.add(
+      '--plugins',
+      'html,kills_its_crawl',
+      '-c',
+      'KILLER_URL=page-1',
+      `${site.url}/page-3.html`,
+    )
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], { deadlineMs: 120_000 })
     expect(code, stderr).toBe(0)
     await expectComplete(home, other)
@@ -103,7 +109,9 @@ async function supervised(home: TestHome, crawl: string, most: number): Promise<
     await home.run(['run', '--exit-on-idle'])
     if ((await home.value('select status from crawl where id = $1', [crawl])) === 'sealed') return
   }
-  throw new Error(`not sealed after ${most} starts: ${JSON.stringify(await home.query('select url, status, attempts from snapshot'))}`)
+  throw new Error(
+    `not sealed after ${most} starts: ${JSON.stringify(await home.query('select url, status, attempts from snapshot'))}`,
+  )
 }
 
 const MURDERS: Readonly<Record<string, { readonly file: string; readonly script: string }>> = {
@@ -116,30 +124,41 @@ const MURDERS: Readonly<Record<string, { readonly file: string; readonly script:
     file: 'on_Snapshot__30_murder.bg.sh',
     script: 'kill -TERM $leader\nsleep 0.5\necho ready\nsleep 1000\n',
   },
-  'all above it (KILL)': { file: 'on_Snapshot__40_murder.sh', script: 'kill -9 $leader $crawler $worker\nsleep 1000\n' },
+  'all above it (KILL)': {
+    file: 'on_Snapshot__40_murder.sh',
+    script: 'kill -9 $leader $crawler $worker\nsleep 1000\n',
+  },
   'its crawl worker (KILL)': { file: 'on_Snapshot__40_murder.sh', script: 'kill -9 $crawler\nsleep 1000\n' },
 }
 
 describe('a page with a hook that ends, each time,', () => {
-  it.each(Object.entries(MURDERS))('%s is given up after a few starts, and says why', async (_whom, { file, script }) => {
-    const home = await homes.make()
-    hook(home, 'murder', file, `${KNOWS_ALL}${ON_PAGE_2}${NOTE}${script}`)
-    const urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
-    const crawl = await home.add('--plugins', 'html,murder,hashes', ...urls)
-    await supervised(home, crawl, 9)
-    const archived = await expectComplete(home, crawl)
-    const poisoned = archived.find(({ url }) => url.endsWith('page-2.html'))!
-    const results = await resultsOf(home, crawl)
-    for (const result of results.filter(({ snapshot_id }) => snapshot_id !== poisoned.id)) expect(result.status).toBe('succeeded')
-    expect(results.find(({ snapshot_id, plugin }) => snapshot_id === poisoned.id && plugin === 'html')?.status).toBe('succeeded')
-    expect(results.find(({ snapshot_id, plugin }) => snapshot_id === poisoned.id && plugin === 'murder')).toMatchObject({
-      status: 'failed',
-      output_str: expect.stringMatching(/^given up: 5 attempts at this page came to no end/),
-    })
-    // The first attempt may have brought another hook to its end.
-    expect(killsIn(home)).toBeGreaterThanOrEqual(5)
-    expect(killsIn(home)).toBeLessThanOrEqual(6)
-  })
+  it.each(Object.entries(MURDERS))(
+    '%s is given up after a few starts, and says why',
+    async (_whom, { file, script }) => {
+      const home = await homes.make()
+      hook(home, 'murder', file, `${KNOWS_ALL}${ON_PAGE_2}${NOTE}${script}`)
+      const urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
+      const crawl = await home.add('--plugins', 'html,murder,hashes', ...urls)
+      await supervised(home, crawl, 9)
+      const archived = await expectComplete(home, crawl)
+      const poisoned = archived.find(({ url }) => url.endsWith('page-2.html'))!
+      const results = await resultsOf(home, crawl)
+      for (const result of results.filter(({ snapshot_id }) => snapshot_id !== poisoned.id))
+        expect(result.status).toBe('succeeded')
+      expect(results.find(({ snapshot_id, plugin }) => snapshot_id === poisoned.id && plugin === 'html')?.status).toBe(
+        'succeeded',
+      )
+      expect(
+        results.find(({ snapshot_id, plugin }) => snapshot_id === poisoned.id && plugin === 'murder'),
+      ).toMatchObject({
+        status: 'failed',
+        output_str: expect.stringMatching(/^given up: 5 attempts at this page came to no end/),
+      })
+      // The first attempt may have brought another hook to its end.
+      expect(killsIn(home)).toBeGreaterThanOrEqual(5)
+      expect(killsIn(home)).toBeLessThanOrEqual(6)
+    },
+  )
 })
 
 describe('a crawl with a set-up hook that kills its runner each time', () => {
@@ -204,7 +223,11 @@ describe('a page that an operator keeps from its end', () => {
         `on_Snapshot__4${number}_step${number}.sh`,
         `#!/usr/bin/env bash\n${held.replace('until', 'sleep 0.7; exit 0; until')}`,
       )
-    const crawl = await home.add('--plugins', NUMBERS.map((number) => `step${number}`).join(','), `${site.url}/page-1.html`)
+    const crawl = await home.add(
+      '--plugins',
+      NUMBERS.map((number) => `step${number}`).join(','),
+      `${site.url}/page-1.html`,
+    )
     for (const number of NUMBERS.slice(0, 7)) {
       const runner = home.start(['run'])
       await eventually(() => began(home) === number)

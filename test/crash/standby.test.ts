@@ -18,7 +18,9 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 async function standbysOf(home: TestHome): Promise<number[]> {
-  const rows = await home.query<{ pid: number }>("select pid from process where standby and status = 'running' order by seq")
+  const rows = await home.query<{ pid: number }>(
+    "select pid from process where standby and status = 'running' order by seq",
+  )
   return rows.map(({ pid }) => pid)
 }
 
@@ -33,7 +35,10 @@ describe('run --standby', () => {
     await second.says(/leading \(term 2\)/)
     expect((await first.finished()).code).toBe(0)
     const { stdout } = await home.run(['status', '--json'])
-    expect(JSON.parse(stdout)).toMatchObject({ runner: { state: 'running', pid: second.pid }, standbys: [{ pid: heir.pid }] })
+    expect(JSON.parse(stdout)).toMatchObject({
+      runner: { state: 'running', pid: second.pid },
+      standbys: [{ pid: heir.pid }],
+    })
 
     second.signal('SIGKILL')
     await heir.says(/leading \(term 3\)/)
@@ -112,7 +117,11 @@ describe('a daemon that belongs to a server', () => {
   async function asServer(home: TestHome): Promise<string> {
     const db = openDatabase(home.databaseUrl, { name: 'the test' })
     const here = { db, databaseUrl: home.databaseUrl, embedded: false, dataDir: home.dataDir }
-    const known: Home = { ...here, machineId: (await currentMachine(db)).id, dataDirId: await dataDirId(home.dataDir, () => {}) }
+    const known: Home = {
+      ...here,
+      machineId: (await currentMachine(db)).id,
+      dataDirId: await dataDirId(home.dataDir, () => {}),
+    }
     const { id } = await insertStarting(known, {
       processType: 'server',
       parentId: null,

@@ -52,11 +52,13 @@ async function withIdle(
 }
 
 describe.concurrent('an idle process that stands still', () => {
-  it.each(['crawl', 'snapshot'] as const)('a %s worker does not keep others from being started for what is due', (kind) =>
-    withIdle(kind, async (home) => {
-      const crawl = await home.add('--plugins', 'html', `${site.url}/page-2.html`)
-      await sealedCrawl(home, crawl)
-    }),
+  it.each(['crawl', 'snapshot'] as const)(
+    'a %s worker does not keep others from being started for what is due',
+    (kind) =>
+      withIdle(kind, async (home) => {
+        const crawl = await home.add('--plugins', 'html', `${site.url}/page-2.html`)
+        await sealedCrawl(home, crawl)
+      }),
   )
 
   it.each(['crawl', 'snapshot', 'host'] as const)('a %s process does not keep a runner from leaving', (kind) =>

@@ -61,7 +61,9 @@ describe('a second runner', () => {
     expect(b.stderr).toContain(`taking over from runner pid ${first.pid}`)
     expect(expectOneAtATime(home)).toHaveLength(2)
     await expectAllThere(home, crawl)
-    const terms = await home.query<{ term: string }>("select term from process where worker_type = 'worker_runner' order by seq")
+    const terms = await home.query<{ term: string }>(
+      "select term from process where worker_type = 'worker_runner' order by seq",
+    )
     expect(terms.map(({ term }) => Number(term))).toEqual([1, 2])
   })
 
@@ -87,7 +89,9 @@ describe('a second runner', () => {
     const home = await homes.make()
     const first = home.start(['run'])
     await first.says(/leading/)
-    await home.query("update process set pid = pid + 1, start_ticks = start_ticks + 1 where worker_type = 'worker_runner'")
+    await home.query(
+      "update process set pid = pid + 1, start_ticks = start_ticks + 1 where worker_type = 'worker_runner'",
+    )
     const second = home.start(['run'])
     await second.says(/leading \(term 2\)/)
     expect((await first.finished()).code, first.stderr).toBe(0)
@@ -101,8 +105,11 @@ describe('a second runner', () => {
     await first.says(/leading/)
     const second = home.start(['run'])
     await first.says(/newer runner/)
-    const waiting = await eventually(() => home.value<string | undefined>("select id from process where worker_type = 'runner_waiting'"))
-    const inItsName = () => processesOf(home.dataDir).filter(({ environ }) => environ.includes(`ARCHIVEBOX_RUNNER_ID=${waiting}`))
+    const waiting = await eventually(() =>
+      home.value<string | undefined>("select id from process where worker_type = 'runner_waiting'"),
+    )
+    const inItsName = () =>
+      processesOf(home.dataDir).filter(({ environ }) => environ.includes(`ARCHIVEBOX_RUNNER_ID=${waiting}`))
     while (!first.isOver) {
       expect(inItsName().map(({ command }) => command)).toEqual([])
       await new Promise((resolve) => setTimeout(resolve, 100))
@@ -179,7 +186,9 @@ describe('five runners that start at once', () => {
     await sealedCrawl(home, crawl)
     expectOneAtATime(home)
     await expectAllThere(home, crawl)
-    const [newest] = await home.query("select worker_type from process where process_type = 'orchestrator' order by seq desc limit 1")
+    const [newest] = await home.query(
+      "select worker_type from process where process_type = 'orchestrator' order by seq desc limit 1",
+    )
     expect(newest).toEqual({ worker_type: 'worker_runner' })
   })
 

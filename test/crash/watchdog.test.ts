@@ -25,7 +25,9 @@ async function leading(
   home.install('family')
   const crawl = await home.add('--plugins', 'headers,family', '-c', 'FAMILY_SECONDS=1000', `${site.url}/page-1.html`)
   const runner = home.start(['run'], { env })
-  await eventually(() => processesOf(home.dataDir).filter(({ command }) => command.includes('read -r -u 8')).length >= 2)
+  await eventually(
+    () => processesOf(home.dataDir).filter(({ command }) => command.includes('read -r -u 8')).length >= 2,
+  )
   return { home, crawl, runner }
 }
 
@@ -37,7 +39,8 @@ describe('the watchdog', () => {
     const { home, runner } = await leading()
     const below = processesOf(home.dataDir).filter(({ pid }) => pid !== runner.pid)
     // Stopped workers do not see that their leader is gone, and leave all of it to the watchdog.
-    for (const pid of [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]) process.kill(pid, 'SIGSTOP')
+    for (const pid of [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))])
+      process.kill(pid, 'SIGSTOP')
     runner.signal('SIGKILL')
     await eventually(() => below.every((process) => isWatchdog(process) || !isThere(process.pid)))
     await eventually(async () => (await openRows(home)).length === 0)
@@ -92,7 +95,9 @@ describe('the watchdog', () => {
   it('is up before the leader starts anything', async () => {
     const home = await homes.make()
     await home.add('--plugins', 'headers', `${site.url}/page-1.html`)
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { ARCHIVEBOX_FAILPOINTS: 'watchdog.up=sleep:1500' } })
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], {
+      env: { ARCHIVEBOX_FAILPOINTS: 'watchdog.up=sleep:1500' },
+    })
     expect(code, stderr).toBe(0)
     const waited = "select min(w.created_at) - min(r.started_at) > interval '1.4 s' from process w, process r"
     expect(await home.value(`${waited} where w.process_type = 'worker' and r.process_type = 'orchestrator'`)).toBe(true)
@@ -128,7 +133,8 @@ describe('the watchdog', () => {
   it('that is killed together with its leader leaves the sweep to the next runner', async () => {
     const { home, crawl, runner } = await leading()
     // Stopped workers do not see that their leader is gone.
-    for (const pid of [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]) process.kill(pid, 'SIGSTOP')
+    for (const pid of [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))])
+      process.kill(pid, 'SIGSTOP')
     for (const { pid } of watchdogs(home)) process.kill(pid, 'SIGSTOP')
     runner.signal('SIGKILL')
     for (const { pid } of watchdogs(home)) process.kill(pid, 'SIGKILL')
@@ -151,7 +157,9 @@ describe('the watchdog', () => {
     const next = home.start(['run'])
     await sealedCrawl(home, crawl)
     expect(isThere(watchdog!.pid)).toBe(false)
-    expect(await home.query("select id from process where term = 2 and (status = 'lost' or exit_signal is not null)")).toEqual([])
+    expect(
+      await home.query("select id from process where term = 2 and (status = 'lost' or exit_signal is not null)"),
+    ).toEqual([])
     next.signal('SIGTERM')
     expect((await next.finished()).code).toBe(0)
   })

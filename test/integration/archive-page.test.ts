@@ -80,7 +80,9 @@ describe('add --run', () => {
       expect(readFileSync(join(dir, 'title', 'title.txt'), 'utf8').trim()).toBe('Page 1')
       expect(readFileSync(join(dir, 'html', 'output.html'), 'utf8')).toContain('ferry leaves the harbour')
       expect(await brokenPromises(home)).toEqual([])
-      expect(await home.value("select count(*) from process where status in ('starting', 'running', 'draining')")).toBe('0')
+      expect(await home.value("select count(*) from process where status in ('starting', 'running', 'draining')")).toBe(
+        '0',
+      )
     })
   })
 
@@ -93,7 +95,8 @@ describe('add --run', () => {
       if (link[1]!.startsWith('http')) continue
       expect(existsSync(join(dirname(snapshotPage), decodeURIComponent(link[1]!))), link[1]).toBe(true)
     }
-    for (const text of ['Page 1', 'html/output.html', 'readability/content.html', `${site.url}/page-1.html`]) expect(html).toContain(text)
+    for (const text of ['Page 1', 'html/output.html', 'readability/content.html', `${site.url}/page-1.html`])
+      expect(html).toContain(text)
     const records = readFileSync(join(dirname(snapshotPage), 'index.jsonl'), 'utf8')
       .trim()
       .split('\n')
@@ -122,7 +125,9 @@ describe('add --run', () => {
 })
 
 function target(file: string, pattern: RegExp): string {
-  const link = [...readFileSync(file, 'utf8').matchAll(/href="([^"]+)"/g)].map((match) => match[1]!).find((href) => pattern.test(href))
+  const link = [...readFileSync(file, 'utf8').matchAll(/href="([^"]+)"/g)]
+    .map((match) => match[1]!)
+    .find((href) => pattern.test(href))
   expect(link, `a link in ${file}`).toBeDefined()
   const path = join(dirname(file), decodeURIComponent(link!))
   expect(existsSync(path), path).toBe(true)

@@ -50,12 +50,15 @@ describe('a data dir', () => {
     },
   )
 
-  it.each(['init', 'add http://127.0.0.1:1/', 'run --exit-on-idle'])('is not made in a folder with other things by %s', async (verb) => {
-    mkdirSync(join(folder, 'data'))
-    writeFileSync(join(folder, 'data', 'thesis.txt'), 'mine')
-    expectRefusal(await inFolder(verb.split(' ')), 2, /is not empty.*thesis\.txt/)
-    expect(readdirSync(join(folder, 'data'))).toEqual(['thesis.txt'])
-  })
+  it.each(['init', 'add http://127.0.0.1:1/', 'run --exit-on-idle'])(
+    'is not made in a folder with other things by %s',
+    async (verb) => {
+      mkdirSync(join(folder, 'data'))
+      writeFileSync(join(folder, 'data', 'thesis.txt'), 'mine')
+      expectRefusal(await inFolder(verb.split(' ')), 2, /is not empty.*thesis\.txt/)
+      expect(readdirSync(join(folder, 'data'))).toEqual(['thesis.txt'])
+    },
+  )
 
   it('is not made in place of a file', async () => {
     writeFileSync(join(folder, 'data'), '')
@@ -88,8 +91,16 @@ describe('DATABASE_URL', () => {
   const impatient = { WAIT_DB: '0' }
 
   it('of a server that is not there ends with 1, since it may be there the next time', async () => {
-    expectRefusal(await withUrl('postgres://somebody:secret@127.0.0.1:1/archive', impatient), 1, /cannot reach the database/)
-    expectRefusal(await withUrl('postgres://somebody@%2Fnot%2Fthere/archive', impatient), 1, /cannot reach the database/)
+    expectRefusal(
+      await withUrl('postgres://somebody:secret@127.0.0.1:1/archive', impatient),
+      1,
+      /cannot reach the database/,
+    )
+    expectRefusal(
+      await withUrl('postgres://somebody@%2Fnot%2Fthere/archive', impatient),
+      1,
+      /cannot reach the database/,
+    )
   })
 
   it('is never shown with its password', async () => {
@@ -99,7 +110,11 @@ describe('DATABASE_URL', () => {
   })
 
   it('of a database that is not there is refused', async () => {
-    expectRefusal(await withUrl(homes.serverUrl.replace('/archivebox?', '/elsewhere?')), 2, /"elsewhere" does not exist/)
+    expectRefusal(
+      await withUrl(homes.serverUrl.replace('/archivebox?', '/elsewhere?')),
+      2,
+      /"elsewhere" does not exist/,
+    )
   })
 
   it('of a user who is not there is refused', async () => {
@@ -152,7 +167,10 @@ describe('a command line', () => {
     await refused(['add', '--depth'], /argument missing/)
     await refused(['archive', url], /unknown command 'archive'/)
     await refused(['process', 'explode'], /unknown command 'explode'/)
-    await refused(['process', 'list', '--status', 'nonsense'], /'nonsense' is invalid. Allowed choices are starting, running/)
+    await refused(
+      ['process', 'list', '--status', 'nonsense'],
+      /'nonsense' is invalid. Allowed choices are starting, running/,
+    )
     await refused(['process', 'list', '--type', 'nonsense'], /Allowed choices are orchestrator, worker/)
     await refused(['run', '--crawl-id', 'x'], /not an id: x/)
     await refused(['run', '--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /there is no crawl/)
@@ -180,12 +198,21 @@ describe('a bad URL', () => {
     expect(code, stderr).toBe(0)
     expect(stderr).toMatch(/left out: .*mailto:a@b\.c/)
     expect(stderr).toMatch(/left out: .*nonsense/)
-    expect((JSON.parse(stdout) as { urls: string[] }).urls).toEqual([`${site.url}/page-1.html`, `${site.url}/page-2.html`])
+    expect((JSON.parse(stdout) as { urls: string[] }).urls).toEqual([
+      `${site.url}/page-1.html`,
+      `${site.url}/page-2.html`,
+    ])
   })
 
   it('of a host that refuses ends with exit code 10 and the reason, and the other URL is archived', async () => {
     const home = await homes.make()
-    const { code, stdout, stderr } = await home.run(['add', '--run', '--json', 'http://127.0.0.1:1/', `${site.url}/page-1.html`])
+    const { code, stdout, stderr } = await home.run([
+      'add',
+      '--run',
+      '--json',
+      'http://127.0.0.1:1/',
+      `${site.url}/page-1.html`,
+    ])
     expect(stderr).toMatch(/nothing archived: http:\/\/127\.0\.0\.1:1\/: .*refused/)
     expect(code, stderr).toBe(10)
     const crawl = JSON.parse(stdout) as { id: string }
@@ -204,7 +231,14 @@ describe('a bad URL', () => {
     ['that is not HTTP', '/not-http', /./],
   ])('%s ends with exit code 10 and the reason', async (_name, path, reason) => {
     const home = await homes.make()
-    const { code, stdout, stderr } = await home.run(['add', '--run', '--json', '-c', 'WGET_ENABLED=false', site.url + path])
+    const { code, stdout, stderr } = await home.run([
+      'add',
+      '--run',
+      '--json',
+      '-c',
+      'WGET_ENABLED=false',
+      site.url + path,
+    ])
     expect(stderr).toMatch(/nothing archived: /)
     expect(stderr).toMatch(reason)
     expect(code, stderr).toBe(10)
@@ -232,13 +266,23 @@ describe('a page', () => {
     await expectComplete(home, id)
     const html = (await resultsOf(home, id)).filter(({ plugin }) => plugin === 'html')
     expect(html.map(({ status }) => status).sort()).toEqual(['failed', 'failed', 'succeeded'])
-    for (const result of html) if (result.status === 'failed') expect(result.output_str).toMatch(/larger than 1 MB \(HTML_MAX_SIZE\)/)
+    for (const result of html)
+      if (result.status === 'failed') expect(result.output_str).toMatch(/larger than 1 MB \(HTML_MAX_SIZE\)/)
   })
 
   it('that never ends is given up after TIMEOUT, and the other page is archived', async () => {
     const home = await homes.make()
     const urls = ['/slow', '/hangs', '/page-1.html'].map((path) => site.url + path)
-    const { code, stdout, stderr } = await home.run(['add', '--run', '--json', '--plugins', 'html', '-c', 'TIMEOUT=2', ...urls])
+    const { code, stdout, stderr } = await home.run([
+      'add',
+      '--run',
+      '--json',
+      '--plugins',
+      'html',
+      '-c',
+      'TIMEOUT=2',
+      ...urls,
+    ])
     expect(code, stderr).toBe(10)
     const { id } = JSON.parse(stdout) as { id: string }
     await expectComplete(home, id)
@@ -247,16 +291,20 @@ describe('a page', () => {
     for (const result of html) if (result.status === 'failed') expect(result.output_str).toMatch(/timed? ?out|2 s/i)
   })
 
-  it.each(['/charset-declared', '/charset-wrong', '/charset-meta', '/charset-none', '/charset-utf16', '/charset-weird'])(
-    'with its characters declared like %s is archived',
-    async (path) => {
-      const home = await homes.make()
-      const crawl = await home.add('--plugins', 'html,title', site.url + path)
-      expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-      const [page] = await expectComplete(home, crawl)
-      expect((await resultOf(home, crawl, 'html')).status).toBe('succeeded')
-      // Also where the server says what is not true.
-      expect(page!.title).toBe(RUSSIAN)
-    },
-  )
+  it.each([
+    '/charset-declared',
+    '/charset-wrong',
+    '/charset-meta',
+    '/charset-none',
+    '/charset-utf16',
+    '/charset-weird',
+  ])('with its characters declared like %s is archived', async (path) => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', 'html,title', site.url + path)
+    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
+    const [page] = await expectComplete(home, crawl)
+    expect((await resultOf(home, crawl, 'html')).status).toBe('succeeded')
+    // Also where the server says what is not true.
+    expect(page!.title).toBe(RUSSIAN)
+  })
 })

@@ -29,7 +29,8 @@ function putTool(file: string, version = '2.3.1'): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-const add = (home: TestHome, ...args: string[]) => home.add('--plugins', 'needs_program', ...args, `${site.url}/page-1.html`)
+const add = (home: TestHome, ...args: string[]) =>
+  home.add('--plugins', 'needs_program', ...args, `${site.url}/page-1.html`)
 
 async function run(home: TestHome, env: Record<string, string>, ...args: string[]): Promise<void> {
   const { code, stderr } = await home.run(['run', '--exit-on-idle', ...args], { env })
@@ -59,7 +60,9 @@ describe('a program that a plugin needs', () => {
     await run(home, env)
     await expectComplete(home, crawl)
     expect(await told(home, crawl)).toBe(tool)
-    expect(await home.query('select name, status, abspath, version, sha256, retry_at, attempts, claim_token from "binary"')).toEqual([
+    expect(
+      await home.query('select name, status, abspath, version, sha256, retry_at, attempts, claim_token from "binary"'),
+    ).toEqual([
       {
         name: 'abx-test-tool',
         status: 'installed',
@@ -76,7 +79,9 @@ describe('a program that a plugin needs', () => {
     ])
     const { queue, binaries } = await status(home)
     expect(queue!['binary']).toEqual({ queued: 0, installed: 1 })
-    expect(binaries).toEqual([{ name: 'abx-test-tool', status: 'installed', abspath: tool, version: '2.3.1', message: '' }])
+    expect(binaries).toEqual([
+      { name: 'abx-test-tool', status: 'installed', abspath: tool, version: '2.3.1', message: '' },
+    ])
   })
 
   it('that is missing has its hooks skipped, with the command that installs it; it is looked for again in 5 minutes', async () => {
@@ -112,7 +117,9 @@ describe('a program that a plugin needs', () => {
     const crawl = await add(home)
     await run(home, env)
     expect(await outcome(home, crawl)).toBe(`skipped: ${MISSING}`)
-    const events = await home.query<{ event: string }>("select event from transition where model = 'binary' order by id")
+    const events = await home.query<{ event: string }>(
+      "select event from transition where model = 'binary' order by id",
+    )
     expect(events.map(({ event }) => event)).toEqual(['install', 'gone'])
   })
 
@@ -183,7 +190,8 @@ describe('a plugin that provides programs', () => {
     expect(await told(home, crawl)).toBe(row!.abspath)
     const asked = () => readFileSync(join(home.dataDir, 'provided.log'), 'utf8')
     expect(asked()).toBe('--name=abx-test-tool --binproviders=env,apt --min-version=1.10\n')
-    const hooks = "select timeout, status, exit_code from process where process_type = 'hook' and cmd::text like '%on_BinaryRequest%'"
+    const hooks =
+      "select timeout, status, exit_code from process where process_type = 'hook' and cmd::text like '%on_BinaryRequest%'"
     expect(await home.query(hooks)).toEqual([{ timeout: 600, status: 'exited', exit_code: 0 }])
 
     await add(home)

@@ -22,7 +22,13 @@ const urls = (count: number) => Array.from({ length: count }, (_, index) => `${s
 
 describe('a page that is cancelled', () => {
   /** A runner in the middle of a hook that would run for ever. */
-  async function inWork(): Promise<{ home: TestHome; page: string; runner: Running; dir: string; atWork: () => boolean }> {
+  async function inWork(): Promise<{
+    home: TestHome
+    page: string
+    runner: Running
+    dir: string
+    atWork: () => boolean
+  }> {
     const home = await homes.make()
     home.install('oracle')
     const { pages } = await queuedPages(home, urls(1))
@@ -30,7 +36,13 @@ describe('a page that is cancelled', () => {
     const runner = home.start(['run'])
     const atWork = () => processesOf(home.dataDir).some(({ command }) => command.includes('oracle'))
     await eventually(atWork)
-    return { home, page: pages[0]!, runner, atWork, dir: join(home.dataDir, await home.value<string>('select output_dir from snapshot')) }
+    return {
+      home,
+      page: pages[0]!,
+      runner,
+      atWork,
+      dir: join(home.dataDir, await home.value<string>('select output_dir from snapshot')),
+    }
   }
   const PUBLISHED = ['.logs', 'html', 'index.html', 'index.jsonl']
 
@@ -46,7 +58,9 @@ describe('a page that is cancelled', () => {
   it('by a command that died before it could write that down is written by the next leader', async () => {
     const home = await homes.make()
     const { pages } = await queuedPages(home, urls(2))
-    const cancel = await home.run(['snapshot', 'cancel', ...pages], { env: failpoints(home, 'publish.file_aside=kill9') })
+    const cancel = await home.run(['snapshot', 'cancel', ...pages], {
+      env: failpoints(home, 'publish.file_aside=kill9'),
+    })
     expect(cancel.signal).toBe('SIGKILL')
     await runAll(home)
     for (const dir of await home.query<{ output_dir: string }>('select output_dir from snapshot'))
@@ -55,7 +69,8 @@ describe('a page that is cancelled', () => {
 
   it('whose worker died before it noticed is tidied up by the next leader', async () => {
     const { home, page, runner, dir } = await inWork()
-    for (const pid of [runner.pid, ...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]) process.kill(pid, 'SIGSTOP')
+    for (const pid of [runner.pid, ...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))])
+      process.kill(pid, 'SIGSTOP')
     await records(home, ['snapshot', 'cancel', page])
     expect(readdirSync(dir)).toContain('.work')
     runner.signal('SIGKILL')

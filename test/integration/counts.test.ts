@@ -49,17 +49,24 @@ const changes = () => home.value<number>('select count(*)::int from row_change')
 /** What the counts say, when they are what the rows say, too. */
 async function counted() {
   const rows = async (table: string, bytes: string) =>
-    await home.query<{ status: string }>(`select status, count(*)::int as rows, ${bytes}::int as bytes from ${table} group by 1`)
+    await home.query<{ status: string }>(
+      `select status, count(*)::int as rows, ${bytes}::int as bytes from ${table} group by 1`,
+    )
   const kept = async (model: Parameters<typeof rowCounts>[1]) =>
     [...(await rowCounts(db, model))].map(([status, { rows, bytes }]) => ({ status, rows, bytes })).sort(byStatus)
-  const counts = { crawl: await kept('crawl'), snapshot: await kept('snapshot'), archive_result: await kept('archive_result') }
+  const counts = {
+    crawl: await kept('crawl'),
+    snapshot: await kept('snapshot'),
+    archive_result: await kept('archive_result'),
+  }
   const countedRows = async (table: string, bytes = '0') => (await rows(table, bytes)).sort(byStatus)
   expect(counts).toEqual({
     crawl: await countedRows('crawl'),
     snapshot: await countedRows('snapshot', 'sum(output_size)'),
     archive_result: await countedRows('archive_result'),
   })
-  const pages = 'select crawl_id, status, sum(pages)::int as pages from crawl_pages group by 1, 2 having sum(pages) <> 0 order by 1, 2'
+  const pages =
+    'select crawl_id, status, sum(pages)::int as pages from crawl_pages group by 1, 2 having sum(pages) <> 0 order by 1, 2'
   expect(await home.query(pages)).toEqual(
     await home.query('select crawl_id, status, count(*)::int as pages from snapshot group by 1, 2 order by 1, 2'),
   )
@@ -76,19 +83,30 @@ describe('kept counts', () => {
   it('see whatever is done to rows, and are the same after they were added up', async () => {
     const steps: Readonly<Record<string, () => Promise<unknown>>> = {
       'pages are added': () => addPages(crawlId, 5),
-      'one is begun': () => home.query("update snapshot set status = 'started' where id = (select min(id::text)::uuid from snapshot)"),
-      'all are sealed, and grow': () => home.query("update snapshot set status = 'sealed', retry_at = null, output_size = output_size * 2"),
+      'one is begun': () =>
+        home.query("update snapshot set status = 'started' where id = (select min(id::text)::uuid from snapshot)"),
+      'all are sealed, and grow': () =>
+        home.query("update snapshot set status = 'sealed', retry_at = null, output_size = output_size * 2"),
       'results come to their end': () =>
         home.query("update archive_result set status = 'succeeded', end_ts = now() where status = 'queued'"),
       'results are run again': () =>
-        home.query("update archive_result set status = 'queued', end_ts = null where status = 'failed' and plugin = 'a'"),
-      'results change their mind': () => home.query("update archive_result set status = 'skipped' where status = 'succeeded'"),
+        home.query(
+          "update archive_result set status = 'queued', end_ts = null where status = 'failed' and plugin = 'a'",
+        ),
+      'results change their mind': () =>
+        home.query("update archive_result set status = 'skipped' where status = 'succeeded'"),
       'a page has another URL': () =>
-        home.query("update snapshot set url = 'https://example.com/Other' where id = (select max(id::text)::uuid from snapshot)"),
+        home.query(
+          "update snapshot set url = 'https://example.com/Other' where id = (select max(id::text)::uuid from snapshot)",
+        ),
       'a page moves to another crawl': async () =>
-        home.query('update snapshot set crawl_id = $1 where id = (select max(id::text)::uuid from snapshot)', [await newCrawl()]),
-      'a result is deleted': () => home.query('delete from archive_result where id = (select min(id::text)::uuid from archive_result)'),
-      'a crawl is sealed': () => home.query("update crawl set status = 'sealed', retry_at = null where id = $1", [crawlId]),
+        home.query('update snapshot set crawl_id = $1 where id = (select max(id::text)::uuid from snapshot)', [
+          await newCrawl(),
+        ]),
+      'a result is deleted': () =>
+        home.query('delete from archive_result where id = (select min(id::text)::uuid from archive_result)'),
+      'a crawl is sealed': () =>
+        home.query("update crawl set status = 'sealed', retry_at = null where id = $1", [crawlId]),
       'a crawl is deleted, with what is below it': () => home.query('delete from crawl where id = $1', [crawlId]),
       'everything is emptied': () => home.query('truncate crawl cascade'),
       'and begun anew': async () => addPages(await newCrawl(), 2),
@@ -100,7 +118,9 @@ describe('kept counts', () => {
       expect(await changes(), what).toBe(0)
       expect(await counted(), what).toEqual(before)
     }
-    expect(await home.value('select count(*)::int from crawl_total where crawl_id <> all(array(select id from crawl))')).toBe(0)
+    expect(
+      await home.value('select count(*)::int from crawl_total where crawl_id <> all(array(select id from crawl))'),
+    ).toBe(0)
   })
 
   it('are taken back with the transaction that made them', async () => {
@@ -130,7 +150,9 @@ describe('kept counts', () => {
 
   it('are added up once, however many do it at a time, more than one statement takes included', async () => {
     await addPages(crawlId, 1)
-    await home.query("insert into row_change (model, status, rows) select 'crawl', 'sealed', 1 from generate_series(1, 45000)")
+    await home.query(
+      "insert into row_change (model, status, rows) select 'crawl', 'sealed', 1 from generate_series(1, 45000)",
+    )
     await Promise.all([addUpCounts(db), addUpCounts(db), addUpCounts(db)])
     expect(await changes()).toBe(0)
     expect((await rowCounts(db, 'crawl')).get('sealed')).toEqual({ rows: 45_000, bytes: 0 })
@@ -168,7 +190,9 @@ describe('a database from before there were counts', () => {
     const old = await databases.make(
       'create table schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())',
       ...files.sort().map((file) => readFileSync(join(folder, file), 'utf8')),
-      ...files.map((file) => `insert into schema_migration (version, name) values (${Number(file.slice(0, 4))}, 'old')`),
+      ...files.map(
+        (file) => `insert into schema_migration (version, name) values (${Number(file.slice(0, 4))}, 'old')`,
+      ),
       `insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c')`,
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size) select gen_random_uuid(), id, 'http://x/Old', '', 's', 26 from crawl`,
       `insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts) select gen_random_uuid(), id, 'a', 'a', 'failed', now() from snapshot`,

@@ -38,10 +38,9 @@ async function crawl(home: TestHome, ...args: string[]): Promise<string> {
 
 const statuses = async (home: TestHome) =>
   Object.fromEntries(
-    (await home.query<{ status: string; count: string }>('select status, count(*) from snapshot group by 1')).map(({ status, count }) => [
-      status,
-      Number(count),
-    ]),
+    (await home.query<{ status: string; count: string }>('select status, count(*) from snapshot group by 1')).map(
+      ({ status, count }) => [status, Number(count)],
+    ),
   )
 
 /** A runner in the middle of a crawl: some pages are sealed, some are in work, some wait. */
@@ -78,7 +77,9 @@ describe('crawl list', () => {
     const home = await newHome()
     const { code, stdout, stderr } = await home.run(['crawl', 'list', '--status', 'nonsense'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toBe('error: there is no status "nonsense"\nhint:  the statuses of a crawl are queued, started, paused, sealed\n')
+    expect(stderr).toBe(
+      'error: there is no status "nonsense"\nhint:  the statuses of a crawl are queued, started, paused, sealed\n',
+    )
   })
 
   it('shows crawls newest first, filters by status, and stops at -n', async () => {
@@ -125,7 +126,9 @@ describe('crawl pause and resume', () => {
     const home = await newHome()
     const id = await home.add('--plugins', 'html,hashes', ...urls(2))
     expect(await crawl(home, 'pause', id)).toContain(`paused: ${id}`)
-    expect(await home.query('select status, retry_at::date::text as at from crawl')).toEqual([{ status: 'paused', at: '9999-01-01' }])
+    expect(await home.query('select status, retry_at::date::text as at from crawl')).toEqual([
+      { status: 'paused', at: '9999-01-01' },
+    ])
     expect((await home.run(['run', '--exit-on-idle'])).stderr).toContain('nothing left to do')
     expect(await home.value('select count(*) from snapshot')).toBe('0')
     expect(await crawl(home, 'resume', id)).toContain(`queued again: ${id}`)
@@ -139,7 +142,9 @@ describe('crawl pause and resume', () => {
     await crawl(home, 'pause', id)
     const { sealed: done, paused, ...others } = await statuses(home)
     expect({ done, paused, others }).toEqual({ done: sealed.length, paused: 12 - sealed.length, others: {} })
-    expect(await home.value("select bool_and(retry_at = '9999-01-01T00:00Z') from snapshot where status = 'paused'")).toBe(true)
+    expect(
+      await home.value("select bool_and(retry_at = '9999-01-01T00:00Z') from snapshot where status = 'paused'"),
+    ).toBe(true)
     expect(await home.value("select retry_at = '9999-01-01T00:00Z' and status = 'paused' from crawl")).toBe(true)
     const hooks = "select count(*) from process where process_type = 'hook' and url is not null"
     const begun = await home.value(hooks)
@@ -147,16 +152,23 @@ describe('crawl pause and resume', () => {
     await nothingRuns(home)
     expect(await home.value(hooks)).toBe(begun)
     expect(await statuses(home)).toEqual({ sealed: done, paused })
-    expect(await home.query("select id, status_changed_at from snapshot where status = 'sealed' order by id")).toEqual(sealed)
+    expect(await home.query("select id, status_changed_at from snapshot where status = 'sealed' order by id")).toEqual(
+      sealed,
+    )
     expect(runner.isOver).toBe(false)
 
-    const finished = await home.query(`select id, status, end_ts, attempt from archive_result where status in ${FINAL} order by id`)
+    const finished = await home.query(
+      `select id, status, end_ts, attempt from archive_result where status in ${FINAL} order by id`,
+    )
     await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"')`)
     await crawl(home, 'resume', id)
     await sealedCrawl(home, id)
     expect(await expectComplete(home, id)).toHaveLength(12)
     const ids = finished.map((result) => result['id'])
-    const after = await home.query('select id, status, end_ts, attempt from archive_result where id = any($1) order by id', [ids])
+    const after = await home.query(
+      'select id, status, end_ts, attempt from archive_result where id = any($1) order by id',
+      [ids],
+    )
     expect(after).toEqual(finished)
     const results = await resultsOf(home, id)
     expect(results).toHaveLength(36)
@@ -172,7 +184,8 @@ describe('crawl pause and resume', () => {
     for (const table of ['crawl', 'snapshot']) await home.query(`update ${table} set attempts = 99`)
     await crawl(home, 'pause', id)
     await crawl(home, 'resume', id)
-    for (const table of ['crawl', 'snapshot']) expect(await home.query(`select attempts from ${table}`)).toEqual([{ attempts: 0 }])
+    for (const table of ['crawl', 'snapshot'])
+      expect(await home.query(`select attempts from ${table}`)).toEqual([{ attempts: 0 }])
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
     await expectComplete(home, id)
     expect((await resultsOf(home, id)).map(({ status }) => status)).toEqual(['succeeded'])
@@ -209,7 +222,9 @@ describe('crawl pause and resume', () => {
 describe('crawl cancel', () => {
   it('seals a running crawl with what it has, skips what is open, and nothing of it goes on', async () => {
     const { home, id, runner } = await halfway(1000)
-    const finished = await home.query(`select id, status, end_ts from archive_result where status in ${FINAL} order by id`)
+    const finished = await home.query(
+      `select id, status, end_ts from archive_result where status in ${FINAL} order by id`,
+    )
     expect(await crawl(home, 'cancel', id)).toContain(`sealed: ${id}`)
     expect(await home.query('select status, retry_at from crawl')).toEqual([{ status: 'sealed', retry_at: null }])
     expect(await statuses(home)).toEqual({ sealed: 12 })
@@ -217,7 +232,9 @@ describe('crawl cancel', () => {
     expect(await statuses(home)).toEqual({ sealed: 12 })
     expect(await home.query(`select id from archive_result where status not in ${FINAL}`)).toEqual([])
     const ids = finished.map((result) => result['id'])
-    expect(await home.query('select id, status, end_ts from archive_result where id = any($1) order by id', [ids])).toEqual(finished)
+    expect(
+      await home.query('select id, status, end_ts from archive_result where id = any($1) order by id', [ids]),
+    ).toEqual(finished)
     const others = await home.query<{ status: string; output_str: string }>(
       'select status, output_str from archive_result where not id = any($1)',
       [ids],
@@ -240,7 +257,8 @@ describe('crawl cancel', () => {
     expect(page(row!.output_dir)).toContain('<span class="sealed">sealed</span>')
     expect(page(row!.output_dir)).not.toMatch(/class="(queued|started)"/)
     expect(page()).toContain('sealed')
-    for (const { output_dir } of await pagesOf(home, id)) expect(page(output_dir)).not.toMatch(/class="(queued|started)"/)
+    for (const { output_dir } of await pagesOf(home, id))
+      expect(page(output_dir)).not.toMatch(/class="(queued|started)"/)
     await nothingRuns(home)
     await end(runner)
   })
@@ -251,7 +269,9 @@ describe('crawl cancel', () => {
     const paused = await home.add('--plugins', 'html', urls(1)[0]!)
     await crawl(home, 'pause', paused)
     await crawl(home, 'cancel', queued, paused)
-    expect(await home.query('select status, retry_at from crawl')).toEqual(Array(2).fill({ status: 'sealed', retry_at: null }))
+    expect(await home.query('select status, retry_at from crawl')).toEqual(
+      Array(2).fill({ status: 'sealed', retry_at: null }),
+    )
     expect((await home.run(['run', '--exit-on-idle'])).stderr).toContain('nothing left to do')
     expect(await home.query('select id from snapshot')).toEqual([])
   })
@@ -285,12 +305,14 @@ describe('crawl retry', () => {
 
   async function rerun(home: TestHome, id: string): Promise<string> {
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    expect(await home.query('select c.status, s.status as page from crawl c join snapshot s on s.crawl_id = c.id')).toEqual([
-      { status: 'sealed', page: 'sealed' },
-    ])
+    expect(
+      await home.query('select c.status, s.status as page from crawl c join snapshot s on s.crawl_id = c.id'),
+    ).toEqual([{ status: 'sealed', page: 'sealed' }])
     const [page] = await pagesOf(home, id)
     const dir = join(home.dataDir, page!.output_dir)
-    expect(readdirSync(dir).filter((name) => /^\.(work|publish|replaced)/.test(name) || name.endsWith('.tmp'))).toEqual([])
+    expect(readdirSync(dir).filter((name) => /^\.(work|publish|replaced)/.test(name) || name.endsWith('.tmp'))).toEqual(
+      [],
+    )
     expect(existsSync(join(dir, 'index.html'))).toBe(true)
     expectHashes(dir)
     return dir
@@ -301,17 +323,25 @@ describe('crawl retry', () => {
     expect(await attempts(home)).toEqual(FIRST)
     const before = await home.query('select * from archive_result order by id')
     expect(await crawl(home, 'retry', id)).toMatch(/4 hooks of 1 pages are queued again/)
-    expect(await home.query('select c.status, s.status as page, s.attempts from crawl c join snapshot s on s.crawl_id = c.id')).toEqual([
-      { status: 'queued', page: 'queued', attempts: 0 },
-    ])
+    expect(
+      await home.query(
+        'select c.status, s.status as page, s.attempts from crawl c join snapshot s on s.crawl_id = c.id',
+      ),
+    ).toEqual([{ status: 'queued', page: 'queued', attempts: 0 }])
     const dir = await rerun(home, id)
     expect(await attempts(home)).toEqual(
       [...FIRST, 'exit_1 2 failed', 'exit_10 2 skipped', 'hashes 2 succeeded', 'order_a 2 noresults'].sort(),
     )
     // A file that was made again belongs to the later attempt.
-    const handedOver = (row: Record<string, unknown>) => (row['plugin'] === 'hashes' ? { ...row, output_files: {}, output_size: '0' } : row)
-    expect(await home.query('select * from archive_result where attempt = 1 order by id')).toEqual(before.map(handedOver))
-    expect(readdirSync(join(dir, '.attempts')).sort()).toEqual(['exit_1.on_Snapshot__43_exit_1.sh.1', 'exit_1.on_Snapshot__43_exit_1.sh.2'])
+    const handedOver = (row: Record<string, unknown>) =>
+      row['plugin'] === 'hashes' ? { ...row, output_files: {}, output_size: '0' } : row
+    expect(await home.query('select * from archive_result where attempt = 1 order by id')).toEqual(
+      before.map(handedOver),
+    )
+    expect(readdirSync(join(dir, '.attempts')).sort()).toEqual([
+      'exit_1.on_Snapshot__43_exit_1.sh.1',
+      'exit_1.on_Snapshot__43_exit_1.sh.2',
+    ])
     for (const file of ['html/output.html', 'slow/slow.txt']) expect(existsSync(join(dir, file)), file).toBe(true)
   })
 
@@ -347,7 +377,9 @@ describe('crawl retry', () => {
     const runner = home.start(['run'])
     await runner.says(/leading/)
     await crawl(home, 'retry', '--failed', id)
-    await eventually(() => home.value("select status = 'failed' from archive_result where plugin = 'exit_1' and attempt = 2"))
+    await eventually(() =>
+      home.value("select status = 'failed' from archive_result where plugin = 'exit_1' and attempt = 2"),
+    )
     await sealedCrawl(home, id)
     await end(runner)
   })
@@ -358,14 +390,19 @@ describe('crawl retry', () => {
     const untouched = await home.add('--plugins', 'html', urls(1)[0]!)
     await end(runner)
     await crawl(home, 'cancel', untouched)
-    await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"') where id = $1`, [id])
+    await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"') where id = $1`, [
+      id,
+    ])
     expect(await crawl(home, 'retry', '--failed', id, untouched)).toContain('nothing to run again')
     await crawl(home, 'retry', id, untouched)
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
     await expectComplete(home, untouched)
     expect(await statuses(home)).toEqual({ sealed: 13 })
-    const latest = 'select distinct on (snapshot_id, hook_name) status from archive_result order by snapshot_id, hook_name, attempt desc'
-    expect(await home.query(`select status, count(*)::int from (${latest}) r group by 1`)).toEqual([{ status: 'succeeded', count: 37 }])
+    const latest =
+      'select distinct on (snapshot_id, hook_name) status from archive_result order by snapshot_id, hook_name, attempt desc'
+    expect(await home.query(`select status, count(*)::int from (${latest}) r group by 1`)).toEqual([
+      { status: 'succeeded', count: 37 },
+    ])
     expectOneAtATime(home)
   })
 
@@ -386,28 +423,34 @@ describe('crawl retry', () => {
 })
 
 describe('a crawl command', () => {
-  it.each(['pause', 'resume', 'cancel', 'retry'])('refuses what is no id: %s leaves with 2 and changes nothing', async (verb) => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html', urls(1)[0]!)
-    for (const bad of ['nonsense', `${id}x`, "' or true --", '']) {
-      const { code, stdout, stderr } = await home.run(['crawl', verb, id, bad])
-      expect(code, stderr).toBe(2)
-      expect(stdout).toBe('')
-      expect(stderr).toMatch(/^error: not an id:/)
-    }
-    expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
-  })
+  it.each(['pause', 'resume', 'cancel', 'retry'])(
+    'refuses what is no id: %s leaves with 2 and changes nothing',
+    async (verb) => {
+      const home = await newHome()
+      const id = await home.add('--plugins', 'html', urls(1)[0]!)
+      for (const bad of ['nonsense', `${id}x`, "' or true --", '']) {
+        const { code, stdout, stderr } = await home.run(['crawl', verb, id, bad])
+        expect(code, stderr).toBe(2)
+        expect(stdout).toBe('')
+        expect(stderr).toMatch(/^error: not an id:/)
+      }
+      expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
+    },
+  )
 
-  it.each(['pause', 'resume', 'cancel'])('that finds nothing to %s leaves with 1 and says in which state it found what', async (verb) => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html', urls(1)[0]!)
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    const { code, stdout, stderr } = await home.run(['crawl', verb, id])
-    expect(code, stderr).toBe(1)
-    expect(stdout).toBe('')
-    expect(stderr).toBe(`error: no crawl to ${verb}: ${id} is sealed\n`)
-    await expectComplete(home, id)
-  })
+  it.each(['pause', 'resume', 'cancel'])(
+    'that finds nothing to %s leaves with 1 and says in which state it found what',
+    async (verb) => {
+      const home = await newHome()
+      const id = await home.add('--plugins', 'html', urls(1)[0]!)
+      expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
+      const { code, stdout, stderr } = await home.run(['crawl', verb, id])
+      expect(code, stderr).toBe(1)
+      expect(stdout).toBe('')
+      expect(stderr).toBe(`error: no crawl to ${verb}: ${id} is sealed\n`)
+      await expectComplete(home, id)
+    },
+  )
 
   it.each(['pause', 'resume', 'cancel', 'retry'])(
     'on a crawl that is not there is a mistake: %s leaves with 2, nothing changes',

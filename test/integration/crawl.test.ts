@@ -44,7 +44,9 @@ describe('a crawl', () => {
     ])
     expect(await openRows(home)).toEqual([])
     // A few worker processes did all of it.
-    expect(Number(await home.value("select count(*) from process where worker_type = 'snapshot'"))).toBeLessThanOrEqual(4)
+    expect(Number(await home.value("select count(*) from process where worker_type = 'snapshot'"))).toBeLessThanOrEqual(
+      4,
+    )
     const levels = await home.query(`
       select distinct h.process_type as hook, w.worker_type as worker, c.worker_type as above, r.worker_type as top
       from process h join process w on w.id = h.parent_id join process c on c.id = w.parent_id join process r on r.id = c.parent_id
@@ -67,7 +69,14 @@ describe('a crawl', () => {
   it('without a depth archives what it was given, each URL once', async () => {
     const home = await homes.make()
     const url = `${site.url}/page-1.html`
-    const crawl = await home.add('--plugins', 'html', url, `${url}#part`, `  ${url.replace('http:', 'HTTP:')}`, `${site.url}/page-2.html`)
+    const crawl = await home.add(
+      '--plugins',
+      'html',
+      url,
+      `${url}#part`,
+      `  ${url.replace('http:', 'HTTP:')}`,
+      `${site.url}/page-2.html`,
+    )
     await home.run(['run', '--exit-on-idle'])
     expect(paths(await expectComplete(home, crawl))).toEqual(['/page-1.html', '/page-2.html'])
     expect(site.hits('/grandchild')).toBeLessThanOrEqual(1)
@@ -87,7 +96,13 @@ describe('a crawl', () => {
     const none = await home.add('--url-denylist', '127.0.0.1', '--plugins', 'html', `${site.url}/`)
     const { code } = await home.run(['run', '--exit-on-idle'])
     expect(code).toBe(0)
-    expect(paths(await expectComplete(home, crawl))).toEqual(['/', '/page-1.html', '/page-10.html', '/page-11.html', '/page-12.html'])
+    expect(paths(await expectComplete(home, crawl))).toEqual([
+      '/',
+      '/page-1.html',
+      '/page-10.html',
+      '/page-11.html',
+      '/page-12.html',
+    ])
     expect(await expectComplete(home, none)).toEqual([])
   })
 
@@ -105,7 +120,14 @@ describe('a crawl', () => {
 
   it('of --dry-run is only described', async () => {
     const home = await homes.make()
-    const { code, stdout, stderr } = await home.run(['add', '--dry-run', '--depth', '1', `${site.url}/`, `${site.url}/child`])
+    const { code, stdout, stderr } = await home.run([
+      'add',
+      '--dry-run',
+      '--depth',
+      '1',
+      `${site.url}/`,
+      `${site.url}/child`,
+    ])
     expect(code).toBe(0)
     expect(
       stdout

@@ -64,7 +64,12 @@ describe('snapshot create', () => {
     expect(made.map(({ id }) => id)).toContain(pages[0])
     expect(await home.value('select count(*) from snapshot')).toBe('2')
     await home.run(['crawl', 'cancel', crawl])
-    await refusal(home, ['snapshot', 'create', '--crawl-id', crawl.slice(0, 13), url(3)], 1, /takes no pages: it is sealed/)
+    await refusal(
+      home,
+      ['snapshot', 'create', '--crawl-id', crawl.slice(0, 13), url(3)],
+      1,
+      /takes no pages: it is sealed/,
+    )
     expect(await home.value('select count(*) from snapshot')).toBe('2')
   })
 
@@ -81,9 +86,27 @@ describe('snapshot create', () => {
 describe('crawl create', () => {
   it('queues one crawl of all URLs, as add does', async () => {
     const home = await homes.make()
-    const [crawl, ...others] = await records(home, ['crawl', 'create', '--depth', '1', '--tag', 'a', '--label', 'mine', url(1), url(2)])
+    const [crawl, ...others] = await records(home, [
+      'crawl',
+      'create',
+      '--depth',
+      '1',
+      '--tag',
+      'a',
+      '--label',
+      'mine',
+      url(1),
+      url(2),
+    ])
     expect(others).toEqual([])
-    expect(crawl).toMatchObject({ type: 'Crawl', urls: [url(1), url(2)], max_depth: 1, tags: ['a'], label: 'mine', status: 'queued' })
+    expect(crawl).toMatchObject({
+      type: 'Crawl',
+      urls: [url(1), url(2)],
+      max_depth: 1,
+      tags: ['a'],
+      label: 'mine',
+      status: 'queued',
+    })
     expect(await home.value('select count(*) from snapshot')).toBe('0')
   })
 

@@ -23,7 +23,8 @@ const waiting = () =>
     .split(' ')
     .filter(isFlock)
 const isFlock = (pid: string) =>
-  pid !== '' && execFileSync('sh', ['-c', `cat /proc/${pid}/comm 2>/dev/null; true`], { encoding: 'utf8' }).trim() === 'flock'
+  pid !== '' &&
+  execFileSync('sh', ['-c', `cat /proc/${pid}/comm 2>/dev/null; true`], { encoding: 'utf8' }).trim() === 'flock'
 
 describe('the lock on the data dir', () => {
   it('goes to who stands in line when its holder lets go, and is told by whom it is held', async () => {

@@ -30,7 +30,8 @@ function open(options: Partial<DatabaseOptions> = {}): Database {
   return db
 }
 const one = async (db: Database) => (await sql<{ one: number }>`select 1 as one`.execute(db)).rows[0]?.one
-const backend = async (db: Database) => (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]?.pid
+const backend = async (db: Database) =>
+  (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]?.pid
 const count = () => server.value<number>('select n from counter')
 const add = (db: Database) => sql`update counter set n = n + 1`.execute(db)
 

@@ -39,7 +39,9 @@ const folders = (home: TestHome) =>
   ['crawls', 'snapshots'].flatMap((kind) => {
     const top = join(home.dataDir, 'archive', kind)
     if (!existsSync(top)) return []
-    return readdirSync(top).flatMap((day) => readdirSync(join(top, day)).flatMap((domain) => readdirSync(join(top, day, domain))))
+    return readdirSync(top).flatMap((day) =>
+      readdirSync(join(top, day)).flatMap((domain) => readdirSync(join(top, day, domain))),
+    )
   })
 
 describe('crawl delete', () => {
@@ -61,13 +63,25 @@ describe('crawl delete', () => {
     const home = await homes.make()
     const crawl = await archived(home, 2)
     const before = folders(home)
-    await refusal(home, ['crawl', 'delete', crawl], 1, /nothing was deleted: this would delete 1 crawl with 2 snapshots and 4 results \(\d/)
+    await refusal(
+      home,
+      ['crawl', 'delete', crawl],
+      1,
+      /nothing was deleted: this would delete 1 crawl with 2 snapshots and 4 results \(\d/,
+    )
     const { code, stdout, stderr } = await home.run(['crawl', 'delete', '--dry-run', '--yes', crawl])
     expect({ code, id: (JSON.parse(stdout) as { id: string }).id }).toEqual({ code: 0, id: crawl })
-    expect(stderr).toMatch(/^dry run: would delete 1 crawl with 2 snapshots and 4 results \(.*\); nothing was deleted\n$/)
+    expect(stderr).toMatch(
+      /^dry run: would delete 1 crawl with 2 snapshots and 4 results \(.*\); nothing was deleted\n$/,
+    )
     expect(await counts(home)).toEqual({ crawls: 1, snapshots: 2, results: 4 })
     expect(folders(home)).toEqual(before)
-    await refusal(home, ['crawl', 'delete', '--yes', crawl, '01994f6e-0c1a-7c3e-9d55-0123456789ab'], 2, /there is no crawl/)
+    await refusal(
+      home,
+      ['crawl', 'delete', '--yes', crawl, '01994f6e-0c1a-7c3e-9d55-0123456789ab'],
+      2,
+      /there is no crawl/,
+    )
     expect(folders(home)).toEqual(before)
   })
 
@@ -114,7 +128,9 @@ describe('crawl delete', () => {
     const { code, stderr } = await home.run(['crawl', 'delete', '--yes', crawl], { deadlineMs: 90_000 })
     for (const { pid } of [...workers(), { pid: runner.pid }]) process.kill(pid, 'SIGCONT')
     expect(code, stderr).toBe(1)
-    expect(stderr).toMatch(new RegExp(`^error: crawl ${crawl} is still being worked on \\(pid \\d+\\): it is paused now\n`))
+    expect(stderr).toMatch(
+      new RegExp(`^error: crawl ${crawl} is still being worked on \\(pid \\d+\\): it is paused now\n`),
+    )
     expect(await home.query('select status from crawl')).toEqual([{ status: 'paused' }])
     runner.signal('SIGTERM')
     await runner.finished()
@@ -189,15 +205,16 @@ describe('result delete', () => {
     const [page] = await pagesOf(home, crawl)
     const dir = join(home.dataDir, page!.output_dir)
     const doomed = (await home.run(['result', 'list', '--plugin', 'slow,exit_1'])).stdout
-    expect((await records(home, ['result', 'delete', '--yes', '-'], doomed)).map((result) => result['plugin']).sort()).toEqual([
-      'exit_1',
-      'slow',
-    ])
+    expect(
+      (await records(home, ['result', 'delete', '--yes', '-'], doomed)).map((result) => result['plugin']).sort(),
+    ).toEqual(['exit_1', 'slow'])
     expect(readdirSync(dir).sort()).toEqual(['.logs', 'index.html', 'index.jsonl', 'title'])
     expect(readdirSync(join(dir, '.logs'))).toEqual(['title'])
     const index = readFileSync(join(dir, 'index.jsonl'), 'utf8').trim().split('\n')
     expect(index.map((line) => (JSON.parse(line) as { plugin?: string }).plugin)).toEqual([undefined, 'title'])
-    expect(await home.value('select output_size = (select sum(output_size) from archive_result) from snapshot')).toBe(true)
+    expect(await home.value('select output_size = (select sum(output_size) from archive_result) from snapshot')).toBe(
+      true,
+    )
     await expectComplete(home, crawl)
   })
 
@@ -219,7 +236,9 @@ describe('result delete', () => {
     home.install('oracle')
     await home.add('--plugins', 'html,oracle', '-c', 'ORACLE_SECONDS=1000', ...urls(1))
     const runner = home.start(['run'])
-    const id = await eventually(() => home.value<string>("select id from archive_result where plugin = 'html' and status = 'succeeded'"))
+    const id = await eventually(() =>
+      home.value<string>("select id from archive_result where plugin = 'html' and status = 'succeeded'"),
+    )
     const { code, stderr } = await home.run(['result', 'delete', '--yes', id])
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(new RegExp(`error: result ${id}: its page is being worked on`))

@@ -1,6 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -48,12 +58,19 @@ function user(options: { detached?: boolean; env?: NodeJS.ProcessEnv; through?: 
   const child = spawn(program!, args, { detached, env, stdio: ['pipe', 'pipe', 'inherit'] })
   running.add(child)
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
-  const next = async (): Promise<Said> => JSON.parse((await lines.next()).value ?? '{"error":"it ended without a word"}') as Said
+  const next = async (): Promise<Said> =>
+    JSON.parse((await lines.next()).value ?? '{"error":"it ended without a word"}') as Said
   const leave = async () => {
     child.stdin!.write('leave\n')
     return (await next()).stopped
   }
-  return { pid: child.pid!, kill: (signal: NodeJS.Signals) => child.kill(signal), gone: once(child, 'exit'), next, leave }
+  return {
+    pid: child.pid!,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    gone: once(child, 'exit'),
+    next,
+    leave,
+  }
 }
 
 async function query(sql: string): Promise<Record<string, unknown>[]> {
@@ -93,7 +110,15 @@ test('the first one makes it, the second adopts it, both drivers get in, and the
             current_setting('data_checksums') as checksums, current_setting('listen_addresses') as tcp, current_setting('server_encoding') as encoding`,
   )
   expect(settings).toEqual([
-    { current_user: 'archivebox', current_database: 'archivebox', fsync: 'on', commit: 'on', checksums: 'on', tcp: '', encoding: 'UTF8' },
+    {
+      current_user: 'archivebox',
+      current_database: 'archivebox',
+      fsync: 'on',
+      commit: 'on',
+      checksums: 'on',
+      tcp: '',
+      encoding: 'UTF8',
+    },
   ])
   const sql = postgres(forPostgresJs(urlOf(address!)))
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }])
@@ -187,7 +212,10 @@ test('after kill -9 of the server itself the next one starts it again, and nothi
 
 test('a first start that is killed while it initialises leaves nothing that the next one does not clear away', async () => {
   const killed = user({ detached: true })
-  await until(() => existsSync(data) && readdirSync(data).some((name) => existsSync(join(data, name, 'base'))), 'initdb at work')
+  await until(
+    () => existsSync(data) && readdirSync(data).some((name) => existsSync(join(data, name, 'base'))),
+    'initdb at work',
+  )
   killed.kill('SIGKILL')
   await killed.gone
   expect(readdirSync(data)).not.toContain('postgres')
@@ -202,12 +230,17 @@ test.skipIf(process.platform !== 'linux')(
   'the server inherits neither what was left open to its starter (a cron job 200>lock) nor its environment',
   async () => {
     const lock = join(root, 'lock')
-    const one = user({ through: ['bash', '-c', `exec 200>"${lock}"; exec "$@"`, 'bash'], env: { ...process.env, SECRET_OF_OURS: 'x' } })
+    const one = user({
+      through: ['bash', '-c', `exec 200>"${lock}"; exec "$@"`, 'bash'],
+      env: { ...process.env, SECRET_OF_OURS: 'x' },
+    })
     await one.next()
     const open = (pid: number) => readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`))
     expect(open(one.pid)).toContain(lock)
     const { pid } = await serverStatus(data)
-    expect(open(pid!).filter((file) => file.startsWith(root))).toEqual(expect.arrayContaining([join(data, 'logs', 'postgres.log')]))
+    expect(open(pid!).filter((file) => file.startsWith(root))).toEqual(
+      expect.arrayContaining([join(data, 'logs', 'postgres.log')]),
+    )
     expect(open(pid!)).not.toContain(lock)
     expect(open(pid!)).not.toContain(join(data, '.postgres-users'))
     expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('SECRET_OF_OURS')

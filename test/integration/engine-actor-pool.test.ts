@@ -40,9 +40,11 @@ function poolOf(database: TestDatabase, options: Partial<ActorPoolOptions> = {},
   return { pool, errors, run }
 }
 const doneBy = async (database: TestDatabase) =>
-  (await database.query<{ done_by: number }>(`select distinct done_by from job where status = 'done' and done_by is not null`)).map(
-    (row) => row.done_by,
-  )
+  (
+    await database.query<{ done_by: number }>(
+      `select distinct done_by from job where status = 'done' and done_by is not null`,
+    )
+  ).map((row) => row.done_by)
 
 describe('a pool of processes', () => {
   it('works a queue off with a few processes, and leaves when there is nothing left', async () => {
@@ -106,7 +108,9 @@ describe('a pool of processes', () => {
     const database = await make()
     await add(database, 20)
     const stop = new AbortController()
-    const { errors, run } = poolOf(database, { actors: { mode: 'process', module: join(fixtures, 'broken-actor.ts'), execArgv: [] } })
+    const { errors, run } = poolOf(database, {
+      actors: { mode: 'process', module: join(fixtures, 'broken-actor.ts'), execArgv: [] },
+    })
     const running = run(stop.signal)
     await eventually(() => errors.length >= 3)
     stop.abort()

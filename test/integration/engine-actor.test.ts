@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { Actor, type ActorOptions, type Handled, ObjectAlreadyClaimed, Queue, QueueIsEmpty, withHandlers } from '../../src/engine/index.ts'
+import {
+  Actor,
+  type ActorOptions,
+  type Handled,
+  ObjectAlreadyClaimed,
+  Queue,
+  QueueIsEmpty,
+  withHandlers,
+} from '../../src/engine/index.ts'
 import { JOB_TABLE, type Job, job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
 import { gate, type TestDatabase, useDatabases } from '../support/engine.ts'
 import { eventually } from '../support/program.ts'
@@ -19,7 +27,16 @@ describe('the queues of an actor', () => {
     const database = await make()
     await add(database, 8)
     const queue = new Queue(job, database.sql)
-    const ids = { due: '1', stalled: '2', scheduled: '3', failedOnce: '4', active: '5', final: '6', paused: '7', unscheduled: '8' }
+    const ids = {
+      due: '1',
+      stalled: '2',
+      scheduled: '3',
+      failedOnce: '4',
+      active: '5',
+      final: '6',
+      paused: '7',
+      unscheduled: '8',
+    }
     await queue.claimRow(ids.stalled, { leaseSeconds: 0, owner: randomUUID() })
     await database.query(`update job set retry_at = now() + interval '1 h' where id in (3, 4)`)
     await database.query(`update job set attempts = 1, status = 'started' where id = 4`)
@@ -36,13 +53,18 @@ describe('the queues of an actor', () => {
       active: await rows('active'),
       final: await rows('final'),
     }).toEqual({ pending: ['1', '2'], stalled: ['2'], future: ['3', '4'], active: ['5'], final: ['6'] })
-    expect([await queues.pending.count(), await queues.pending.count(1), await queues.active.count()]).toEqual([2, 1, 1])
+    expect([await queues.pending.count(), await queues.pending.count(1), await queues.active.count()]).toEqual([
+      2, 1, 1,
+    ])
   })
 
   it('keep to the rows of the actor', async () => {
     const database = await make()
     await database.query(`insert into job (note) values ('mine'), ('theirs')`)
-    const actor = actorOf(database, { queue: { where: (first) => `work.note = $${first}`, whereValues: 1 }, values: () => ['mine'] })
+    const actor = actorOf(database, {
+      queue: { where: (first) => `work.note = $${first}`, whereValues: 1 },
+      values: () => ['mine'],
+    })
     expect(await actor.queues.pending.count()).toBe(1)
     for (const atomic of [true, false]) {
       const claim = await actor.getNext({ atomic })
@@ -65,26 +87,30 @@ describe('the next row of an actor', () => {
       const lost = answers.filter((answer) => answer.status === 'rejected').map(({ reason }) => reason as Error)
       expect(won).toHaveLength(1)
       expect(lost).toHaveLength(5)
-      for (const error of lost) expect(error instanceof ObjectAlreadyClaimed || error instanceof QueueIsEmpty).toBe(true)
+      for (const error of lost)
+        expect(error instanceof ObjectAlreadyClaimed || error instanceof QueueIsEmpty).toBe(true)
       expect(owners).toContain(won[0]?.value.row.claimed_by)
       await expect(actorOf(database).getNext({ atomic })).rejects.toThrow(QueueIsEmpty)
     },
   )
 
-  it.each([true, false])('(atomic: %s) is "already claimed" while somebody else is claiming the only one', async (atomic) => {
-    const database = await make()
-    await add(database)
-    const other = await database.pool.connect()
-    await other.query('begin')
-    await other.query(`update job set retry_at = now() + interval '1 min'`)
-    const next = actorOf(database).getNext({ atomic })
-    const answer = expect(next).rejects.toThrow(ObjectAlreadyClaimed)
-    const waits = `select true from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    await eventually(() => database.value(waits))
-    await other.query('commit')
-    other.release()
-    await answer
-  })
+  it.each([true, false])(
+    '(atomic: %s) is "already claimed" while somebody else is claiming the only one',
+    async (atomic) => {
+      const database = await make()
+      await add(database)
+      const other = await database.pool.connect()
+      await other.query('begin')
+      await other.query(`update job set retry_at = now() + interval '1 min'`)
+      const next = actorOf(database).getNext({ atomic })
+      const answer = expect(next).rejects.toThrow(ObjectAlreadyClaimed)
+      const waits = `select true from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      await eventually(() => database.value(waits))
+      await other.query('commit')
+      other.release()
+      await answer
+    },
+  )
 
   it('is one of the first few, at random; the first one when it is not claimed in one statement', async () => {
     const database = await make()
@@ -106,7 +132,8 @@ describe('the next row of an actor', () => {
   it('is the oldest, or the newest', async () => {
     const database = await make()
     await database.query(`insert into job (retry_at) values (now() - interval '2 h'), (now() - interval '1 h')`)
-    const first = async (claimOrder: 'oldest' | 'newest') => (await actorOf(database, { claimOrder, claimFromTopN: 1 }).getNext()).id
+    const first = async (claimOrder: 'oldest' | 'newest') =>
+      (await actorOf(database, { claimOrder, claimFromTopN: 1 }).getNext()).id
     expect([await first('newest'), await first('oldest')]).toEqual(['2', '1'])
   })
 })
@@ -145,7 +172,9 @@ describe('the loop of an actor', () => {
       'exception 2 broken',
       'shutdown 2 broken',
     ])
-    expect(await database.query('select status, attempts, claim_token, retry_at > now() as later from job order by id')).toEqual([
+    expect(
+      await database.query('select status, attempts, claim_token, retry_at > now() as later from job order by id'),
+    ).toEqual([
       { status: 'done', attempts: 0, claim_token: null, later: null },
       { status: 'queued', attempts: 1, claim_token: null, later: true },
     ])
@@ -174,7 +203,10 @@ describe('the loop of an actor', () => {
     const database = await make()
     await add(database, 1)
     const errors: Error[] = []
-    const handlers = withHandlers<typeof job, Job>(job, { queued: () => new Promise(() => {}), started: async () => {} })
+    const handlers = withHandlers<typeof job, Job>(job, {
+      queued: () => new Promise(() => {}),
+      started: async () => {},
+    })
     const actor = actorOf(database, {
       handlers,
       maxTickMs: 30,
@@ -203,7 +235,9 @@ describe('the loop of an actor', () => {
         return 'finish' as const
       }
       const handlers = withHandlers<typeof job, Job>(job, { queued: work, started: work })
-      const running = actorOf(database, { handlers, maxIdleTicks: Number.POSITIVE_INFINITY }).run({ [how]: stop.signal })
+      const running = actorOf(database, { handlers, maxIdleTicks: Number.POSITIVE_INFINITY }).run({
+        [how]: stop.signal,
+      })
       await eventually(() => isTicking)
       stop.abort()
       if (how === 'signal') open()
@@ -238,7 +272,10 @@ describe('the loop of an actor', () => {
     const both = await Promise.all([actor.tickClaimed('2'), actorOf(database).tickClaimed('2')])
     expect(both.filter((ticked) => ticked)).toHaveLength(1)
     expect(await actor.tickClaimed('2')).toBe(false)
-    expect(await database.query('select status from job order by id')).toEqual([{ status: 'queued' }, { status: 'done' }])
+    expect(await database.query('select status from job order by id')).toEqual([
+      { status: 'queued' },
+      { status: 'done' },
+    ])
   })
 
   it('calls what its event is named after', async () => {

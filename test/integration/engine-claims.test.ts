@@ -36,7 +36,9 @@ describe('claims', () => {
       const [row] = await database.query(`select id from job where status = 'queued' and retry_at <= now() limit 1`)
       inBoth[0]!()
       await bothHaveRead
-      return await database.query(`update job set retry_at = now() + interval '1 min' where id = $1 returning id`, [row!['id']])
+      return await database.query(`update job set retry_at = now() + interval '1 min' where id = $1 returning id`, [
+        row!['id'],
+      ])
     }
     expect((await Promise.all([unlocked(), unlocked()])).flat()).toHaveLength(2)
   })
@@ -61,7 +63,10 @@ describe('claims', () => {
   it('never take a future schedule, nor one that is not there, nor a row in a final or external state', async () => {
     const database = await make()
     const [future, unscheduled, final, external] = await addJobs(database, 4)
-    await database.query(`update job set retry_at = now() + interval '1 hour', claim_token = $2 where id = $1`, [future, randomUUID()])
+    await database.query(`update job set retry_at = now() + interval '1 hour', claim_token = $2 where id = $1`, [
+      future,
+      randomUUID(),
+    ])
     await database.query('update job set retry_at = null where id = $1', [unscheduled])
     await database.query(`update job set status = 'done' where id = $1`, [final])
     await database.query(`update job set status = 'paused' where id = $1`, [external])
@@ -82,7 +87,8 @@ describe('claims', () => {
     ]) {
       await database.query(`update job set retry_at = now() - make_interval(secs => $2) where id = $1`, [id, age])
     }
-    const first = async (order: 'oldest' | 'newest') => (await new Queue<typeof job, Job>(job, database.sql, { order }).claim())[0]?.id
+    const first = async (order: 'oldest' | 'newest') =>
+      (await new Queue<typeof job, Job>(job, database.sql, { order }).claim())[0]?.id
     expect([await first('oldest'), await first('newest'), await first('oldest'), await first('oldest')]).toEqual([
       oldest,
       newest,
@@ -119,32 +125,35 @@ describe('claims', () => {
     )
   })
 
-  it.each(['claim', 'pick'] as const)('(%s) do not read past all that was claimed since the last vacuum', async (how) => {
-    const database = await make()
-    await database.query('alter table job set (autovacuum_enabled = off)')
-    await database.query('create index job_due on job (retry_at, id) where retry_at is not null')
-    await addJobs(database, 20_000)
-    await database.query('analyze job')
-    const asked: { statement: Statement; values: readonly unknown[] }[] = []
-    const sql: Sql = {
-      query: async (statement, values) => {
-        asked.push({ statement, values })
-        return await database.sql.query(statement, values)
-      },
-    }
-    const queue = queueOf({ sql })
-    for (let claimed = 0; claimed < 15_000; claimed += 1_000) await queue.claim({ limit: 1_000 })
-    await queue[how](1)
-    const { statement, values } = asked.at(-1)!
-    const pagesRead = async (parameters: readonly unknown[]) => {
-      const [row] = await database.query(`explain (analyze, buffers, format json) ${statement.text}`, parameters)
-      const [{ Plan: plan }] = row!['QUERY PLAN'] as [{ Plan: Record<string, number> }]
-      return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
-    }
-    const fromTheStart = values.map((value, index) => (index === 1 ? '-infinity' : index === 2 ? '0' : value))
-    expect(await pagesRead(values)).toBeLessThan(50)
-    expect(await pagesRead(fromTheStart)).toBeGreaterThan(150)
-  })
+  it.each(['claim', 'pick'] as const)(
+    '(%s) do not read past all that was claimed since the last vacuum',
+    async (how) => {
+      const database = await make()
+      await database.query('alter table job set (autovacuum_enabled = off)')
+      await database.query('create index job_due on job (retry_at, id) where retry_at is not null')
+      await addJobs(database, 20_000)
+      await database.query('analyze job')
+      const asked: { statement: Statement; values: readonly unknown[] }[] = []
+      const sql: Sql = {
+        query: async (statement, values) => {
+          asked.push({ statement, values })
+          return await database.sql.query(statement, values)
+        },
+      }
+      const queue = queueOf({ sql })
+      for (let claimed = 0; claimed < 15_000; claimed += 1_000) await queue.claim({ limit: 1_000 })
+      await queue[how](1)
+      const { statement, values } = asked.at(-1)!
+      const pagesRead = async (parameters: readonly unknown[]) => {
+        const [row] = await database.query(`explain (analyze, buffers, format json) ${statement.text}`, parameters)
+        const [{ Plan: plan }] = row!['QUERY PLAN'] as [{ Plan: Record<string, number> }]
+        return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+      }
+      const fromTheStart = values.map((value, index) => (index === 1 ? '-infinity' : index === 2 ? '0' : value))
+      expect(await pagesRead(values)).toBeLessThan(50)
+      expect(await pagesRead(fromTheStart)).toBeGreaterThan(150)
+    },
+  )
 
   it('find rows before that place, too, while new ones keep coming behind it', async () => {
     const database = await make()
@@ -193,12 +202,16 @@ describe('claims', () => {
     try {
       const queue = queueOf(database)
       const [claim] = await queue.claim()
-      expect(await database.value(`select retry_at - now() between interval '50 s' and interval '60 s' from job`)).toBe(true)
+      expect(await database.value(`select retry_at - now() between interval '50 s' and interval '60 s' from job`)).toBe(
+        true,
+      )
       expect(await queue.claim()).toEqual([])
       vi.setSystemTime(new Date('1980-01-01'))
       expect((await queue.renew([claim!])).size).toBe(1)
       await queue.settle([{ claim: claim!, outcome: again(10_000) }])
-      expect(await database.value(`select retry_at - now() between interval '9 s' and interval '10 s' from job`)).toBe(true)
+      expect(await database.value(`select retry_at - now() between interval '9 s' and interval '10 s' from job`)).toBe(
+        true,
+      )
       expect(await queue.send(['1'], 'pause')).toEqual(['1'])
       expect(await queue.send(['1'], 'resume')).toEqual(['1'])
       expect(await database.value('select retry_at <= now() from job')).toBe(true)

@@ -23,10 +23,15 @@ const finishTheRest = async (database: TestDatabase) => {
     models: [{ handlers: withHandlers(job, { queued: work, started: work }) }],
     watchdog: false,
   })
-  await runUntil(runner, async () => (await database.value(`select count(*)::int from job where status <> 'done'`)) === 0)
+  await runUntil(
+    runner,
+    async () => (await database.value(`select count(*)::int from job where status <> 'done'`)) === 0,
+  )
 }
 const effects = async (database: TestDatabase) =>
-  (await database.query('select count(*)::int as times from effect group by row_id order by row_id')).map(({ times }) => times)
+  (await database.query('select count(*)::int as times from effect group by row_id order by row_id')).map(
+    ({ times }) => times,
+  )
 
 describe('a runner that is killed between two statements', () => {
   it.each([

@@ -40,12 +40,18 @@ const statuses = async (database: TestDatabase) =>
   Object.fromEntries((await database.query('select note, status from job')).map(({ note, status }) => [note, status]))
 
 /** A runner with one handler, and what it reports. */
-function runnerOf(database: TestDatabase, work: Work, options: Partial<RunnerOptions> & { readonly leaseSeconds?: number } = {}) {
+function runnerOf(
+  database: TestDatabase,
+  work: Work,
+  options: Partial<RunnerOptions> & { readonly leaseSeconds?: number } = {},
+) {
   const { leaseSeconds, ...rest } = options
   const reports: { error: Error; id: string | undefined }[] = []
   const runner = new Runner({
     sql: database.sql,
-    models: [{ handlers: withHandlers<typeof quick, Job>(quick, { queued: work }), ...(leaseSeconds ? { leaseSeconds } : {}) }],
+    models: [
+      { handlers: withHandlers<typeof quick, Job>(quick, { queued: work }), ...(leaseSeconds ? { leaseSeconds } : {}) },
+    ],
     watchdog: false,
     onError: (error, claim) => reports.push({ error, id: claim?.id }),
     ...rest,
@@ -64,7 +70,11 @@ describe('a handler that fails', () => {
       },
       { message: 'at once' },
     ],
-    ['throws what is no error', () => Promise.reject('just text'), { message: 'not an Error was thrown: just text', cause: 'just text' }],
+    [
+      'throws what is no error',
+      () => Promise.reject('just text'),
+      { message: 'not an Error was thrown: just text', cause: 'just text' },
+    ],
     ['throws nothing at all', () => Promise.reject(undefined), { message: 'not an Error was thrown: undefined' }],
     [
       'answers with an event that its state does not offer',
@@ -74,36 +84,46 @@ describe('a handler that fails', () => {
     [
       'answers with nonsense',
       (async () => ({ again: true, afterMs: Number.NaN })) as Work,
-      { name: 'ForeignOutcome', message: 'state graph "quick": state "queued" does not offer { again: true, afterMs: NaN }' },
-    ],
-    ['never returns', () => never, { name: 'DeadlineExceeded', message: 'quick 1: the handler of "queued" was not done at its deadline' }],
-  ])('because it %s: is counted and reported, and its row tried again, and given up after three attempts', async (_, work, error) => {
-    const database = await make()
-    await add(database, 'bad', 'good')
-    const attempts: number[] = []
-    const { runner, reports } = runnerOf(
-      database,
-      async (claim, context) => {
-        if (claim.row.note === 'good') return 'finish'
-        attempts.push(claim.attempts)
-        return await work(claim, context)
+      {
+        name: 'ForeignOutcome',
+        message: 'state graph "quick": state "queued" does not offer { again: true, afterMs: NaN }',
       },
-      { deadlineMs: 50 },
-    )
-    const { models } = await runUntil(runner, async () => (await open(database)) === 0)
-    expect(await statuses(database)).toEqual({ bad: 'failed', good: 'done' })
-    expect(attempts).toEqual([1, 2, 3])
-    expect(reports).toEqual(attempts.map(() => ({ error: expect.objectContaining(error), id: '1' })))
-    expect(models['quick']).toMatchObject({
-      claimed: 4,
-      failed: 3,
-      lost: 0,
-      moved: { 'queued -give_up-> failed': 1, 'queued -finish-> done': 1 },
-    })
-    expect(await database.query(`select event, from_status, to_status from transition where row_id = '1'`)).toEqual([
-      { event: 'give_up', from_status: 'queued', to_status: 'failed' },
-    ])
-  })
+    ],
+    [
+      'never returns',
+      () => never,
+      { name: 'DeadlineExceeded', message: 'quick 1: the handler of "queued" was not done at its deadline' },
+    ],
+  ])(
+    'because it %s: is counted and reported, and its row tried again, and given up after three attempts',
+    async (_, work, error) => {
+      const database = await make()
+      await add(database, 'bad', 'good')
+      const attempts: number[] = []
+      const { runner, reports } = runnerOf(
+        database,
+        async (claim, context) => {
+          if (claim.row.note === 'good') return 'finish'
+          attempts.push(claim.attempts)
+          return await work(claim, context)
+        },
+        { deadlineMs: 50 },
+      )
+      const { models } = await runUntil(runner, async () => (await open(database)) === 0)
+      expect(await statuses(database)).toEqual({ bad: 'failed', good: 'done' })
+      expect(attempts).toEqual([1, 2, 3])
+      expect(reports).toEqual(attempts.map(() => ({ error: expect.objectContaining(error), id: '1' })))
+      expect(models['quick']).toMatchObject({
+        claimed: 4,
+        failed: 3,
+        lost: 0,
+        moved: { 'queued -give_up-> failed': 1, 'queued -finish-> done': 1 },
+      })
+      expect(await database.query(`select event, from_status, to_status from transition where row_id = '1'`)).toEqual([
+        { event: 'give_up', from_status: 'queued', to_status: 'failed' },
+      ])
+    },
+  )
 
   it('leaves its row in its state, due again later, with the attempt counted', async () => {
     const database = await make()
@@ -201,8 +221,14 @@ describe('a row that ends its worker each time', () => {
     const { models } = await runner.runOnce()
     expect(worked).toEqual(['2'])
     expect(await statuses(database)).toEqual({ lethal: 'failed', lived: 'done' })
-    expect(reports).toMatchObject([{ error: { message: 'quick 1: given up after 3 attempts without an end' }, id: '1' }])
-    expect(models['quick']).toMatchObject({ claimed: 2, failed: 1, moved: { 'queued -give_up-> failed': 1, 'queued -finish-> done': 1 } })
+    expect(reports).toMatchObject([
+      { error: { message: 'quick 1: given up after 3 attempts without an end' }, id: '1' },
+    ])
+    expect(models['quick']).toMatchObject({
+      claimed: 2,
+      failed: 1,
+      moved: { 'queued -give_up-> failed': 1, 'queued -finish-> done': 1 },
+    })
   })
 })
 
@@ -224,15 +250,18 @@ describe('a deadline', () => {
       },
       { deadlineMs: 50, concurrency: 1 },
     )
-    const fastIsDone = async () => (await database.value(`select status = 'done' from job where note = 'fast'`)) && stopped.length > 0
+    const fastIsDone = async () =>
+      (await database.value(`select status = 'done' from job where note = 'fast'`)) && stopped.length > 0
     const { models } = await runUntil(runner, fastIsDone)
     letGo()
     await answered.opened
     expect(stopped[0]).toBeInstanceOf(DeadlineExceeded)
     expect(models['quick']).toMatchObject({ failed: stopped.length, moved: { 'queued -finish-> done': 1 } })
-    expect(await database.query(`select status, claim_token from job where note = 'slow' and attempts > 0 and status <> 'done'`)).toEqual([
-      { status: 'queued', claim_token: null },
-    ])
+    expect(
+      await database.query(
+        `select status, claim_token from job where note = 'slow' and attempts > 0 and status <> 'done'`,
+      ),
+    ).toEqual([{ status: 'queued', claim_token: null }])
   })
 
   it("is the state's own where it names one", async () => {
@@ -247,8 +276,15 @@ describe('a deadline', () => {
       await eventually(() => performance.now() > start + 600) // Longer than the runner's, and than two looks at the deadlines.
       return 'finish' as const
     }
-    const runner = new Runner({ sql: database.sql, models: [{ handlers: withHandlers(patient, { queued: work }) }], deadlineMs: 10 })
-    expect((await runner.runOnce()).models['patient']).toMatchObject({ failed: 0, moved: { 'queued -finish-> done': 1 } })
+    const runner = new Runner({
+      sql: database.sql,
+      models: [{ handlers: withHandlers(patient, { queued: work }) }],
+      deadlineMs: 10,
+    })
+    expect((await runner.runOnce()).models['patient']).toMatchObject({
+      failed: 0,
+      moved: { 'queued -finish-> done': 1 },
+    })
   })
 
   it('holds for a handler that blocked the event loop past it, too', async () => {
@@ -280,7 +316,9 @@ describe('a lease', () => {
       async ({ id }) => {
         runs += 1
         await eventually(async () => {
-          schedules.add(await database.value<Date>('select retry_at from job where id = $1', [id]).then((at) => at.getTime()))
+          schedules.add(
+            await database.value<Date>('select retry_at from job where id = $1', [id]).then((at) => at.getTime()),
+          )
           expect(await new Queue(quick, database.sql).claim()).toEqual([])
           return schedules.size > 3
         })
@@ -354,10 +392,17 @@ describe('an outcome', () => {
     await add(database, ...Array.from({ length: 9 }, (_, index) => `row ${index}`), 'poison')
     const { runner, reports } = runnerOf(database, async () => 'finish', { concurrency: 20 })
     const { models } = await runUntil(runner, async () => (await open(database)) === 0)
-    expect(models['quick']).toMatchObject({ moved: { 'queued -finish-> done': 9, 'queued -give_up-> failed': 1 }, failed: 3, lost: 0 })
+    expect(models['quick']).toMatchObject({
+      moved: { 'queued -finish-> done': 9, 'queued -give_up-> failed': 1 },
+      failed: 3,
+      lost: 0,
+    })
     expect((await statuses(database))['poison']).toBe('failed')
     expect(reports).toEqual(
-      [1, 2, 3].map(() => ({ error: expect.objectContaining({ message: expect.stringContaining('never') }), id: '10' })),
+      [1, 2, 3].map(() => ({
+        error: expect.objectContaining({ message: expect.stringContaining('never') }),
+        id: '10',
+      })),
     )
   })
 
@@ -378,7 +423,10 @@ describe('an outcome', () => {
   it('is tried again when a deadlock or a lost connection stopped it', async () => {
     const database = await make()
     await add(database, 'one', 'two')
-    const troubles = [Object.assign(new Error('deadlock detected'), { code: '40P01' }), new Error('Connection terminated unexpectedly')]
+    const troubles = [
+      Object.assign(new Error('deadlock detected'), { code: '40P01' }),
+      new Error('Connection terminated unexpectedly'),
+    ]
     const sql: Sql = {
       query: async (statement, values) => {
         const trouble = statement.name.includes(':settle') ? troubles.shift() : undefined
@@ -394,13 +442,18 @@ describe('an outcome', () => {
     const { runner, reports } = runnerOf(database, work, { sql })
     await runUntil(runner, async () => (await open(database)) === 0)
     expect(worked).toBe(2)
-    expect(reports.map(({ error }) => error.message)).toEqual(['deadlock detected', 'Connection terminated unexpectedly'])
+    expect(reports.map(({ error }) => error.message)).toEqual([
+      'deadlock detected',
+      'Connection terminated unexpectedly',
+    ])
   })
 
   it('is checked before it is written: one foreign outcome does not spoil the batch', async () => {
     const database = await make()
     await add(database, 'good', 'foreign')
-    const { runner, reports } = runnerOf(database, async ({ row }) => (row.note === 'good' ? 'finish' : ('explode' as 'finish')))
+    const { runner, reports } = runnerOf(database, async ({ row }) =>
+      row.note === 'good' ? 'finish' : ('explode' as 'finish'),
+    )
     await runner.runOnce()
     expect(await statuses(database)).toEqual({ good: 'done', foreign: 'queued' })
     expect(reports[0]?.error).toBeInstanceOf(ForeignOutcome)
@@ -412,7 +465,10 @@ describe('housekeeping', () => {
     const database = await make()
     const kept = defineMachine({
       ...{ name: 'kept', table: 'job', idType: 'bigint', columns, initial: 'queued' },
-      states: { queued: { on: { finish: 'done' }, retryAfterMs: 1_000, startAfterMs: 0 }, done: { final: true, deleteAfterMs: 60_000 } },
+      states: {
+        queued: { on: { finish: 'done' }, retryAfterMs: 1_000, startAfterMs: 0 },
+        done: { final: true, deleteAfterMs: 60_000 },
+      },
     })
     await database.query(
       `insert into job (status, retry_at, changed_at) select 'done', null, now() - interval '61 s' from generate_series(1, 1100)`,
@@ -420,8 +476,14 @@ describe('housekeeping', () => {
     await database.query(
       `insert into job (status, retry_at, changed_at) values ('queued', now() + interval '1 h', now() - interval '1 y'), ('done', null, now())`,
     )
-    const runner = new Runner({ sql: database.sql, models: [{ handlers: withHandlers(kept, { queued: async () => {} }) }] })
+    const runner = new Runner({
+      sql: database.sql,
+      models: [{ handlers: withHandlers(kept, { queued: async () => {} }) }],
+    })
     expect((await runner.runOnce()).models['kept']?.deleted).toBe(1100)
-    expect(await database.query('select status from job order by id')).toEqual([{ status: 'queued' }, { status: 'done' }])
+    expect(await database.query('select status from job order by id')).toEqual([
+      { status: 'queued' },
+      { status: 'done' },
+    ])
   })
 })

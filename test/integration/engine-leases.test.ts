@@ -21,7 +21,8 @@ describe('leases', () => {
     expect(await queue.settle(claims.map((claim) => ({ claim, outcome: again() })))).toEqual(new Set([kept]))
     for (const claim of lost) {
       expect(await queue.release(claim)).toBe(false)
-      if (claim.state === 'queued') await expect(queue.move(claim, 'start')).rejects.toThrow(`job ${claim.id}: queued -start-> started`)
+      if (claim.state === 'queued')
+        await expect(queue.move(claim, 'start')).rejects.toThrow(`job ${claim.id}: queued -start-> started`)
     }
   })
 
@@ -44,7 +45,9 @@ describe('leases', () => {
     const kept = await queue.claim({ owner: alive, limit: 2 })
     expect(await queue.requeueClaimsOf([dead])).toBe(2)
     expect(await queue.requeueClaimsOf([dead])).toBe(0)
-    expect((await queue.claim({ owner: alive, limit: 9 })).map(({ id }) => id).sort()).toEqual([...lost.map(({ id }) => id), '5'].sort())
+    expect((await queue.claim({ owner: alive, limit: 9 })).map(({ id }) => id).sort()).toEqual(
+      [...lost.map(({ id }) => id), '5'].sort(),
+    )
     expect((await queue.renew(kept)).size).toBe(2)
     expect(await queue.settle(lost.map((claim) => ({ claim, outcome: 'finish' })))).toEqual(new Set())
   })
@@ -149,7 +152,9 @@ describe('a claimed row', () => {
         const after = await database.query(
           'select note, claim_token is null as free, retry_at > now() + interval $$80 s$$ as later from job',
         )
-        expect(after).toEqual([end === 'commit' ? { note: 'halfway', free: true, later: true } : { note: null, free: false, later: false }])
+        expect(after).toEqual([
+          end === 'commit' ? { note: 'halfway', free: true, later: true } : { note: null, free: false, later: false },
+        ])
       }
     } finally {
       client.release()

@@ -35,7 +35,9 @@ it('the example in the README drives a table of its own', async () => {
 })
 
 it('every test that the README names is there', () => {
-  const rows = readme.slice(readme.indexOf('## The names of the seeds')).matchAll(/^\| (?!seed|---)(.*) \| (.*) \| ?(.*?) ?\|$/gm)
+  const rows = readme
+    .slice(readme.indexOf('## The names of the seeds'))
+    .matchAll(/^\| (?!seed|---)(.*) \| (.*) \| ?(.*?) ?\|$/gm)
   const tests = new Set([...rows].flatMap(([, , , cell]) => cell!.split('; ')).filter((test) => test !== ''))
   expect(tests.size).toBeGreaterThan(50)
   expect([...tests].filter((test) => test !== 'types' && !isThere(test))).toEqual([])
@@ -44,7 +46,11 @@ it('every test that the README names is there', () => {
 /** `FILE: how its title begins` */
 function isThere(test: string): boolean {
   const [, name, title] = /^([a-z-]+): (.+)$/.exec(test) ?? []
-  const file = ['unit', 'integration'].map((kind) => join(ROOT, 'test', kind, `engine-${name}.test.ts`)).find((path) => existsSync(path))
-  const titles = file ? [...readFileSync(file, 'utf8').matchAll(/(?:\bit\(|\)\()\s*(['"`])(.*?)\1,/g)].map(([, , text]) => text!) : []
+  const file = ['unit', 'integration']
+    .map((kind) => join(ROOT, 'test', kind, `engine-${name}.test.ts`))
+    .find((path) => existsSync(path))
+  const titles = file
+    ? [...readFileSync(file, 'utf8').matchAll(/(?:\bit\(|\)\()\s*(['"`])(.*?)\1,/g)].map(([, , text]) => text!)
+    : []
   return titles.some((text) => text.startsWith(title!))
 }

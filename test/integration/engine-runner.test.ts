@@ -1,7 +1,15 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { again, type ModelOptions, Runner, type RunnerOptions, type Sql, type Summary, withHandlers } from '../../src/engine/index.ts'
+import {
+  again,
+  type ModelOptions,
+  Runner,
+  type RunnerOptions,
+  type Sql,
+  type Summary,
+  withHandlers,
+} from '../../src/engine/index.ts'
 import { JOB_TABLE, type Job, job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
 import { gate, runUntil, type TestDatabase, useDatabases } from '../support/engine.ts'
 import { newFolder } from '../support/homes.ts'
@@ -12,7 +20,8 @@ const make = () => databases.make(JOB_TABLE, TRANSITION_TABLE)
 const add = async (database: TestDatabase, count: number, note: string | null = null) => {
   await database.query('insert into job (note) select $2 from generate_series(1, $1::int)', [count, note])
 }
-const left = async (database: TestDatabase) => await database.value<number>(`select count(*)::int from job where status <> 'done'`)
+const left = async (database: TestDatabase) =>
+  await database.value<number>(`select count(*)::int from job where status <> 'done'`)
 const finishAll = withHandlers(job, { queued: async () => 'start', started: async () => 'finish' })
 const runnerOf = (database: TestDatabase, models: readonly ModelOptions[], options: Partial<RunnerOptions> = {}) =>
   new Runner({ sql: database.sql, models, watchdog: false, ...options })
@@ -40,9 +49,9 @@ describe('a runner', () => {
     })
     const wrong = `select row_id from transition group by row_id having string_agg(event, ' ' order by id) <> 'start finish'`
     expect(await database.query(wrong)).toEqual([])
-    expect(await database.query('select distinct status, retry_at, claim_token, claimed_by, attempts from job')).toEqual([
-      { status: 'done', retry_at: null, claim_token: null, claimed_by: null, attempts: 0 },
-    ])
+    expect(
+      await database.query('select distinct status, retry_at, claim_token, claimed_by, attempts from job'),
+    ).toEqual([{ status: 'done', retry_at: null, claim_token: null, claimed_by: null, attempts: 0 }])
   })
 
   it('beside others, in the same process or another: each row is taken through once', async () => {
@@ -59,7 +68,9 @@ describe('a runner', () => {
     await add(database, 5)
     const runner = runnerOf(database, [{ handlers: finishAll }], { concurrency: 3 })
     const claimed = async () => (await runner.runOnce()).models['job']?.claimed
-    expect([await claimed(), await claimed(), await claimed(), await claimed(), await claimed()]).toEqual([3, 3, 3, 1, 0])
+    expect([await claimed(), await claimed(), await claimed(), await claimed(), await claimed()]).toEqual([
+      3, 3, 3, 1, 0,
+    ])
     expect(await left(database)).toBe(0)
   })
 
@@ -84,7 +95,10 @@ describe('a runner', () => {
         ...(concurrency ? { concurrency } : {}),
       }
     }
-    await runUntil(runnerOf(database, [model('a', 2), model('b')], { concurrency: 5 }), async () => (await left(database)) === 0)
+    await runUntil(
+      runnerOf(database, [model('a', 2), model('b')], { concurrency: 5 }),
+      async () => (await left(database)) === 0,
+    )
     expect(most.a).toBe(2)
     expect(most.b).toBeLessThanOrEqual(4)
     expect(most.all).toBeLessThanOrEqual(5)
@@ -160,14 +174,18 @@ describe('a runner', () => {
       await opened
       return 'finish' as const
     }
-    const running = runnerOf(database, [{ handlers: withHandlers(job, { queued: work, started: work }) }], { concurrency: 3 }).run({
+    const running = runnerOf(database, [{ handlers: withHandlers(job, { queued: work, started: work }) }], {
+      concurrency: 3,
+    }).run({
       signal: stop.signal,
     })
     await eventually(() => started === 3)
     stop.abort()
     open()
     expect((await running).models['job']).toMatchObject({ claimed: 3, moved: { 'queued -finish-> done': 3 } })
-    expect(await database.query('select status, count(*)::int from job where claim_token is null group by 1 order by 1')).toEqual([
+    expect(
+      await database.query('select status, count(*)::int from job where claim_token is null group by 1 order by 1'),
+    ).toEqual([
       { status: 'done', count: 3 },
       { status: 'queued', count: 7 },
     ])
@@ -217,7 +235,9 @@ describe('a runner', () => {
     const running = runner.run({ runForMs: 50 })
     await expect(runner.run()).rejects.toThrow('the runner runs already')
     await running
-    expect(() => runnerOf(database, [{ handlers: finishAll }, { handlers: finishAll }])).toThrow('two models are named "job"')
+    expect(() => runnerOf(database, [{ handlers: finishAll }, { handlers: finishAll }])).toThrow(
+      'two models are named "job"',
+    )
   })
 
   it('leaves alone the models that are excluded, and wants to know the name', async () => {
@@ -226,7 +246,9 @@ describe('a runner', () => {
     const runner = runnerOf(database, [{ handlers: finishAll }], { exclude: ['job'] })
     expect((await runner.runOnce()).models).toEqual({})
     expect(await left(database)).toBe(2)
-    expect(() => runnerOf(database, [{ handlers: finishAll }], { exclude: ['jobs'] })).toThrow('there is no model "jobs" to exclude')
+    expect(() => runnerOf(database, [{ handlers: finishAll }], { exclude: ['jobs'] })).toThrow(
+      'there is no model "jobs" to exclude',
+    )
   })
 
   it('is woken by a notification', async () => {
@@ -283,7 +305,12 @@ describe('a runner', () => {
     try {
       let looks = 0
       const runner = runnerOf(database, [
-        { handlers: withHandlers(job, { queued: async () => (++looks > 5 ? 'finish' : again(1)), started: async () => 'finish' }) },
+        {
+          handlers: withHandlers(job, {
+            queued: async () => (++looks > 5 ? 'finish' : again(1)),
+            started: async () => 'finish',
+          }),
+        },
       ])
       await runUntil(runner, async () => {
         vi.setSystemTime(new Date(looks % 2 === 0 ? '1971-01-01' : '2190-01-01'))
@@ -311,7 +338,8 @@ describe('a runner tells', () => {
     })
     const total = await runUntil(runner, async () => (await left(database)) === 0)
     expect(summaries.length).toBeGreaterThan(1)
-    const sum = (count: (summary: Summary) => number | undefined) => summaries.reduce((all, summary) => all + (count(summary) ?? 0), 0)
+    const sum = (count: (summary: Summary) => number | undefined) =>
+      summaries.reduce((all, summary) => all + (count(summary) ?? 0), 0)
     expect(sum(({ models }) => models['job']?.claimed)).toBe(30)
     expect(sum(({ models }) => models['job']?.moved['queued -finish-> done'])).toBe(30)
     expect(total.models['job']).toMatchObject({ claimed: 30, moved: { 'queued -finish-> done': 30 } })

@@ -15,7 +15,12 @@ const add = async (database: TestDatabase, status = 'queued', age = '0') =>
     [status, age],
   )
 const at = async (database: TestDatabase, id: string) =>
-  (await database.query<{ status: string; retry_at: Date | null; attempts: number }>('select * from job where id = $1', [id]))[0]
+  (
+    await database.query<{ status: string; retry_at: Date | null; attempts: number }>(
+      'select * from job where id = $1',
+      [id],
+    )
+  )[0]
 const history = async (database: TestDatabase) =>
   await database.query('select model, row_id, from_status, to_status, event from transition order by id')
 
@@ -98,7 +103,11 @@ describe('a batch of outcomes', () => {
       { status: 'queued', attempts: 0, claim_token: null, due_in: 90, changed: false },
     ])
     expect(
-      (await database.query('select * from transition order by id')).map((line) => [line['row_id'], line['event'], line['process_id']]),
+      (await database.query('select * from transition order by id')).map((line) => [
+        line['row_id'],
+        line['event'],
+        line['process_id'],
+      ]),
     ).toEqual([
       ['1', 'start', by],
       ['2', 'finish', by],
@@ -117,7 +126,9 @@ describe('a batch of outcomes', () => {
     const [claim] = await queue.claim()
     await queue.settle([{ claim: claim!, outcome: 'look' }])
     expect(await database.value(`select changed_at > now() - interval '1 min' from job`)).toBe(true)
-    expect(await history(database)).toEqual([{ model: 'poll', row_id: '1', from_status: 'queued', to_status: 'queued', event: 'look' }])
+    expect(await history(database)).toEqual([
+      { model: 'poll', row_id: '1', from_status: 'queued', to_status: 'queued', event: 'look' },
+    ])
   })
 
   it('without a history writes none', async () => {
@@ -144,7 +155,12 @@ describe('timeouts', () => {
     await database.query('update job set attempts = 2 where id = $1', [late])
     expect(await queue.expire()).toBe(2)
     for (const id of [late, abandoned]) {
-      expect(await at(database, id)).toMatchObject({ status: 'held', retry_at: RETRY_AT_MAX, attempts: 0, claim_token: null })
+      expect(await at(database, id)).toMatchObject({
+        status: 'held',
+        retry_at: RETRY_AT_MAX,
+        attempts: 0,
+        claim_token: null,
+      })
     }
     for (const id of [early, atWork]) expect(await at(database, id)).toMatchObject({ status: 'queued' })
     expect(await history(database)).toContainEqual({
@@ -175,10 +191,19 @@ describe('timeouts', () => {
 describe('deletion', () => {
   it('takes only rows in the state that asks for it, however old the others are, in batches', async () => {
     const database = await make()
-    const old = [await add(database, 'queued', '10 years'), await add(database, 'held', '10 years'), await add(database, 'done', '59 s')]
+    const old = [
+      await add(database, 'queued', '10 years'),
+      await add(database, 'held', '10 years'),
+      await add(database, 'done', '59 s'),
+    ]
     for (let count = 0; count < 5; count++) await add(database, 'done', '61 s')
     const queue = new Queue(timed, database.sql)
-    expect([await queue.deleteOld(2), await queue.deleteOld(2), await queue.deleteOld(2), await queue.deleteOld(2)]).toEqual([2, 2, 1, 0])
+    expect([
+      await queue.deleteOld(2),
+      await queue.deleteOld(2),
+      await queue.deleteOld(2),
+      await queue.deleteOld(2),
+    ]).toEqual([2, 2, 1, 0])
     expect((await database.query('select id::text from job order by id')).map((row) => row['id'])).toEqual(old)
   })
 

@@ -24,9 +24,13 @@ const fleeting = defineMachine({
 })
 const queueOf = ({ sql }: TestDatabase) => new Queue(fleeting, sql)
 const add = async (database: TestDatabase, count: number, age = '0') => {
-  await database.query(`insert into job (changed_at) select now() - $2::interval from generate_series(1, $1)`, [count, age])
+  await database.query(`insert into job (changed_at) select now() - $2::interval from generate_series(1, $1)`, [
+    count,
+    age,
+  ])
 }
-const left = async (database: TestDatabase) => await database.query('select id, status, claim_token is null as free from job order by id')
+const left = async (database: TestDatabase) =>
+  await database.query('select id, status, claim_token is null as free from job order by id')
 const history = async (database: TestDatabase) =>
   await database.query('select row_id, from_status, to_status, event from transition order by id')
 
@@ -48,16 +52,25 @@ describe('a final state with deleteAfterMs 0', () => {
     await database.query('update job set retry_at = now()')
     await add(database, 2)
     const alike = await queue.claim({ limit: 9 })
-    const finished = await queue.settle(alike.filter(({ state }) => state === 'queued').map((claim) => ({ claim, outcome: 'finish' })))
+    const finished = await queue.settle(
+      alike.filter(({ state }) => state === 'queued').map((claim) => ({ claim, outcome: 'finish' })),
+    )
     expect(finished).toEqual(new Set(['4', '6', '7']))
     expect(await left(database)).toEqual([{ id: '2', status: 'started', free: false }])
-    const gone = (row_id: string, event: string, to_status = 'done') => ({ row_id, from_status: 'queued', to_status, event })
+    const gone = (row_id: string, event: string, to_status = 'done') => ({
+      row_id,
+      from_status: 'queued',
+      to_status,
+      event,
+    })
     const lines = await history(database)
     expect(lines[0]).toEqual(gone('1', 'finish'))
     expect(lines.slice(1, 4)).toEqual(
       expect.arrayContaining([gone('2', 'start', 'started'), gone('3', 'finish'), gone('5', 'give_up', 'dropped')]),
     )
-    expect(lines.slice(4)).toEqual(expect.arrayContaining([gone('4', 'finish'), gone('6', 'finish'), gone('7', 'finish')]))
+    expect(lines.slice(4)).toEqual(
+      expect.arrayContaining([gone('4', 'finish'), gone('6', 'finish'), gone('7', 'finish')]),
+    )
     expect(lines).toHaveLength(7)
   })
 

@@ -13,7 +13,9 @@ it.each(['loop', 'promises', 'wait'])('a runner that is blocked (%s) ends with i
   const database = await databases.make(JOB_TABLE, TRANSITION_TABLE, 'insert into job default values')
   const { code, signal, stderr } = await new Running(spawn(NODE, [script, database.url, how]), [how]).finished()
   expect({ code, signal }, stderr).toEqual({ code: WATCHDOG_EXIT_CODE, signal: null })
-  expect(stderr).toMatch(/^blocking\nwatchdog: the loop has been silent for 1000 ms, ending process \d+ with exit code 70\n/)
+  expect(stderr).toMatch(
+    /^blocking\nwatchdog: the loop has been silent for 1000 ms, ending process \d+ with exit code 70\n/,
+  )
   // Whoever has seen it die takes its row over.
   const queue = new Queue(job, database.sql)
   const owners = (await database.query('select claimed_by::text as owner from job')).map(({ owner }) => String(owner))

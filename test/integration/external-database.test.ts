@@ -100,7 +100,9 @@ describe('a database of somebody else', () => {
     const url = await emptyDatabase()
     const home = newHome(url)
     const nowhere = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing', WAIT_DB: '0' }
-    const { code, stderr } = await home.run(['--database-url', url, 'add', '--plugins', 'html', page(1)], { env: nowhere })
+    const { code, stderr } = await home.run(['--database-url', url, 'add', '--plugins', 'html', page(1)], {
+      env: nowhere,
+    })
     expect(code, stderr).toBe(0)
     expect((await home.run(['run', '--exit-on-idle', '--database-url', url], { env: nowhere })).code).toBe(0)
     await expectComplete(home, await home.value<string>('select id from crawl'))
@@ -115,9 +117,12 @@ describe('a database of somebody else', () => {
     const url = await emptyDatabase()
     const home = newHome(url)
     const nowhere = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }
-    const { code, stdout, stderr } = await home.run(['add', '--run', '--json', '--database-url', url, '--plugins', 'html', page(1)], {
-      env: nowhere,
-    })
+    const { code, stdout, stderr } = await home.run(
+      ['add', '--run', '--json', '--database-url', url, '--plugins', 'html', page(1)],
+      {
+        env: nowhere,
+      },
+    )
     expect(code, stderr).toBe(0)
     await expectComplete(home, (JSON.parse(stdout) as { id: string }).id)
   })
@@ -130,7 +135,14 @@ describe('a database of somebody else', () => {
     const rows = async () => await Promise.all(tables.map((table) => home.query(`select * from ${table} order by 1`)))
     const before = await rows()
     const files = readdirSync(home.dataDir)
-    for (const args of [['init'], ['add', page(1)], ['run', '--exit-on-idle'], ['status'], ['process', 'list'], ['crawl', 'list']]) {
+    for (const args of [
+      ['init'],
+      ['add', page(1)],
+      ['run', '--exit-on-idle'],
+      ['status'],
+      ['process', 'list'],
+      ['crawl', 'list'],
+    ]) {
       const { code, stdout, stderr } = await home.run(args)
       expect(code, `${args.join(' ')}: ${stderr}`).not.toBe(0)
       expect(stdout).toBe('')
@@ -152,9 +164,9 @@ describe('a database of somebody else', () => {
     expect(stderr).toMatch(/"crawl" already exists/)
     expect(stderr).not.toMatch(/^\s+at /m)
     expect(await home.query('select * from crawl')).toEqual([{ mine: 'mine' }])
-    expect(await home.query("select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace")).toEqual([
-      { relname: 'crawl' },
-    ])
+    expect(
+      await home.query("select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace"),
+    ).toEqual([{ relname: 'crawl' }])
     await home.query('drop table crawl')
     expect((await home.run(['init'])).code).toBe(0)
   })
@@ -187,7 +199,9 @@ describe('two data dirs on one database', () => {
     const id = await one.add('--plugins', 'html', page(3), page(4))
     await sealedCrawl(one, id)
     expect(await pagesOf(one, id)).toHaveLength(2)
-    expect(await one.query('select status, attempt from archive_result')).toEqual(Array(2).fill({ status: 'succeeded', attempt: 1 }))
+    expect(await one.query('select status, attempt from archive_result')).toEqual(
+      Array(2).fill({ status: 'succeeded', attempt: 1 }),
+    )
 
     // The end of one is not the end of the other.
     runners[0]!.signal('SIGTERM')

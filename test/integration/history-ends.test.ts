@@ -51,7 +51,11 @@ describe('the row of a process that ended long ago', () => {
   it('is deleted, and so are its parents after it; one that ended lately stays', async () => {
     const runner = await row(32)
     const worker = await row(33, { parent_id: runner })
-    const hooks = [await row(34, { parent_id: worker }), await row(35, { parent_id: worker }), await row(36, { parent_id: worker })]
+    const hooks = [
+      await row(34, { parent_id: worker }),
+      await row(35, { parent_id: worker }),
+      await row(36, { parent_id: worker }),
+    ]
     const late = await row(29)
     expect(await left(runner, worker, ...hooks, late)).toEqual([late])
   })
@@ -118,7 +122,9 @@ describe('a leader', () => {
     )
   }
   const count = () =>
-    home.value<string>("select (select count(*) from process where data_dir = '/x') || ' ' || (select count(*) from transition)")
+    home.value<string>(
+      "select (select count(*) from process where data_dir = '/x') || ' ' || (select count(*) from transition)",
+    )
 
   it('forgets what is older than 30 days, though it leaves at once', async () => {
     await old()

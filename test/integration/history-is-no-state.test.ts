@@ -18,7 +18,10 @@ afterEach(() => db.destroy())
 
 describe('whether a move took effect whose answer was lost', () => {
   const start = async () => {
-    await home.query(`insert into crawl (id, urls, output_dir) values ($1, 'https://example.com/', 'archive/crawls/x')`, [uuidv7()])
+    await home.query(
+      `insert into crawl (id, urls, output_dir) values ($1, 'https://example.com/', 'archive/crawls/x')`,
+      [uuidv7()],
+    )
     const dataDirId = uuidv7()
     const owner: Owner = {
       home: { db, databaseUrl: home.databaseUrl, embedded: true, machineId: '', dataDir: home.dataDir, dataDirId },

@@ -35,6 +35,8 @@ it('pages that were cancelled just before the log was no state any more are stil
   const { code, stderr } = await program(['init'], { env: { DATA_DIR: dataDir, DATABASE_URL: old.url } })
   expect(code, stderr).toBe(0)
   expect(
-    await old.query('select url, at < now() - interval $$59 min$$ as dated from cancelled_page join snapshot on id = snapshot_id'),
+    await old.query(
+      'select url, at < now() - interval $$59 min$$ as dated from cancelled_page join snapshot on id = snapshot_id',
+    ),
   ).toEqual([{ url: 'lately', dated: true }])
 })

@@ -76,10 +76,15 @@ async function grow(): Promise<void> {
     [home.machineId, home.dataDir, home.dataDirId, bootId(), pidNamespace(), MANY],
   )
   const [lost, claimant, elsewhere] = (
-    await test.query<{ id: string }>(`select id from process where worker_type = 'worker_runner' order by pid desc limit 3`)
+    await test.query<{ id: string }>(
+      `select id from process where worker_type = 'worker_runner' order by pid desc limit 3`,
+    )
   ).map(({ id }) => id)
   await test.query(`update process set status = 'lost', exit_code = null, term = 0 where id = $1`, [lost])
-  await test.query(`insert into crawl (id, urls, output_dir, claimed_by, claim_token) values ($1, 'u', 'x', $2, $1)`, [uuidv7(), claimant])
+  await test.query(`insert into crawl (id, urls, output_dir, claimed_by, claim_token) values ($1, 'u', 'x', $2, $1)`, [
+    uuidv7(),
+    claimant,
+  ])
   await test.query(`update process set boot_id = 'another', term = 1 where id = $1`, [elsewhere])
   await test.query('delete from runner_term')
   await test.query('insert into runner_term values ($1, 1, $2)', [home.dataDirId, elsewhere])
@@ -94,7 +99,14 @@ async function grow(): Promise<void> {
 async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => Promise<void>): Promise<void> {
   const identity = await ownIdentity()
   const place = { bootId: bootId(), pidNamespace: pidNamespace() }
-  const values = { processType: 'orchestrator', workerType: 'runner_waiting', parentId: null, runnerId: null, pwd: '/', cmd: [] } as const
+  const values = {
+    processType: 'orchestrator',
+    workerType: 'runner_waiting',
+    parentId: null,
+    runnerId: null,
+    pwd: '/',
+    cmd: [],
+  } as const
   const row = { ...values, id: uuidv7(), standby: false }
   let me: Registered | undefined
   await watch('look for a fight', () => tenureToRespect(home))
@@ -132,8 +144,16 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   }
   await watch('clean up', () => new CleanUp(station).whenDue())
   await watch('tidy up', () => tidyUpCancelled(home))
-  const { id } = await insertStarting(home, { ...values, workerType: '', processType: 'hook', parentId: runner.id, runnerId: runner.id })
-  await watch('end former workers', () => endFormerWorkers({ ...station.owner, processId: id }, { snapshotId: uuidv7() }))
+  const { id } = await insertStarting(home, {
+    ...values,
+    workerType: '',
+    processType: 'hook',
+    parentId: runner.id,
+    runnerId: runner.id,
+  })
+  await watch('end former workers', () =>
+    endFormerWorkers({ ...station.owner, processId: id }, { snapshotId: uuidv7() }),
+  )
   await watch('count what was handled', () => handledWithin(db, 3_600))
   await watch('show all', () =>
     gather({ home, kind: 'embedded', settings: station.settings, untilBack: async () => {}, close: async () => {} }),

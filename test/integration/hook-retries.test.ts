@@ -14,7 +14,10 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 /** A crawl of one page with a hook that fails so often in a way that may pass, and with `slow`, which comes later and is fine. */
-async function queued(times: number, settings: Readonly<Record<string, string>>): Promise<{ home: TestHome; id: string }> {
+async function queued(
+  times: number,
+  settings: Readonly<Record<string, string>>,
+): Promise<{ home: TestHome; id: string }> {
   const home = await homes.make()
   home.install('temporary', 'slow')
   const all = { TEMPORARY_TIMES: String(times), SLOW_SECONDS: '0', ...settings }
@@ -33,7 +36,8 @@ const attempts = async (home: TestHome, id: string) =>
 
 /** Makes due what waits. */
 async function due(home: TestHome): Promise<void> {
-  for (const table of ['snapshot', 'crawl']) await home.query(`update ${table} set retry_at = now() where status <> 'sealed'`)
+  for (const table of ['snapshot', 'crawl'])
+    await home.query(`update ${table} set retry_at = now() where status <> 'sealed'`)
 }
 
 describe('a hook that fails in a way that may pass', () => {
@@ -42,7 +46,12 @@ describe('a hook that fails in a way that may pass', () => {
     async (how) => {
       const { home, id } = await queued(2, { HOOK_RETRY_SECONDS: '0.4', TEMPORARY_HOW: how })
       await run(home)
-      expect(await attempts(home, id)).toEqual(['slow 1 succeeded', 'temporary 1 failed', 'temporary 2 failed', 'temporary 3 succeeded'])
+      expect(await attempts(home, id)).toEqual([
+        'slow 1 succeeded',
+        'temporary 1 failed',
+        'temporary 2 failed',
+        'temporary 3 succeeded',
+      ])
       const [page] = await pagesOf(home, id)
       expect(page!.status).toBe('sealed')
       const dir = join(home.dataDir, page!.output_dir)
@@ -55,7 +64,9 @@ describe('a hook that fails in a way that may pass', () => {
       // 0.4 s, then twice that.
       expect(rest[0]! - first!).toBeGreaterThan(0.39)
       expect(rest[1]! - rest[0]!).toBeGreaterThan(0.79)
-      const output = (await resultsOf(home, id)).find(({ attempt, plugin }) => plugin === 'temporary' && attempt === 1)!.output_str
+      const output = (await resultsOf(home, id)).find(
+        ({ attempt, plugin }) => plugin === 'temporary' && attempt === 1,
+      )!.output_str
       expect(output).toBe(how === 'exit' ? 'come back later' : 'HTTP 503')
     },
   )
@@ -64,12 +75,16 @@ describe('a hook that fails in a way that may pass', () => {
     const { home, id } = await queued(1, { HOOK_RETRY_SECONDS: '900' })
     expect(await run(home)).toContain('nothing left to do')
     expect(await attempts(home, id)).toEqual(['slow 1 queued', 'temporary 1 backoff'])
-    const waits = "claimed_by, attempts, status, retry_at between now() + interval '14 min' and now() + interval '15 min' as waits"
+    const waits =
+      "claimed_by, attempts, status, retry_at between now() + interval '14 min' and now() + interval '15 min' as waits"
     const waiting = { claimed_by: null, attempts: 0, status: 'started', waits: true }
-    for (const table of ['snapshot', 'crawl']) expect(await home.query(`select ${waits} from ${table}`), table).toEqual([waiting])
-    expect(await home.value("select end_ts is null and output_str = 'come back later' from archive_result where status = 'backoff'")).toBe(
-      true,
-    )
+    for (const table of ['snapshot', 'crawl'])
+      expect(await home.query(`select ${waits} from ${table}`), table).toEqual([waiting])
+    expect(
+      await home.value(
+        "select end_ts is null and output_str = 'come back later' from archive_result where status = 'backoff'",
+      ),
+    ).toBe(true)
 
     await due(home)
     await run(home)
@@ -80,7 +95,12 @@ describe('a hook that fails in a way that may pass', () => {
   it('is given up after HOOK_RETRIES further attempts, and the page goes on without it', async () => {
     const { home, id } = await queued(99, { HOOK_RETRY_SECONDS: '0', HOOK_RETRIES: '2' })
     await run(home)
-    expect(await attempts(home, id)).toEqual(['slow 1 succeeded', 'temporary 1 failed', 'temporary 2 failed', 'temporary 3 failed'])
+    expect(await attempts(home, id)).toEqual([
+      'slow 1 succeeded',
+      'temporary 1 failed',
+      'temporary 2 failed',
+      'temporary 3 failed',
+    ])
     expect(await home.query('select status from crawl')).toEqual([{ status: 'sealed' }])
   })
 

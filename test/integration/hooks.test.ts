@@ -27,11 +27,20 @@ interface Ran {
 }
 
 /** Archives one page with these fixture plugins (and built-in ones named `+name`). */
-async function ran(plugins: readonly string[], settings: readonly string[] = [], env: Record<string, string> = {}): Promise<Ran> {
+async function ran(
+  plugins: readonly string[],
+  settings: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<Ran> {
   const home = await homes.make()
   home.install(...plugins.filter((name) => !name.startsWith('+')))
   const only = plugins.map((name) => name.replace('+', '')).join(',')
-  const crawl = await home.add('--plugins', only, ...settings.flatMap((setting) => ['-c', setting]), `${site.url}/page-1.html`)
+  const crawl = await home.add(
+    '--plugins',
+    only,
+    ...settings.flatMap((setting) => ['-c', setting]),
+    `${site.url}/page-1.html`,
+  )
   const run = await home.run(['run', '--exit-on-idle'], { env })
   expect(run.code, run.stderr).toBe(0)
   const [page] = await expectComplete(home, crawl)
@@ -65,7 +74,8 @@ describe('hooks', () => {
 
   it('may be shell or JavaScript, with or without their execute bit', async () => {
     const { result, file, home } = await ran(['slow', 'js_hook', 'loses_x_bit'])
-    for (const plugin of ['slow', 'js_hook', 'loses_x_bit']) expect(result(plugin), plugin).toMatchObject({ status: 'succeeded' })
+    for (const plugin of ['slow', 'js_hook', 'loses_x_bit'])
+      expect(result(plugin), plugin).toMatchObject({ status: 'succeeded' })
     expect(file('js_hook/made.txt')).toBe(`${site.url}/page-1.html`)
     expect(result('js_hook').output_str).toBe('js_hook/made.txt')
     expect(await home.query('select name from tag')).toEqual([{ name: 'from-js' }])
@@ -76,7 +86,10 @@ describe('hooks', () => {
     expect(result('exit_10')).toMatchObject({ status: 'skipped', output_str: 'not configured' })
     expect(result('exit_1')).toMatchObject({ status: 'failed', output_str: 'the last complaint', output_files: {} })
     expect(result('order_a')).toMatchObject({ status: 'noresults' })
-    expect(result('slow')).toMatchObject({ status: 'succeeded', output_files: { 'slow.txt': { size: 5, mimetype: 'text/plain' } } })
+    expect(result('slow')).toMatchObject({
+      status: 'succeeded',
+      output_files: { 'slow.txt': { size: 5, mimetype: 'text/plain' } },
+    })
     expect(existsSync(join(dir, 'exit_1'))).toBe(false)
     const exits = await home.query(
       "select r.plugin, p.exit_code, p.status from archive_result r join process p on p.id = r.process_id where r.plugin like 'exit%' order by 1",
@@ -95,10 +108,17 @@ describe('hooks', () => {
   })
 
   it('get the plugin contract in their environment, and nothing that leads to our database', async () => {
-    const secrets = { PGPASSWORD: 'hush', PGHOST: '/nowhere', ARCHIVEBOX_DATABASE_URL: 'postgres://hush', HARMLESS: 'kept' }
+    const secrets = {
+      PGPASSWORD: 'hush',
+      PGHOST: '/nowhere',
+      ARCHIVEBOX_DATABASE_URL: 'postgres://hush',
+      HARMLESS: 'kept',
+    }
     const { home, file, dir } = await ran(['env_dump'], ['TIMEOUT=7', 'COLOUR=blue'], secrets)
     const lines = file('env_dump/environ.txt').split('\n')
-    const env = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+    const env = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    )
     const [page] = await home.query<{ id: string; crawl_id: string; crawl_dir: string }>(
       'select s.id, s.crawl_id, c.output_dir as crawl_dir from snapshot s join crawl c on c.id = s.crawl_id',
     )
@@ -116,10 +136,16 @@ describe('hooks', () => {
       ABX_RUNTIME: 'archivebox',
       ARCHIVEBOX_PUBLISHED_DIR: dir,
     })
-    expect(JSON.parse(env['EXTRA_CONTEXT']!)).toMatchObject({ crawl_id: page!.crawl_id, snapshot_id: page!.id, snapshot_depth: 0 })
+    expect(JSON.parse(env['EXTRA_CONTEXT']!)).toMatchObject({
+      crawl_id: page!.crawl_id,
+      snapshot_id: page!.id,
+      snapshot_depth: 0,
+    })
     const processId = await home.value('select id from process where id = $1', [env['ARCHIVEBOX_PROCESS_ID']])
     expect(processId).toBe(env['ARCHIVEBOX_PROCESS_ID'])
-    expect(await home.value('select worker_type from process where id = $1', [env['ARCHIVEBOX_RUNNER_ID']])).toBe('worker_runner')
+    expect(await home.value('select worker_type from process where id = $1', [env['ARCHIVEBOX_RUNNER_ID']])).toBe(
+      'worker_runner',
+    )
     expect(Object.keys(env).filter((key) => /^PG|DATABASE|^NODE_CHANNEL|^npm_/.test(key))).toEqual([])
     expect(lines.filter((line) => /hush|%2F|postgres:/.test(line))).toEqual([])
     expect(file('env_dump/arguments.txt')).toBe(`--url=${site.url}/page-1.html`)
@@ -132,7 +158,9 @@ describe('hooks', () => {
     expect(file('needs_slow/copy.txt')).toBe('slow')
     expect(file('env_dump/siblings.txt').split('\n')).toEqual(expect.arrayContaining(['html', 'slow', 'env_dump']))
     expect(Object.keys(result('slow').output_files)).toEqual(['slow.txt'])
-    expect(readdirSync(join(dir, '.logs', 'slow')).some((name) => name.startsWith('on_Snapshot__41_slow.sh'))).toBe(true)
+    expect(readdirSync(join(dir, '.logs', 'slow')).some((name) => name.startsWith('on_Snapshot__41_slow.sh'))).toBe(
+      true,
+    )
   })
 
   it('of the foreground that take too long get SIGTERM, then SIGKILL, with all they started, and fail', async () => {
@@ -149,7 +177,10 @@ describe('hooks', () => {
 
 describe('background hooks', () => {
   it('are asked to end, waited for as long as their own timeout lasts, and killed when they do not listen', async () => {
-    const { result, run } = await ran(['order_bg', 'ignores_term', 'forks_grandchild'], ['IGNORES_TERM_TIMEOUT=3', 'ORDER_BG_TIMEOUT=30'])
+    const { result, run } = await ran(
+      ['order_bg', 'ignores_term', 'forks_grandchild'],
+      ['IGNORES_TERM_TIMEOUT=3', 'ORDER_BG_TIMEOUT=30'],
+    )
     expect(result('order_bg')).toMatchObject({ status: 'succeeded' })
     expect(result('forks_grandchild').status).toMatch(/succeeded|noresults/)
     expect(result('ignores_term')).toMatchObject({ status: 'failed', output_str: 'timed out after 3 s' })
@@ -186,7 +217,9 @@ describe('what a hook leaves running', () => {
     await home.add('--plugins', 'family', '-c', 'FAMILY_SECONDS=1000', `${site.url}/page-1.html`)
     const runner = home.start(['run', '--exit-on-idle'])
     const hook = await eventually(async () => (await pidsOf(home, 'hook'))[0])
-    await eventually(() => processesOf(home.dataDir).filter(({ command }) => command.includes('read -r -u 8')).length >= 2)
+    await eventually(
+      () => processesOf(home.dataDir).filter(({ command }) => command.includes('read -r -u 8')).length >= 2,
+    )
     process.kill(hook, 'SIGKILL')
     expect((await runner.finished()).code).toBe(0)
     expect(isThere(hook)).toBe(false)

@@ -12,7 +12,9 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-it('a crawl and a page that take longer than a third of their lease have it renewed by their workers', { timeout: 60_000 }, async () => {
+it('a crawl and a page that take longer than a third of their lease have it renewed by their workers', {
+  timeout: 60_000,
+}, async () => {
   const home = await homes.make()
   home.install('slow')
   await home.add('--plugins', 'slow', '-c', 'SLOW_SECONDS=1000', `${site.url}/page-1.html`)

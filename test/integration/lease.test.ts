@@ -16,7 +16,10 @@ let registry: Registry
 beforeEach(async () => {
   home = await homes.make()
   registry = await Registry.open(home)
-  await home.query('insert into runner_term (data_dir_id, term, process_id) values ($1, 1, $2)', [registry.home.dataDirId, registry.ownId])
+  await home.query('insert into runner_term (data_dir_id, term, process_id) values ($1, 1, $2)', [
+    registry.home.dataDirId,
+    registry.ownId,
+  ])
 })
 afterEach(() => registry.close())
 

@@ -33,7 +33,10 @@ beforeEach(async () => {
      from generate_series(1, $2::int) n`,
     [CRAWL, MANY],
   )
-  await test.query(`insert into crawl_source select $1, n, 'https://example.com/part/' || n from generate_series(1, 1000) n`, [CRAWL])
+  await test.query(
+    `insert into crawl_source select $1, n, 'https://example.com/part/' || n from generate_series(1, 1000) n`,
+    [CRAWL],
+  )
 })
 afterEach(async () => {
   await db.destroy()

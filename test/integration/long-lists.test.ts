@@ -21,7 +21,11 @@ function listIn(home: TestHome, lines: readonly string[]): string {
 }
 
 /** Nobody writes to this table while `work` runs, which can ask whether somebody waits to. */
-async function withLock<T>(home: TestHome, table: string, work: (waiting: () => Promise<boolean>) => Promise<T>): Promise<T> {
+async function withLock<T>(
+  home: TestHome,
+  table: string,
+  work: (waiting: () => Promise<boolean>) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client({ connectionString: home.databaseUrl })
   await client.connect()
   try {

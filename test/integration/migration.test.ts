@@ -57,7 +57,9 @@ describe('a database of an older release', () => {
         ('a', 'one', 2, 2, '{"x": {"size": 6}}', 6), ('a', 'three', 1, 4, '{}', 0), ('b', 'one', 1, 1, '{"x": {"size": 8}}', 8)
       ) as made (plugin, hook, attempt, ended, files, size)`)
     expect((await program(['init'], call())).code).toBe(0)
-    const named = await old.query("select plugin, hook_name, output_size::int from archive_result where output_files <> '{}' order by 1")
+    const named = await old.query(
+      "select plugin, hook_name, output_size::int from archive_result where output_files <> '{}' order by 1",
+    )
     expect(named).toEqual([
       { plugin: 'a', hook_name: 'two', output_size: 7 },
       { plugin: 'b', hook_name: 'one', output_size: 8 },

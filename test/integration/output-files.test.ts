@@ -31,9 +31,12 @@ async function folderOf(home: TestHome, crawl: string): Promise<string> {
 
 /** `hook attempt: its files with their sizes`, of all results that name any. */
 async function named(home: TestHome, crawl: string): Promise<Record<string, Record<string, number>>> {
-  const sizes = ({ output_files }: Result) => Object.fromEntries(Object.entries(output_files).map(([path, { size }]) => [path, size]))
+  const sizes = ({ output_files }: Result) =>
+    Object.fromEntries(Object.entries(output_files).map(([path, { size }]) => [path, size]))
   const results = (await resultsOf(home, crawl)).filter(({ output_files }) => Object.keys(output_files).length > 0)
-  return Object.fromEntries(results.map((result) => [`${result.hook_name.slice('on_Snapshot__'.length)} ${result.attempt}`, sizes(result)]))
+  return Object.fromEntries(
+    results.map((result) => [`${result.hook_name.slice('on_Snapshot__'.length)} ${result.attempt}`, sizes(result)]),
+  )
 }
 
 /** For a hook that fails in its first attempt. */
@@ -69,7 +72,8 @@ describe('what is published', () => {
     hook(home, 'b', '41_b.sh', 'echo more >>../a/file; rm -r ../a/deep')
     hook(home, 'a', '42_a.sh', 'cat file >second')
     const dir = await folderOf(home, await archived(home, 'a,b,hashes'))
-    for (const path of ['file', 'deep/file', 'second']) expect(readFileSync(join(dir, 'a', path), 'utf8'), path).toBe('first\n')
+    for (const path of ['file', 'deep/file', 'second'])
+      expect(readFileSync(join(dir, 'a', path), 'utf8'), path).toBe('first\n')
     expectHashes(dir)
     expect(await wrongOutputs(home)).toEqual([])
   })
@@ -212,7 +216,12 @@ describe('links of a hook', () => {
   it('are there for later hooks and later rounds, and go with their result', async () => {
     const home = await homes.make()
     plugin(home, 'a', 'echo file >file; ln -s file link')
-    hook(home, 'b', '41_b.sh', `${FAILS_FIRST}\n[ "$(readlink ../a/link)" = file ] && [ "$(cat ../a/link)" = file ] && echo fine >b.txt`)
+    hook(
+      home,
+      'b',
+      '41_b.sh',
+      `${FAILS_FIRST}\n[ "$(readlink ../a/link)" = file ] && [ "$(cat ../a/link)" = file ] && echo fine >b.txt`,
+    )
     const crawl = await archived(home, 'a,b')
     await records(home, ['crawl', 'retry', '--failed', crawl])
     await runAll(home)

@@ -46,7 +46,14 @@ interface Command {
 async function command(processType: NewProcess['processType'], values: Partial<NewProcess> = {}): Promise<Command> {
   const child = spawn('sleep', ['300'])
   children.push(child)
-  const row = await insertStarting(home, { processType, parentId: null, runnerId: null, pwd: home.dataDir, cmd: ['sleep'], ...values })
+  const row = await insertStarting(home, {
+    processType,
+    parentId: null,
+    runnerId: null,
+    pwd: home.dataDir,
+    cmd: ['sleep'],
+    ...values,
+  })
   await markRunning(home.db, row.id, (await identityOf(child.pid!))!)
   const end = async () => {
     const gone = once(child, 'exit')
@@ -142,7 +149,9 @@ describe('standing by', () => {
     const newer = await command('server')
     const waiting = standbyUntilLeaderNeeded(options(), older.id, { type: 'server' })
     await eventually(() => said.length === 1)
-    expect(said[0]).toBe(`server pid ${newer.pid} has the server and runner: standing by; work resumes here when it ends`)
+    expect(said[0]).toBe(
+      `server pid ${newer.pid} has the server and runner: standing by; work resumes here when it ends`,
+    )
     await newer.end()
     expect(await waiting).toMatchObject({ resumed: true, previousOwnerPid: newer.pid })
     expect(said).toHaveLength(2)
@@ -150,7 +159,10 @@ describe('standing by', () => {
 
   it('is over at once for the owner of the stack, and ends without it when we are told to stop', async () => {
     const server = await command('server')
-    expect(await standbyUntilRuntimeStackNeeded(options(), server.id)).toMatchObject({ resumed: true, previousOwnerPid: undefined })
+    expect(await standbyUntilRuntimeStackNeeded(options(), server.id)).toMatchObject({
+      resumed: true,
+      previousOwnerPid: undefined,
+    })
     const other = await command('server')
     const stopping = options()
     const waiting = standbyUntilRuntimeStackNeeded(stopping, server.id)

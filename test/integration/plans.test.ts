@@ -10,7 +10,14 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { insertStarting } from '../../src/db/processes.ts'
 import { insertSnapshots, openSnapshots } from '../../src/db/snapshots.ts'
-import { type CrawlClaim, confirmSnapshot, crawlQueue, type Owner, type SnapshotClaim, snapshotQueue } from '../../src/machines/queues.ts'
+import {
+  type CrawlClaim,
+  confirmSnapshot,
+  crawlQueue,
+  type Owner,
+  type SnapshotClaim,
+  snapshotQueue,
+} from '../../src/machines/queues.ts'
 import { moveResult, prepareResults, skipOpenResults } from '../../src/machines/results.ts'
 import { openCrawls } from '../../src/machines/scope.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
@@ -43,7 +50,16 @@ beforeEach(async () => {
     dataDirId: await dataDirId(test.dataDir, () => {}),
   }
   const processOf = async (workerType: 'crawl' | 'snapshot') =>
-    (await insertStarting(home, { processType: 'worker', workerType, parentId: null, runnerId: null, pwd: '/', cmd: [] })).id
+    (
+      await insertStarting(home, {
+        processType: 'worker',
+        workerType,
+        parentId: null,
+        runnerId: null,
+        pwd: '/',
+        cmd: [],
+      })
+    ).id
   owner = { home, processId: await processOf('crawl'), term: 1 }
   worker = { home, processId: await processOf('snapshot'), term: 1 }
   await sql`insert into runner_term values (${home.dataDirId}, 1, ${owner.processId})`.execute(db)
@@ -57,7 +73,9 @@ afterEach(async () => {
 
 async function newCrawl(): Promise<string> {
   const { rows } = await sql<{ id: string }>`
-    insert into crawl (id, urls, output_dir) values (${randomUUID()}, 'https://example.com/', 'archive/crawls/x') returning id`.execute(db)
+    insert into crawl (id, urls, output_dir) values (${randomUUID()}, 'https://example.com/', 'archive/crawls/x') returning id`.execute(
+    db,
+  )
   return rows[0]!.id
 }
 
@@ -145,7 +163,9 @@ describe('a page among many queued ones', () => {
       for (let n = 0; n < KEPT; n += 1) {
         await sql`insert into snapshot (id, crawl_id, url, url_hash, output_dir)
           select gen_random_uuid(), ${crawlId}, u, sha256(convert_to(u, 'UTF8')), 'x'
-          from (select 'https://example.com/early/' || ${n}::int || '/' || m as u from generate_series(1, 3) m) as few`.execute(db)
+          from (select 'https://example.com/early/' || ${n}::int || '/' || m as u from generate_series(1, 3) m) as few`.execute(
+          db,
+        )
         await onePage(async (_name, step) => void (await step()))
       }
       await grow()

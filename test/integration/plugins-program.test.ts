@@ -1,6 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,7 +30,8 @@ const running = new Set<ChildProcess>()
 beforeAll(async () => {
   // A build of our own, elsewhere: dist/ belongs to whoever works with the program at the moment.
   place = mkdtempSync(join(tmpdir(), 'plugins-program-'))
-  for (const path of ['scripts', 'package.json', 'src']) cpSync(join(ROOT, path), join(place, path), { recursive: true })
+  for (const path of ['scripts', 'package.json', 'src'])
+    cpSync(join(ROOT, path), join(place, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'))
   execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: place })
   site = await startSite({
@@ -79,7 +90,8 @@ async function end(child: ChildProcess): Promise<Ended> {
 }
 
 const hook = (plugin: string) => HOOKS.find((path) => path.startsWith(`${plugin}/`))!
-const run = (plugin: string, url: string, env: Record<string, string> = {}) => end(start(hook(plugin), [`--url=${url}`], env))
+const run = (plugin: string, url: string, env: Record<string, string> = {}) =>
+  end(start(hook(plugin), [`--url=${url}`], env))
 
 describe('a built hook', () => {
   it('is an executable with a shebang in the layout of ArchiveBox, with its config.json', () => {
@@ -103,7 +115,9 @@ describe('a built hook', () => {
         properties: Record<string, unknown>
       }
       const names = Object.keys(config.properties)
-      expect(names).toEqual(expect.arrayContaining([`${plugin.toUpperCase()}_ENABLED`, `${plugin.toUpperCase()}_TIMEOUT`]))
+      expect(names).toEqual(
+        expect.arrayContaining([`${plugin.toUpperCase()}_ENABLED`, `${plugin.toUpperCase()}_TIMEOUT`]),
+      )
       // Whatever is documented is read, and by the name it is documented with.
       const sources = globSync(['base/*.ts', `${plugin}/*.ts`], { cwd: join(ROOT, 'src/plugins') }).map((source) =>
         readFileSync(join(ROOT, 'src/plugins', source), 'utf8'),
@@ -117,12 +131,16 @@ describe('a built hook', () => {
     const results: Record<string, unknown> = {}
     for (const path of HOOKS) {
       const plugin = dirname(path)
-      const { code, records } = await run(plugin, `${site.url}/`, { EXTRA_CONTEXT: JSON.stringify(context), WGET_ENABLED: 'False' })
+      const { code, records } = await run(plugin, `${site.url}/`, {
+        EXTRA_CONTEXT: JSON.stringify(context),
+        WGET_ENABLED: 'False',
+      })
       expect(code, plugin).toBe(0)
       for (const record of records) expect(record).toMatchObject(context)
       expect(records.at(-1)).toMatchObject({ type: 'ArchiveResult' })
       results[plugin] = records.at(-1)!['status']
-      if (plugin === 'parse_html_urls') expect(records[0]).toMatchObject({ type: 'Snapshot', url: `${site.url}/next`, depth: 2 })
+      if (plugin === 'parse_html_urls')
+        expect(records[0]).toMatchObject({ type: 'Snapshot', url: `${site.url}/next`, depth: 2 })
     }
     expect(results).toEqual({
       headers: 'succeeded',
@@ -139,7 +157,9 @@ describe('a built hook', () => {
   }, 30_000)
 
   it('needs no page of another hook', async () => {
-    expect((await run('title', `${site.url}/`)).records).toEqual([{ type: 'ArchiveResult', status: 'succeeded', output_str: 'Start' }])
+    expect((await run('title', `${site.url}/`)).records).toEqual([
+      { type: 'ArchiveResult', status: 'succeeded', output_str: 'Start' },
+    ])
   })
 
   it('fails with exit code 1 and a reason', async () => {
@@ -180,7 +200,11 @@ describe('a built hook', () => {
     const ended = end(child)
     await expect.poll(() => site.hits('/slow')).toBeGreaterThan(before)
     child.kill(signal)
-    expect(await ended).toMatchObject({ code: null, signal, records: [{ status: 'failed', output_str: `stopped by ${signal}` }] })
+    expect(await ended).toMatchObject({
+      code: null,
+      signal,
+      records: [{ status: 'failed', output_str: `stopped by ${signal}` }],
+    })
     expect(existsSync(join(snapshot, 'html/output.html'))).toBe(false)
   })
 })

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -46,7 +55,9 @@ beforeAll(async () => {
     '/links.html': Array.from({ length: 10_000 }, (_, i) => `<a href="/link-${i}">${i}</a>`).join('\n'),
     '/deep.html': '<div>'.repeat(100_000),
     '/nul.html': '<title>N\0UL</title><p>\0</p><a href="/a\0b">x</a>',
-    '/attachment.html': bytes('text/html', '<title>A file</title>', { 'content-disposition': 'attachment; filename="saved page.html"' }),
+    '/attachment.html': bytes('text/html', '<title>A file</title>', {
+      'content-disposition': 'attachment; filename="saved page.html"',
+    }),
     '/stream.bin': (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/octet-stream' })
       const timer = setInterval(() => response.write(Buffer.alloc(100_000)), 1)
@@ -92,7 +103,12 @@ interface Ran extends HookResult {
 }
 
 /** Runs one hook in the snapshot directory of this test, as the warm host does. */
-async function run(plugin: string, url: string, env: Record<string, string> = {}, signal = new AbortController().signal): Promise<Ran> {
+async function run(
+  plugin: string,
+  url: string,
+  env: Record<string, string> = {},
+  signal = new AbortController().signal,
+): Promise<Ran> {
   const outputDir = join(snapshot, plugin)
   mkdirSync(outputDir, { recursive: true })
   const records: Record<string, unknown>[] = []
@@ -147,12 +163,19 @@ describe('the hooks, one after another on a page', () => {
     expect(read('title/title.txt')).toBe('Page 2')
     expect(read('readability/content.txt')).toContain('The ferry leaves the harbour at seven')
     expect(read('readability/content.html')).toContain(`src="${at('/picture.png')}"`)
-    expect(json('readability/article.json')).toMatchObject({ title: 'Page 2', lang: 'en', excerpt: 'Page 2 of a test site' })
+    expect(json('readability/article.json')).toMatchObject({
+      title: 'Page 2',
+      lang: 'en',
+      excerpt: 'Page 2 of a test site',
+    })
   })
 
   it('leave a file to staticfile, which asks for it once', async () => {
     await run('headers', at('/document.pdf'))
-    expect(await run('staticfile', at('/document.pdf'))).toMatchObject({ status: 'succeeded', output: 'staticfile/document.pdf' })
+    expect(await run('staticfile', at('/document.pdf'))).toMatchObject({
+      status: 'succeeded',
+      output: 'staticfile/document.pdf',
+    })
     expect(readFileSync(join(snapshot, 'staticfile/document.pdf')).equals(asset('checklist.pdf'))).toBe(true)
     const before = site.hits('/document.pdf')
     for (const plugin of ['html', 'wget', 'title', 'readability', 'parse_html_urls']) {
@@ -183,7 +206,14 @@ describe('the hooks, one after another on a page', () => {
       ['/page-1.html', '/charset-declared', '/page-3.html', '/redirect-cookie'].map(async (path, i) => {
         const outputDir = join(snapshot, String(i))
         mkdirSync(outputDir)
-        return title.run({ url: at(path), outputDir, env: {}, signal: new AbortController().signal, emit() {}, log() {} })
+        return title.run({
+          url: at(path),
+          outputDir,
+          env: {},
+          signal: new AbortController().signal,
+          emit() {},
+          log() {},
+        })
       }),
     )
     expect(outputs.map((result) => result.output)).toEqual(['Page 1', RUSSIAN, 'Page 3', 'Cookie'])
@@ -229,9 +259,15 @@ describe('every hook that asks the network', () => {
   it('says noresults to what is not http, and skipped when it is switched off', async () => {
     for (const plugin of Object.keys(HOOKS)) {
       if (plugin !== 'hashes')
-        expect(await run(plugin, 'archivebox://internal')).toMatchObject({ status: 'noresults', output: 'unsupported input URL' })
+        expect(await run(plugin, 'archivebox://internal')).toMatchObject({
+          status: 'noresults',
+          output: 'unsupported input URL',
+        })
       const name = `${plugin.toUpperCase()}_ENABLED`
-      expect(await run(plugin, at('/'), { [name]: 'False' })).toMatchObject({ status: 'skipped', output: `${name}=False` })
+      expect(await run(plugin, at('/'), { [name]: 'False' })).toMatchObject({
+        status: 'skipped',
+        output: `${name}=False`,
+      })
     }
   })
 
@@ -241,7 +277,10 @@ describe('every hook that asks the network', () => {
     await expect.poll(() => site.hits('/slow')).toBeGreaterThan(0)
     controller.abort()
     expect(await running).toMatchObject({ status: 'failed', output: 'stopped before it was done' })
-    expect(await run('html', at('/'), {}, AbortSignal.abort())).toMatchObject({ status: 'failed', output: 'stopped before it was done' })
+    expect(await run('html', at('/'), {}, AbortSignal.abort())).toMatchObject({
+      status: 'failed',
+      output: 'stopped before it was done',
+    })
     expect(files()).toEqual([])
   })
 
@@ -286,7 +325,10 @@ describe('headers', () => {
     const record = JSON.parse(read('headers/headers.json'), (key, value: unknown) =>
       key === '__proto__' ? 'checked below' : value,
     ) as object
-    expect(record).toMatchObject({ headers: { 'set-cookie': 'a=1\nb=2', 'x-two': '1, 2' }, request_headers: { 'user-agent': 'somebody' } })
+    expect(record).toMatchObject({
+      headers: { 'set-cookie': 'a=1\nb=2', 'x-two': '1, 2' },
+      request_headers: { 'user-agent': 'somebody' },
+    })
     expect(read('headers/headers.json')).toContain('"__proto__": "x"')
   })
 })
@@ -300,14 +342,18 @@ describe('html', () => {
     expect(output().equals(served)).toBe(true)
   })
 
-  it.each(['/charset-declared', '/charset-wrong', '/charset-meta', '/charset-none', '/charset-weird', '/charset-utf16'])(
-    'has the right characters: %s',
-    async (path) => {
-      await run('html', at(path))
-      expect(await run('title', at(path))).toMatchObject({ status: 'succeeded', output: RUSSIAN })
-      expect(read('title/title.txt')).toBe(RUSSIAN)
-    },
-  )
+  it.each([
+    '/charset-declared',
+    '/charset-wrong',
+    '/charset-meta',
+    '/charset-none',
+    '/charset-weird',
+    '/charset-utf16',
+  ])('has the right characters: %s', async (path) => {
+    await run('html', at(path))
+    expect(await run('title', at(path))).toMatchObject({ status: 'succeeded', output: RUSSIAN })
+    expect(read('title/title.txt')).toBe(RUSSIAN)
+  })
 
   it.each(['/gzip', '/brotli'])('unpacks %s', async (path) => {
     await run('html', at(path))
@@ -327,7 +373,10 @@ describe('html', () => {
     ['/gzip-broken', 'damaged compressed body'],
   ])('fails at %s: %s, and leaves nothing behind', async (path, reason) => {
     const env = { HTML_MAX_SIZE: '1mb', HTML_TIMEOUT: path === '/slow' ? '0.5' : '20' }
-    expect(await run('html', at(path), env)).toMatchObject({ status: 'failed', output: expect.stringContaining(reason) as string })
+    expect(await run('html', at(path), env)).toMatchObject({
+      status: 'failed',
+      output: expect.stringContaining(reason) as string,
+    })
     expect(files()).toEqual([])
   })
 
@@ -397,7 +446,10 @@ describe('favicon', () => {
   it('is none when the site has none, and fails when the site cannot be asked', async () => {
     const bare = await startSite({ '/': '<title>No icon</title>' })
     try {
-      expect(await run('favicon', `${bare.url}/`)).toMatchObject({ status: 'noresults', output: 'no icon: HTTP 404 Not Found' })
+      expect(await run('favicon', `${bare.url}/`)).toMatchObject({
+        status: 'noresults',
+        output: 'no icon: HTTP 404 Not Found',
+      })
       expect(bare.hits('/favicon.ico')).toBe(1)
     } finally {
       await bare.close()
@@ -418,7 +470,9 @@ describe('parse_html_urls', () => {
   it('emits a Snapshot record for each link, one level deeper, and writes the same to urls.jsonl', async () => {
     await run('headers', at('/redirect-1'))
     await run('html', at('/redirect-1'))
-    const { records, output } = await run('parse_html_urls', at('/redirect-1'), { EXTRA_CONTEXT: '{"snapshot_depth":2}' })
+    const { records, output } = await run('parse_html_urls', at('/redirect-1'), {
+      EXTRA_CONTEXT: '{"snapshot_depth":2}',
+    })
     expect(output).toBe('3 URLs parsed')
     expect(records).toEqual(
       ['/page-1.html', '/page-2.html', '/page-3.html'].map((path) => ({
@@ -443,7 +497,10 @@ describe('parse_html_urls', () => {
   })
 
   it('says noresults when there are none', async () => {
-    expect(await run('parse_html_urls', at('/bare.html'))).toMatchObject({ status: 'noresults', output: '0 URLs parsed' })
+    expect(await run('parse_html_urls', at('/bare.html'))).toMatchObject({
+      status: 'noresults',
+      output: '0 URLs parsed',
+    })
   })
 })
 
@@ -464,15 +521,20 @@ describe('a hostile page', () => {
 
 describe('hashes', () => {
   it('lists every file of every plugin, follows no symlinks, and leaves out what is not output', async () => {
-    for (const dir of ['a', 'b/deep/.well-known', '.attempts', 'hashes']) mkdirSync(join(snapshot, dir), { recursive: true })
+    for (const dir of ['a', 'b/deep/.well-known', '.attempts', 'hashes'])
+      mkdirSync(join(snapshot, dir), { recursive: true })
     writeFileSync(join(snapshot, 'a/one'), 'one')
     writeFileSync(join(snapshot, 'a/large'), Buffer.alloc(5 * 1024 * 1024, 7))
     writeFileSync(join(snapshot, 'b/deep/.well-known/two'), '')
-    for (const path of ['.attempts/log', 'index.html', 'hashes/old.json']) writeFileSync(join(snapshot, path), 'not output')
+    for (const path of ['.attempts/log', 'index.html', 'hashes/old.json'])
+      writeFileSync(join(snapshot, path), 'not output')
     symlinkSync('/etc/passwd', join(snapshot, 'a/link'))
     symlinkSync('/etc', join(snapshot, 'b/dir'))
 
-    expect(await run('hashes', at('/'))).toMatchObject({ status: 'succeeded', output: expect.stringMatching(/^3 files, 5 MB, /) as string })
+    expect(await run('hashes', at('/'))).toMatchObject({
+      status: 'succeeded',
+      output: expect.stringMatching(/^3 files, 5 MB, /) as string,
+    })
     const found = json('hashes/hashes.json') as {
       root_hash: string
       files: { path: string; size: number; sha256: string }[]
@@ -490,7 +552,10 @@ describe('hashes', () => {
 describe('wget', () => {
   it('is skipped with the command that installs it when it is missing', async () => {
     const install = process.platform === 'darwin' ? 'brew install wget' : 'apt-get install wget'
-    expect(await run('wget', at('/'), { PATH: snapshot })).toMatchObject({ status: 'skipped', output: `wget not found: ${install}` })
+    expect(await run('wget', at('/'), { PATH: snapshot })).toMatchObject({
+      status: 'skipped',
+      output: `wget not found: ${install}`,
+    })
     expect(await run('wget', at('/'), { WGET_BINARY: '/no/such/wget' })).toMatchObject({ status: 'skipped' })
   })
 })
@@ -514,9 +579,13 @@ describe.skipIf(WGET.missing)(`wget, when it is there ${WGET.missing || ''}`, ()
   })
 
   it('needs no picture for a page, and no WARC when it shall not write one', async () => {
-    const broken = await startSite({ '/': '<title>x</title><img src="/missing.png"><img src="http://127.0.0.1:1/dead.png">' })
+    const broken = await startSite({
+      '/': '<title>x</title><img src="/missing.png"><img src="http://127.0.0.1:1/dead.png">',
+    })
     try {
-      expect(await run('wget', `${broken.url}/`, { ...PATH, WGET_WARC_ENABLED: 'False' })).toMatchObject({ status: 'succeeded' })
+      expect(await run('wget', `${broken.url}/`, { ...PATH, WGET_WARC_ENABLED: 'False' })).toMatchObject({
+        status: 'succeeded',
+      })
       expect(files().filter((path) => path.includes('warc'))).toEqual([])
     } finally {
       await broken.close()

@@ -33,7 +33,13 @@ describe('process show', () => {
   it('prints the record of one process, by its pid or its id', async () => {
     const { home, crawl, runner, hook } = await talking()
     const byPid = JSON.parse((await home.run(['process', 'show', String(hook)])).stdout)
-    expect(byPid).toMatchObject({ type: 'Process', process_type: 'hook', status: 'running', pid: hook, exit_code: null })
+    expect(byPid).toMatchObject({
+      type: 'Process',
+      process_type: 'hook',
+      status: 'running',
+      pid: hook,
+      exit_code: null,
+    })
     const byId = JSON.parse((await home.run(['process', 'show', byPid.id])).stdout)
     expect(byId.id).toBe(byPid.id)
     expect((await home.run(['process', 'kill', String(hook)])).code).toBe(0)
@@ -46,7 +52,10 @@ describe('process show', () => {
     ['-1', /unknown option|neither/],
     ['x', /neither the id of a process nor a pid: x/],
     ['999999999', /no process 999999999 of this data dir is known/],
-    ['01994f6e-0c1a-7c3e-9d55-0123456789ab', /no process 01994f6e-0c1a-7c3e-9d55-0123456789ab of this data dir is known/],
+    [
+      '01994f6e-0c1a-7c3e-9d55-0123456789ab',
+      /no process 01994f6e-0c1a-7c3e-9d55-0123456789ab of this data dir is known/,
+    ],
   ])('of %s says what is wrong: exit code 2', async (which, message) => {
     const home = await homes.make()
     const { code, stderr } = await home.run(['process', 'show', which])

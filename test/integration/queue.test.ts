@@ -27,7 +27,8 @@ async function untilNoticed(): Promise<{ late: number; s: number }> {
   expect((await home.run(['crawl', 'pause', paused])).code).toBe(0)
   const runner = home.start(['run'])
   await runner.says(/leading/)
-  const listener = "application_name like 'archivebox-ts listen %' and datname = current_database() and query ilike 'listen %'"
+  const listener =
+    "application_name like 'archivebox-ts listen %' and datname = current_database() and query ilike 'listen %'"
   await eventually(() => home.value(`select true from pg_stat_activity where ${listener}`))
   // Faster than a command can.
   const crawl = await home.value<string>(
@@ -103,7 +104,9 @@ describe('the queue', () => {
     const home = await homes.make()
     const file = join(home.dataDir, 'urls.txt')
     writeFileSync(file, `# pages\n${page(1)}\n\n  ${page(2)}  \r\n`)
-    const { code, stdout } = await home.run(['add', '--file', file, '-', page(4)], { input: `${page(3)}\n# no\n${page(1)}\n` })
+    const { code, stdout } = await home.run(['add', '--file', file, '-', page(4)], {
+      input: `${page(3)}\n# no\n${page(1)}\n`,
+    })
     expect(code).toBe(0)
     expect((JSON.parse(stdout) as { urls: string[] }).urls.sort()).toEqual([page(1), page(2), page(3), page(4)])
     const piped = await home.run(['add'], { input: page(5) })

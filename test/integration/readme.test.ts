@@ -13,7 +13,10 @@ const commands = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```
   .filter(Boolean)
 /** This very run; commands that answer with another code than 0, and why. */
 const ITSELF = 'npm test'
-const OTHER_CODES: Readonly<Record<string, number>> = { 'npx archivebox-ts status': 3, 'npx archivebox-ts status --json': 3 } // No runner lives.
+const OTHER_CODES: Readonly<Record<string, number>> = {
+  'npx archivebox-ts status': 3,
+  'npx archivebox-ts status --json': 3,
+} // No runner lives.
 
 describe('the README', () => {
   let site: Site
@@ -57,7 +60,8 @@ describe('the README', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text))
     return new Promise((resolve, reject) => {
       child.once('error', reject)
       child.once('exit', (code) => setImmediate(() => resolve({ code, output })))

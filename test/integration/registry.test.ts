@@ -32,7 +32,12 @@ const rowsOf = (ids: readonly { id: string }[]) => ids.map(({ id }) => id)
 describe('relatives', () => {
   it('are found by who started whom: parent, root, children, and all below, level by level', async () => {
     const runner = await registry.announce({ processType: 'orchestrator', workerType: 'runner_waiting' })
-    const worker = await registry.announce({ processType: 'worker', workerType: 'crawl', parentId: runner, runnerId: runner })
+    const worker = await registry.announce({
+      processType: 'worker',
+      workerType: 'crawl',
+      parentId: runner,
+      runnerId: runner,
+    })
     const hooks = [await registry.announce({ parentId: worker }), await registry.announce({ parentId: worker })]
     const hook = await registry.again({ id: hooks[0]! })
     expect((await parentOf(registry.home, hook))?.id).toBe(worker)
@@ -63,7 +68,9 @@ describe('the current row', () => {
     const { row } = await registry.start('sleep 1000')
     const { code } = await home.run(['init'], { env: { ARCHIVEBOX_PROCESS_ID: row.id } })
     expect(code).toBe(0)
-    expect(await home.value("select parent_id from process where process_type = 'cli' order by seq desc limit 1")).toBe(row.id)
+    expect(await home.value("select parent_id from process where process_type = 'cli' order by seq desc limit 1")).toBe(
+      row.id,
+    )
     expect(await startedBy(registry.home)).toBeNull()
   })
 
@@ -154,9 +161,10 @@ describe('the clean-up of a leader', () => {
 
   it('never takes age for death: neither a day nor a timeout that is over', async () => {
     const { row } = await registry.start('sleep 1000', { timeout: 1 })
-    await home.query("update process set created_at = now() - interval '2 days', started_at = now() - interval '2 days' where id = $1", [
-      row.id,
-    ])
+    await home.query(
+      "update process set created_at = now() - interval '2 days', started_at = now() - interval '2 days' where id = $1",
+      [row.id],
+    )
     const cleaning = cleanUp()
     for (let round = 0; round < 3; round += 1) await cleaning.round()
     expect(await registry.again(row)).toMatchObject({ status: 'running' })
@@ -185,7 +193,11 @@ describe('the clean-up of a leader', () => {
   })
 
   it('kills the workers and hooks of a runner that is gone, and only then closes their rows', async () => {
-    const runner = await registry.start('sleep 0.2', { processType: 'orchestrator', workerType: 'runner_waiting' }, false)
+    const runner = await registry.start(
+      'sleep 0.2',
+      { processType: 'orchestrator', workerType: 'runner_waiting' },
+      false,
+    )
     const below = { runnerId: runner.row.id, parentId: runner.row.id }
     const orphan = await registry.start(
       'trap "" TERM; while :; do sleep 0.1; done',
@@ -195,7 +207,8 @@ describe('the clean-up of a leader', () => {
     await eventually(() => !isThere(runner.pid))
     await cleanUp().round()
     expect(isThere(orphan.pid)).toBe(false)
-    for (const row of [runner.row, orphan.row]) expect(await registry.again(row)).toMatchObject({ status: 'lost', exit_code: null })
+    for (const row of [runner.row, orphan.row])
+      expect(await registry.again(row)).toMatchObject({ status: 'lost', exit_code: null })
   })
 
   it('ends what carries its runner’s mark and belongs to no live row and no live worker, when it is still so a round later', async () => {
@@ -210,7 +223,8 @@ describe('the clean-up of a leader', () => {
     const hook = { runnerId: leader.row.id, processType: 'hook' as const }
     const ofNobodys = await registry.start('sleep 1003', { ...hook, parentId: nobodys.row.id })
     const ofWorker = await registry.start('sleep 1004', { ...hook, parentId: worker.row.id })
-    for (const { row } of [ofNobodys, ofWorker, nobodys]) await home.query('delete from process where id = $1', [row.id])
+    for (const { row } of [ofNobodys, ofWorker, nobodys])
+      await home.query('delete from process where id = $1', [row.id])
     const cleaning = cleanUp(leader.row.id)
     await cleaning.round()
     for (const { pid } of [nobodys, ofNobodys, ofWorker]) expect(isThere(pid)).toBe(true)
@@ -250,8 +264,14 @@ describe('a row edited by hand', () => {
 
   const cases: [string, (pid: number, ticks: number) => Record<string, unknown>][] = [
     ['names the pid of somebody else with other start ticks', (pid, ticks) => ({ pid, start_ticks: ticks - 1 })],
-    ['names the pid of somebody else of another boot', (pid, ticks) => ({ pid, start_ticks: ticks, boot_id: 'another' })],
-    ['names the pid of somebody else in another namespace', (pid, ticks) => ({ pid, start_ticks: ticks, pid_namespace: 'pid:[1]' })],
+    [
+      'names the pid of somebody else of another boot',
+      (pid, ticks) => ({ pid, start_ticks: ticks, boot_id: 'another' }),
+    ],
+    [
+      'names the pid of somebody else in another namespace',
+      (pid, ticks) => ({ pid, start_ticks: ticks, pid_namespace: 'pid:[1]' }),
+    ],
     ['names the init process', () => ({ pid: 1 })],
     ['names a group', (pid) => ({ pid: -pid })],
     ['names everybody', () => ({ pid: -1 })],
@@ -292,7 +312,12 @@ describe('a row edited by hand', () => {
 
   it('so that it names a control group of others has nobody killed in there', async () => {
     const { row } = await registry.start('sleep 0.2', {}, false)
-    for (const cgroup of ['/sys/fs/cgroup', '/sys/fs/cgroup/unified', `/sys/fs/cgroup/../../${row.id}`, `/tmp/archivebox-ts/${row.id}`]) {
+    for (const cgroup of [
+      '/sys/fs/cgroup',
+      '/sys/fs/cgroup/unified',
+      `/sys/fs/cgroup/../../${row.id}`,
+      `/tmp/archivebox-ts/${row.id}`,
+    ]) {
       await home.query('update process set cgroup = $2 where id = $1', [row.id, cgroup])
       expect(familyOfRows([await registry.again(row)]).cgroups).toEqual([])
     }

@@ -86,10 +86,18 @@ describe('result retry', () => {
       Array(2).fill({ type: 'ArchiveResult', plugin: 'exit_1', attempt: 2, status: 'queued' }),
     )
     await runAll(home)
-    expect(await attempts(home)).toEqual(['exit_1 2 failed', 'exit_1 2 failed', 'hashes 2 succeeded', 'hashes 2 succeeded'])
+    expect(await attempts(home)).toEqual([
+      'exit_1 2 failed',
+      'exit_1 2 failed',
+      'hashes 2 succeeded',
+      'hashes 2 succeeded',
+    ])
     // A file that was made again belongs to the later attempt.
-    const handedOver = (row: Record<string, unknown>) => (row['plugin'] === 'hashes' ? { ...row, output_files: {}, output_size: '0' } : row)
-    expect(await home.query('select * from archive_result where attempt = 1 order by id')).toEqual(before.map(handedOver))
+    const handedOver = (row: Record<string, unknown>) =>
+      row['plugin'] === 'hashes' ? { ...row, output_files: {}, output_size: '0' } : row
+    expect(await home.query('select * from archive_result where attempt = 1 order by id')).toEqual(
+      before.map(handedOver),
+    )
     // The same list again: its attempts are not the latest any more.
     expect((await home.run(['result', 'retry', '-'], { input: failed })).stderr).toBe('nothing to run again\n')
   })

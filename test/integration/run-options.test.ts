@@ -15,7 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-const urls = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => `${site.url}/page-${from + i}.html`)
+const urls = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => `${site.url}/page-${from + i}.html`)
 
 /** Runs to the end, which must be 0; what it said. */
 async function run(home: TestHome, ...args: string[]): Promise<string> {
@@ -60,20 +61,23 @@ describe('run --run-for', () => {
 })
 
 describe('run --concurrency', () => {
-  it.each([1, 3])('%i: works on no more pages at once, over all crawls, and on all of them in the end', async (most) => {
-    const home = await homes.make()
-    home.install('oracle')
-    const crawls: string[] = []
-    for (const [from, to] of [
-      [1, 4],
-      [5, 8],
-    ] as const)
-      crawls.push(await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=0.4', ...urls(from, to)))
-    await run(home, '--exit-on-idle', '--concurrency', String(most))
-    for (const crawl of crawls) expect(await expectComplete(home, crawl)).toHaveLength(4)
-    expect(mostAtOnce(home)).toBe(most)
-    expectOneAtATime(home)
-  })
+  it.each([1, 3])(
+    '%i: works on no more pages at once, over all crawls, and on all of them in the end',
+    async (most) => {
+      const home = await homes.make()
+      home.install('oracle')
+      const crawls: string[] = []
+      for (const [from, to] of [
+        [1, 4],
+        [5, 8],
+      ] as const)
+        crawls.push(await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=0.4', ...urls(from, to)))
+      await run(home, '--exit-on-idle', '--concurrency', String(most))
+      for (const crawl of crawls) expect(await expectComplete(home, crawl)).toHaveLength(4)
+      expect(mostAtOnce(home)).toBe(most)
+      expectOneAtATime(home)
+    },
+  )
 
   it('is there for one crawl as a whole, unless MAX_SNAPSHOT_WORKERS bounds what one may have', async () => {
     for (const [env, most] of [

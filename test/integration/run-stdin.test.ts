@@ -39,7 +39,10 @@ describe('run -', () => {
 
   it('makes a crawl of each Crawl record without an id, with its depth, tags and label', async () => {
     const home = await homes.make()
-    const { records } = await runWith(home, line({ type: 'Crawl', urls: [url(1)], max_depth: 1, max_urls: 2, tags: ['a'], label: 'mine' }))
+    const { records } = await runWith(
+      home,
+      line({ type: 'Crawl', urls: [url(1)], max_depth: 1, max_urls: 2, tags: ['a'], label: 'mine' }),
+    )
     expect(records).toMatchObject([{ max_depth: 1, max_urls: 2, tags: ['a'], label: 'mine' }])
     expect(await expectComplete(home, String(records[0]!['id']))).toHaveLength(2)
   })

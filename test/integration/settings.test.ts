@@ -112,7 +112,9 @@ describe('bad settings', () => {
 
   it('are what a blank one is not: it is not set', async () => {
     const home = await homes.make()
-    const { code, stderr } = await home.run(['add', URL], { env: { TIMEOUT: '', LOG_LEVEL: ' ', MAX_SNAPSHOT_WORKERS: '' } })
+    const { code, stderr } = await home.run(['add', URL], {
+      env: { TIMEOUT: '', LOG_LEVEL: ' ', MAX_SNAPSHOT_WORKERS: '' },
+    })
     expect(code, stderr).toBe(0)
   })
 })
@@ -130,10 +132,30 @@ describe('a name in archivebox.toml that nobody knows', () => {
 
 describe('add', () => {
   it('names all that is wrong with a crawl at once, what is wrong with the environment included', async () => {
-    const words = ['FOO=1', 'TIMEUOT=3', 'TIMEOUT=soon', 'TITLE_TIMEOUT=never', 'HTML_MAX_SIZE=huge', 'MAX_SNAPSHOT_WORKERS=1']
+    const words = [
+      'FOO=1',
+      'TIMEUOT=3',
+      'TIMEOUT=soon',
+      'TITLE_TIMEOUT=never',
+      'HTML_MAX_SIZE=huge',
+      'MAX_SNAPSHOT_WORKERS=1',
+    ]
     const settings = [...words, 'PGPASSWORD=hunter2', 'ARCHIVEBOX_TERM=5', 'NO_EQUALS'].flatMap((word) => ['-c', word])
-    const limits = ['--url-allowlist', 'a.example,[', '--url-denylist', '(', '--plugins', 'title,nope', '--depth', '9', '--max-urls', 'x']
-    const finished = await program(['add', ...settings, ...limits, URL], { env: { DATA_DIR: join(folder, 'data'), DISK_FLOOR: 'lots' } })
+    const limits = [
+      '--url-allowlist',
+      'a.example,[',
+      '--url-denylist',
+      '(',
+      '--plugins',
+      'title,nope',
+      '--depth',
+      '9',
+      '--max-urls',
+      'x',
+    ]
+    const finished = await program(['add', ...settings, ...limits, URL], {
+      env: { DATA_DIR: join(folder, 'data'), DISK_FLOOR: 'lots' },
+    })
     expectRefused(
       finished,
       'DISK_FLOOR=lots',
@@ -164,8 +186,19 @@ describe('add', () => {
     const home = await homes.make()
     plugin(home, 'quiet', 'exit 0')
     const words = ['timeout=5', 'TITLE_ENABLED=no', 'WGET_TIMEOUT=0.5', 'HTML_MAX_SIZE=1mb', 'WGET_ARGS_EXTRA=["-4"]']
-    const more = ['SAVE_FAVICON=false', 'WGET_BINARY=/usr/bin/wget', 'USER_AGENT=me', 'HOME=/tmp', 'QUIET_COLOUR=red', 'QUIET_TIMEOUT=3']
-    const { code, stdout, stderr } = await home.run(['add', ...[...words, ...more].flatMap((word) => ['-c', word]), URL])
+    const more = [
+      'SAVE_FAVICON=false',
+      'WGET_BINARY=/usr/bin/wget',
+      'USER_AGENT=me',
+      'HOME=/tmp',
+      'QUIET_COLOUR=red',
+      'QUIET_TIMEOUT=3',
+    ]
+    const { code, stdout, stderr } = await home.run([
+      'add',
+      ...[...words, ...more].flatMap((word) => ['-c', word]),
+      URL,
+    ])
     expect(code, stderr).toBe(0)
     const { id } = JSON.parse(stdout) as { id: string }
     expect(await home.value('select config from crawl where id = $1', [id])).toEqual({
@@ -204,7 +237,8 @@ describe('a crawl of an older version', () => {
     expect(code, stderr).toBe(0)
     const pages = await expectComplete(home, crawl)
     expect((await resultsOf(home, crawl)).map(({ status }) => status)).toEqual(Array(4).fill('succeeded'))
-    for (const { output_dir } of pages) expect(readFileSync(join(home.dataDir, output_dir, 'notes', 'env.txt'), 'utf8')).toBe('50 ')
+    for (const { output_dir } of pages)
+      expect(readFileSync(join(home.dataDir, output_dir, 'notes', 'env.txt'), 'utf8')).toBe('50 ')
     for (const reason of ['TIMEOUT=soon', 'HOOK_RETRIES=-1', 'NOTES_MODE=odd', 'the pattern \\[ matches nothing'])
       expect(stderr.match(new RegExp(`crawl ${crawl}: ${reason}`, 'g')), stderr).toHaveLength(1)
     expect(stderr).not.toContain('FOO')
@@ -227,7 +261,8 @@ const noSysfs = !existsSync('/sys/kernel') && 'needs a mounted /sys'
 describe('DATA_DIR', () => {
   const verbs = [['add', URL], ['run', '--exit-on-idle'], ['init']]
   const refused = async (dir: string, reason: RegExp) => {
-    for (const args of verbs) expectRefused(await program(args, { env: { DATA_DIR: dir }, cwd: folder, deadlineMs: AT_ONCE_MS }), reason)
+    for (const args of verbs)
+      expectRefused(await program(args, { env: { DATA_DIR: dir }, cwd: folder, deadlineMs: AT_ONCE_MS }), reason)
     expect((await program(['status'], { env: { DATA_DIR: dir }, cwd: folder, deadlineMs: AT_ONCE_MS })).code).toBe(2)
   }
 
@@ -260,6 +295,10 @@ describe('DATA_DIR', () => {
   })
 
   it('is named together with bad settings', async () => {
-    expectRefused(await program(['add', URL], { env: { DATA_DIR: '/dev/null/x', TIMEOUT: 'soon' } }), 'TIMEOUT=soon', /is not a directory/)
+    expectRefused(
+      await program(['add', URL], { env: { DATA_DIR: '/dev/null/x', TIMEOUT: 'soon' } }),
+      'TIMEOUT=soon',
+      /is not a directory/,
+    )
   })
 })

@@ -15,7 +15,10 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 /** A crawl of twelve pages with a hook that is running now, for `seconds`. */
-async function working(seconds: number, args: readonly string[] = ['run']): Promise<{ home: TestHome; crawl: string; runner: Running }> {
+async function working(
+  seconds: number,
+  args: readonly string[] = ['run'],
+): Promise<{ home: TestHome; crawl: string; runner: Running }> {
   const home = await homes.make()
   home.install('oracle')
   const urls = Array.from({ length: 12 }, (_, i) => `${site.url}/page-${i + 1}.html`)
@@ -61,7 +64,9 @@ describe('a runner', () => {
     const { home, crawl, runner } = await working(1000)
     runner.signal('SIGINT')
     await runner.says(/draining/)
-    await eventually(async () => (await home.value("select status from process where worker_type = 'worker_runner'")) === 'draining')
+    await eventually(
+      async () => (await home.value("select status from process where worker_type = 'worker_runner'")) === 'draining',
+    )
     await new Promise((resolve) => setTimeout(resolve, 200)) // Two presses within 150 ms count as one.
     runner.signal('SIGINT')
     const { code, stderr } = await runner.finished()
@@ -119,31 +124,37 @@ describe('add --run', () => {
   it.each([
     ['may finish', '1', 4_000],
     ['that takes too long is cut off, and not to blame', '60', 8_000],
-  ])('that is killed with -9 takes its runner along: a hook that runs %s, and the rest is due again', async (_what, seconds, ms) => {
-    const home = await homes.make()
-    home.install('oracle')
-    const urls = Array.from({ length: 12 }, (_, i) => `${site.url}/page-${i + 1}.html`)
-    const add = home.start(['add', '--run', '--plugins', 'html,oracle,hashes', '-c', `ORACLE_SECONDS=${seconds}`, ...urls], {
-      env: { MAX_SNAPSHOT_WORKERS: '1' },
-    })
-    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
-    add.signal('SIGKILL')
-    expect((await add.finished()).signal).toBe('SIGKILL')
-    await eventually(() => processesOf(home.dataDir).length === 0, ms)
-    expect(await home.value("select count(*) from archive_result where status = 'succeeded' and plugin = 'oracle'")).toBe(
-      seconds === '1' ? '1' : '0',
-    )
-    expect(await home.query("select plugin, output_str from archive_result where status = 'failed'")).toEqual([])
-    expect(await home.query('select max(attempts) from snapshot')).toEqual([{ max: 0 }])
-    expect(await home.query("select status, exit_code from process where process_type = 'orchestrator'")).toEqual([
-      { status: 'exited', exit_code: 0 },
-    ])
-    const crawl = await home.value<string>('select id from crawl')
-    expect(await home.value('select retry_at <= now() from crawl')).toBe(true)
-    await home.query("update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '\"0.05\"')")
-    await expectRest(home, crawl)
-    expect(await openRows(home)).toEqual([])
-  })
+  ])(
+    'that is killed with -9 takes its runner along: a hook that runs %s, and the rest is due again',
+    async (_what, seconds, ms) => {
+      const home = await homes.make()
+      home.install('oracle')
+      const urls = Array.from({ length: 12 }, (_, i) => `${site.url}/page-${i + 1}.html`)
+      const add = home.start(
+        ['add', '--run', '--plugins', 'html,oracle,hashes', '-c', `ORACLE_SECONDS=${seconds}`, ...urls],
+        {
+          env: { MAX_SNAPSHOT_WORKERS: '1' },
+        },
+      )
+      await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+      add.signal('SIGKILL')
+      expect((await add.finished()).signal).toBe('SIGKILL')
+      await eventually(() => processesOf(home.dataDir).length === 0, ms)
+      expect(
+        await home.value("select count(*) from archive_result where status = 'succeeded' and plugin = 'oracle'"),
+      ).toBe(seconds === '1' ? '1' : '0')
+      expect(await home.query("select plugin, output_str from archive_result where status = 'failed'")).toEqual([])
+      expect(await home.query('select max(attempts) from snapshot')).toEqual([{ max: 0 }])
+      expect(await home.query("select status, exit_code from process where process_type = 'orchestrator'")).toEqual([
+        { status: 'exited', exit_code: 0 },
+      ])
+      const crawl = await home.value<string>('select id from crawl')
+      expect(await home.value('select retry_at <= now() from crawl')).toBe(true)
+      await home.query("update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '\"0.05\"')")
+      await expectRest(home, crawl)
+      expect(await openRows(home)).toEqual([])
+    },
+  )
 
   it('whose shell goes away (SIGHUP) passes that on, drains and leaves', async () => {
     const home = await homes.make()

@@ -76,8 +76,11 @@ describe('snapshot list', () => {
     await refusal(home, [noun, 'list', '--status', 'nonsense'], 2, /there is no status "nonsense"/)
     await refusal(home, [noun, 'list', '--crawl-id', 'nonsense'], 2, /not an id: nonsense/)
     await refusal(home, [noun, 'list', '--snapshot-id', NOBODY], 2, /there is no snapshot/)
-    for (const bad of ['0', '-1', 'many', '1.5', '']) await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number from 1 on/)
-    expect((await home.run([noun, 'list', '--status', 'nonsense'])).stderr).toMatch(/hint: {2}the statuses of a \w+ are queued, started, /)
+    for (const bad of ['0', '-1', 'many', '1.5', ''])
+      await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number from 1 on/)
+    expect((await home.run([noun, 'list', '--status', 'nonsense'])).stderr).toMatch(
+      /hint: {2}the statuses of a \w+ are queued, started, /,
+    )
   })
 })
 
@@ -132,7 +135,9 @@ describe('snapshot pause and resume', () => {
     await eventually(() => oracles() === 0, DROPPED_MS)
     // Nobody is at the crawl any more: it sleeps until its page is resumed.
     await eventually(() =>
-      home.value("select claim_token is null and status = 'started' from crawl where retry_at > now() + interval '1 year'"),
+      home.value(
+        "select claim_token is null and status = 'started' from crawl where retry_at > now() + interval '1 year'",
+      ),
     )
     await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"')`)
     await records(home, ['snapshot', 'resume', pages[0]!])
@@ -152,7 +157,11 @@ describe('snapshot pause and resume', () => {
     await adding.says(
       /paused: archivebox-ts snapshot list --crawl-id \S+ --status paused \| archivebox-ts snapshot resume - goes on with it/,
     )
-    await records(home, ['snapshot', 'resume', '-'], lines(...(await records(home, ['snapshot', 'list', '--status', 'paused']))))
+    await records(
+      home,
+      ['snapshot', 'resume', '-'],
+      lines(...(await records(home, ['snapshot', 'list', '--status', 'paused']))),
+    )
     expect((await adding.finished()).code).toBe(0)
     await expectComplete(home, await home.value('select id from crawl'))
   })
@@ -161,7 +170,9 @@ describe('snapshot pause and resume', () => {
     const home = await homes.make()
     const { crawl, pages } = await queued(home, 1)
     await records(home, ['crawl', 'pause', crawl])
-    expect((await home.run(['snapshot', 'resume', pages[0]!])).stderr).toContain(`crawl ${crawl} is paused: crawl resume ${crawl}`)
+    expect((await home.run(['snapshot', 'resume', pages[0]!])).stderr).toContain(
+      `crawl ${crawl} is paused: crawl resume ${crawl}`,
+    )
     await runAll(home)
     expect(await statusOf(home, 'snapshot', pages[0]!)).toBe('queued')
     await records(home, ['snapshot', 'cancel', pages[0]!])

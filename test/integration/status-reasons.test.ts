@@ -66,16 +66,24 @@ describe('with a leader that is well', () => {
     const crawl = await queued(home)
     await home.run(['crawl', 'pause', crawl])
     const runner = await leading(home)
-    await expectReason(home, /all that is left is paused: archivebox-ts crawl list --status paused \| archivebox-ts crawl resume -/)
+    await expectReason(
+      home,
+      /all that is left is paused: archivebox-ts crawl list --status paused \| archivebox-ts crawl resume -/,
+    )
     await leave(runner)
     const other = await homes.make()
     const added = await other.add('--plugins', 'html', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
     const excluding = await leading(other, '--exclude', 'snapshot')
-    const page = await eventually(() => other.value<string>('select id from snapshot where crawl_id = $1 limit 1', [added]))
+    const page = await eventually(() =>
+      other.value<string>('select id from snapshot where crawl_id = $1 limit 1', [added]),
+    )
     await leave(excluding)
     await other.run(['snapshot', 'pause', page])
     const second = await leading(other)
-    await expectReason(other, /all that is left is paused: archivebox-ts snapshot list --status paused \| .* snapshot resume -/)
+    await expectReason(
+      other,
+      /all that is left is paused: archivebox-ts snapshot list --status paused \| .* snapshot resume -/,
+    )
     await leave(second)
   })
 
@@ -90,7 +98,15 @@ describe('with a leader that is well', () => {
   it('what is left waits for its next attempt', async () => {
     const home = await homes.make()
     home.install('temporary')
-    await home.add('--plugins', 'temporary', '-c', 'HOOK_RETRY_SECONDS=600', '-c', 'TEMPORARY_TIMES=9', `${site.url}/page-1.html`)
+    await home.add(
+      '--plugins',
+      'temporary',
+      '-c',
+      'HOOK_RETRY_SECONDS=600',
+      '-c',
+      'TEMPORARY_TIMES=9',
+      `${site.url}/page-1.html`,
+    )
     const runner = await leading(home)
     await expectReason(home, /nothing is due for \d+ min: what is left waits for its next attempt/)
     await leave(runner)
@@ -124,7 +140,10 @@ describe('with a leader that is not', () => {
     await queued(home)
     const runner = await leading(home, '--exclude', 'crawl')
     runner.signal('SIGSTOP')
-    await expectReason(home, new RegExp(`runner pid ${runner.pid} is stopped .kill -CONT .*start another runner, which takes over`))
+    await expectReason(
+      home,
+      new RegExp(`runner pid ${runner.pid} is stopped .kill -CONT .*start another runner, which takes over`),
+    )
     const standby = home.start(['run', '--standby'])
     await standby.says(/standing by/)
     await expectReason(home, /is stopped .*; a standby takes over/)
@@ -154,7 +173,10 @@ describe('without a leader', () => {
     await once(holder.stdout, 'data')
     const standby = home.start(['run', '--standby'])
     await expectReason(home, /nobody leads yet: runner pid \d+ is waiting for the data dir, which is held by/)
-    await expectReason(home, /nobody leads yet, only standbys are there: pid \d+ the data dir is held by|is waiting for the data dir/)
+    await expectReason(
+      home,
+      /nobody leads yet, only standbys are there: pid \d+ the data dir is held by|is waiting for the data dir/,
+    )
     holder.stdin.end('\n')
     await standby.says(/leading/)
     await leave(standby)

@@ -21,7 +21,9 @@ it('status --watch shows who leads again and again, and leaves at Ctrl-C with wh
   await eventually(() => facts(watching.stdout).length > 0)
   expect(facts(watching.stdout)[0]?.runner.state).toBe('none')
   const runner = home.start(['run'])
-  await eventually(() => facts(watching.stdout).some(({ runner: { state, pid } }) => state === 'running' && pid === runner.pid))
+  await eventually(() =>
+    facts(watching.stdout).some(({ runner: { state, pid } }) => state === 'running' && pid === runner.pid),
+  )
   watching.signal('SIGINT')
   expect((await watching.finished()).code).toBe(0)
   runner.signal('SIGTERM')

@@ -32,7 +32,9 @@ describe("a user's plugins", () => {
     try {
       for (const [index, tree] of trees.entries()) {
         cpSync(join(ROOT, 'test', 'fixtures', 'plugins', 'slow'), join(tree, 'slow'), { recursive: true })
-        writeFileSync(join(tree, 'slow', 'on_Snapshot__41_slow.sh'), `#!/bin/sh\necho tree ${index} >slow.txt\n`, { mode: 0o755 })
+        writeFileSync(join(tree, 'slow', 'on_Snapshot__41_slow.sh'), `#!/bin/sh\necho tree ${index} >slow.txt\n`, {
+          mode: 0o755,
+        })
       }
       const env = { ABX_PLUGINS_DIR: trees.join(':') }
       const added = await home.run(['add', '--plugins', 'slow', `${site.url}/page-1.html`], { env })
@@ -40,7 +42,10 @@ describe("a user's plugins", () => {
       const crawl = (JSON.parse(added.stdout) as { id: string }).id
       expect((await home.run(['run', '--exit-on-idle'], { env })).code).toBe(0)
       await expectComplete(home, crawl)
-      expect((await resultsOf(home, crawl))[0]).toMatchObject({ status: 'succeeded', output_files: { 'slow.txt': { size: 7 } } })
+      expect((await resultsOf(home, crawl))[0]).toMatchObject({
+        status: 'succeeded',
+        output_files: { 'slow.txt': { size: 7 } },
+      })
       const from = await home.value<string[]>("select cmd from process where process_type = 'hook' and url is not null")
       expect(from[0]).toContain(trees[1]!)
     } finally {

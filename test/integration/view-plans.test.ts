@@ -30,10 +30,22 @@ beforeAll(async () => {
 })
 afterAll(() => db.destroy())
 
-const TABLES = ['crawl', 'snapshot', 'archive_result', 'page_url', 'snapshot_tag', 'row_change', 'row_total', 'crawl_total']
+const TABLES = [
+  'crawl',
+  'snapshot',
+  'archive_result',
+  'page_url',
+  'snapshot_tag',
+  'row_change',
+  'row_total',
+  'crawl_total',
+]
 
 /** How many rows a list shows. */
-async function listed<Row extends { readonly id: string }>(listing: Listing<Row>, filters: Partial<Filters> = {}): Promise<number> {
+async function listed<Row extends { readonly id: string }>(
+  listing: Listing<Row>,
+  filters: Partial<Filters> = {},
+): Promise<number> {
   let shown = 0
   await eachListed(db, listing, { filters, limit: LIMIT }, () => {
     shown += 1

@@ -53,7 +53,8 @@ async function working(): Promise<{ home: TestHome; crawl: string; page: string;
 const SCRIPT = withPrograms('script')
 const noTerminal =
   SCRIPT.missing ||
-  (spawnSync('script', ['-qec', 'true', '/dev/null'], { env: { PATH: SCRIPT.path } }).status !== 0 && 'needs a terminal: /dev/pts')
+  (spawnSync('script', ['-qec', 'true', '/dev/null'], { env: { PATH: SCRIPT.path } }).status !== 0 &&
+    'needs a terminal: /dev/pts')
 
 /** What a command shows on a terminal: `script` gives it one. */
 async function onTerminal(home: TestHome, args: readonly string[]): Promise<string> {
@@ -72,7 +73,11 @@ describe('status', () => {
     const home = await homes.make()
     const idle = await home.run(['status', '--json'])
     expect(idle.code, idle.stderr).toBe(3)
-    expect(JSON.parse(idle.stdout)).toMatchObject({ runner: { state: 'none', pid: null, term: null }, blocked_reason: null, workers: [] })
+    expect(JSON.parse(idle.stdout)).toMatchObject({
+      runner: { state: 'none', pid: null, term: null },
+      blocked_reason: null,
+      workers: [],
+    })
 
     await home.add('--plugins', 'html', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
     const { code, stdout, stderr } = await home.run(['status'])
@@ -82,17 +87,28 @@ describe('status', () => {
       data_dir: home.dataDir,
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       machine: { id: await home.value('select id from machine'), hostname: expect.any(String) },
-      database: { kind: 'external', running: true, server_version: expect.stringMatching(/^\d+/), size_bytes: expect.any(Number) },
+      database: {
+        kind: 'external',
+        running: true,
+        server_version: expect.stringMatching(/^\d+/),
+        size_bytes: expect.any(Number),
+      },
       runner: { state: 'none', process_id: null, started_at: null, heartbeat_age_s: null },
       standbys: [],
-      queue: { crawl: { queued: 1, started: 0, paused: 0, sealed: 0 }, snapshot: { queued: 0 }, archive_result: { failed: 0 } },
+      queue: {
+        crawl: { queued: 1, started: 0, paused: 0, sealed: 0 },
+        snapshot: { queued: 0 },
+        archive_result: { failed: 0 },
+      },
       due: { crawl: 1, snapshot: 0 },
       workers: [],
       recent_failures: [],
       disk: { free_bytes: expect.any(Number), archive_bytes: 0 },
     })
     expect(facts['blocked_reason']).toMatch(/no runner.*archivebox-ts run/)
-    expect(await home.query("select id from process where process_type in ('orchestrator', 'worker', 'hook')")).toEqual([])
+    expect(await home.query("select id from process where process_type in ('orchestrator', 'worker', 'hook')")).toEqual(
+      [],
+    )
     expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
   })
 
@@ -100,7 +116,11 @@ describe('status', () => {
     const { home, crawl, page, end } = await working()
     const { code, stdout, stderr } = await home.run(['status', '--json'])
     expect(code, stderr).toBe(0)
-    const facts = JSON.parse(stdout) as { workers: Fields[]; runner: Fields; queue: Record<string, Record<string, number>> }
+    const facts = JSON.parse(stdout) as {
+      workers: Fields[]
+      runner: Fields
+      queue: Record<string, Record<string, number>>
+    }
     const [leader] = await pidsOf(home, 'worker_runner')
     expect(facts).toMatchObject({
       runner: { state: 'running', pid: leader, term: 1, heartbeat_age_s: expect.any(Number) },
@@ -115,8 +135,18 @@ describe('status', () => {
     )
     const worker = (pids: readonly number[] | undefined) => facts.workers.find(({ pid }) => pids?.includes(Number(pid)))
     expect(worker(crawlWorker)).toMatchObject({ worker_type: 'crawl', crawl_id: crawl, snapshot_id: null })
-    expect(worker(snapshotWorker)).toMatchObject({ worker_type: 'snapshot', crawl_id: crawl, snapshot_id: snapshot, url: page })
-    expect(worker(hook)).toMatchObject({ process_type: 'hook', hook: 'on_Snapshot__41_slow.sh', snapshot_id: snapshot, url: page })
+    expect(worker(snapshotWorker)).toMatchObject({
+      worker_type: 'snapshot',
+      crawl_id: crawl,
+      snapshot_id: snapshot,
+      url: page,
+    })
+    expect(worker(hook)).toMatchObject({
+      process_type: 'hook',
+      hook: 'on_Snapshot__41_slow.sh',
+      snapshot_id: snapshot,
+      url: page,
+    })
     for (const one of [crawlWorker, snapshotWorker, hook].map(worker)) {
       expect(one?.['elapsed_s']).toBeGreaterThanOrEqual(0)
       expect(one?.['rss_bytes']).toBeGreaterThan(0)
@@ -178,9 +208,13 @@ describe('process', () => {
       'type id parent_id machine_id process_type worker_type status pid pwd cmd started_at ended_at exit_code exit_signal timeout url term'
     for (const record of live) expect(Object.keys(record)).toEqual(expect.arrayContaining(keys.split(' ')))
 
-    expect((await list('--worker-type', 'worker_runner')).map(({ pid }) => pid)).toEqual(await pidsOf(home, 'worker_runner'))
+    expect((await list('--worker-type', 'worker_runner')).map(({ pid }) => pid)).toEqual(
+      await pidsOf(home, 'worker_runner'),
+    )
     expect((await list('--type', 'worker')).map(({ worker_type }) => worker_type).sort()).toEqual(['crawl', 'snapshot'])
-    expect((await list('--type', 'worker', '--worker-type', 'crawl')).map(({ pid }) => pid)).toEqual(await pidsOf(home, 'crawl'))
+    expect((await list('--type', 'worker', '--worker-type', 'crawl')).map(({ pid }) => pid)).toEqual(
+      await pidsOf(home, 'crawl'),
+    )
     expect(await list('--type', 'cli')).toEqual([])
     expect(await list('--all', '--type', 'cli')).toContainEqual(
       expect.objectContaining({ process_type: 'cli', status: 'exited', exit_code: 0 }),
@@ -217,9 +251,15 @@ describe('process', () => {
     if (!noTerminal) {
       const lines = (await onTerminal(home, ['process', 'tree'])).split('\n')
       const depth = (what: RegExp) => lines.find((line) => what.test(line))?.search(/[a-z]/) ?? -1
-      const levels = [/^runner, leading \(term 1\)/, /─ crawl worker/, /─ snapshot worker/, /─ hook on_Snapshot__41_slow\.sh/].map(depth)
+      const levels = [
+        /^runner, leading \(term 1\)/,
+        /─ crawl worker/,
+        /─ snapshot worker/,
+        /─ hook on_Snapshot__41_slow\.sh/,
+      ].map(depth)
       expect(levels[0]).toBe(0)
-      for (const [index, level] of levels.entries()) if (index > 0) expect(level, lines.join('\n')).toBeGreaterThan(levels[index - 1]!)
+      for (const [index, level] of levels.entries())
+        if (index > 0) expect(level, lines.join('\n')).toBeGreaterThan(levels[index - 1]!)
     }
     await end()
     const nothing = await home.run(['process', 'tree'])
@@ -262,7 +302,12 @@ describe('db', () => {
     expect(code, stderr).toBe(3)
     expect(JSON.parse(stdout)).toMatchObject({ database: { kind: 'embedded' }, runner: { state: 'none' } })
     await eventually(() => server().length === 0)
-    expect(JSON.parse((await cli('db', 'status')).stdout)).toMatchObject({ kind: 'embedded', running: false, pid: null, url: null })
+    expect(JSON.parse((await cli('db', 'status')).stdout)).toMatchObject({
+      kind: 'embedded',
+      running: false,
+      pid: null,
+      url: null,
+    })
     const url = await cli('db', 'url')
     expect(url.code).toBe(1)
     expect(url.stderr).toMatch(/not running[\s\S]*db start/)
@@ -320,7 +365,8 @@ describe('db', () => {
 describe('the program', () => {
   it('says its version, whichever way it is asked', async () => {
     const said = await Promise.all([['version'], ['--version'], ['-V']].map((args) => program(args)))
-    for (const { code, stdout, stderr } of said) expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: said[0]!.stdout, stderr: '' })
+    for (const { code, stdout, stderr } of said)
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: said[0]!.stdout, stderr: '' })
     expect(said[0]!.stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/)
   })
 
@@ -341,17 +387,20 @@ describe('the program', () => {
     expect(existsSync(env.DATA_DIR)).toBe(false)
   })
 
-  it.each([['nonsense'], ['process', 'nonsense'], ['status', '--nonsense'], ['crawl', 'nonsense'], ['process', 'list', '--type']])(
-    'refuses %s %s in one line, with where to look, and leaves with 2',
-    async (...args) => {
-      const { code, stdout, stderr } = await program(args)
-      expect(code).toBe(2)
-      expect(stdout).toBe('')
-      expect(stderr).toMatch(/^error: .*\n/)
-      expect(stderr).toMatch(/Try: archivebox-ts help/)
-      expect(stderr).not.toMatch(/^\s+at /m)
-    },
-  )
+  it.each([
+    ['nonsense'],
+    ['process', 'nonsense'],
+    ['status', '--nonsense'],
+    ['crawl', 'nonsense'],
+    ['process', 'list', '--type'],
+  ])('refuses %s %s in one line, with where to look, and leaves with 2', async (...args) => {
+    const { code, stdout, stderr } = await program(args)
+    expect(code).toBe(2)
+    expect(stdout).toBe('')
+    expect(stderr).toMatch(/^error: .*\n/)
+    expect(stderr).toMatch(/Try: archivebox-ts help/)
+    expect(stderr).not.toMatch(/^\s+at /m)
+  })
 
   it('does not mind a reader that has seen enough', async () => {
     const home = await homes.make()

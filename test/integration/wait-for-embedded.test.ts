@@ -228,21 +228,24 @@ describe('a command that has waited long enough', () => {
     await eventually(() => servers().length === 0, 5_000)
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('is one that %s ends: at once, with 130, and nothing is left', async (signal) => {
-    const killed = await killUnderLoad()
-    forgetDbStart()
-    const run = begin(['run'])
-    await holdRecovery(killed)
-    await run.says(WAITS)
-    const began = performance.now()
-    run.signal(signal)
-    const { code, stderr } = await run.finished(10_000)
-    expect(performance.now() - began).toBeLessThan(3_000)
-    expect(code, stderr).toBe(130)
-    expect(stderr).toMatch(/^error: interrupted while waiting for the database$/m)
-    await eventually(() => processesOf(dataDir).length === 0, 5_000)
-    held.clear()
-  })
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'is one that %s ends: at once, with 130, and nothing is left',
+    async (signal) => {
+      const killed = await killUnderLoad()
+      forgetDbStart()
+      const run = begin(['run'])
+      await holdRecovery(killed)
+      await run.says(WAITS)
+      const began = performance.now()
+      run.signal(signal)
+      const { code, stderr } = await run.finished(10_000)
+      expect(performance.now() - began).toBeLessThan(3_000)
+      expect(code, stderr).toBe(130)
+      expect(stderr).toMatch(/^error: interrupted while waiting for the database$/m)
+      await eventually(() => processesOf(dataDir).length === 0, 5_000)
+      held.clear()
+    },
+  )
 })
 
 describe('a server that cannot recover', () => {

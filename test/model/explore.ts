@@ -128,7 +128,8 @@ function firstStuck<S>(model: Model<S>, nodes: readonly Node<S>[], before: reado
     }
   }
   for (const [index, { state }] of nodes.entries()) if (model.done(state)) add(index)
-  for (let index = queue.pop(); index !== undefined; index = queue.pop()) for (const former of before[index]!) add(former)
+  for (let index = queue.pop(); index !== undefined; index = queue.pop())
+    for (const former of before[index]!) add(former)
   return nodes.findIndex(({ state }, index) => model.alive(state) && !hopeful.has(index))
 }
 

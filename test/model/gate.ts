@@ -80,7 +80,13 @@ export interface State {
   readonly pauses: number
 }
 
-const LEADING: readonly At[] = ['gate.promoted', 'claim.made', 'spawn.hook_spawned', 'publish.hook_settling', 'shutdown.row_draining']
+const LEADING: readonly At[] = [
+  'gate.promoted',
+  'claim.made',
+  'spawn.hook_spawned',
+  'publish.hook_settling',
+  'shutdown.row_draining',
+]
 const leads = ({ at, os }: Runner) => os !== 'gone' && LEADING.includes(at)
 
 /** Where a runner lives: those of one container see each other's processes, those of one kernel share its locks, others see rows and heartbeats. */
@@ -98,7 +104,15 @@ export interface Faults {
 /** The gate with a runner at each of these places, which start at any time in this order. */
 export function gateModel(design: Design, places: readonly Place[], faults: Faults): Model<State> {
   const fresh: Runner = { at: 'off', os: 'gone', row: 'none', term: 0, older: [], asked: false, hook: false, flight: 0 }
-  const start: State = { runners: places.map(() => fresh), term: 0, claim: -1, written: 0, stale: false, told: false, ...faults }
+  const start: State = {
+    runners: places.map(() => fresh),
+    term: 0,
+    claim: -1,
+    written: 0,
+    stale: false,
+    told: false,
+    ...faults,
+  }
   const all = places.map((_, index) => index)
   const seen = (a: number, b: number) => places[a]!.container === places[b]!.container
   const sameKernel = (a: number, b: number) => places[a]!.kernel === places[b]!.kernel
@@ -110,7 +124,9 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
     return seen(me, other) && design.osTruth ? os === 'gone' : os !== 'running'
   }
   const present = (state: State, me: number) =>
-    all.filter((other) => other !== me && ['waiting', 'leading'].includes(state.runners[other]!.row) && !gone(state, me, other))
+    all.filter(
+      (other) => other !== me && ['waiting', 'leading'].includes(state.runners[other]!.row) && !gone(state, me, other),
+    )
 
   const set = (state: State, changes: Readonly<Record<number, Partial<Runner>>>, rest: Partial<State> = {}): State => ({
     ...state,
@@ -124,7 +140,12 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
   /** What a runner that runs may do next. */
   function steps(state: State, me: number): { name: At; to: State }[] {
     const runner = state.runners[me]!
-    const to = (at: At, more: Partial<Runner> = {}, others: Record<number, Partial<Runner>> = {}, rest: Partial<State> = {}) => ({
+    const to = (
+      at: At,
+      more: Partial<Runner> = {},
+      others: Record<number, Partial<Runner>> = {},
+      rest: Partial<State> = {},
+    ) => ({
       name: at,
       to: set(state, { ...others, [me]: { at, ...more } }, rest),
     })
@@ -151,7 +172,10 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
         .sort((a, b) => state.runners[b]!.term - state.runners[a]!.term)
       const ledHere = led.filter((other) => seen(me, other) && state.runners[other]!.at !== 'left')
       const behind = led[0] !== undefined && !seen(me, led[0]) ? ledHere.slice(0, 1) : []
-      return all.filter((other) => other !== me && (['waiting', 'leading'].includes(state.runners[other]!.row) || behind.includes(other)))
+      return all.filter(
+        (other) =>
+          other !== me && (['waiting', 'leading'].includes(state.runners[other]!.row) || behind.includes(other)),
+      )
     }
     switch (runner.at) {
       case 'gate.registered':
@@ -217,8 +241,13 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       case 'sweep.backends_ended':
         return [to('gate.swept')]
       case 'gate.swept': {
-        const dead = all.filter((other) => other !== me && state.runners[other]!.row !== 'none' && (other < me || gone(state, me, other)))
-        if (design.index && all.some((other) => state.runners[other]!.row === 'leading' && other !== me && !dead.includes(other)))
+        const dead = all.filter(
+          (other) => other !== me && state.runners[other]!.row !== 'none' && (other < me || gone(state, me, other)),
+        )
+        if (
+          design.index &&
+          all.some((other) => state.runners[other]!.row === 'leading' && other !== me && !dead.includes(other))
+        )
           return look()
         const closed = each(dead, () => ({ row: 'closed' }))
         const claim = design.requeue && dead.includes(state.claim) ? -1 : state.claim
@@ -230,7 +259,9 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
         return mine && state.claim === -1 ? [to('claim.made', {}, {}, { claim: me })] : lostLead(state, me)
       }
       case 'claim.made':
-        return runner.asked ? [to('shutdown.row_draining')] : [to('spawn.hook_spawned', { hook: true }), ...lostLead(state, me)]
+        return runner.asked
+          ? [to('shutdown.row_draining')]
+          : [to('spawn.hook_spawned', { hook: true }), ...lostLead(state, me)]
       case 'spawn.hook_spawned':
         return [to('publish.hook_settling', { hook: false, flight: runner.term }), ...lostLead(state, me)]
       case 'publish.hook_settling':
@@ -250,7 +281,9 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
   /** The heartbeat says that another term began: end what we started, and go. */
   function lostLead(state: State, me: number): { name: At; to: State }[] {
     const lost = state.runners[me]!.term !== state.term || state.runners[me]!.row === 'closed'
-    return lost ? [{ name: 'left', to: set(leave(state, me), { [me]: { ...leave(state, me).runners[me], hook: false } }) }] : []
+    return lost
+      ? [{ name: 'left', to: set(leave(state, me), { [me]: { ...leave(state, me).runners[me], hook: false } }) }]
+      : []
   }
 
   /** The database carries out a write that it was sent. */
@@ -258,7 +291,11 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
     const { flight } = state.runners[me]!
     const accepted = design.fence ? state.claim === me && flight === state.term : true
     const stale = accepted && flight !== state.term
-    return set(state, { [me]: { flight: 0 } }, accepted ? { claim: state.claim === me ? -1 : state.claim, written: state.term, stale } : {})
+    return set(
+      state,
+      { [me]: { flight: 0 } },
+      accepted ? { claim: state.claim === me ? -1 : state.claim, written: state.term, stale } : {},
+    )
   }
 
   return {
@@ -267,9 +304,14 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       const happenings: Happening<State>[] = []
       for (const me of all) {
         const { at, os, hook, flight } = state.runners[me]!
-        const happens = (name: string, to: State, fault = false) => happenings.push({ name: `${me}: ${name}`, to, fault })
+        const happens = (name: string, to: State, fault = false) =>
+          happenings.push({ name: `${me}: ${name}`, to, fault })
         if (at === 'off' && (me === 0 || state.runners[me - 1]!.at !== 'off'))
-          happens('gate.registered', set(state, { [me]: { at: 'gate.registered', os: 'running', row: 'waiting' } }), true)
+          happens(
+            'gate.registered',
+            set(state, { [me]: { at: 'gate.registered', os: 'running', row: 'waiting' } }),
+            true,
+          )
         if (flight > 0) happens('its write lands', land(state, me))
         if (os === 'running') for (const { name, to } of steps(state, me)) happens(name, to)
         if (os !== 'gone' && state.crashes > 0)
@@ -295,11 +337,16 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
     alive: ({ runners }) => {
       const newest = runners.findLast(({ os }) => os !== 'gone')
       return (
-        newest !== undefined && newest.os === 'running' && newest.row !== 'closed' && !newest.asked && !newest.at.startsWith('shutdown.')
+        newest !== undefined &&
+        newest.os === 'running' &&
+        newest.row !== 'closed' &&
+        !newest.asked &&
+        !newest.at.startsWith('shutdown.')
       )
     },
     done: ({ runners, term, written, told }) =>
-      told || (written === term && runners.some((runner) => leads(runner) && runner.os === 'running' && runner.term === term)),
+      told ||
+      (written === term && runners.some((runner) => leads(runner) && runner.os === 'running' && runner.term === term)),
   }
 }
 
@@ -308,6 +355,7 @@ function holdsLock(runner: Runner): boolean {
   const { at, os } = runner
   return (
     leads(runner) ||
-    (os !== 'gone' && (at === 'gate.locked' || at.startsWith('sweep.') || at === 'gate.swept' || at === 'shutdown.workers_gone'))
+    (os !== 'gone' &&
+      (at === 'gate.locked' || at.startsWith('sweep.') || at === 'gate.swept' || at === 'shutdown.workers_gone'))
   )
 }

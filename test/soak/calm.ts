@@ -26,7 +26,9 @@ export async function calmDown(
   }
   say('no more faults')
   const stuck = await goesOn(home, runners, say)
-  const last = await home.run(['run', '--exit-on-idle'], { env: { DATABASE_URL: '' }, deadlineMs: CALM_MS }).catch(String)
+  const last = await home
+    .run(['run', '--exit-on-idle'], { env: { DATABASE_URL: '' }, deadlineMs: CALM_MS })
+    .catch(String)
   const complaint = typeof last === 'string' ? last : last.code === 0 ? '' : `exit code ${last.code}\n${last.stderr}`
   // A runner that stood by leads now; others may still be on their way out.
   for (const runner of runners) if (!runner.isOver) runner.signal('SIGTERM')

@@ -10,7 +10,15 @@ import type { Fault } from './schedule.ts'
 import type { World } from './world.ts'
 
 /** Everything that may happen. */
-export const KINDS = { ...SIGNALS, ...STALLS, ...RUNNERS, ...PEOPLE, ...ROWS, ...DATABASE, ...DISK } as const satisfies Record<string, Kind>
+export const KINDS = {
+  ...SIGNALS,
+  ...STALLS,
+  ...RUNNERS,
+  ...PEOPLE,
+  ...ROWS,
+  ...DATABASE,
+  ...DISK,
+} as const satisfies Record<string, Kind>
 
 export async function inflict(world: World, fault: Fault): Promise<string> {
   const kind: Kind = KINDS[fault.kind]

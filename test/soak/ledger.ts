@@ -38,6 +38,7 @@ export class Ledger {
     const what = args.join(' ').slice(0, 100)
     if (!FAIR.has(code)) this.complaints.push(`${what}: exit code ${code}: ${stderr.slice(-500)}`)
     if (STACK.test(stderr)) this.complaints.push(`${what}: a stack trace: ${stderr.slice(-800)}`)
-    if (code === 1 && !/^(error: |\d\d:\d\d:\d\d )/m.test(stderr)) this.complaints.push(`${what}: exit code 1 without a word (${signal})`)
+    if (code === 1 && !/^(error: |\d\d:\d\d:\d\d )/m.test(stderr))
+      this.complaints.push(`${what}: exit code 1 without a word (${signal})`)
   }
 }

@@ -75,15 +75,26 @@ export async function outsideVerdict(home: TestHome, ledger: Ledger): Promise<Fi
       how: 'process list, status',
       broken: [
         ...open.map((row) => JSON.stringify(row)),
-        ...(status?.runner.state === 'none' && Object.values(status.due).every((due) => Number(due) === 0) ? [] : [JSON.stringify(status)]),
+        ...(status?.runner.state === 'none' && Object.values(status.due).every((due) => Number(due) === 0)
+          ? []
+          : [JSON.stringify(status)]),
       ],
     },
-    { name: 'every command ended with a fair exit code and a clear word', how: 'exit codes, stderr', broken: ledger.complaints },
+    {
+      name: 'every command ended with a fair exit code and a clear word',
+      how: 'exit codes, stderr',
+      broken: ledger.complaints,
+    },
   ]
 }
 
 /** Of an accepted crawl every page is there once; of one whose `add` was killed all or nothing. */
-function lost({ id, urls }: Added, ledger: Ledger, crawls: readonly Crawl[], pages: ReadonlyMap<string, readonly Page[]>): string[] {
+function lost(
+  { id, urls }: Added,
+  ledger: Ledger,
+  crawls: readonly Crawl[],
+  pages: ReadonlyMap<string, readonly Page[]>,
+): string[] {
   const found = crawls.filter((crawl) => crawl.urls.includes(urls[0]!))
   if (id !== undefined && ledger.deleted.has(id)) return []
   if (found.length > 1) return [`${urls[0]}: ${found.length} crawls`]
@@ -104,7 +115,8 @@ function unfinished(
   results: ReadonlyMap<string, readonly Result[]>,
 ): string[] {
   const ofCrawl = added.id === undefined ? [] : (pages.get(added.id) ?? [])
-  const named = (page: Page) => new Set((results.get(page.id) ?? []).map(({ plugin, hook_name }) => `${plugin}/${hook_name}`))
+  const named = (page: Page) =>
+    new Set((results.get(page.id) ?? []).map(({ plugin, hook_name }) => `${plugin}/${hook_name}`))
   const alike = ledger.added.filter(({ id, plugins }) => id !== undefined && plugins === added.plugins)
   const most = Math.max(...alike.flatMap(({ id }) => (pages.get(id!) ?? []).map((page) => named(page).size)), 0)
   return ofCrawl.flatMap((page) => {
@@ -113,7 +125,8 @@ function unfinished(
       .filter(({ status }) => !FINAL.includes(status))
       .map(({ hook_name, status }) => `${page.url}: ${hook_name} is ${status}`)
     if (page.status !== 'sealed') wrong.push(`${page.url} is ${page.status}`)
-    if (!ledger.cancelled.has(page.crawl_id) && named(page).size !== most) wrong.push(`${page.url}: ${named(page).size} of ${most} hooks`)
+    if (!ledger.cancelled.has(page.crawl_id) && named(page).size !== most)
+      wrong.push(`${page.url}: ${named(page).size} of ${most} hooks`)
     return wrong
   })
 }
@@ -122,7 +135,9 @@ function unfinished(
 function strayFolders(dataDir: string, known: ReadonlySet<string>): string[] {
   const archive = join(dataDir, 'archive')
   const folders = globSync('{snapshots,crawls}/*/*/*', { cwd: archive })
-  const stray = folders.filter((folder) => statSync(join(archive, folder)).isDirectory() && !known.has(basename(folder)))
+  const stray = folders.filter(
+    (folder) => statSync(join(archive, folder)).isDirectory() && !known.has(basename(folder)),
+  )
   return [...stray, ...globSync('.deleted/*', { cwd: archive })]
 }
 
@@ -132,9 +147,11 @@ function wrong(home: TestHome, { url, output_dir }: Page): string[] {
   const path = new URL(url).pathname
   const [html, title] = ['html/output.html', 'title/title.txt'].map((name) => join(home.dataDir, output_dir, name))
   const complaints = []
-  if (existsSync(html!) && readFileSync(html!, 'utf8') !== served[path]) complaints.push(`${html} is not what ${path} is`)
+  if (existsSync(html!) && readFileSync(html!, 'utf8') !== served[path])
+    complaints.push(`${html} is not what ${path} is`)
   const number = /\d+/.exec(path)?.[0]
-  if (existsSync(title!) && readFileSync(title!, 'utf8').trim() !== `Page ${number}`) complaints.push(`${title} is not of ${path}`)
+  if (existsSync(title!) && readFileSync(title!, 'utf8').trim() !== `Page ${number}`)
+    complaints.push(`${title} is not of ${path}`)
   return complaints
 }
 
@@ -147,5 +164,7 @@ function disagreeing(home: TestHome, page: Page, results: readonly Result[]): st
       .map((row) => `${row.plugin}/${row.hook_name} ${row.attempt} ${row.status}`)
       .sort()
       .join('\n')
-  return first?.id === page.id && summary(rest) === summary(results) ? [] : [`${file} does not say what the listings say`]
+  return first?.id === page.id && summary(rest) === summary(results)
+    ? []
+    : [`${file} does not say what the listings say`]
 }

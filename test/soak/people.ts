@@ -38,7 +38,10 @@ export class People {
   }
 
   /** Adds so many pages; kills the command after a while when told so. Every fifth crawl is a hostile one. */
-  async add(count: number, { options = [], killAfterMs }: { options?: readonly string[]; killAfterMs?: number } = {}): Promise<void> {
+  async add(
+    count: number,
+    { options = [], killAfterMs }: { options?: readonly string[]; killAfterMs?: number } = {},
+  ): Promise<void> {
     const urls = Array.from({ length: count }, (_, index) => `${this.#site}/page-${this.#nextPage + index}.html`)
     this.#nextPage += count
     const hostile = this.#ledger.added.length % 5 === 4

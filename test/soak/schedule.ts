@@ -13,7 +13,10 @@ export interface Fault {
 /** The faults of a run: one every 1 to 5 s, or as much faster as `pace` says. */
 export function scheduleOf(seed: number, lengthMs: number, pace = 1): Fault[] {
   const random = new Random(seed)
-  const weights = Object.fromEntries(Object.entries(KINDS).map(([kind, { weight }]) => [kind, weight])) as Record<Fault['kind'], number>
+  const weights = Object.fromEntries(Object.entries(KINDS).map(([kind, { weight }]) => [kind, weight])) as Record<
+    Fault['kind'],
+    number
+  >
   const schedule: Fault[] = []
   for (let atMs = 3_000; ; ) {
     atMs += random.between(1_000, 5_000) / pace

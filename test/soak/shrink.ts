@@ -2,7 +2,11 @@
  * The smallest part of a list that still fails, found by leaving out ever smaller pieces (ddmin, Zeller 1999).
  * @param tries how often `fails` may be asked: each time costs a whole run
  */
-export async function shrink<T>(all: readonly T[], fails: (part: readonly T[]) => Promise<boolean>, tries: number): Promise<T[]> {
+export async function shrink<T>(
+  all: readonly T[],
+  fails: (part: readonly T[]) => Promise<boolean>,
+  tries: number,
+): Promise<T[]> {
   let smallest = [...all]
   for (let pieces = 2; smallest.length > 1 && tries > 0; ) {
     const size = Math.ceil(smallest.length / pieces)

@@ -12,7 +12,8 @@ export class SmallDisk {
     this.#dir = dir
     this.#filler = join(dir, '.filler')
     mkdirSync(dir, { recursive: true })
-    this.isThere = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir], { stdio: 'ignore' }).status === 0
+    this.isThere =
+      spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir], { stdio: 'ignore' }).status === 0
   }
 
   /** Writes until nothing more fits. */

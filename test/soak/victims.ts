@@ -6,11 +6,13 @@ const IS = {
   'crawl worker': ({ command }) => command.endsWith('worker crawl'),
   'snapshot worker': ({ command }) => command.endsWith('worker snapshot'),
   'hook host': ({ command }) => command.includes('hook-host'),
-  hook: ({ command, environ }) => environ.some((line) => line.startsWith('EXTRA_CONTEXT=')) && !command.includes('hook-host'),
+  hook: ({ command, environ }) =>
+    environ.some((line) => line.startsWith('EXTRA_CONTEXT=')) && !command.includes('hook-host'),
   watchdog: ({ command }) => command.includes('archivebox-ts-watchdog') || command.includes('watchdog.js'),
   command: ({ command }) => command.includes('main.js') && !/ (run|worker)( |$)/.test(command),
   postmaster: ({ command }) => /bin\/postgres/.test(command),
-  backend: ({ command }) => /^postgres: .*(archivebox|idle|SELECT|UPDATE|INSERT)/.test(command) && !command.includes('observer'),
+  backend: ({ command }) =>
+    /^postgres: .*(archivebox|idle|SELECT|UPDATE|INSERT)/.test(command) && !command.includes('observer'),
 } as const satisfies Record<string, (seen: Seen) => boolean>
 /** The leader is told by its children. */
 export type Victim = keyof typeof IS | 'leader'

@@ -141,7 +141,11 @@ export class World {
 
   /** A connection of one's own. */
   async connect(): Promise<pg.Client> {
-    const client = new pg.Client({ connectionString: this.#home.databaseUrl, connectionTimeoutMillis: SQL_MS, query_timeout: SQL_MS })
+    const client = new pg.Client({
+      connectionString: this.#home.databaseUrl,
+      connectionTimeoutMillis: SQL_MS,
+      query_timeout: SQL_MS,
+    })
     client.on('error', () => {})
     await client.connect()
     return client
@@ -169,7 +173,11 @@ export class World {
     await this.#settled(30_000)
     const observed = await this.#observer.unwatch(this.#home)
     const innocent = isThere(this.innocentPid) ? [] : [`${this.innocentPid} was killed`]
-    findings.push({ name: 'whoever has nothing to do with it lives', how: 'a pid that was written into rows by hand', broken: innocent })
+    findings.push({
+      name: 'whoever has nothing to do with it lives',
+      how: 'a pid that was written into rows by hand',
+      broken: innocent,
+    })
     findings.push(...(await outsideVerdict(this.#home, this.ledger)))
     return [...findings, ...(await verdict(this.#home, { urls: this.ledger.accepted, observed }))]
   }
@@ -195,7 +203,9 @@ export class World {
 
   /** Sees to it that there is always work that a fault may hit. */
   async #feed(): Promise<void> {
-    const [open] = await this.sql<{ count: number }>("select count(*)::int from snapshot where status <> 'sealed'").catch(() => [])
+    const [open] = await this.sql<{ count: number }>(
+      "select count(*)::int from snapshot where status <> 'sealed'",
+    ).catch(() => [])
     if (open && open.count < ENOUGH) await this.people.add(ENOUGH)
   }
 

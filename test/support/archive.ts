@@ -55,15 +55,20 @@ export async function expectComplete(home: TestHome, crawlId: string): Promise<P
   for (const page of pages) {
     expect(page.status, page.url).toBe('sealed')
     const dir = join(home.dataDir, page.output_dir)
-    for (const name of ['index.html', 'index.jsonl']) expect(existsSync(join(dir, name)), `${page.url} ${name}`).toBe(true)
-    expect(readdirSync(dir).filter((name) => /^\.(work|publish|replaced)/.test(name) || name.endsWith('.tmp'))).toEqual([])
+    for (const name of ['index.html', 'index.jsonl'])
+      expect(existsSync(join(dir, name)), `${page.url} ${name}`).toBe(true)
+    expect(readdirSync(dir).filter((name) => /^\.(work|publish|replaced)/.test(name) || name.endsWith('.tmp'))).toEqual(
+      [],
+    )
     const own = results.filter((result) => result.snapshot_id === page.id)
     for (const result of own) expect(result.attempt).toBe(1)
     expectHashes(dir)
   }
   expect(await wrongOutputs(home, crawlId)).toEqual([])
   const records =
-    pages.length > 0 ? new Set(pages.map(({ id }) => results.filter((result) => result.snapshot_id === id).length)) : new Set()
+    pages.length > 0
+      ? new Set(pages.map(({ id }) => results.filter((result) => result.snapshot_id === id).length))
+      : new Set()
   expect(records.size, 'every page has as many results').toBeLessThanOrEqual(1)
   return pages
 }
@@ -72,9 +77,15 @@ export async function expectComplete(home: TestHome, crawlId: string): Promise<P
 export function expectHashes(dir: string): void {
   const file = join(dir, 'hashes', 'hashes.json')
   if (!existsSync(file)) return
-  const { files } = JSON.parse(readFileSync(file, 'utf8')) as { files: { path: string; size: number; sha256: string }[] }
+  const { files } = JSON.parse(readFileSync(file, 'utf8')) as {
+    files: { path: string; size: number; sha256: string }[]
+  }
   for (const { path, size, sha256 } of files) {
     const bytes = readFileSync(join(dir, path))
-    expect({ path, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }).toEqual({ path, size, sha256 })
+    expect({ path, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }).toEqual({
+      path,
+      size,
+      sha256,
+    })
   }
 }

@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process'
 export const CONTAINER = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
 
 /** Why that cannot be done here; false when it can. */
-export const noContainers = spawnSync(CONTAINER[0]!, [...CONTAINER.slice(1), 'true']).status !== 0 && 'needs unshare --pid (root)'
+export const noContainers =
+  spawnSync(CONTAINER[0]!, [...CONTAINER.slice(1), 'true']).status !== 0 && 'needs unshare --pid (root)'
 
 const BIND = ['unshare', '--mount', 'mount', '--bind', '/tmp', '/tmp']
 /** Why nothing can be mounted for one program alone; false when it can. */

@@ -160,7 +160,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'nobody says that a crawl was added',
     file: 'src/db/migrations/0001_init.sql',
     find: 'create trigger crawl_queued after insert on crawl for each statement execute function notify_work();',
-    replacement: 'create trigger crawl_queued after truncate on crawl for each statement execute function notify_work();',
+    replacement:
+      'create trigger crawl_queued after truncate on crawl for each statement execute function notify_work();',
     test: 'test/integration/queue.test.ts',
     only: 'wakes an idle runner by notification',
   },
@@ -320,7 +321,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a promotion closes the row of whoever came to the gate meanwhile',
     file: 'src/runner/promote.ts',
     find: 'if (!isRunner(row) && row.runner_id !== null',
-    replacement: 'if (isRunner(row) && !row.standby && row.seq < me.seq) return true\n  if (!isRunner(row) && row.runner_id !== null',
+    replacement:
+      'if (isRunner(row) && !row.standby && row.seq < me.seq) return true\n  if (!isRunner(row) && row.runner_id !== null',
     test: 'test/crash/liveness.test.ts',
     only: 'is neither killed nor closed',
   },

@@ -37,7 +37,10 @@ export async function openRows(home: TestHome): Promise<object[]> {
 
 /** Waits until at least `count` pages are sealed. */
 export async function sealedPages(home: TestHome, count: number): Promise<void> {
-  await eventually(() => home.value<boolean>("select count(*) >= $1 from snapshot where status = 'sealed'", [count]), 60_000)
+  await eventually(
+    () => home.value<boolean>("select count(*) >= $1 from snapshot where status = 'sealed'", [count]),
+    60_000,
+  )
 }
 
 /** Waits until a crawl is sealed. */
@@ -83,12 +86,17 @@ export class Observer {
   readonly #waiting = new Map<string, (observed: Observed) => void>()
 
   constructor() {
-    this.#child = spawn(NODE, ['--disable-warning=ExperimentalWarning', fileURLToPath(new URL('outside.ts', import.meta.url))], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    })
+    this.#child = spawn(
+      NODE,
+      ['--disable-warning=ExperimentalWarning', fileURLToPath(new URL('outside.ts', import.meta.url))],
+      {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      },
+    )
     this.#child.on('message', (observed: Observed) => this.#waiting.get(observed.dataDir)?.(observed))
     this.#child.once('exit', (code) => {
-      for (const answer of this.#waiting.values()) answer({ dataDir: '', seen: [`the observer died (${code})`], looks: 0 })
+      for (const answer of this.#waiting.values())
+        answer({ dataDir: '', seen: [`the observer died (${code})`], looks: 0 })
     })
   }
 

@@ -12,7 +12,11 @@ interface PageRow extends Record<string, unknown> {
   readonly output_dir: string
   readonly output_size: number
   readonly cancelled: boolean
-  readonly results: readonly { readonly plugin: string; readonly status: string; readonly files: Readonly<Record<string, Named>> }[]
+  readonly results: readonly {
+    readonly plugin: string
+    readonly status: string
+    readonly files: Readonly<Record<string, Named>>
+  }[]
 }
 
 /**
@@ -50,7 +54,9 @@ function wrongOn(home: TestHome, page: PageRow): string[] {
     bytes += size
     if (!found) wrong.push(`${path}: ${size} bytes in the row, none on disk`)
     else if (
-      link === undefined ? !found.isFile() || found.size !== size : !found.isSymbolicLink() || readlinkSync(join(dir, path)) !== link
+      link === undefined
+        ? !found.isFile() || found.size !== size
+        : !found.isSymbolicLink() || readlinkSync(join(dir, path)) !== link
     )
       wrong.push(`${path}: ${size} bytes${link ? ` and a link to ${link}` : ''} in the row, ${found.size} on disk`)
   }
@@ -67,6 +73,8 @@ export function publishedIn(dir: string): string[] {
     readdirSync(join(dir, folder), { withFileTypes: true }).flatMap((entry) =>
       entry.isDirectory() ? below(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`],
     )
-  const plugins = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+  const plugins = readdirSync(dir, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && !entry.name.startsWith('.'),
+  )
   return plugins.flatMap(({ name }) => below(name))
 }

@@ -24,7 +24,10 @@ export interface Watched {
   readonly databaseUrl: string
   readonly dataDir: string
 }
-export type Order = { readonly watch: Watched } | { readonly forgive: string; readonly processId: string } | { readonly unwatch: string }
+export type Order =
+  | { readonly watch: Watched }
+  | { readonly forgive: string; readonly processId: string }
+  | { readonly unwatch: string }
 
 interface OpenRow extends Record<string, unknown> {
   readonly id: string
@@ -54,7 +57,12 @@ class Watch {
 
   constructor({ databaseUrl, dataDir }: Watched) {
     this.#dataDir = dataDir
-    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 1, application_name: 'the observer', connectionTimeoutMillis: 2_000 })
+    this.#pool = new pg.Pool({
+      connectionString: databaseUrl,
+      max: 1,
+      application_name: 'the observer',
+      connectionTimeoutMillis: 2_000,
+    })
     this.#pool.on('error', () => {})
   }
 
@@ -87,7 +95,9 @@ class Watch {
 
   async #lookAtRows(living: readonly Seen[], suspects: Set<string>): Promise<void> {
     const runnerOf = ({ environ }: Seen) => valueIn(environ, MARK)
-    const rows = await this.query<OpenRow>("select id, pid, start_ticks, worker_type from process where status in ('running', 'draining')")
+    const rows = await this.query<OpenRow>(
+      "select id, pid, start_ticks, worker_type from process where status in ('running', 'draining')",
+    )
     const closed = await this.query<{ id: string }>(
       "select id from process where process_type = 'orchestrator' and status in ('exited', 'lost') and id = any($1)",
       [[...new Set(living.flatMap((seen) => runnerOf(seen) ?? []))]],
@@ -105,11 +115,13 @@ class Watch {
     const ours = living.filter(({ pid, command }) => OURS.test(command) && statOf(pid)?.[0] !== 'T')
     const parents = new Map(ours.map((seen) => [seen.pid, seen]))
     const zombies = all.filter(({ ppid }) => parents.has(ppid))
-    for (const pid of this.#zombieSince.keys()) if (!zombies.some((zombie) => zombie.pid === pid)) this.#zombieSince.delete(pid)
+    for (const pid of this.#zombieSince.keys())
+      if (!zombies.some((zombie) => zombie.pid === pid)) this.#zombieSince.delete(pid)
     for (const { pid, ppid } of zombies) {
       const since = this.#zombieSince.get(pid) ?? now
       this.#zombieSince.set(pid, since)
-      if (now - since > REAPED_WITHIN_MS) this.seen.add(`${pid} is a zombie that nobody reaps: ${parents.get(ppid)?.command}`)
+      if (now - since > REAPED_WITHIN_MS)
+        this.seen.add(`${pid} is a zombie that nobody reaps: ${parents.get(ppid)?.command}`)
     }
   }
 
@@ -125,7 +137,9 @@ class Watch {
     if (!waiting || led?.led) this.#leaderlessSince = undefined
     else this.#leaderlessSince ??= now
     if (this.#leaderlessSince !== undefined && now - this.#leaderlessSince > LED_WITHIN_MS)
-      this.seen.add(`for ${LED_WITHIN_MS / 1000} s runners are there, and nobody leads: ${runners.map(({ pid }) => pid).join(', ')}`)
+      this.seen.add(
+        `for ${LED_WITHIN_MS / 1000} s runners are there, and nobody leads: ${runners.map(({ pid }) => pid).join(', ')}`,
+      )
   }
 
   /** The kernel and the database cannot be asked at the same moment: what is seen twice in a row is true. */
@@ -137,8 +151,11 @@ class Watch {
   /** Rows whose process is gone are closed soon, as long as somebody leads and nobody who would close them stands still. */
   #rowsOfTheGone(rows: readonly OpenRow[]): void {
     const now = performance.now()
-    const led = rows.some((row) => row.worker_type === 'worker_runner' && isThere(row)) && !rows.some((row) => stateOf(row) === 'T')
-    for (const id of this.#goneSince.keys()) if (!led || !rows.some((row) => row.id === id && !isThere(row))) this.#goneSince.delete(id)
+    const led =
+      rows.some((row) => row.worker_type === 'worker_runner' && isThere(row)) &&
+      !rows.some((row) => stateOf(row) === 'T')
+    for (const id of this.#goneSince.keys())
+      if (!led || !rows.some((row) => row.id === id && !isThere(row))) this.#goneSince.delete(id)
     for (const row of rows) {
       if (!led || isThere(row) || this.forgiven.has(row.id)) continue
       const since = this.#goneSince.get(row.id) ?? now

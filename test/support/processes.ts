@@ -20,7 +20,9 @@ export function allProcesses(): Placed[] {
 
 /** Those of them that have to do with a directory: in their environment, command line or working directory. */
 export function processesOf(dir: string, all: readonly Placed[] = allProcesses()): Seen[] {
-  return all.filter(({ cwd, command, environ }) => cwd === dir || `${cwd}/${command}\0${environ.join('\0')}`.includes(dir))
+  return all.filter(
+    ({ cwd, command, environ }) => cwd === dir || `${cwd}/${command}\0${environ.join('\0')}`.includes(dir),
+  )
 }
 
 /** What has ended on this machine without being reaped, and whose it is. */

@@ -106,7 +106,8 @@ export class Running {
   async says(pattern: RegExp, ms = 20_000): Promise<void> {
     await eventually(() => {
       if (pattern.test(this.stderr)) return true
-      if (this.#over) throw new Error(`${this.#args.join(' ')} ended without saying ${pattern}\n${this.stdout}${this.stderr}`)
+      if (this.#over)
+        throw new Error(`${this.#args.join(' ')} ended without saying ${pattern}\n${this.stdout}${this.stderr}`)
       return false
     }, ms)
   }
@@ -118,7 +119,8 @@ export async function eventually<T>(look: () => T | Promise<T>, ms = 20_000): Pr
   for (;;) {
     const answer = await look()
     if (answer) return answer
-    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${look.toString().replace(/\s+/g, ' ').slice(0, 300)}`)
+    if (performance.now() > end)
+      throw new Error(`not within ${ms} ms: ${look.toString().replace(/\s+/g, ' ').slice(0, 300)}`)
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
 }

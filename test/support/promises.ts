@@ -59,7 +59,9 @@ const PROMISES: Readonly<Record<string, string>> = {
 /** Every edge of these graphs, as SQL: model, from, event, to. */
 function edges(machines: readonly Machine[]): string {
   const all = machines.flatMap(({ name, states }) =>
-    Object.entries(states).flatMap(([from, { on }]) => Object.entries(on ?? {}).map(([event, to]) => [name, from, event, to])),
+    Object.entries(states).flatMap(([from, { on }]) =>
+      Object.entries(on ?? {}).map(([event, to]) => [name, from, event, to]),
+    ),
   )
   return all.map((edge) => `(${edge.map((word) => `'${word}'`).join(', ')})`).join(', ')
 }

@@ -19,7 +19,13 @@ export function lines(...all: readonly object[]): string {
 }
 
 /** A verb that is refused: the exit code, one line that says why (and at most a hint), nothing on stdout. */
-export async function refusal(home: TestHome, args: readonly string[], code: number, reason: RegExp, input = ''): Promise<void> {
+export async function refusal(
+  home: TestHome,
+  args: readonly string[],
+  code: number,
+  reason: RegExp,
+  input = '',
+): Promise<void> {
   const finished = await home.run(args, { input })
   expect(finished.code, `${args.join(' ')}\n${finished.stderr}`).toBe(code)
   expect(finished.stdout).toBe('')

@@ -2,7 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { sql } from 'kysely'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
-import { insertRunning, insertStarting, type LiveRow, markEnded, markRunning, type NewProcess } from '../../src/db/processes.ts'
+import {
+  insertRunning,
+  insertStarting,
+  type LiveRow,
+  markEnded,
+  markRunning,
+  type NewProcess,
+} from '../../src/db/processes.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { identityOf, ownIdentity } from '../../src/processes/identity.ts'
 import { rowById } from '../../src/processes/registry/lookup.ts'
@@ -21,7 +28,9 @@ export class Registry {
   }
 
   static async open(home: TestHome): Promise<Registry> {
-    const [ids] = await home.query<{ machine_id: string; data_dir_id: string }>('select machine_id, data_dir_id from process limit 1')
+    const [ids] = await home.query<{ machine_id: string; data_dir_id: string }>(
+      'select machine_id, data_dir_id from process limit 1',
+    )
     const { databaseUrl, dataDir } = home
     const db = openDatabase(databaseUrl, { name: 'the test' })
     const inside = { db, databaseUrl, embedded: true, dataDir, machineId: ids!.machine_id, dataDirId: ids!.data_dir_id }
@@ -31,7 +40,14 @@ export class Registry {
 
   /** A row as it is before its process is there. */
   async announce(values: Partial<NewProcess> = {}): Promise<string> {
-    const whole = { processType: 'cli' as const, parentId: null, runnerId: null, pwd: this.home.dataDir, cmd: ['test'], ...values }
+    const whole = {
+      processType: 'cli' as const,
+      parentId: null,
+      runnerId: null,
+      pwd: this.home.dataDir,
+      cmd: ['test'],
+      ...values,
+    }
     // Only for a runner that leads may a process be announced.
     if (whole.runnerId)
       await sql`insert into runner_term (data_dir_id, term, process_id) values (${this.home.dataDirId}, 1, ${whole.runnerId})
@@ -40,7 +56,11 @@ export class Registry {
   }
 
   /** A shell that runs `script`, with its row. We are its supervisor, who reports its end in the row, unless `supervised` is false. */
-  async start(script: string, values: Partial<NewProcess> = {}, supervised = true): Promise<{ row: LiveRow; pid: number }> {
+  async start(
+    script: string,
+    values: Partial<NewProcess> = {},
+    supervised = true,
+  ): Promise<{ row: LiveRow; pid: number }> {
     const id = await this.announce({ ...(supervised ? { parentId: this.ownId } : {}), ...values })
     const env = {
       PATH: process.env['PATH'],
@@ -53,7 +73,8 @@ export class Registry {
     this.#children.push(child)
     const identity = await identityOf(child.pid!)
     await markRunning(this.home.db, id, identity!)
-    if (supervised) child.once('exit', (code, signal) => void markEnded(this.home.db, id, { code, signal }).catch(() => {}))
+    if (supervised)
+      child.once('exit', (code, signal) => void markEnded(this.home.db, id, { code, signal }).catch(() => {}))
     return { row: (await rowById(this.home, id))!, pid: child.pid! }
   }
 

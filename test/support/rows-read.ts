@@ -5,7 +5,11 @@ import type { Database } from '../../src/db/database.ts'
  * How many rows of each of these tables a step reads, by what the server itself says.
  * @param db has one connection, so that its counters can be read at once
  */
-export async function rowsRead(db: Database, tables: readonly string[], step: () => Promise<unknown>): Promise<Record<string, number>> {
+export async function rowsRead(
+  db: Database,
+  tables: readonly string[],
+  step: () => Promise<unknown>,
+): Promise<Record<string, number>> {
   const before = await counters(db, tables)
   await step()
   const after = await counters(db, tables)

@@ -61,7 +61,11 @@ export function pages(n: number): Routes {
 export function bytes(type: string, body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Route {
   return (_request, response) => {
     response
-      .writeHead(200, { ...(type === '' ? {} : { 'content-type': type }), 'content-length': Buffer.byteLength(body), ...headers })
+      .writeHead(200, {
+        ...(type === '' ? {} : { 'content-type': type }),
+        'content-length': Buffer.byteLength(body),
+        ...headers,
+      })
       .end(body)
   }
 }
@@ -73,7 +77,9 @@ export function asset(name: string): Buffer {
 
 /** Text in windows-1251, as far as Russian letters and ASCII go. */
 export function windows1251(text: string): Buffer {
-  return Buffer.from([...text].map((c) => (c >= 'А' && c <= 'я' ? c.codePointAt(0)! - 0x410 + 0xc0 : c.codePointAt(0)!)))
+  return Buffer.from(
+    [...text].map((c) => (c >= 'А' && c <= 'я' ? c.codePointAt(0)! - 0x410 + 0xc0 : c.codePointAt(0)!)),
+  )
 }
 
 export const RUSSIAN = 'Маяк на мысе горит всю ночь'
@@ -118,7 +124,9 @@ const TROUBLE: Routes = {
   '/document.pdf': bytes('application/pdf', asset('checklist.pdf')),
   '/photo.png': bytes('image/png', asset('dusk.png')),
   '/notes.txt': bytes('text/plain', 'plain text\n'),
-  '/escape': bytes('application/pdf', asset('checklist.pdf'), { 'content-disposition': 'attachment; filename="../../../escape.pdf"' }),
+  '/escape': bytes('application/pdf', asset('checklist.pdf'), {
+    'content-disposition': 'attachment; filename="../../../escape.pdf"',
+  }),
 }
 
 /** `/redirect-N`: N steps to the index. `/status-N`: that HTTP status, with an error page. */
@@ -131,7 +139,10 @@ function numbered(path: string): Route | undefined {
 
 function html(status: number, body: string): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
-    response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', 'content-length': Buffer.byteLength(body) })
+    response.writeHead(status, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+    })
     response.end(request.method === 'HEAD' ? undefined : body)
   }
 }

@@ -75,7 +75,9 @@ const CHECKS: readonly Check[] = [
     how: 'SQL',
     look: async (home) =>
       namesOf(
-        await home.query("select process_type || ' ' || status || ' ' || pid as name from process where status not in ('exited', 'lost')"),
+        await home.query(
+          "select process_type || ' ' || status || ' ' || pid as name from process where status not in ('exited', 'lost')",
+        ),
       ),
   },
   {
@@ -94,14 +96,17 @@ const CHECKS: readonly Check[] = [
     how: 'the URLs that `add` accepted against the rows and the folders',
     look: async (home, { urls }) => {
       const rows = await home.query<{ url: string; output_dir: string }>('select url, output_dir from snapshot')
-      const there = new Set(rows.filter(({ output_dir }) => existsSync(join(home.dataDir, output_dir, 'index.html'))).map(({ url }) => url))
+      const there = new Set(
+        rows.filter(({ output_dir }) => existsSync(join(home.dataDir, output_dir, 'index.html'))).map(({ url }) => url),
+      )
       return urls.filter((url) => !there.has(url))
     },
   },
   {
     name: 'I18: no page was tried more often than allowed',
     how: 'SQL',
-    look: async (home) => namesOf(await home.query('select url as name from snapshot where attempts > $1', [MAX_ATTEMPTS])),
+    look: async (home) =>
+      namesOf(await home.query('select url as name from snapshot where attempts > $1', [MAX_ATTEMPTS])),
   },
   {
     name: 'I25: hooks never saw how to reach the database',
@@ -148,9 +153,12 @@ const namesOf = (rows: readonly Record<string, unknown>[]) => rows.map(({ name }
 
 async function missingFiles(home: TestHome): Promise<string[]> {
   const wrong = await wrongOutputs(home)
-  for (const { output_dir } of await home.query<{ output_dir: string }>("select output_dir from snapshot where status = 'sealed'")) {
+  for (const { output_dir } of await home.query<{ output_dir: string }>(
+    "select output_dir from snapshot where status = 'sealed'",
+  )) {
     const dir = join(home.dataDir, output_dir)
-    for (const name of ['index.html', 'index.jsonl']) if (!existsSync(join(dir, name))) wrong.push(`${dir}/${name} is missing`)
+    for (const name of ['index.html', 'index.jsonl'])
+      if (!existsSync(join(dir, name))) wrong.push(`${dir}/${name} is missing`)
     for (const name of existsSync(dir) ? readdirSync(dir) : [])
       if (/^\.(work|publish|replaced)|\.tmp$/.test(name)) wrong.push(`${dir}/${name} is left over`)
     wrong.push(...wrongHashes(dir))
@@ -165,7 +173,9 @@ function wrongHashes(dir: string): string[] {
   return files.flatMap(({ path, sha256 }) => {
     const file = join(dir, path)
     if (!existsSync(file)) return [`${file} is missing`]
-    return createHash('sha256').update(readFileSync(file)).digest('hex') === sha256 ? [] : [`${file} is not what hashes.json says`]
+    return createHash('sha256').update(readFileSync(file)).digest('hex') === sha256
+      ? []
+      : [`${file} is not what hashes.json says`]
   })
 }
 

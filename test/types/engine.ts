@@ -110,9 +110,14 @@ export async function work() {
     return parked
   }
   // @ts-expect-error a row that was not claimed is not written
-  await queue.move({ id: '1', state: 'queued', token: 't', attempts: 1, expiredOwner: null, row: { id: '1', url: '' } }, 'start')
+  await queue.move(
+    { id: '1', state: 'queued', token: 't', attempts: 1, expiredOwner: null, row: { id: '1', url: '' } },
+    'start',
+  )
   // @ts-expect-error nor settled
-  await queue.settle([{ claim: { id: '1', state: 'queued', token: 't', attempts: 1, expiredOwner: null, row: {} }, outcome: again() }])
+  await queue.settle([
+    { claim: { id: '1', state: 'queued', token: 't', attempts: 1, expiredOwner: null, row: {} }, outcome: again() },
+  ])
   // @ts-expect-error nor one of another graph
   await queue.settle([{ claim: await other.claimRow('1'), outcome: again() }])
   await queue.send(['1'], 'resume')
@@ -123,7 +128,12 @@ export async function work() {
   return undefined
 }
 const other = new Queue(
-  defineMachine({ name: 'other', table: 'other', initial: 'a', states: { a: { on: { go: 'b' } }, b: { final: true } } }),
+  defineMachine({
+    name: 'other',
+    table: 'other',
+    initial: 'a',
+    states: { a: { on: { go: 'b' } }, b: { final: true } },
+  }),
   sql,
 )
 export type AnyJob = AnyClaimed<Job, Row>

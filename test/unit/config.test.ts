@@ -1,7 +1,15 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PLUGIN_SETTINGS, readSetting, refusal, SETTINGS, type Setting, settingsOf, strongest } from '../../src/base/config.ts'
+import {
+  PLUGIN_SETTINGS,
+  readSetting,
+  refusal,
+  SETTINGS,
+  type Setting,
+  settingsOf,
+  strongest,
+} from '../../src/base/config.ts'
 import { ROOT } from '../support/program.ts'
 
 const all: Readonly<Record<string, Setting>> = {
@@ -45,8 +53,19 @@ describe('a setting', () => {
 
   it('that is blank is not set; a blank flag is no', () => {
     for (const [name, { kind }] of Object.entries(all)) expect(refusal(name, ' ', kind), name).toBeUndefined()
-    const { config } = settingsOf({ TIMEOUT: '', LOG_LEVEL: ' ', MAX_SNAPSHOT_WORKERS: '', DATABASE_URL: '', HOOK_HOST: '' })
-    expect(config).toMatchObject({ TIMEOUT: 60, LOG_LEVEL: 'info', MAX_SNAPSHOT_WORKERS: undefined, DATABASE_URL: undefined })
+    const { config } = settingsOf({
+      TIMEOUT: '',
+      LOG_LEVEL: ' ',
+      MAX_SNAPSHOT_WORKERS: '',
+      DATABASE_URL: '',
+      HOOK_HOST: '',
+    })
+    expect(config).toMatchObject({
+      TIMEOUT: 60,
+      LOG_LEVEL: 'info',
+      MAX_SNAPSHOT_WORKERS: undefined,
+      DATABASE_URL: undefined,
+    })
     expect(config.HOOK_HOST).toBe(false)
   })
 
@@ -66,7 +85,13 @@ describe('the settings', () => {
       ),
     )
     expect(texts).toEqual({ LOG_LEVEL: 'DEBUG', TIMEOUT: '7', DISK_FLOOR: '0.5', FOO: '1' })
-    expect(config).toMatchObject({ LOG_LEVEL: 'debug', TIMEOUT: 7, DISK_FLOOR: 0.5, DATA_DIR: './data', ABX_PLUGINS_DIR: [] })
+    expect(config).toMatchObject({
+      LOG_LEVEL: 'debug',
+      TIMEOUT: 7,
+      DISK_FLOOR: 0.5,
+      DATA_DIR: './data',
+      ABX_PLUGINS_DIR: [],
+    })
     expect(Object.isFrozen(config) && Object.isFrozen(texts)).toBe(true)
   })
 

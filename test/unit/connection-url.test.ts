@@ -11,9 +11,20 @@ describe('the URL of a unix socket', () => {
   test.each(dirs)('leads pg and postgres.js to the socket in %s', (dir) => {
     const url = urlOf(addressIn(dir))
     const client = new pg.Client({ connectionString: url })
-    expect([client.host, client.port, client.user, client.database, client.ssl]).toEqual([dir, 5432, 'archivebox', 'archivebox', false])
+    expect([client.host, client.port, client.user, client.database, client.ssl]).toEqual([
+      dir,
+      5432,
+      'archivebox',
+      'archivebox',
+      false,
+    ])
     const { path, user, database, ssl } = postgres(forPostgresJs(url)).options as unknown as Record<string, unknown>
-    expect({ path, user, database, ssl }).toEqual({ path: `${dir}/.s.PGSQL.5432`, user: 'archivebox', database: 'archivebox', ssl: false })
+    expect({ path, user, database, ssl }).toEqual({
+      path: `${dir}/.s.PGSQL.5432`,
+      user: 'archivebox',
+      database: 'archivebox',
+      ssl: false,
+    })
   })
 
   test('may be written with ?host= by a person, and postgres.js still gets there', () => {
@@ -30,7 +41,10 @@ describe('the URL of a unix socket', () => {
 
   test('of a host in the network says the same to both', () => {
     const url = 'postgres://me:p%40ss@db.example:5433/name'
-    const { host, port, user, pass, database, ssl } = postgres(forPostgresJs(url)).options as unknown as Record<string, unknown>
+    const { host, port, user, pass, database, ssl } = postgres(forPostgresJs(url)).options as unknown as Record<
+      string,
+      unknown
+    >
     expect({ host, port, user, pass, database, ssl }).toEqual({
       host: ['db.example'],
       port: [5433],

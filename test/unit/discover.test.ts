@@ -49,7 +49,13 @@ describe('hooks', () => {
       'x_on_Snapshot__1.sh',
       'on_Other__1.sh',
     ]
-    const tree = plugin('a', 'p', [...files, 'README.md', 'on_Snapshot__1.sh', 'on_CrawlSetup__2.js', 'on_Snapshot__3.js.bak'])
+    const tree = plugin('a', 'p', [
+      ...files,
+      'README.md',
+      'on_Snapshot__1.sh',
+      'on_CrawlSetup__2.js',
+      'on_Snapshot__3.js.bak',
+    ])
     expect(hooks([tree])).toEqual(['p/on_Snapshot__1.sh'])
     expect(selectHooks(findPlugins([tree]), 'CrawlSetup', {}).map(({ name }) => name)).toEqual(['on_CrawlSetup__2.js'])
   })
@@ -72,7 +78,8 @@ describe('hooks', () => {
   it('are run by the warm host when they are built in, in the foreground, and nobody switched it off', () => {
     const ours = plugin('ours', 'p', ['on_Snapshot__1.js', 'on_Snapshot__2.bg.js'])
     const theirs = plugin('theirs', 'q', ['on_Snapshot__3.js'])
-    const hosted = (settings: HookSettings) => selectHooks(findPlugins([ours, theirs]), 'Snapshot', settings).map((hook) => hook.hosted)
+    const hosted = (settings: HookSettings) =>
+      selectHooks(findPlugins([ours, theirs]), 'Snapshot', settings).map((hook) => hook.hosted)
     expect(hosted({})).toEqual([true, false, false])
     expect(hosted({ HOOK_HOST: 'true' })).toEqual([true, false, false])
     expect(hosted({ HOOK_HOST: 'false' })).toEqual([false, false, false])
@@ -101,7 +108,11 @@ describe('a list of plugins', () => {
     plugin('a', 'middle', ['on_Snapshot__5.sh'], '{"required_plugins": ["bottom"]}')
     plugin('a', 'bottom', ['on_Snapshot__1.sh'], '{"required_plugins": ["top"]}')
     const tree = plugin('a', 'aside', ['on_Snapshot__3.sh'])
-    expect(hooks([tree], {}, ['top'])).toEqual(['bottom/on_Snapshot__1.sh', 'middle/on_Snapshot__5.sh', 'top/on_Snapshot__9.sh'])
+    expect(hooks([tree], {}, ['top'])).toEqual([
+      'bottom/on_Snapshot__1.sh',
+      'middle/on_Snapshot__5.sh',
+      'top/on_Snapshot__9.sh',
+    ])
     expect(hooks([tree], {}, ['aside'])).toEqual(['aside/on_Snapshot__3.sh'])
     expect(hooks([tree], {}, [])).toEqual([])
     expect(hooks([tree], {}, ['nobody'])).toEqual([])

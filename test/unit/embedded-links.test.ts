@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -13,7 +23,10 @@ beforeEach(() => {
   native = join(root, 'native')
   mkdirSync(join(native, 'lib'), { recursive: true })
   writeFileSync(join(native, 'lib', 'libx.so.1.2'), 'code')
-  const links = ['libx.so', 'libx.so.1'].map((name) => ({ source: 'native/lib/libx.so.1.2', target: `native/lib/${name}` }))
+  const links = ['libx.so', 'libx.so.1'].map((name) => ({
+    source: 'native/lib/libx.so.1.2',
+    target: `native/lib/${name}`,
+  }))
   writeFileSync(join(native, 'pg-symlinks.json'), JSON.stringify(links))
 })
 

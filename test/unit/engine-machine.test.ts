@@ -3,25 +3,41 @@ import { defineMachine, finalStates, GraphError, type Machine, workStates } from
 
 /** A graph that types do not look at, as somebody who writes JavaScript declares it. */
 const define = (states: object, rest: object = {}) =>
-  (defineMachine as unknown as (definition: object) => Machine)({ name: 'job', table: 'job', initial: 'new', states, ...rest })
+  (defineMachine as unknown as (definition: object) => Machine)({
+    name: 'job',
+    table: 'job',
+    initial: 'new',
+    states,
+    ...rest,
+  })
 const done = { final: true }
 
 describe('a state graph is checked when it is declared', () => {
   it('knows its final states and those in which rows are claimed', () => {
-    const machine = define({ new: { on: { wait: 'held', end: 'done' } }, held: { on: { go: 'new' }, external: true }, done })
+    const machine = define({
+      new: { on: { wait: 'held', end: 'done' } },
+      held: { on: { go: 'new' }, external: true },
+      done,
+    })
     expect(finalStates(machine)).toEqual(['done'])
     expect(workStates(machine)).toEqual(['new'])
     expect(machine.columns).toEqual({ id: 'id', status: 'status', retryAt: 'retry_at', token: 'claim_token' })
   })
 
   it('asks for no time of a change where rows are deleted at once', () => {
-    expect(define({ new: { on: { end: 'done' } }, done: { final: true, deleteAfterMs: 0 } }).columns.changedAt).toBeUndefined()
+    expect(
+      define({ new: { on: { end: 'done' } }, done: { final: true, deleteAfterMs: 0 } }).columns.changedAt,
+    ).toBeUndefined()
   })
 
   const changed = { columns: { changedAt: 'changed_at' } }
   it.each<[string, object, object?]>([
     ['the initial state "new" is not one of its states', { old: { on: { end: 'done' } }, done }],
-    ['the initial state "constructor" is not one of its states', { new: { on: { end: 'done' } }, done }, { initial: 'constructor' }],
+    [
+      'the initial state "constructor" is not one of its states',
+      { new: { on: { end: 'done' } }, done },
+      { initial: 'constructor' },
+    ],
     ['state "new" is initial and final at once', { new: { final: true } }],
     ['state "new" leads to "gone", which is not one of its states', { new: { on: { end: 'gone' } } }],
     [
@@ -33,18 +49,38 @@ describe('a state graph is checked when it is declared', () => {
       'state "new" leads to "dead", which is not one of its states',
       { new: { on: { end: 'done' }, giveUp: { after: 1, to: 'dead' } }, done },
     ],
-    ['state "lost" cannot be reached from the initial state', { new: { on: { end: 'done' } }, lost: { on: { end: 'done' } }, done }],
+    [
+      'state "lost" cannot be reached from the initial state',
+      { new: { on: { end: 'done' } }, lost: { on: { end: 'done' } }, done },
+    ],
     ['state "new" is not final and has no way out', { new: { on: {} }, done }],
-    ['state "done" is final and has a way out', { new: { on: { end: 'done' } }, done: { final: true, on: { back: 'new' } } }],
+    [
+      'state "done" is final and has a way out',
+      { new: { on: { end: 'done' } }, done: { final: true, on: { back: 'new' } } },
+    ],
     ['state "new" has a negative or endless startAfterMs', { new: { on: { end: 'done' }, startAfterMs: -1 }, done }],
-    ['state "new" has a negative or endless retryAfterMs', { new: { on: { end: 'done' }, retryAfterMs: Number.NaN }, done }],
-    ['state "new" has a negative or endless deadlineMs', { new: { on: { end: 'done' }, deadlineMs: Number.POSITIVE_INFINITY }, done }],
-    ['state "new" has a negative or endless timeout.afterMs', { new: { on: {}, timeout: { afterMs: -5, to: 'done' } }, done }, changed],
+    [
+      'state "new" has a negative or endless retryAfterMs',
+      { new: { on: { end: 'done' }, retryAfterMs: Number.NaN }, done },
+    ],
+    [
+      'state "new" has a negative or endless deadlineMs',
+      { new: { on: { end: 'done' }, deadlineMs: Number.POSITIVE_INFINITY }, done },
+    ],
+    [
+      'state "new" has a negative or endless timeout.afterMs',
+      { new: { on: {}, timeout: { afterMs: -5, to: 'done' } }, done },
+      changed,
+    ],
     [
       'state "done" has a timeout or deleteAfterMs, but no column `changedAt` is named',
       { new: { on: { end: 'done' } }, done: { final: true, deleteAfterMs: 1 } },
     ],
-    ['state "new" is not final and has a deleteAfterMs of 0', { new: { on: { end: 'done' }, deleteAfterMs: 0 }, done }, changed],
+    [
+      'state "new" is not final and has a deleteAfterMs of 0',
+      { new: { on: { end: 'done' }, deleteAfterMs: 0 }, done },
+      changed,
+    ],
     [
       'state "new" gives up after some attempts, but no column `attempts` is named',
       { new: { on: { end: 'done' }, giveUp: { after: 1, to: 'done' } }, done },

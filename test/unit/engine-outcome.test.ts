@@ -9,7 +9,11 @@ const machine = defineMachine({
   columns: { attempts: 'attempts' },
   initial: 'queued',
   states: {
-    queued: { on: { start: 'started', hold: 'held', poll: 'queued' }, retryAfterMs: 90_000, giveUp: { after: 3, to: 'failed' } },
+    queued: {
+      on: { start: 'started', hold: 'held', poll: 'queued' },
+      retryAfterMs: 90_000,
+      giveUp: { after: 3, to: 'failed' },
+    },
     started: { on: { finish: 'done' }, startAfterMs: 250, retryAfterMs: 1_000 },
     held: { on: { go: 'queued' }, external: true },
     done: { final: true },

@@ -75,7 +75,9 @@ function bareSteps(file: string): string[] {
   return [...code.matchAll(step)].flatMap((call) => {
     const rest = code.slice(endOfCall(code, call.index + call[0].length))
     const next = Math.min(
-      ...[step, /^(?: {2})?\}$/m].map((end) => new RegExp(end, end.flags.replace('g', '')).exec(rest)?.index ?? rest.length),
+      ...[step, /^(?: {2})?\}$/m].map(
+        (end) => new RegExp(end, end.flags.replace('g', '')).exec(rest)?.index ?? rest.length,
+      ),
     )
     return rest.slice(0, next).includes("failpoint('") || `${file} ${call[1]}` in EXCEPT ? [] : [`${file} ${call[1]}`]
   })
@@ -94,7 +96,9 @@ describe('failpoints', () => {
   it('are listed in order, and each stands at exactly one place', () => {
     const used = files
       .filter((file) => file !== 'base/failpoint.ts')
-      .flatMap((file) => [...readFileSync(join(src, file), 'utf8').matchAll(/await failpoint\('([^']+)'\)/g)].map(([, name]) => name))
+      .flatMap((file) =>
+        [...readFileSync(join(src, file), 'utf8').matchAll(/await failpoint\('([^']+)'\)/g)].map(([, name]) => name),
+      )
     expect(used.toSorted()).toEqual([...FAILPOINTS])
     expect([...FAILPOINTS]).toEqual([...new Set(FAILPOINTS)].toSorted())
   })

@@ -7,7 +7,10 @@ const table = readFileSync(join(ROOT, 'test', 'crash', 'README.md'), 'utf8')
 const faults = [...table.matchAll(/^\| (\d+) \| ([^|]+) \| (.+) \|$/gm)].map(([, number, fault, proof]) => ({
   number: Number(number),
   fault: fault!,
-  tests: [...proof!.matchAll(/`([\w/-]+\.test\.ts)` “([^”]+)”/g)].map(([, file, title]) => ({ file: file!, title: title! })),
+  tests: [...proof!.matchAll(/`([\w/-]+\.test\.ts)` “([^”]+)”/g)].map(([, file, title]) => ({
+    file: file!,
+    title: title!,
+  })),
 }))
 
 describe('the table of faults', () => {

@@ -16,7 +16,10 @@ const CONTAINERS = [here, otherContainer, here]
 const HOSTS = [here, here, otherHost]
 const MINUTE = 60_000
 
-const without = (...mechanisms: (keyof Design)[]): Design => ({ ...FULL, ...Object.fromEntries(mechanisms.map((name) => [name, false])) })
+const without = (...mechanisms: (keyof Design)[]): Design => ({
+  ...FULL,
+  ...Object.fromEntries(mechanisms.map((name) => [name, false])),
+})
 
 const PLACES = [
   ['on one machine', TOGETHER],
@@ -70,7 +73,12 @@ describe('a gate that lacks something is caught', () => {
     ['no lock of the kernel, in two containers', without('lock'), CONTAINERS, 'two work loops at once'],
     ['no sweep', without('sweep'), TOGETHER, 'two hooks of one page at once'],
     ['no fence, on two machines', without('fence'), HOSTS, 'a stale write was accepted'],
-    ['no fence, and sessions of the dead left open', without('fence', 'endBackends'), TOGETHER, 'a stale write was accepted'],
+    [
+      'no fence, and sessions of the dead left open',
+      without('fence', 'endBackends'),
+      TOGETHER,
+      'a stale write was accepted',
+    ],
     ['no index, on two machines', without('index'), HOSTS, 'stuck'],
     ['no SIGCONT and SIGKILL for who does not go', without('force'), TOGETHER, 'stuck'],
     ['claims of the dead kept', without('requeue'), TOGETHER, 'stuck'],

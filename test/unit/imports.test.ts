@@ -32,7 +32,11 @@ const edges = files.flatMap(edgesOf)
 function edgesOf(from: string): Edge[] {
   const code = readFileSync(join(src, from), 'utf8').replace(/^\s*(\/\/|\*|\/\*).*$/gm, '')
   const found = code.matchAll(/\b(import|export)(\s+type)?\b[^;'`]*?'(\.\.?\/[^'\n]*\.ts)'/g)
-  return [...found].map(([, , type, target]) => ({ from, to: relative(src, join(src, dirname(from), target!)), type: type !== undefined }))
+  return [...found].map(([, , type, target]) => ({
+    from,
+    to: relative(src, join(src, dirname(from), target!)),
+    type: type !== undefined,
+  }))
 }
 
 const roomOf = (file: string) => file.split('/')[0]!

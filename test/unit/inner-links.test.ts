@@ -58,7 +58,21 @@ describe('links of a tree', () => {
 
   it('lead where the system leads', () => {
     const names = ['file', 'dir', 'dir/sub', 'dir/sub/file']
-    const targets = [...names, '.', '..', '../file', 'a', 'b', 'a/sub', 'b/../file', 'a/..', 'dir/c', 'c/../../file', '../dir', 'sub']
+    const targets = [
+      ...names,
+      '.',
+      '..',
+      '../file',
+      'a',
+      'b',
+      'a/sub',
+      'b/../file',
+      'a/..',
+      'dir/c',
+      'c/../../file',
+      '../dir',
+      'sub',
+    ]
     let random = 7
     const any = () => {
       random = (random * 16_807) % 2_147_483_647
@@ -72,7 +86,10 @@ describe('links of a tree', () => {
         const links = { a: any(), b: any(), 'dir/c': any() }
         for (const [path, target] of Object.entries(links)) symlinkSync(target, join(root, path))
         for (const [path, end] of innerLinks(tree(links))) {
-          expect(`${realpathSync(join(root, path))}/`.startsWith(`${root}/`), `${path} of ${JSON.stringify(links)}`).toBe(true)
+          expect(
+            `${realpathSync(join(root, path))}/`.startsWith(`${root}/`),
+            `${path} of ${JSON.stringify(links)}`,
+          ).toBe(true)
           expect(lstatSync(join(root, path)).isSymbolicLink()).toBe(true)
           expect(statSync(join(root, path)).isFile()).toBe(end === 'file')
         }

@@ -60,18 +60,21 @@ describe('a log above 10 MB', () => {
   })
 })
 
-it.runIf(process.geteuid?.() === 0)('logs of others are left alone, though a user has the folder of logs lead there', async () => {
-  const others = join(dir, 'var-log')
-  renameSync(join(dir, 'logs'), others)
-  appendFileSync(join(others, 'a.log'), `${MUCH}!`)
-  symlinkSync(others, join(dir, 'logs'))
-  lchownSync(join(dir, 'logs'), 65_534, 65_534)
-  await capLogs(dir)
-  expect(readFileSync(join(others, 'a.log'), 'utf8').length).toBe(MAX_LOG_BYTES + 1)
-  lchownSync(join(dir, 'logs'), 0, 0)
-  await capLogs(dir)
-  expect(readFileSync(join(others, 'a.log'), 'utf8')).toBe('')
-})
+it.runIf(process.geteuid?.() === 0)(
+  'logs of others are left alone, though a user has the folder of logs lead there',
+  async () => {
+    const others = join(dir, 'var-log')
+    renameSync(join(dir, 'logs'), others)
+    appendFileSync(join(others, 'a.log'), `${MUCH}!`)
+    symlinkSync(others, join(dir, 'logs'))
+    lchownSync(join(dir, 'logs'), 65_534, 65_534)
+    await capLogs(dir)
+    expect(readFileSync(join(others, 'a.log'), 'utf8').length).toBe(MAX_LOG_BYTES + 1)
+    lchownSync(join(dir, 'logs'), 0, 0)
+    await capLogs(dir)
+    expect(readFileSync(join(others, 'a.log'), 'utf8')).toBe('')
+  },
+)
 
 it('a small log, and a data dir without logs, stay as they are', async () => {
   appendFileSync(file, MUCH)

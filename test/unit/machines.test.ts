@@ -25,13 +25,17 @@ function definition(table: string): string {
 
 /** The columns of one table, each on a line: those of its definition, and those that came later. */
 function columnsOf(table: string): string {
-  const added = [...schema.matchAll(new RegExp(`alter table "?${table}"? add column ([^;]*);`, 'g'))].map((match) => match[1]!)
+  const added = [...schema.matchAll(new RegExp(`alter table "?${table}"? add column ([^;]*);`, 'g'))].map(
+    (match) => match[1]!,
+  )
   return [definition(table), ...added].join('\n')
 }
 
 /** The values that a column's own CHECK allows. */
 function allowed(table: string, column: string): string[] {
-  const found = new RegExp(`^\\s*${column}\\s[^\\n]*check\\s*\\(${column} in\\s*\\(([^)]*)\\)`, 'm').exec(definition(table))
+  const found = new RegExp(`^\\s*${column}\\s[^\\n]*check\\s*\\(${column} in\\s*\\(([^)]*)\\)`, 'm').exec(
+    definition(table),
+  )
   expect(found, `check of ${table}.${column}`).not.toBeNull()
   return quoted(found![1]!)
 }
@@ -39,18 +43,26 @@ function allowed(table: string, column: string): string[] {
 const quoted = (text: string) => [...text.matchAll(/'([^']*)'/g)].map((match) => match[1]!)
 
 describe('the schema', () => {
-  it.each(MACHINES.map((machine) => [machine.name, machine] as const))('allows %s exactly the states of its graph', (_name, machine) => {
-    expect(allowed(machine.table, machine.columns.status).sort()).toEqual(Object.keys(machine.states).sort())
-    const start = new RegExp(`^\\s*${machine.columns.status}\\s[^\\n]*default '(\\w+)'`, 'm').exec(definition(machine.table))
-    expect(start?.[1]).toBe(machine.initial)
-  })
+  it.each(MACHINES.map((machine) => [machine.name, machine] as const))(
+    'allows %s exactly the states of its graph',
+    (_name, machine) => {
+      expect(allowed(machine.table, machine.columns.status).sort()).toEqual(Object.keys(machine.states).sort())
+      const start = new RegExp(`^\\s*${machine.columns.status}\\s[^\\n]*default '(\\w+)'`, 'm').exec(
+        definition(machine.table),
+      )
+      expect(start?.[1]).toBe(machine.initial)
+    },
+  )
 
-  it.each(MACHINES.map((machine) => [machine.name, machine] as const))('has the columns that the graph of %s names', (_name, machine) => {
-    const claimed = machine !== archiveResultMachine
-    const { id, status, retryAt, token, ...named } = machine.columns
-    const columns = [id, status, ...(claimed ? [retryAt, token] : []), ...Object.values(named)]
-    for (const column of columns) expect(columnsOf(machine.table)).toMatch(new RegExp(`^\\s*${column}\\s`, 'm'))
-  })
+  it.each(MACHINES.map((machine) => [machine.name, machine] as const))(
+    'has the columns that the graph of %s names',
+    (_name, machine) => {
+      const claimed = machine !== archiveResultMachine
+      const { id, status, retryAt, token, ...named } = machine.columns
+      const columns = [id, status, ...(claimed ? [retryAt, token] : []), ...Object.values(named)]
+      for (const column of columns) expect(columnsOf(machine.table)).toMatch(new RegExp(`^\\s*${column}\\s`, 'm'))
+    },
+  )
 
   it('counts a result as ended in exactly the final states', () => {
     const check = /check \(\(status in \(([^)]*)\)\) = \(end_ts is not null\)\)/.exec(definition('archive_result'))
@@ -67,14 +79,22 @@ describe('the schema', () => {
 
   it('has the statuses and types of processes that scripts rely on', () => {
     expect(allowed('process', 'status')).toEqual(['starting', 'running', 'draining', 'exited', 'lost'])
-    expect(allowed('process', 'worker_type').sort()).toEqual(['', 'binary', 'crawl', 'runner_waiting', 'snapshot', 'worker_runner'])
+    expect(allowed('process', 'worker_type').sort()).toEqual([
+      '',
+      'binary',
+      'crawl',
+      'runner_waiting',
+      'snapshot',
+      'worker_runner',
+    ])
     expect(allowed('process', 'process_type').sort()).toEqual(
       ['add', 'binary', 'cli', 'hook', 'orchestrator', 'search', 'server', 'supervisord', 'update', 'worker'].sort(),
     )
   })
 
   it('has one leader a data dir, by an index over the states in which it lives', () => {
-    const gate = /create unique index single_active_runner_per_data_dir on process \(data_dir_id\)\s*where ([^;]*);/.exec(schema)
+    const gate =
+      /create unique index single_active_runner_per_data_dir on process \(data_dir_id\)\s*where ([^;]*);/.exec(schema)
     expect(quoted(gate?.[1] ?? '')).toEqual(['worker_runner', 'running', 'draining'])
   })
 })
@@ -86,7 +106,8 @@ describe('the graphs', () => {
     for (const machine of MACHINES) {
       expect(readme).toContain(`### ${machine.name}\n`)
       for (const [state, { on }] of Object.entries(machine.states))
-        for (const [event, target] of Object.entries(on ?? {})) expect(readme).toContain(`    ${state} --> ${target}: ${event}\n`)
+        for (const [event, target] of Object.entries(on ?? {}))
+          expect(readme).toContain(`    ${state} --> ${target}: ${event}\n`)
     }
   })
 
@@ -106,18 +127,23 @@ describe('the graphs', () => {
     expect(finalStates(crawlMachine)).toEqual(['sealed'])
   })
 
-  it.each(MACHINES.map((machine) => [machine.name, machine] as const))('of %s lead from every state to an end', (_name, machine) => {
-    for (const start of Object.keys(machine.states)) {
-      const reached = new Set([start])
-      for (const state of reached) for (const target of Object.values(machine.states[state]!.on ?? {})) reached.add(target)
-      expect(
-        [...reached].some((state) => machine.states[state]!.final),
-        start,
-      ).toBe(true)
-    }
-  })
+  it.each(MACHINES.map((machine) => [machine.name, machine] as const))(
+    'of %s lead from every state to an end',
+    (_name, machine) => {
+      for (const start of Object.keys(machine.states)) {
+        const reached = new Set([start])
+        for (const state of reached)
+          for (const target of Object.values(machine.states[state]!.on ?? {})) reached.add(target)
+        expect(
+          [...reached].some((state) => machine.states[state]!.final),
+          start,
+        ).toBe(true)
+      }
+    },
+  )
 
   it('never claim what is paused', () => {
-    for (const machine of [crawlMachine, snapshotMachine]) expect(workStates<Machine>(machine)).toEqual(['queued', 'started'])
+    for (const machine of [crawlMachine, snapshotMachine])
+      expect(workStates<Machine>(machine)).toEqual(['queued', 'started'])
   })
 })

@@ -9,7 +9,8 @@ it('knows a network file system by its magic number, with and without a sign', (
 })
 
 it('takes local ones, and a directory that is not there, for local', () => {
-  for (const magic of [0xef53, 0x01021994, 0x58465342, 0x9123683e, 0x794c7630]) expect(networkFileSystem(magic)).toBeUndefined()
+  for (const magic of [0xef53, 0x01021994, 0x58465342, 0x9123683e, 0x794c7630])
+    expect(networkFileSystem(magic)).toBeUndefined()
   expect(networkFileSystemOf('/proc')).toBeUndefined()
   expect(networkFileSystemOf('/there/is/no/such/directory')).toBeUndefined()
 })

@@ -23,7 +23,10 @@ const snapshot: SnapshotPage = {
       hookName: EVIL,
       status: 'succeeded',
       output: EVIL,
-      files: { [EVIL_FILE]: { size: 5, mimetype: 'text/html' }, [`${EVIL_FILE}.png`]: { size: 7, mimetype: 'image/png' } },
+      files: {
+        [EVIL_FILE]: { size: 5, mimetype: 'text/html' },
+        [`${EVIL_FILE}.png`]: { size: 7, mimetype: 'image/png' },
+      },
       seconds: 0.5,
     },
     { plugin: EVIL, hookName: 'on_Snapshot__99_x.sh', status: 'failed', output: EVIL, files: {}, seconds: null },
@@ -41,14 +44,41 @@ const crawl: CrawlPage = {
   createdAt: ADDED,
   topHref: '../../../../../index.html',
   snapshots: [
-    { url: snapshot.url, title: EVIL, status: 'sealed', depth: 0, path: '../../a b/#?%41', size: 12, succeeded: 3, failed: 1 },
-    { url: 'http://example.com/2', title: null, status: 'queued', depth: 1, path: '../x', size: 0, succeeded: 0, failed: 0 },
+    {
+      url: snapshot.url,
+      title: EVIL,
+      status: 'sealed',
+      depth: 0,
+      path: '../../a b/#?%41',
+      size: 12,
+      succeeded: 3,
+      failed: 1,
+    },
+    {
+      url: 'http://example.com/2',
+      title: null,
+      status: 'queued',
+      depth: 1,
+      path: '../x',
+      size: 0,
+      succeeded: 0,
+      failed: 0,
+    },
   ],
   total: 5_002,
 }
 
 const archive: ArchivePage = {
-  crawls: [{ name: EVIL, status: 'sealed', createdAt: ADDED, path: 'archive/crawls/20260203/a b#?%41', snapshots: 2, sealed: 1 }],
+  crawls: [
+    {
+      name: EVIL,
+      status: 'sealed',
+      createdAt: ADDED,
+      path: 'archive/crawls/20260203/a b#?%41',
+      snapshots: 2,
+      sealed: 1,
+    },
+  ],
   totalCrawls: 3,
   totalSnapshots: 1,
 }
@@ -83,7 +113,8 @@ function read(markup: string): Read {
   return { elements, text, comments }
 }
 
-const links = (markup: string) => read(markup).elements.flatMap(({ attributes }) => attributes['href'] ?? attributes['src'] ?? [])
+const links = (markup: string) =>
+  read(markup).elements.flatMap(({ attributes }) => attributes['href'] ?? attributes['src'] ?? [])
 
 describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
   it('shows hostile titles, URLs and file names as the text that they are', () => {
@@ -91,8 +122,11 @@ describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
     expect(comments).toBe(0)
     expect(text).toContain(EVIL)
     const names = new Set(elements.map(({ name }) => name))
-    for (const name of ['script', 'iframe', 'object', 'embed', 'link', 'base', 'form']) expect(names).not.toContain(name)
-    expect(elements.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => name.startsWith('on'))).toEqual([])
+    for (const name of ['script', 'iframe', 'object', 'embed', 'link', 'base', 'form'])
+      expect(names).not.toContain(name)
+    expect(
+      elements.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => name.startsWith('on')),
+    ).toEqual([])
     expect(elements.filter(({ name }) => name === 'title')).toHaveLength(1)
     expect(elements.filter(({ name }) => name === 'style')).toHaveLength(1)
   })
@@ -106,7 +140,9 @@ describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
     }
     const style = markup.slice(markup.indexOf('<style>'), markup.indexOf('</style>'))
     expect(style).not.toMatch(/url\(|@import|https?:/i)
-    expect(elements.find(({ attributes }) => attributes['name'] === 'referrer')?.attributes['content']).toBe('no-referrer')
+    expect(elements.find(({ attributes }) => attributes['name'] === 'referrer')?.attributes['content']).toBe(
+      'no-referrer',
+    )
     expect(elements.some(({ attributes }) => attributes['charset'] === 'utf-8')).toBe(true)
   })
 
@@ -125,7 +161,13 @@ describe('the snapshot page', () => {
   it('leads to every plugin’s main file, its folder and its picture, under their true names', () => {
     const decoded = links(PAGES['snapshot']!).map((link) => link.split('/').map(decodeURIComponent).join('/'))
     expect(decoded).toEqual(
-      expect.arrayContaining([`wget/${EVIL_FILE}`, 'wget/', `wget/${EVIL_FILE}.png`, snapshot.crawlHref, snapshot.topHref]),
+      expect.arrayContaining([
+        `wget/${EVIL_FILE}`,
+        'wget/',
+        `wget/${EVIL_FILE}.png`,
+        snapshot.crawlHref,
+        snapshot.topHref,
+      ]),
     )
   })
 
@@ -137,7 +179,8 @@ describe('the snapshot page', () => {
 
   it('says what failed, and what took how long', () => {
     const { text } = read(PAGES['snapshot']!)
-    for (const word of ['failed', 'succeeded', '0.50 s', '2026-02-03 04:05 UTC', 'depth 1', '2 files', '12 B']) expect(text).toContain(word)
+    for (const word of ['failed', 'succeeded', '0.50 s', '2026-02-03 04:05 UTC', 'depth 1', '2 files', '12 B'])
+      expect(text).toContain(word)
   })
 
   it('falls back to the URL where there is no title', () => {
@@ -169,7 +212,9 @@ describe('the lists', () => {
 describe('the layout', () => {
   it('escapes every value once, also in lists, and leaves HTML of its own alone', () => {
     const inner = html`<b>${'<&>'}</b>`
-    expect(html`${inner}${['<', inner, null, [undefined, 7]]}${null}`.text).toBe('<b>&#60;&#38;&#62;</b>&#60;<b>&#60;&#38;&#62;</b>7')
+    expect(html`${inner}${['<', inner, null, [undefined, 7]]}${null}`.text).toBe(
+      '<b>&#60;&#38;&#62;</b>&#60;<b>&#60;&#38;&#62;</b>7',
+    )
     expect(html`<a href="${`"'`}">`.text).toBe('<a href="&#34;&#39;">')
     expect(page('<', html`x`)).toContain('<title>&#60;</title>')
   })

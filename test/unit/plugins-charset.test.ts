@@ -22,7 +22,11 @@ describe('the characters of a page', () => {
     ['UTF-8 that says it is windows-1251', Buffer.from(`<meta charset=windows-1251><title>${RUSSIAN}</title>`), ''],
     ['UTF-8 with a byte order mark', Buffer.from(`\uFEFF<title>${RUSSIAN}</title>`), 'iso-8859-1'],
     ['windows-1251 that the server declares', cyrillic, 'windows-1251'],
-    ['windows-1251 that only a meta tag declares', Buffer.concat([Buffer.from('<meta charset="windows-1251">'), cyrillic]), ''],
+    [
+      'windows-1251 that only a meta tag declares',
+      Buffer.concat([Buffer.from('<meta charset="windows-1251">'), cyrillic]),
+      '',
+    ],
     [
       'windows-1251 that the server declares against the meta tag',
       Buffer.concat([Buffer.from('<meta charset=utf-8>'), cyrillic]),
@@ -39,9 +43,12 @@ describe('the characters of a page', () => {
     expect(seenFromDisk(Buffer.from([0x80, 0x93, 0xe4]), '')).toBe('€“ä')
   })
 
-  it.each(['replacement', 'x-user-defined', 'utf-7', '\u0000', 'a'.repeat(100_000)])('survive the label %.20s', (label) => {
-    expect(seenFromDisk(Buffer.from([0x61, 0xe4]), label)).toHaveLength(2)
-  })
+  it.each(['replacement', 'x-user-defined', 'utf-7', '\u0000', 'a'.repeat(100_000)])(
+    'survive the label %.20s',
+    (label) => {
+      expect(seenFromDisk(Buffer.from([0x61, 0xe4]), label)).toHaveLength(2)
+    },
+  )
 
   it('are kept byte for byte when the page declares itself, or when it is ASCII', () => {
     const meta = Buffer.concat([Buffer.from('<meta charset=windows-1251>'), cyrillic])
@@ -71,6 +78,7 @@ describe('the type of an answer', () => {
     for (const text of ['', ' \n<!DOCTYPE html>', '<p>hi', '\uFEFF<html>', '<!-- x -->'])
       expect(looksLikeHtml(Buffer.from(text))).toBe(true)
     expect(looksLikeHtml(Buffer.from('\uFEFF<html>', 'utf16le'))).toBe(true)
-    for (const text of ['%PDF-1.4', 'hello', '<?xml version="1.0"?><rss>', '{}', '<3']) expect(looksLikeHtml(Buffer.from(text))).toBe(false)
+    for (const text of ['%PDF-1.4', 'hello', '<?xml version="1.0"?><rss>', '{}', '<3'])
+      expect(looksLikeHtml(Buffer.from(text))).toBe(false)
   })
 })

@@ -50,7 +50,9 @@ describe('the links of a page', () => {
 
   it('start from the first base', () => {
     expect(links('<base href="/other/"><base href="/third/"><a href="x">x</a>')).toEqual(['http://site.test/other/x'])
-    expect(links('<base href="javascript:1"><base href="http://[bad"><a href="http://a.test/">x</a>')).toEqual(['http://a.test/'])
+    expect(links('<base href="javascript:1"><base href="http://[bad"><a href="http://a.test/">x</a>')).toEqual([
+      'http://a.test/',
+    ])
   })
 
   it('are http and https only, and never longer than 2048 characters', () => {
@@ -74,7 +76,9 @@ describe('the links of a page', () => {
 
   it('inside comments, scripts and styles are none', () => {
     expect(
-      links('<!-- <a href="/a">x</a> --><script>"<a href=/b>"</script><style><a href="/c"></style><title><a href=/d></title>'),
+      links(
+        '<!-- <a href="/a">x</a> --><script>"<a href=/b>"</script><style><a href="/c"></style><title><a href=/d></title>',
+      ),
     ).toEqual([])
   })
 
@@ -90,7 +94,9 @@ describe('the links of a page', () => {
     expect(links(`<a ${Array.from({ length: 100_000 }, (_, i) => `a${i}=1`).join(' ')} href="/many">x</a>`)).toEqual([
       'http://site.test/many',
     ])
-    expect(links(`<a href="${'&quot;'.repeat(2_000_000)}">x</a><a href="/next">x</a>`)).toEqual(['http://site.test/next'])
+    expect(links(`<a href="${'&quot;'.repeat(2_000_000)}">x</a><a href="/next">x</a>`)).toEqual([
+      'http://site.test/next',
+    ])
     expect(links(`${'<a href="'.repeat(50_000)}`)).toEqual([])
     expect(links('<a href="/__proto__" __proto__="x" constructor>x</a>')).toEqual(['http://site.test/__proto__'])
   })
@@ -105,7 +111,9 @@ describe('the icon of a page', () => {
   })
 
   it('is the first of equals, and starts from the base', () => {
-    expect(iconUrl('<base href="/b/"><link rel=icon href=1.png><link rel=icon href=2.png>', URL_)).toBe('http://site.test/b/1.png')
+    expect(iconUrl('<base href="/b/"><link rel=icon href=1.png><link rel=icon href=2.png>', URL_)).toBe(
+      'http://site.test/b/1.png',
+    )
   })
 
   it('is /favicon.ico of the host when it names none that can be had', () => {
@@ -125,7 +133,9 @@ describe('the icon of a page', () => {
 
   it('is a picture by its bytes, not by what a server says', () => {
     expect(['dusk.png', 'favicon.ico', 'map.svg'].map((name) => isImage(asset(name)))).toEqual([true, true, true])
-    expect(isSvg(Buffer.from('\uFEFF<?xml version="1.0"?>\n<!-- c --><!DOCTYPE svg PUBLIC "x">\n<svg xmlns="x">'))).toBe(true)
+    expect(
+      isSvg(Buffer.from('\uFEFF<?xml version="1.0"?>\n<!-- c --><!DOCTYPE svg PUBLIC "x">\n<svg xmlns="x">')),
+    ).toBe(true)
     expect(['<!doctype html><svg>', '<html>', 'Not found', ''].map((text) => isImage(Buffer.from(text)))).toEqual([
       false,
       false,

@@ -52,7 +52,9 @@ describe('the settings of a plugin', () => {
 
   it('take sizes as bytes and with a unit', () => {
     const bytes = (value: string) => sizeLimit({ X: value }, 'X', 1).bytes
-    expect([bytes('1000'), bytes('50mb'), bytes('1.5 GB'), bytes('2KiB'), bytes(' ')]).toEqual([1000, 52_428_800, 1_610_612_736, 2048, 1])
+    expect([bytes('1000'), bytes('50mb'), bytes('1.5 GB'), bytes('2KiB'), bytes(' ')]).toEqual([
+      1000, 52_428_800, 1_610_612_736, 2048, 1,
+    ])
     expect(() => bytes('much')).toThrow('X is not a size: much')
     expect([sizeText(812), sizeText(7270), sizeText(52_428_800)]).toEqual(['812 bytes', '7.1 kB', '50 MB'])
   })
@@ -72,17 +74,25 @@ describe('the settings of a plugin', () => {
 describe('the records of a hook', () => {
   it('carry EXTRA_CONTEXT, and their own keys win', () => {
     const env = { EXTRA_CONTEXT: '{"snapshot_id":"s","snapshot_depth":2,"depth":9}' }
-    expect(recordStamp(env)({ type: 'Snapshot', depth: 3 })).toEqual({ snapshot_id: 's', snapshot_depth: 2, type: 'Snapshot', depth: 3 })
+    expect(recordStamp(env)({ type: 'Snapshot', depth: 3 })).toEqual({
+      snapshot_id: 's',
+      snapshot_depth: 2,
+      type: 'Snapshot',
+      depth: 3,
+    })
     expect(snapshotDepth(env)).toBe(2)
   })
 
-  it.each([undefined, '', 'no json', '[]', '"text"', 'null', '{"snapshot_depth":"many"}'])('survive the EXTRA_CONTEXT %j', (value) => {
-    expect(snapshotDepth({ EXTRA_CONTEXT: value })).toBe(0)
-    expect(resultRecord({ status: 'succeeded', output: 'x' }, { EXTRA_CONTEXT: value })).toMatchObject({
-      type: 'ArchiveResult',
-      output_str: 'x',
-    })
-  })
+  it.each([undefined, '', 'no json', '[]', '"text"', 'null', '{"snapshot_depth":"many"}'])(
+    'survive the EXTRA_CONTEXT %j',
+    (value) => {
+      expect(snapshotDepth({ EXTRA_CONTEXT: value })).toBe(0)
+      expect(resultRecord({ status: 'succeeded', output: 'x' }, { EXTRA_CONTEXT: value })).toMatchObject({
+        type: 'ArchiveResult',
+        output_str: 'x',
+      })
+    },
+  )
 
   it('hold text that every database takes', () => {
     expect(oneLine(' a\0b\r\n\tc\u2028d ')).toBe('a b c d')

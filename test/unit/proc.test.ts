@@ -11,7 +11,10 @@ const ASKS = `
   console.log(await livenessOf(me).catch(({ code }) => code))
 `
 
-it.skipIf(process.platform !== 'linux')('a process without descriptors does not take the living for gone: it cannot know', () => {
-  const argv = ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, ASKS]
-  expect(spawnSync('/bin/sh', argv, { encoding: 'utf8' }).stdout.split('\n')).toEqual(['alive', 'EMFILE', ''])
-})
+it.skipIf(process.platform !== 'linux')(
+  'a process without descriptors does not take the living for gone: it cannot know',
+  () => {
+    const argv = ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, ASKS]
+    expect(spawnSync('/bin/sh', argv, { encoding: 'utf8' }).stdout.split('\n')).toEqual(['alive', 'EMFILE', ''])
+  },
+)

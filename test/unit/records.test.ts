@@ -18,7 +18,8 @@ async function printed(...parts: readonly (string | Uint8Array)[]): Promise<Hook
 }
 
 /** The records of a hook that printed these, one a line. */
-const lines = (...records: readonly unknown[]) => printed(`${records.map((record) => JSON.stringify(record)).join('\n')}\n`)
+const lines = (...records: readonly unknown[]) =>
+  printed(`${records.map((record) => JSON.stringify(record)).join('\n')}\n`)
 
 const done = { type: 'ArchiveResult', status: 'succeeded', output_str: 'done' }
 
@@ -52,14 +53,21 @@ describe('the records of a hook', () => {
 
   it('are whole, even where characters and lines lie across the pieces in which the file is read', async () => {
     const title = 'ä€😀'.repeat(40)
-    const many = Array.from({ length: 3_000 }, (_, i) => ({ type: 'Snapshot', url: `http://a.example/${i}`, title: `${title}${i}` }))
+    const many = Array.from({ length: 3_000 }, (_, i) => ({
+      type: 'Snapshot',
+      url: `http://a.example/${i}`,
+      title: `${title}${i}`,
+    }))
     const { snapshots, rejected } = await lines(...many)
     expect(rejected).toBe(0)
     expect(snapshots).toEqual(many.map(({ url, title }) => ({ url, title })))
   })
 
   it('end with the last ArchiveResult, which wins', async () => {
-    const { result } = await lines({ ...done, status: 'failed' }, { type: 'Tag', name: 'x' }, done, { type: 'Snapshot', url: 'http://a/' })
+    const { result } = await lines({ ...done, status: 'failed' }, { type: 'Tag', name: 'x' }, done, {
+      type: 'Snapshot',
+      url: 'http://a/',
+    })
     expect(result).toEqual({ status: 'succeeded', output: 'done', json: null })
   })
 
@@ -83,7 +91,8 @@ describe('the records of a hook', () => {
   })
 
   it('keep at most 4096 characters of output, of any type, without NULs', async () => {
-    const output = async (record: object) => (await lines({ type: 'ArchiveResult', status: 'failed', ...record })).result?.output
+    const output = async (record: object) =>
+      (await lines({ type: 'ArchiveResult', status: 'failed', ...record })).result?.output
     expect(await output({})).toBe('')
     expect(await output({ output_str: 'a\u0000b', output: 'not this' })).toBe('ab')
     expect(await output({ output: 'the older name' })).toBe('the older name')
@@ -105,7 +114,11 @@ describe('the records of a hook', () => {
       { type: 'Crawl', url: 'http://d/' },
       { type: null, url: 'http://e/' },
     )
-    expect(snapshots).toEqual([{ url: 'http://without.type/' }, { url: 'http://a/' }, { url: 'http://b/', title: `t${'x'.repeat(511)}` }])
+    expect(snapshots).toEqual([
+      { url: 'http://without.type/' },
+      { url: 'http://a/' },
+      { url: 'http://b/', title: `t${'x'.repeat(511)}` },
+    ])
   })
 
   it('are tags only with a name that is text', async () => {
@@ -120,22 +133,35 @@ describe('the records of a hook', () => {
   })
 
   it('are not taken from broken JSON, which is counted', async () => {
-    const { result, rejected } = await printed('{"type":"ArchiveResult","status":"failed"\n{]\n{"a":}\n', JSON.stringify(done), '\n{')
+    const { result, rejected } = await printed(
+      '{"type":"ArchiveResult","status":"failed"\n{]\n{"a":}\n',
+      JSON.stringify(done),
+      '\n{',
+    )
     expect(result?.status).toBe('succeeded')
     expect(rejected).toBe(4)
   })
 
   it('survive bytes that are no text', async () => {
     const bytes = Buffer.from([0, 255, 254, 10, 123, 255, 125, 10, 195, 10])
-    expect(await printed(bytes, JSON.stringify(done), '\n', bytes)).toMatchObject({ result: { status: 'succeeded' }, rejected: 2 })
+    expect(await printed(bytes, JSON.stringify(done), '\n', bytes)).toMatchObject({
+      result: { status: 'succeeded' },
+      rejected: 2,
+    })
   })
 
   it('are not taken from a line of more than a megabyte, and the next line is read', async () => {
     const huge = JSON.stringify({ ...done, status: 'failed', output_str: 'x'.repeat(3 * 1024 * 1024) })
-    expect(await printed(huge, '\n', JSON.stringify(done), '\n')).toMatchObject({ result: { status: 'succeeded' }, rejected: 1 })
+    expect(await printed(huge, '\n', JSON.stringify(done), '\n')).toMatchObject({
+      result: { status: 'succeeded' },
+      rejected: 1,
+    })
     // Its end may look like a record.
     const tail = `${'x'.repeat(2 * 1024 * 1024)}\n`
-    expect(await printed(JSON.stringify(done), '\n', '{', tail, '{}\n')).toMatchObject({ result: { status: 'succeeded' }, rejected: 1 })
+    expect(await printed(JSON.stringify(done), '\n', '{', tail, '{}\n')).toMatchObject({
+      result: { status: 'succeeded' },
+      rejected: 1,
+    })
   })
 
   it('cost bounded memory when a hook prints one endless line', async () => {
@@ -170,7 +196,10 @@ describe('the records of a hook', () => {
 describe('urls.jsonl', () => {
   it('is read by the same rules', async () => {
     const file = join(folder, 'urls.jsonl')
-    writeFileSync(file, '{"url":"http://a/"}\nnonsense\n{"type":"Snapshot","url":"http://b/","title":"B"}\n{"type":"Tag","name":"x"}\n')
+    writeFileSync(
+      file,
+      '{"url":"http://a/"}\nnonsense\n{"type":"Snapshot","url":"http://b/","title":"B"}\n{"type":"Tag","name":"x"}\n',
+    )
     expect(await readUrlsFile(file)).toEqual([{ url: 'http://a/' }, { url: 'http://b/', title: 'B' }])
   })
 })

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -83,10 +93,15 @@ describe('a removal', () => {
     expect(read(`${PAGE}/index.html`)).toBe('page')
   })
 
-  it.each(['', 'archive', 'archive/snapshots', 'postgres/base/1', 'archive/../postgres/base', '/etc/passwd', 'archive/snapshots//1'])(
-    'takes only what lies in the archive, not "%s"',
-    (path) => {
-      expect(() => new Removal(data, 'snapshot.1').moveAside(path)).toThrow('not a path of the archive')
-    },
-  )
+  it.each([
+    '',
+    'archive',
+    'archive/snapshots',
+    'postgres/base/1',
+    'archive/../postgres/base',
+    '/etc/passwd',
+    'archive/snapshots//1',
+  ])('takes only what lies in the archive, not "%s"', (path) => {
+    expect(() => new Removal(data, 'snapshot.1').moveAside(path)).toThrow('not a path of the archive')
+  })
 })

@@ -31,7 +31,8 @@ describe('the programs that a config.json asks for', () => {
       { setting: undefined, name: 'node', binproviders: '*', minVersion: '' },
       { setting: undefined, name: 'sh', binproviders: '*', minVersion: '' },
     ])
-    for (const nothing of [null, {}, [], 'text', { required_binaries: 'wget' }]) expect(requiredBinaries(nothing)).toEqual([])
+    for (const nothing of [null, {}, [], 'text', { required_binaries: 'wget' }])
+      expect(requiredBinaries(nothing)).toEqual([])
   })
 
   it('are those that the settings name, else those that the plugin does', () => {
@@ -68,7 +69,9 @@ describe('a version', () => {
 
 describe('a program that is not there', () => {
   it('comes with the command of the first provider that this platform has', () => {
-    expect(notFound('wget', 'env,apt,brew')).toBe(`wget not found: ${process.platform === 'darwin' ? 'brew' : 'apt-get'} install wget`)
+    expect(notFound('wget', 'env,apt,brew')).toBe(
+      `wget not found: ${process.platform === 'darwin' ? 'brew' : 'apt-get'} install wget`,
+    )
     expect(notFound('single-file', 'env,npm')).toBe('single-file not found: npm install -g single-file')
     expect(notFound('tool', 'env')).toBe('tool not found: install it, and make sure that PATH leads to it')
     expect(notFound('/opt/tool', 'env,apt')).toBe('/opt/tool not found')

@@ -16,7 +16,17 @@ it('a command line is kept without the passwords and settings in it', () => {
   const shown = shownCommand([...argv, 'https://example.com/?a=b', '--tag', 'x=y'])
   expect(shown.join(' ')).not.toContain('secret')
   expect(shown).toEqual([
-    ...['node', 'main.js', 'add', '--database-url', 'postgres://me:***@host/db', '-c', 'API_KEY=***', '-cTOKEN=***', '--config=A=***'],
+    ...[
+      'node',
+      'main.js',
+      'add',
+      '--database-url',
+      'postgres://me:***@host/db',
+      '-c',
+      'API_KEY=***',
+      '-cTOKEN=***',
+      '--config=A=***',
+    ],
     ...['https://example.com/?a=b', '--tag', 'x=y'],
   ])
 })

@@ -43,12 +43,16 @@ describe('archivableUrl', () => {
     expect(() => archivableUrl(text)).toThrow(/^not a URL: /)
   })
 
-  it.each(['ftp://example.com/', 'file:///etc/passwd', 'javascript:alert(1)', 'data:text/html,x', 'mailto:a@example.com', 'about:blank'])(
-    'refuses %s: only http and https',
-    (text) => {
-      expect(() => archivableUrl(text)).toThrow(/^only http and https can be archived: /)
-    },
-  )
+  it.each([
+    'ftp://example.com/',
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'mailto:a@example.com',
+    'about:blank',
+  ])('refuses %s: only http and https', (text) => {
+    expect(() => archivableUrl(text)).toThrow(/^only http and https can be archived: /)
+  })
 
   it('takes 8192 characters and not one more, and complains in few words', () => {
     const start = 'http://example.com/'
@@ -74,7 +78,11 @@ describe('domainOf', () => {
   })
 
   it('is one short path step, whatever the host', () => {
-    for (const url of [`http://${'a'.repeat(60)}.${'b'.repeat(60)}.example/`, 'http://example.com/../../x', 'http://a%2fb.example.%2e/'])
+    for (const url of [
+      `http://${'a'.repeat(60)}.${'b'.repeat(60)}.example/`,
+      'http://example.com/../../x',
+      'http://a%2fb.example.%2e/',
+    ])
       if (URL.canParse(url)) expect(domainOf(url)).toMatch(/^[\w.-]{1,100}$/)
   })
 })
@@ -91,21 +99,30 @@ describe('urlFilter', () => {
 
   it('takes a name for a domain and its subdomains, not for a part of a name', () => {
     const urls = ['http://example.com/', 'https://www.example.com/x', 'http://a.b.example.com/']
-    const others = ['http://notexample.com/', 'http://example.com.evil.example/', 'http://evil.example/example.com', 'http://example.org/']
+    const others = [
+      'http://notexample.com/',
+      'http://example.com.evil.example/',
+      'http://evil.example/example.com',
+      'http://example.org/',
+    ]
     expect(inside('example.com', '', [...urls, ...others])).toEqual(urls)
     expect(inside('EXAMPLE.com', '', [...urls, ...others])).toEqual(urls)
     expect(inside('', 'example.com', [...urls, ...others])).toEqual(others)
   })
 
   it('takes *.name for its subdomains only', () => {
-    expect(inside('*.example.com', '', ['http://example.com/', 'http://www.example.com/', 'http://a.b.example.com/'])).toEqual([
-      'http://www.example.com/',
-      'http://a.b.example.com/',
-    ])
+    expect(
+      inside('*.example.com', '', ['http://example.com/', 'http://www.example.com/', 'http://a.b.example.com/']),
+    ).toEqual(['http://www.example.com/', 'http://a.b.example.com/'])
   })
 
   it('takes name:port for that port, the usual ones included', () => {
-    const urls = ['http://example.com/', 'https://example.com/', 'http://example.com:8080/', 'https://www.example.com:8080/']
+    const urls = [
+      'http://example.com/',
+      'https://example.com/',
+      'http://example.com:8080/',
+      'https://www.example.com:8080/',
+    ]
     expect(inside('example.com:8080', '', urls)).toEqual(['http://example.com:8080/', 'https://www.example.com:8080/'])
     expect(inside('example.com:80', '', urls)).toEqual(['http://example.com/'])
     expect(inside('example.com:443', '', urls)).toEqual(['https://example.com/'])

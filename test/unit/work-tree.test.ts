@@ -72,7 +72,8 @@ describe('publishing', () => {
 
   it('of nothing leaves no folder', async () => {
     mkdirSync(join(tree.dirFor('html'), 'empty', 'folders'), { recursive: true })
-    for (const plugin of ['html', 'never_ran']) expect(await tree.publish(plugin)).toEqual({ written: {}, standing: {} })
+    for (const plugin of ['html', 'never_ran'])
+      expect(await tree.publish(plugin)).toEqual({ written: {}, standing: {} })
     expect(names()).toEqual([])
   })
 
@@ -140,7 +141,10 @@ describe('publishing', () => {
     await tree.open()
     made('html', 'new', 'newer')
     const later = await tree.publish('html')
-    expect([Object.keys(later.written), Object.keys(later.standing).sort()]).toEqual([['new'], ['again', 'left', 'more']])
+    expect([Object.keys(later.written), Object.keys(later.standing).sort()]).toEqual([
+      ['new'],
+      ['again', 'left', 'more'],
+    ])
   })
 
   it('never takes sockets, pipes or links that lead outside: an output cannot point outside', async () => {

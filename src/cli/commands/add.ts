@@ -27,7 +27,11 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
   try {
     const list = demo ? checkedUrls([demo.url]) : await collect(args, verb.file)
-    const crawl: NewCrawl = { ...limits, ...(demo ? { maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' } : {}), list }
+    const crawl: NewCrawl = {
+      ...limits,
+      ...(demo ? { maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' } : {}),
+      list,
+    }
     if (verb.dryRun) return sayPlan(options, crawl)
     await queue(options, crawl, verb, demo !== undefined)
   } finally {
@@ -43,7 +47,8 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
       const row = await insertCrawl(open.home.db, crawl)
       if (!verb.run && !verb.wait && !demo) {
         if (wantsJson(options)) printRecord(crawlRecord(row))
-        else terminal.say(`queued ${counted(crawl.list)} as crawl ${row.id}; ${pc.bold('archivebox-ts run')} works on it`)
+        else
+          terminal.say(`queued ${counted(crawl.list)} as crawl ${row.id}; ${pc.bold('archivebox-ts run')} works on it`)
         return
       }
       await follow(open, options, row.id, { processId, run: verb.run === true || demo })
@@ -55,7 +60,8 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
 
 /** URLs from the arguments, a file or stdin; one a line there, without `#` comments and blank lines. Throws UsageError. */
 async function collect(args: readonly string[], file: string | undefined): Promise<UrlList> {
-  const fromStdin = file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
+  const fromStdin =
+    file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
   const urls = new CheckedUrls()
   const take = (line: string) => {
     if (line && !line.startsWith('#')) urls.take(line)

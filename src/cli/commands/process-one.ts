@@ -50,7 +50,11 @@ export async function processShow(options: GlobalOptions, which: string): Promis
 }
 
 /** `process logs ID|PID`: the end of what it printed; with `follow` all that comes until it ends. Runners and workers speak in the runner's log. */
-export async function processLogs(options: GlobalOptions, which: string, verb: { follow?: boolean; stderr?: boolean }): Promise<void> {
+export async function processLogs(
+  options: GlobalOptions,
+  which: string,
+  verb: { follow?: boolean; stderr?: boolean },
+): Promise<void> {
   await withHome(options, async (home) => {
     const row = await find(home, which)
     const own = verb.stderr ? row.stderr_log : row.stdout_log
@@ -81,7 +85,8 @@ export async function processKill(options: GlobalOptions, which: string, verb: {
       throw new AppError(`${what} may not be signalled`, { hint: 'it is another user’s, or we are it' })
     const end = await waitForEnd(home, row, PATIENCE_MS)
     if (!end) {
-      const hint = isRunner(row) || row.process_type === 'worker' ? 'its hooks may finish; --force kills them' : 'use --force'
+      const hint =
+        isRunner(row) || row.process_type === 'worker' ? 'its hooks may finish; --force kills them' : 'use --force'
       throw new AppError(`${what} was asked to end, and is still there`, { hint })
     }
     const closed = (await rowById(home, row.id)) ?? row
@@ -93,10 +98,14 @@ export async function processKill(options: GlobalOptions, which: string, verb: {
 /** The row that an id or a pid means. Throws UsageError when there is none. */
 async function find(home: Home, which: string): Promise<LiveRow> {
   if (!isUuid(which) && !/^[1-9]\d{0,9}$/.test(which)) {
-    throw new UsageError(`neither the id of a process nor a pid: ${which}`, 'archivebox-ts process list --all shows both')
+    throw new UsageError(
+      `neither the id of a process nor a pid: ${which}`,
+      'archivebox-ts process list --all shows both',
+    )
   }
   const row = isUuid(which) ? await rowById(home, which.toLowerCase()) : await rowByPid(home, Number(which))
-  if (!row) throw new UsageError(`no process ${which} of this data dir is known`, 'archivebox-ts process list --all shows them')
+  if (!row)
+    throw new UsageError(`no process ${which} of this data dir is known`, 'archivebox-ts process list --all shows them')
   return row
 }
 

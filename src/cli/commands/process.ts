@@ -44,14 +44,22 @@ export async function processTree(options: GlobalOptions): Promise<void> {
     const rows = await presentRows(home)
     if (wantsJson(options)) return printAll(rows)
     if (rows.length === 0) return terminal.say('nothing runs')
-    const running = await home.db.selectFrom('archive_result').select(['process_id', 'hook_name']).where('status', '=', 'started').execute()
+    const running = await home.db
+      .selectFrom('archive_result')
+      .select(['process_id', 'hook_name'])
+      .where('status', '=', 'started')
+      .execute()
     const hookOf = (row: ProcessRow) => running.find((result) => result.process_id === row.id)?.hook_name
     const draw = (parent: string | null, indent: string) => {
-      const level = rows.filter((row) => (parent === null ? !rows.some((other) => other.id === row.parent_id) : row.parent_id === parent))
+      const level = rows.filter((row) =>
+        parent === null ? !rows.some((other) => other.id === row.parent_id) : row.parent_id === parent,
+      )
       for (const [index, row] of level.entries()) {
         const last = index === level.length - 1
         const branch = parent === null ? '' : `${indent}${last ? '└─ ' : '├─ '}`
-        process.stdout.write(`${branch}${describe(row, hookOf(row))} ${pc.dim(`pid ${row.pid ?? '-'}, ${ago(row.started_at)}`)}\n`)
+        process.stdout.write(
+          `${branch}${describe(row, hookOf(row))} ${pc.dim(`pid ${row.pid ?? '-'}, ${ago(row.started_at)}`)}\n`,
+        )
         draw(row.id, parent === null ? '' : `${indent}${last ? '   ' : '│  '}`)
       }
     }
@@ -61,7 +69,8 @@ export async function processTree(options: GlobalOptions): Promise<void> {
 
 /** What a process is, in words. */
 export function describe(row: ProcessRow, hook?: string): string {
-  if (row.worker_type === 'worker_runner') return `runner, leading (term ${row.term}${row.status === 'draining' ? ', draining' : ''})`
+  if (row.worker_type === 'worker_runner')
+    return `runner, leading (term ${row.term}${row.status === 'draining' ? ', draining' : ''})`
   if (row.worker_type === 'runner_waiting') return row.standby ? 'runner, standing by' : 'runner, waiting'
   if (row.process_type === 'worker') return `${row.worker_type} worker`
   if (row.process_type === 'hook') return `hook ${hook ?? hookName(row.cmd)}`

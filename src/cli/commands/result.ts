@@ -16,7 +16,12 @@ export const resultVerbs = verbsOf(
     concerned: (ids) => sql`r.id = any(${ids}::uuid[])`,
     shownBy: async (home, rows) => {
       const snapshots = [...new Set(rows.map((row) => row.snapshot_id))]
-      const crawls = await home.db.selectFrom('snapshot').select('crawl_id').distinct().where('id', 'in', snapshots).execute()
+      const crawls = await home.db
+        .selectFrom('snapshot')
+        .select('crawl_id')
+        .distinct()
+        .where('id', 'in', snapshots)
+        .execute()
       return { crawls: crawls.map((row) => row.crawl_id), snapshots }
     },
   },

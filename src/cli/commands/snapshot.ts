@@ -33,7 +33,8 @@ async function rewritePagesOf(home: Home, rows: readonly ListedSnapshot[]): Prom
 /** A page waits for its crawl. */
 async function sayPausedCrawls(home: Home, rows: readonly ListedSnapshot[]): Promise<void> {
   const crawls = await listedByIds(home.db, CRAWL, crawlsOf(rows))
-  for (const { id, status } of crawls) if (status === 'paused') terminal.say(`crawl ${id} is paused: crawl resume ${id} goes on with it`)
+  for (const { id, status } of crawls)
+    if (status === 'paused') terminal.say(`crawl ${id} is paused: crawl resume ${id} goes on with it`)
 }
 
 function crawlsOf(rows: readonly ListedSnapshot[]): string[] {

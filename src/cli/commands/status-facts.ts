@@ -39,13 +39,19 @@ export async function gather({ home, kind }: OpenHome) {
   const due = await dueNow(home.db)
   const [about] = (
     await sql<{ server_version: string; size_bytes: number }>`
-    select current_setting('server_version') as server_version, pg_database_size(current_database()) as size_bytes`.execute(home.db)
+    select current_setting('server_version') as server_version, pg_database_size(current_database()) as size_bytes`.execute(
+      home.db,
+    )
   ).rows
   const disk = statfsSync(home.dataDir)
   return {
     data_dir: home.dataDir,
     version: VERSION,
-    machine: await home.db.selectFrom('machine').select(['id', 'hostname']).where('id', '=', home.machineId).executeTakeFirstOrThrow(),
+    machine: await home.db
+      .selectFrom('machine')
+      .select(['id', 'hostname'])
+      .where('id', '=', home.machineId)
+      .executeTakeFirstOrThrow(),
     database: {
       kind,
       url: maskPassword(home.databaseUrl),
@@ -96,7 +102,10 @@ function bytesOf(counts: Counts): number {
 
 /** Counted: a machine has some dozens of programs. */
 async function binaryCounts({ db }: Home): Promise<Record<string, number>> {
-  const { rows } = await sql<{ status: string; count: number }>`select status, count(*) as count from "binary" group by 1`.execute(db)
+  const { rows } = await sql<{
+    status: string
+    count: number
+  }>`select status, count(*) as count from "binary" group by 1`.execute(db)
   const found = new Map(rows.map(({ status, count }) => [status, { rows: count, bytes: 0 }]))
   return statesOf(binaryMachine, found)
 }
@@ -136,7 +145,14 @@ async function workers(home: Home, alive: readonly LiveRow[]) {
 }
 
 async function recentFailures(home: Home) {
-  const { rows } = await sql<{ url: string; plugin: string; hook_name: string; output_str: string; end_ts: Date; snapshot_id: string }>`
+  const { rows } = await sql<{
+    url: string
+    plugin: string
+    hook_name: string
+    output_str: string
+    end_ts: Date
+    snapshot_id: string
+  }>`
     select s.url, r.plugin, r.hook_name, r.output_str, r.end_ts, r.snapshot_id
     from archive_result r join snapshot s on s.id = r.snapshot_id
     where r.status = 'failed' order by r.id desc limit 5`.execute(home.db)

@@ -22,7 +22,8 @@ export async function blockedReason(home: Home, alive: readonly LiveRow[]): Prom
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   if (!leader) return withoutLeader(home, alive)
   const stuck = await whyStuck(home, leader)
-  if (stuck) return `${stuck}${standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over'}`
+  if (stuck)
+    return `${stuck}${standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over'}`
   if (await isInWork(home, alive)) return null
   if (leader.status === 'draining') return `runner pid ${leader.pid} is leaving: start another one`
   return leader.blocked_reason ?? (await outOfScope(home, leader, work)) ?? waiting(work)
@@ -67,7 +68,11 @@ async function isInWork(home: Home, alive: readonly LiveRow[]): Promise<boolean>
 async function outOfScope(home: Home, leader: LiveRow, work: Unfinished): Promise<string | undefined> {
   const scope = (leader.scope ?? {}) as WorkScope
   if (work.dueForSeconds === null || (await openCrawls(home.db, scope, 0)).open > 0) return undefined
-  const only = scope.snapshotIds ? 'works on one page only' : scope.crawlIds ? `works on ${nameOf(scope.crawlIds)} only` : undefined
+  const only = scope.snapshotIds
+    ? 'works on one page only'
+    : scope.crawlIds
+      ? `works on ${nameOf(scope.crawlIds)} only`
+      : undefined
   const excluded = (scope.exclude ?? []).map((kind) => `--exclude ${kind}`).join(' ')
   const why = only ?? (excluded === '' ? undefined : `was told to leave the rest alone (${excluded})`)
   return why && `runner pid ${leader.pid} ${why}: start one with archivebox-ts run, without that`
@@ -81,10 +86,16 @@ function nameOf(crawlIds: readonly string[]): string {
 function waiting({ dueForSeconds, nextInSeconds, someCrawlPaused, somePagePaused }: Unfinished): string | null {
   if (dueForSeconds !== null) {
     const isLate = dueForSeconds > LATE_SECONDS
-    return isLate ? `what is due is not begun, for ${duration(dueForSeconds)} by now: logs/runner.log may say why` : null
+    return isLate
+      ? `what is due is not begun, for ${duration(dueForSeconds)} by now: logs/runner.log may say why`
+      : null
   }
   if (nextInSeconds !== null)
-    return nextInSeconds > SOON_SECONDS ? `nothing is due for ${duration(nextInSeconds)}: what is left waits for its next attempt` : null
+    return nextInSeconds > SOON_SECONDS
+      ? `nothing is due for ${duration(nextInSeconds)}: what is left waits for its next attempt`
+      : null
   const paused = someCrawlPaused ? 'crawl' : somePagePaused ? 'snapshot' : undefined
-  return paused ? `all that is left is paused: archivebox-ts ${paused} list --status paused | archivebox-ts ${paused} resume -` : null
+  return paused
+    ? `all that is left is paused: archivebox-ts ${paused} list --status paused | archivebox-ts ${paused} resume -`
+    : null
 }

@@ -23,10 +23,16 @@ export function screen(facts: Facts): string {
   )
   line('hooks', summary(queue.archive_result))
   const { crawl = {}, snapshot = {}, archive_result = {} } = facts.handled.models
-  line('last hour', `crawls ${summary(ended(crawl))}; pages ${summary(ended(snapshot))}; hooks ${summary(ended(archive_result))}`)
+  line(
+    'last hour',
+    `crawls ${summary(ended(crawl))}; pages ${summary(ended(snapshot))}; hooks ${summary(ended(archive_result))}`,
+  )
   const missing = facts.binaries.filter(({ status }) => status === 'queued')
   if (facts.binaries.length > 0)
-    line('programs', `${summary(queue.binary)}${missing.map(({ message }) => (message ? `; ${message}` : '')).join('')}`)
+    line(
+      'programs',
+      `${summary(queue.binary)}${missing.map(({ message }) => (message ? `; ${message}` : '')).join('')}`,
+    )
   line('database', `${database.kind}, PostgreSQL ${database.server_version}, ${sizeText(database.size_bytes)}`)
   line('disk', `${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}`)
   for (const worker of facts.workers) {
@@ -35,13 +41,18 @@ export function screen(facts: Facts): string {
     lines.push(`  ${what}${worker.url ? ` ${worker.url}` : ''}`)
   }
   if (facts.recent_failures.length > 0) lines.push(pc.dim('last failures'))
-  for (const failure of facts.recent_failures) lines.push(`  ${pc.red(failure.plugin)} ${failure.url}: ${failure.output_str}`)
+  for (const failure of facts.recent_failures)
+    lines.push(`  ${pc.red(failure.plugin)} ${failure.url}: ${failure.output_str}`)
   if (facts.blocked_reason) line('nothing moves', pc.yellow(facts.blocked_reason))
   return `${lines.join('\n')}\n`
 }
 
 /** Of the states that rows came to, those that end something. */
-function ended({ queued: _, started: __, ...states }: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+function ended({
+  queued: _,
+  started: __,
+  ...states
+}: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   return states
 }
 

@@ -45,7 +45,11 @@ export interface NewSnapshotOptions {
 }
 
 /** `snapshot create`: pages without their links, in a crawl of their own or in one that is there. Nothing is run. */
-export async function createSnapshots(options: GlobalOptions, args: readonly string[], verb: NewSnapshotOptions): Promise<void> {
+export async function createSnapshots(
+  options: GlobalOptions,
+  args: readonly string[],
+  verb: NewSnapshotOptions,
+): Promise<void> {
   const { words, lines } = await readInput(args, 'URL')
   const { urls: more, others } = urlsIn(lines, [])
   const list = words.length + more.length > 0 ? checkedUrls([...words, ...more]) : undefined
@@ -59,7 +63,8 @@ export async function createSnapshots(options: GlobalOptions, args: readonly str
         crawl === undefined
           ? await addCrawlWithPages(home.db, { list, tags, maxDepth: 0, maxUrls: 0, maxSize: 0, label: '', config: {} })
           : await addPages(home.db, crawl.id, [...list], tags)
-      if (ids.length < list.total) terminal.say(`${list.total - ids.length} of ${list.total} URLs are beyond the limit of their crawl`)
+      if (ids.length < list.total)
+        terminal.say(`${list.total - ids.length} of ${list.total} URLs are beyond the limit of their crawl`)
       printCreated(options, SNAPSHOT, await listedByIds(home.db, SNAPSHOT, ids))
     })
   })
@@ -93,10 +98,24 @@ function urlsIn(lines: readonly Line[], dealtWith: readonly string[]): { urls: s
  * first URLs of a long list stands for the whole of it, which is read when the home is open. Throws UsageError.
  */
 function copyOf(record: Readonly<Record<string, unknown>>, limits: Limits): (home: Home) => Promise<NewCrawl> {
-  const { urls, max_depth: depth = limits.maxDepth, max_urls: maxUrls = limits.maxUrls, tags = limits.tags, label = limits.label } = record
-  const areTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((item) => typeof item === 'string')
-  const isWhole = (value: unknown, max: number): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
-  if (!areTexts(urls) || !areTexts(tags) || typeof label !== 'string' || !isWhole(depth, 4) || !isWhole(maxUrls, 10_000_000))
+  const {
+    urls,
+    max_depth: depth = limits.maxDepth,
+    max_urls: maxUrls = limits.maxUrls,
+    tags = limits.tags,
+    label = limits.label,
+  } = record
+  const areTexts = (value: unknown): value is string[] =>
+    Array.isArray(value) && value.every((item) => typeof item === 'string')
+  const isWhole = (value: unknown, max: number): value is number =>
+    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
+  if (
+    !areTexts(urls) ||
+    !areTexts(tags) ||
+    typeof label !== 'string' ||
+    !isWhole(depth, 4) ||
+    !isWhole(maxUrls, 10_000_000)
+  )
     throw new UsageError(`not a crawl that can be made: ${JSON.stringify(record).slice(0, 200)}`)
   const like = { ...limits, maxDepth: depth, maxUrls, tags, label }
   if (!isCut(record)) {
@@ -115,7 +134,11 @@ function passThrough(lines: readonly Line[]): void {
   for (const { text } of lines) process.stdout.write(`${text}\n`)
 }
 
-function printCreated<Row extends { readonly id: string }>(options: GlobalOptions, kind: Kind<Row>, rows: readonly Row[]): void {
+function printCreated<Row extends { readonly id: string }>(
+  options: GlobalOptions,
+  kind: Kind<Row>,
+  rows: readonly Row[],
+): void {
   if (wantsJson(options)) for (const row of rows) printRecord(kind.record(row))
   else process.stdout.write(table(kind.headings, rows.map(kind.line)))
 }

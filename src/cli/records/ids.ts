@@ -23,9 +23,13 @@ export async function findIds(home: Home, model: Model, texts: readonly string[]
   const found = await idsInRanges(home.db, model, texts.map(idRange))
   const ids = found.map((candidates, index) => {
     const [id, another] = candidates
-    if (id === undefined) throw new UsageError(`there is no ${model.noun} ${texts[index]}`, `archivebox-ts ${model.noun} list shows them`)
+    if (id === undefined)
+      throw new UsageError(`there is no ${model.noun} ${texts[index]}`, `archivebox-ts ${model.noun} list shows them`)
     if (another !== undefined)
-      throw new UsageError(`${texts[index]} is not the beginning of one ${model.noun} only`, `give more of it: ${candidates.join(', ')}`)
+      throw new UsageError(
+        `${texts[index]} is not the beginning of one ${model.noun} only`,
+        `give more of it: ${candidates.join(', ')}`,
+      )
     return id
   })
   return [...new Set(ids)]

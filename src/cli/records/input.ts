@@ -23,7 +23,8 @@ export async function readInput(args: readonly string[], what: string): Promise<
   const words = args.filter((arg) => arg !== '-')
   const asked = words.length < args.length
   const lines = asked || (args.length === 0 && isPiped()) ? await readLines() : []
-  if (words.length + lines.length === 0 && !asked) throw new UsageError(`no ${what} given`, `name some, or pipe them in, one a line`)
+  if (words.length + lines.length === 0 && !asked)
+    throw new UsageError(`no ${what} given`, `name some, or pipe them in, one a line`)
   return { words, lines }
 }
 
@@ -50,6 +51,9 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   try {
     return JSON.parse(text) as Record<string, unknown>
   } catch {
-    throw new UsageError(`not a record: ${text.slice(0, 100)}`, 'records are one JSON object a line, as the list verbs print them')
+    throw new UsageError(
+      `not a record: ${text.slice(0, 100)}`,
+      'records are one JSON object a line, as the list verbs print them',
+    )
   }
 }

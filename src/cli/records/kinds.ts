@@ -1,4 +1,12 @@
-import { CRAWLS, type ListedCrawl, type ListedResult, type ListedSnapshot, type Listing, RESULTS, SNAPSHOTS } from '../../db/listings.ts'
+import {
+  CRAWLS,
+  type ListedCrawl,
+  type ListedResult,
+  type ListedSnapshot,
+  type Listing,
+  RESULTS,
+  SNAPSHOTS,
+} from '../../db/listings.ts'
 import { ago, duration } from '../format.ts'
 
 /** A model as the command line shows it. */
@@ -10,7 +18,13 @@ export interface Kind<Row extends { readonly id: string }> extends Listing<Row> 
 export const CRAWL: Kind<ListedCrawl> = {
   ...CRAWLS,
   headings: ['id', 'status', 'pages', 'added', 'what'],
-  line: (row) => [row.id, row.status, `${row.sealed} of ${row.pages}`, ago(row.created_at), row.label || row.urls.split('\n')[0]!],
+  line: (row) => [
+    row.id,
+    row.status,
+    `${row.sealed} of ${row.pages}`,
+    ago(row.created_at),
+    row.label || row.urls.split('\n')[0]!,
+  ],
 }
 
 export const SNAPSHOT: Kind<ListedSnapshot> = {
@@ -22,7 +36,15 @@ export const SNAPSHOT: Kind<ListedSnapshot> = {
 export const RESULT: Kind<ListedResult> = {
   ...RESULTS,
   headings: ['id', 'status', 'plugin', 'attempt', 'took', 'url', 'output'],
-  line: (row) => [row.id, row.status, row.plugin, String(row.attempt), took(row), row.url, row.output_str.split('\n')[0]!],
+  line: (row) => [
+    row.id,
+    row.status,
+    row.plugin,
+    String(row.attempt),
+    took(row),
+    row.url,
+    row.output_str.split('\n')[0]!,
+  ],
 }
 
 function took({ start_ts, end_ts }: ListedResult): string {

@@ -21,7 +21,11 @@ export interface ListOptions {
 }
 
 /** `list`: newest first; a table on a terminal, one record a line otherwise. */
-export async function list<Row extends { readonly id: string }>(options: GlobalOptions, kind: Kind<Row>, verb: ListOptions): Promise<void> {
+export async function list<Row extends { readonly id: string }>(
+  options: GlobalOptions,
+  kind: Kind<Row>,
+  verb: ListOptions,
+): Promise<void> {
   const limit = verb.n === undefined ? undefined : countOf(verb.n)
   const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
   await withHome(options, async (home) => {

@@ -9,7 +9,11 @@ import type { RemoveOptions } from './remove.ts'
 const IDS = 'whole, or the first digits, at least 8; none or -: from stdin, records or one a line'
 
 /** `crawl`, `snapshot` and `result`: the same verbs, as far as they make sense. What does the work is loaded when it is called for. */
-export function registerRecordVerbs(root: Command, globals: () => Promise<GlobalOptions>, asked: () => Promise<Asked>): void {
+export function registerRecordVerbs(
+  root: Command,
+  globals: () => Promise<GlobalOptions>,
+  asked: () => Promise<Asked>,
+): void {
   const crawl = async () => (await import('../commands/crawl.ts')).crawlVerbs
   const snapshot = async () => (await import('../commands/snapshot.ts')).snapshotVerbs
   const result = async () => (await import('../commands/result.ts')).resultVerbs
@@ -43,7 +47,11 @@ export function limitOptions(command: Command): Command {
     .option('--max-urls <n>', 'at most so many pages; 0: no limit', '0')
     .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')
     .option('--url-denylist <patterns>', 'no URL that matches one')
-    .addOption(new Option('-c, --config <KEY=VALUE>', 'a setting for this crawl (repeatable)').argParser(collect).default([], 'none'))
+    .addOption(
+      new Option('-c, --config <KEY=VALUE>', 'a setting for this crawl (repeatable)')
+        .argParser(collect)
+        .default([], 'none'),
+    )
 }
 
 type Reading = typeof import('../commands/result.ts').resultVerbs

@@ -42,7 +42,10 @@ export async function remove<Row extends { readonly id: string }>(
       else process.stdout.write(table(kind.headings, rows.map(kind.line)))
       return terminal.say(`dry run: would delete ${what}; nothing was deleted`)
     }
-    if (!verb.yes) throw new AppError(`nothing was deleted: this would delete ${what}`, { hint: '--yes does it, --dry-run lists it' })
+    if (!verb.yes)
+      throw new AppError(`nothing was deleted: this would delete ${what}`, {
+        hint: '--yes does it, --dry-run lists it',
+      })
     const shownBy = await removing.shownBy(home, rows)
     const refused = await removeEach(options, home, kind, rows, removing)
     await rewritePages(home, shownBy.crawls, shownBy.snapshots)
@@ -74,12 +77,20 @@ async function removeEach<Row extends { readonly id: string }>(
 }
 
 /** `2 crawls with 12 snapshots and 36 results (4.2 MB)` */
-async function inWords(home: Home, noun: string, ids: readonly string[], concerned: RawBuilder<unknown>): Promise<string> {
+async function inWords(
+  home: Home,
+  noun: string,
+  ids: readonly string[],
+  concerned: RawBuilder<unknown>,
+): Promise<string> {
   const { rows } = await sql<{ snapshots: number; results: number; bytes: number }>`
     select count(distinct s.id) as snapshots, count(r.id) as results, coalesce(sum(r.output_size), 0) as bytes
     from snapshot s left join archive_result r on r.snapshot_id = s.id where ${concerned}`.execute(home.db)
   const { snapshots, results, bytes } = rows[0]!
-  const below = [...(noun === 'crawl' ? [many(snapshots, 'snapshot')] : []), ...(noun === 'result' ? [] : [many(results, 'result')])]
+  const below = [
+    ...(noun === 'crawl' ? [many(snapshots, 'snapshot')] : []),
+    ...(noun === 'result' ? [] : [many(results, 'result')]),
+  ]
   return `${many(ids.length, noun)}${below.length > 0 ? ` with ${below.join(' and ')}` : ''} (${sizeText(bytes)})`
 }
 

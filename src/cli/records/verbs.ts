@@ -23,6 +23,9 @@ export function verbsOf<Row extends { readonly id: string; readonly status: stri
 }
 
 /** A verb that sends an event. */
-export function changing<Row extends { readonly id: string; readonly status: string }>(kind: Kind<Row>, command: Command<Row>): Verb {
+export function changing<Row extends { readonly id: string; readonly status: string }>(
+  kind: Kind<Row>,
+  command: Command<Row>,
+): Verb {
   return (options, args) => change(options, kind, args, command)
 }

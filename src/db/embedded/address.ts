@@ -36,7 +36,9 @@ export function urlOf(address: ServerAddress): string {
 export function addressOf(pgdata: string): ServerAddress {
   const real = realpathSync(pgdata)
   const address = { socketDir: real, port: PORT, user: USER, database: DATABASE }
-  return Buffer.byteLength(socketOf(address)) <= LONGEST_SOCKET_PATH ? address : { ...address, socketDir: makeShortWay(real) }
+  return Buffer.byteLength(socketOf(address)) <= LONGEST_SOCKET_PATH
+    ? address
+    : { ...address, socketDir: makeShortWay(real) }
 }
 
 /** Removes what `addressOf` made in /tmp for this cluster, if anything. */
@@ -64,9 +66,12 @@ function makeShortWay(real: string): string {
   const found = lstatSync(dir)
   // /tmp belongs to everybody: a directory that somebody else put there first could lead us to their server.
   if (!found.isDirectory() || found.uid !== ownUid() || (found.mode & 0o077) !== 0) {
-    throw new AppError(`${dir} belongs to somebody else or is open to others, so the database's socket is not safe there`, {
-      hint: 'Remove it, or use a data directory with a shorter path.',
-    })
+    throw new AppError(
+      `${dir} belongs to somebody else or is open to others, so the database's socket is not safe there`,
+      {
+        hint: 'Remove it, or use a data directory with a shorter path.',
+      },
+    )
   }
   const link = join(dir, 'socket')
   try {

@@ -30,7 +30,12 @@ export function findBinaries(account: Account | undefined): Binaries {
     })
   }
   const bin = (name: string) => join(home, 'bin', name)
-  return { initdb: bin('initdb'), pgCtl: bin('pg_ctl'), postgres: bin('postgres'), majorVersion: Number.parseInt(version, 10) }
+  return {
+    initdb: bin('initdb'),
+    pgCtl: bin('pg_ctl'),
+    postgres: bin('postgres'),
+    majorVersion: Number.parseInt(version, 10),
+  }
 }
 
 /**

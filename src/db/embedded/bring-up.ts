@@ -62,7 +62,8 @@ function mindNetwork({ dataDir, pgdata }: Cluster, exists: boolean, say: (line: 
   const name = networkFileSystemOf(exists ? pgdata : dataDir)
   if (name === undefined) return
   const why = `${exists ? pgdata : dataDir} lies on a network file system (${name}), where a database is not safe`
-  if (!exists) throw new AppError(why, { hint: 'Use a --data-dir on a local disk, or set DATABASE_URL to a PostgreSQL server.' })
+  if (!exists)
+    throw new AppError(why, { hint: 'Use a --data-dir on a local disk, or set DATABASE_URL to a PostgreSQL server.' })
   say(`careful: ${why}`)
 }
 

@@ -15,6 +15,7 @@ export function forgetOriginalServer(dataDir: string): boolean {
   const postmaster = isOwn ? readPostmaster(pgdata) : null
   if (!postmaster || isAlive(postmaster, pgdata)) return false
   rmSync(keepMark, { force: true })
-  for (const name of ['postmaster.pid', `.s.PGSQL.${PORT}`, `.s.PGSQL.${PORT}.lock`]) rmSync(join(pgdata, name), { force: true })
+  for (const name of ['postmaster.pid', `.s.PGSQL.${PORT}`, `.s.PGSQL.${PORT}.lock`])
+    rmSync(join(pgdata, name), { force: true })
   return true
 }

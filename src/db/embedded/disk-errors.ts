@@ -25,15 +25,19 @@ export function explainDisk(error: unknown, dir: string): unknown {
   if (error instanceof AppError) return error
   const code = codeOf(error)
   const known = code === undefined ? undefined : REASONS[code]
-  if (known) return new AppError(`The database cannot use ${dir}: ${known[0]}${who(code)}`, { hint: known[1], cause: error })
-  return code?.startsWith('E') ? new AppError(`The database cannot use ${dir}: ${messageOf(error)}`, { cause: error }) : error
+  if (known)
+    return new AppError(`The database cannot use ${dir}: ${known[0]}${who(code)}`, { hint: known[1], cause: error })
+  return code?.startsWith('E')
+    ? new AppError(`The database cannot use ${dir}: ${messageOf(error)}`, { cause: error })
+    : error
 }
 
 /** What a PostgreSQL program printed before it failed, as an error that names `dir`. */
 export function explainOutput(program: string, output: string, dir: string): AppError {
   const code = PRINTED.find(([text]) => text.test(output))?.[1]
   const known = code === undefined ? undefined : REASONS[code]
-  if (known) return new AppError(`The database cannot use ${dir}: ${known[0]}`, { hint: known[1], cause: new Error(output) })
+  if (known)
+    return new AppError(`The database cannot use ${dir}: ${known[0]}`, { hint: known[1], cause: new Error(output) })
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const line = lines.findLast((text) => /error|fatal|panic/i.test(text)) ?? lines.at(-1) ?? 'it said nothing'
   return new AppError(`${program} failed in ${dir}: ${line.trim()}`, {

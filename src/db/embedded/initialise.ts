@@ -77,12 +77,21 @@ export function removeLeftovers(cluster: Cluster): void {
 /** initdb wants to know its own user's name, even where nothing comes of it. */
 function refuseNameless(account: Account | undefined): void {
   if (account || ownName() !== undefined) return
-  throw new AppError(`PostgreSQL cannot make a database for uid ${process.getuid?.()}, which has no name in /etc/passwd`, {
-    hint: 'Add a line for it to /etc/passwd, run as a user that has one, or set DATABASE_URL.',
-  })
+  throw new AppError(
+    `PostgreSQL cannot make a database for uid ${process.getuid?.()}, which has no name in /etc/passwd`,
+    {
+      hint: 'Add a line for it to /etc/passwd, run as a user that has one, or set DATABASE_URL.',
+    },
+  )
 }
 
-async function initdb(directory: string, place: string, binaries: Binaries, account: Account | undefined, lock: FileLock): Promise<void> {
+async function initdb(
+  directory: string,
+  place: string,
+  binaries: Binaries,
+  account: Account | undefined,
+  lock: FileLock,
+): Promise<void> {
   // Not --no-sync: initdb writes its files through at its end, which costs a tenth of a second.
   const flags = [
     '--encoding=UTF8',
@@ -110,7 +119,13 @@ async function nameDatabase(
 ): Promise<void> {
   const args = ['--single', '-D', directory, '-c', 'exit_on_error=on', 'template1']
   const statement = `alter database postgres rename to ${DATABASE}\n`
-  const { code, output } = await runProgram(binaries.postgres, args, account, ['pipe', 'ignore', 'pipe', lock.fd], statement)
+  const { code, output } = await runProgram(
+    binaries.postgres,
+    args,
+    account,
+    ['pipe', 'ignore', 'pipe', lock.fd],
+    statement,
+  )
   if (code !== 0) throw explainOutput('postgres', output, place)
 }
 

@@ -38,7 +38,13 @@ export async function runProgram(
 function spawnAs(file: string, args: string[], account: Account | undefined, stdio: StdioOptions): ChildProcess {
   const env = { PATH: '/usr/bin:/bin', HOME: '/', LC_ALL: 'C', TZ: 'UTC' }
   try {
-    return spawn(file, args, { cwd: '/', env, stdio, detached: true, ...(account && { uid: account.uid, gid: account.gid }) })
+    return spawn(file, args, {
+      cwd: '/',
+      env,
+      stdio,
+      detached: true,
+      ...(account && { uid: account.uid, gid: account.gid }),
+    })
   } catch (error) {
     throw cannotRun(file, account, error)
   }
@@ -48,7 +54,9 @@ function cannotRun(file: string, account: Account | undefined, error: unknown): 
   const cannotSwitch = account !== undefined && (codeOf(error) === 'EPERM' || codeOf(error) === 'EINVAL')
   const why = cannotSwitch ? `this process may not switch to user ${account.name}` : messageOf(error)
   return new AppError(`PostgreSQL cannot be run from ${file}: ${why}`, {
-    hint: cannotSwitch ? 'Run as an ordinary user, or set DATABASE_URL.' : 'Set DATABASE_URL to use a server of your own.',
+    hint: cannotSwitch
+      ? 'Run as an ordinary user, or set DATABASE_URL.'
+      : 'Set DATABASE_URL to use a server of your own.',
     cause: error,
   })
 }

@@ -33,7 +33,10 @@ const LINE_MS = 1_000
  * death. Throws AppError, and `NotYet` when nobody waits any longer; a server that nobody else waits for is stopped
  * then.
  */
-export async function enterServer(dataDir: string, { say = () => undefined, wait = patiently }: EnterOptions = {}): Promise<ServerLease> {
+export async function enterServer(
+  dataDir: string,
+  { say = () => undefined, wait = patiently }: EnterOptions = {},
+): Promise<ServerLease> {
   try {
     mkdirSync(dataDir, { recursive: true })
     const cluster = clusterOf(dataDir)
@@ -159,7 +162,12 @@ async function leave(cluster: Cluster, users: FileLock, waitMs?: number): Promis
 }
 
 /** Does `work` while nobody else initialises, starts or stops the server, and lets go of both locks after it. */
-async function alone<T>(cluster: Cluster, users: FileLock, work: (users: FileLock) => Promise<T>, waitMs?: number): Promise<T> {
+async function alone<T>(
+  cluster: Cluster,
+  users: FileLock,
+  work: (users: FileLock) => Promise<T>,
+  waitMs?: number,
+): Promise<T> {
   let lock: FileLock | undefined
   try {
     lock = new FileLock(cluster.startLock)

@@ -36,7 +36,11 @@ export function writeSettings(pgdata: string, account: Account | undefined): voi
   if (name !== undefined) users.add(name)
   const auth = name === undefined ? 'trust' : 'peer map=archivebox'
   replace(join(pgdata, 'postgresql.conf'), SETTINGS, account)
-  replace(join(pgdata, 'pg_hba.conf'), `# Written by archivebox-ts at every start.\nlocal all ${USER} ${auth}\n`, account)
+  replace(
+    join(pgdata, 'pg_hba.conf'),
+    `# Written by archivebox-ts at every start.\nlocal all ${USER} ${auth}\n`,
+    account,
+  )
   const lines = [...users].map((user) => `archivebox "${user}" ${USER}\n`)
   replace(join(pgdata, 'pg_ident.conf'), `# Written by archivebox-ts at every start.\n${lines.join('')}`, account)
 }

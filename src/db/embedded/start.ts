@@ -26,7 +26,11 @@ const REFUSED_POLL_MS = 100
  * connections, else why it does not yet. A stale postmaster.pid is PostgreSQL's to judge, never ours. Throws AppError
  * with the last lines of the log.
  */
-export async function startServer(cluster: Cluster, binaries: Binaries, account: Account | undefined): Promise<string | undefined> {
+export async function startServer(
+  cluster: Cluster,
+  binaries: Binaries,
+  account: Account | undefined,
+): Promise<string | undefined> {
   if (!canReach(cluster.pgdata, account, 5)) {
     throw new AppError(`The database server's user ${account?.name} cannot reach ${cluster.pgdata}`, {
       hint: `Let every user enter the directories above it (chmod o+x), or move the data directory; user ${statSync(cluster.pgdata).uid} owns the cluster.`,
@@ -88,7 +92,10 @@ async function takesConnections(cluster: Cluster): Promise<boolean> {
   } catch (error) {
     // Not there (yet), or busy starting or stopping: the caller looks again.
     if (['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P03', '57P01'].includes(codeOf(error) ?? '')) return false
-    throw new AppError(`The database server runs but refuses us: ${messageOf(error)}`, { hint: `Its log is ${cluster.log}`, cause: error })
+    throw new AppError(`The database server runs but refuses us: ${messageOf(error)}`, {
+      hint: `Its log is ${cluster.log}`,
+      cause: error,
+    })
   }
 }
 

@@ -24,15 +24,20 @@ const POLL_MS = 3
 export async function shutDown(cluster: Cluster, mode: 'fast' | 'immediate'): Promise<void> {
   const account = serverAccount(statSync(cluster.pgdata))
   const binaries = findBinaries(account)
-  const { code, output } = await runProgram(binaries.pgCtl, ['stop', '-W', '-s', '-m', mode, '-D', realpathSync(cluster.pgdata)], account, [
-    'ignore',
-    'ignore',
-    'pipe',
-  ])
+  const { code, output } = await runProgram(
+    binaries.pgCtl,
+    ['stop', '-W', '-s', '-m', mode, '-D', realpathSync(cluster.pgdata)],
+    account,
+    ['ignore', 'ignore', 'pipe'],
+  )
   const deadline = performance.now() + STOP_MS
   const doomed = performance.now() + DOOMED_MS
   // Its pid file goes last of all. (The process itself may stay behind as a zombie where nobody reaps orphans.)
-  for (let postmaster = readPostmaster(cluster.pgdata); isAlive(postmaster, cluster.pgdata); postmaster = readPostmaster(cluster.pgdata)) {
+  for (
+    let postmaster = readPostmaster(cluster.pgdata);
+    isAlive(postmaster, cluster.pgdata);
+    postmaster = readPostmaster(cluster.pgdata)
+  ) {
     if (mode === 'immediate' && performance.now() > doomed) break
     if (performance.now() > deadline) {
       throw new AppError(

@@ -39,9 +39,10 @@ export async function inUse(cluster: Cluster): Promise<AppError> {
   const processes = holdersOf(cluster.usersLock).length
   const address = await servingAddress(cluster)
   const clients = address === null ? 0 : await countClients(address).catch(() => 0)
-  const who = [count(processes, 'other process', 'other processes'), count(clients, 'connection', 'connections')].filter(
-    (text) => text !== '',
-  )
+  const who = [
+    count(processes, 'other process', 'other processes'),
+    count(clients, 'connection', 'connections'),
+  ].filter((text) => text !== '')
   return new AppError(`The database of ${cluster.dataDir} is in use by ${who.join(' with ') || 'another process'}`, {
     hint: 'Stop them first, or use --force to cut them off.',
   })

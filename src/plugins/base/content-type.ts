@@ -25,5 +25,7 @@ export function looksLikeHtml(bytes: Uint8Array): boolean {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1024)).toString('latin1')
   // NULs may be UTF-16; the byte order mark of either encoding may come first.
   const text = start.replace(/^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)/, '').replaceAll('\0', '')
-  return text === '' || /^\s*<(?:!doctype\s+html|!--|\/?[a-z][a-z0-9]*[\s>/]|\?xml[^>]*>\s*<!doctype\s+html)/i.test(text)
+  return (
+    text === '' || /^\s*<(?:!doctype\s+html|!--|\/?[a-z][a-z0-9]*[\s>/]|\?xml[^>]*>\s*<!doctype\s+html)/i.test(text)
+  )
 }

@@ -29,7 +29,12 @@ export class ChainCookies {
       const shared = domain?.includes('.') && `.${url.hostname}`.endsWith(`.${domain}`) ? domain : undefined
       const name = pair.slice(0, equals)
       const host = shared ?? url.hostname
-      this.#cookies.set(`${host} ${name}`, { name, value: pair.slice(equals + 1), host, subdomains: shared !== undefined })
+      this.#cookies.set(`${host} ${name}`, {
+        name,
+        value: pair.slice(equals + 1),
+        host,
+        subdomains: shared !== undefined,
+      })
     }
   }
 

@@ -13,7 +13,9 @@ export function startDeadline(outer: AbortSignal, seconds: number): Deadline {
   const follow = () => {
     const reason: unknown = outer.reason
     const late = reason instanceof Error && reason.name === 'TimeoutError'
-    controller.abort(reason instanceof AppError ? reason : new AppError(late ? 'timed out' : 'stopped before it was done'))
+    controller.abort(
+      reason instanceof AppError ? reason : new AppError(late ? 'timed out' : 'stopped before it was done'),
+    )
   }
   const timer = setTimeout(() => controller.abort(new AppError(`timed out after ${seconds} s`)), seconds * 1000)
   if (outer.aborted) follow()

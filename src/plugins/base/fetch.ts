@@ -47,7 +47,8 @@ export async function get(context: HookContext, start: string, encodings: 'ident
   for (let url = httpUrl(start, 'not a valid URL'); ; ) {
     const cookie = cookies.header(url)
     const requestHeaders = cookie === '' ? headers : { ...headers, cookie }
-    if (seen.has(`${url.href} ${cookie}`)) throw new AppError(`redirect loop after ${redirects.length} redirects (${url.href})`)
+    if (seen.has(`${url.href} ${cookie}`))
+      throw new AppError(`redirect loop after ${redirects.length} redirects (${url.href})`)
     if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
     seen.add(`${url.href} ${cookie}`)
 

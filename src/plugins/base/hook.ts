@@ -82,7 +82,8 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
     }
   } catch (error) {
     // Anything that is neither ours nor the system's is a defect: its stack goes to the log, its message to the result.
-    if (!(error instanceof AppError) && codeOf(error) === undefined && error instanceof Error) context.log(error.stack ?? error.message)
+    if (!(error instanceof AppError) && codeOf(error) === undefined && error instanceof Error)
+      context.log(error.stack ?? error.message)
     return failed(messageOf(error))
   }
 }

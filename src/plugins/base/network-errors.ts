@@ -22,7 +22,8 @@ export function explain(error: unknown, url: URL): AppError {
   const code = codeOf(error) ?? ''
   const line = LINES[code]
   if (line) return new AppError(line(url.host), { cause: error })
-  if (TLS.test(code)) return new AppError(`TLS problem with ${url.host}: ${tlsReason(code, messageOf(error))}`, { cause: error })
+  if (TLS.test(code))
+    return new AppError(`TLS problem with ${url.host}: ${tlsReason(code, messageOf(error))}`, { cause: error })
   if (code.startsWith('HPE_')) return new AppError(`${url.host} does not answer in HTTP (${code})`, { cause: error })
   return new AppError(`request to ${url.host} failed: ${messageOf(error)}`, { cause: error })
 }
@@ -30,8 +31,10 @@ export function explain(error: unknown, url: URL): AppError {
 /** The same for a body that broke off or cannot be decoded. */
 export function explainBody(error: unknown, url: URL): AppError {
   const code = codeOf(error) ?? ''
-  if (code === 'ECONNRESET') return new AppError(`connection closed by ${url.host} before the end of the body`, { cause: error })
-  if (/^(?:Z_|ERR_|ZSTD_)/.test(code)) return new AppError(`damaged compressed body from ${url.host} (${code})`, { cause: error })
+  if (code === 'ECONNRESET')
+    return new AppError(`connection closed by ${url.host} before the end of the body`, { cause: error })
+  if (/^(?:Z_|ERR_|ZSTD_)/.test(code))
+    return new AppError(`damaged compressed body from ${url.host} (${code})`, { cause: error })
   return explain(error, url)
 }
 

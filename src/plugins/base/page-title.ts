@@ -17,7 +17,8 @@ export function pageTitle(html: string): string {
       // The <title> of a drawing is not the page's.
       else if (name === 'title' && drawings > 0) return
       else if (name === 'meta') {
-        if (attributes.get('property')?.toLowerCase() === 'og:title') found.og ||= oneLine(attributes.get('content') ?? '', MAX_CHARS)
+        if (attributes.get('property')?.toLowerCase() === 'og:title')
+          found.og ||= oneLine(attributes.get('content') ?? '', MAX_CHARS)
       } else {
         inside = name === 'title' ? 'title' : 'h1'
         buffer = ''

@@ -23,7 +23,9 @@ export function siblingRan(context: Place, plugin: string): boolean {
 /** The file that staticfile saved, when the URL is itself a file; undefined for a page. */
 export function staticFile(context: Place): string | undefined {
   try {
-    return readdirSync(join(context.outputDir, '..', 'staticfile')).find((name) => !name.startsWith('.') && !name.endsWith('.log'))
+    return readdirSync(join(context.outputDir, '..', 'staticfile')).find(
+      (name) => !name.startsWith('.') && !name.endsWith('.log'),
+    )
   } catch {
     return undefined
   }

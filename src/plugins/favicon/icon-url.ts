@@ -21,7 +21,8 @@ export function iconUrl(html: string, url: string): string {
       else if ((attributes.get('rel') ?? '').toLowerCase().split(/\s+/).includes('icon') && href !== '') {
         const found = href.startsWith('data:') ? href : URL.parse(href, base)?.href
         const pixels = pixelsOf(attributes.get('sizes') ?? '')
-        if (found !== undefined && /^(?:https?|data):/.test(found) && (!best || pixels > best.pixels)) best = { url: found, pixels }
+        if (found !== undefined && /^(?:https?|data):/.test(found) && (!best || pixels > best.pixels))
+          best = { url: found, pixels }
       }
     },
     done: () => !inHead,

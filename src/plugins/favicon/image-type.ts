@@ -19,7 +19,9 @@ export function isImage(bytes: Uint8Array): boolean {
 
 /** SVG: XML whose first element, after declarations and comments, is svg. */
 export function isSvg(bytes: Uint8Array): boolean {
-  return /^(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*|<!--[\s\S]*?-->\s*|<!doctype\s+svg[^>]*>\s*)*<svg[\s>/]/i.test(head(bytes, 4096))
+  return /^(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*|<!--[\s\S]*?-->\s*|<!doctype\s+svg[^>]*>\s*)*<svg[\s>/]/i.test(
+    head(bytes, 4096),
+  )
 }
 
 function head(bytes: Uint8Array, length: number): string {

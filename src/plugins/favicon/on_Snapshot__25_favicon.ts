@@ -18,7 +18,8 @@ export default defineHook(import.meta, {
   plugin: 'favicon',
   async run(context) {
     const page = readSibling(context, 'html/output.html')
-    if (!page && siblingRan(context, 'html') && staticFile(context) === undefined) throw new AppError('no html/output.html to read')
+    if (!page && siblingRan(context, 'html') && staticFile(context) === undefined)
+      throw new AppError('no html/output.html to read')
     const url = iconUrl(page ? decodePage(page, encodingOf(page, UNDECLARED)) : '', pageUrl(context))
     const bytes = url.startsWith('data:') ? dataUrlBytes(url) : await download(context, url)
     if (typeof bytes === 'string') return noResults(bytes)
@@ -39,7 +40,8 @@ async function download(context: HookContext, url: string): Promise<Buffer | str
   const { get, statusLine } = await import('../base/fetch.ts')
   const { readBody } = await import('../base/body.ts')
   const answer = await get(context, url, 'gzip, br')
-  if (answer.status >= 200 && answer.status <= 299) return readBody(answer, sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE))
+  if (answer.status >= 200 && answer.status <= 299)
+    return readBody(answer, sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE))
   answer.body.destroy()
   return `no icon: ${statusLine(answer)}`
 }

@@ -28,7 +28,11 @@ export default defineHook(import.meta, {
     if (files.length === 0) return noResults('no files to hash')
     const root = merkleRoot(files.map((file) => file.sha256))
     const size = files.reduce((sum, file) => sum + file.size, 0)
-    writeJson(context.outputDir, 'hashes.json', { root_hash: root, files, metadata: { file_count: files.length, total_size: size } })
+    writeJson(context.outputDir, 'hashes.json', {
+      root_hash: root,
+      files,
+      metadata: { file_count: files.length, total_size: size },
+    })
     return succeeded(`${files.length} files, ${sizeText(size)}, ${root.slice(0, 12)}`)
   },
 })

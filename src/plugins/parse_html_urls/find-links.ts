@@ -19,7 +19,8 @@ export function findLinks(html: string, url: string, self: readonly string[], ma
     open(name, attributes) {
       const href = attributes.get('href')?.trim() ?? ''
       if (name === 'base') base ??= URL.parse(href, url)?.href
-      if (name === 'base' || href === '' || href.startsWith('#') || href.length > MAX_URL_CHARS || hrefs.has(href)) return
+      if (name === 'base' || href === '' || href.startsWith('#') || href.length > MAX_URL_CHARS || hrefs.has(href))
+        return
       hrefs.add(href)
       const link = absolute(href, base ?? url)
       if (link !== undefined && link.length <= MAX_URL_CHARS && !own.has(link)) links.add(link)

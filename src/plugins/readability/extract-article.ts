@@ -83,7 +83,8 @@ function wholeDocument(html: string, url: string): DomDocument {
 function makeInert(root: DomElement): void {
   for (const element of root.querySelectorAll('*')) {
     for (const { name, value } of [...element.attributes]) {
-      if (/^on|^srcdoc$|^formaction$/i.test(name) || /^[\s\p{Cc}]*(?:javascript|vbscript):/iu.test(value)) element.removeAttribute(name)
+      if (/^on|^srcdoc$|^formaction$/i.test(name) || /^[\s\p{Cc}]*(?:javascript|vbscript):/iu.test(value))
+        element.removeAttribute(name)
     }
   }
 }

@@ -22,7 +22,8 @@ export default defineHook(import.meta, {
     if (file !== undefined) return noResults(`staticfile already handled: staticfile/${file}`)
     const name = text(context.env, 'WGET_BINARY') ?? 'wget'
     const program = findProgram(name, context.env['PATH'])
-    if (!program) return skipped(`${name} not found: ${process.platform === 'darwin' ? 'brew' : 'apt-get'} install wget`)
+    if (!program)
+      return skipped(`${name} not found: ${process.platform === 'darwin' ? 'brew' : 'apt-get'} install wget`)
 
     const limit = sizeLimit(context.env, 'WGET_MAX_SIZE', DEFAULT_MAX_SIZE)
     const args = wgetArguments(context, timeoutSeconds(context.env, 'WGET'), limit)

@@ -98,7 +98,11 @@ export function removeCgroup(path: string): boolean {
 /**
  * The group that a row names, if it is the one that we would have made for it: a row edited by hand must not have others' processes killed.
  */
-export function cgroupIn(row: { readonly id: string; readonly runner_id: string | null; readonly cgroup: string | null }): string[] {
+export function cgroupIn(row: {
+  readonly id: string
+  readonly runner_id: string | null
+  readonly cgroup: string | null
+}): string[] {
   if (!row.cgroup?.startsWith('/sys/fs/cgroup/') || row.cgroup.includes('/../')) return []
   const place = row.cgroup.split(`/${OURS}/`).at(-1)!.split('/')
   const [runner, id] = row.runner_id === null ? [row.id, row.id] : [row.runner_id, row.id]
@@ -108,7 +112,9 @@ export function cgroupIn(row: { readonly id: string; readonly runner_id: string 
 /** The groups in a group; none when it is not there any more. */
 function below(path: string): string[] {
   try {
-    return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [join(path, entry.name)] : []))
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [join(path, entry.name)] : [],
+    )
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENODEV') return []
     throw error

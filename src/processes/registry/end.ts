@@ -84,7 +84,8 @@ export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Pr
   }
   const survivors = await killFamily(family)
   await failpoint('registry.tree_killed')
-  if (survivors.length > 0) throw new Error(`cannot end ${survivors.join(', ')}: they survive SIGKILL, or belong to another user`)
+  if (survivors.length > 0)
+    throw new Error(`cannot end ${survivors.join(', ')}: they survive SIGKILL, or belong to another user`)
   for (const each of [...below.toReversed(), row]) if (isLive(each)) await poll(home, each)
   return members.length
 }

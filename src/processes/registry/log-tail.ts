@@ -34,7 +34,10 @@ export async function* follow(file: string, position: number, isOver: () => Prom
 }
 
 /** The bytes of a file from somewhere on, at most a mebibyte of them. */
-function readFrom(file: string, where: (size: number) => number): { readonly bytes: Buffer; readonly end: number } | null {
+function readFrom(
+  file: string,
+  where: (size: number) => number,
+): { readonly bytes: Buffer; readonly end: number } | null {
   let fd: number
   try {
     fd = openSync(file, 'r')

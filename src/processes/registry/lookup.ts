@@ -3,7 +3,8 @@ import { ages, LIVE_STATUSES, type LiveRow } from '../../db/processes.ts'
 import { MARKER } from '../family.ts'
 import { identityOf } from '../identity.ts'
 
-const rows = (home: Home) => home.db.selectFrom('process').selectAll().select(ages).where('data_dir_id', '=', home.dataDirId)
+const rows = (home: Home) =>
+  home.db.selectFrom('process').selectAll().select(ages).where('data_dir_id', '=', home.dataDirId)
 
 export async function rowById(home: Home, id: string): Promise<LiveRow | undefined> {
   return await rows(home).where('id', '=', id).executeTakeFirst()

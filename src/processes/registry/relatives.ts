@@ -35,7 +35,12 @@ export async function descendantsOf(home: Home, id: string): Promise<ProcessRow[
   const found: ProcessRow[] = []
   const seen = new Set([id])
   for (let level = [id]; level.length > 0; ) {
-    const next = await home.db.selectFrom('process').selectAll().where('parent_id', 'in', level).orderBy('seq').execute()
+    const next = await home.db
+      .selectFrom('process')
+      .selectAll()
+      .where('parent_id', 'in', level)
+      .orderBy('seq')
+      .execute()
     const fresh = next.filter((row) => !seen.has(row.id))
     for (const row of fresh) seen.add(row.id)
     found.push(...fresh)

@@ -16,7 +16,9 @@ const THE_PROGRAM = "datname = current_database() and application_name like 'arc
 
 /** Cuts every connection of the program. */
 async function cut(world: World): Promise<string> {
-  const rows = await world.sql<{ pid: number }>(`select pid, pg_terminate_backend(pid) from pg_stat_activity where ${THE_PROGRAM}`)
+  const rows = await world.sql<{ pid: number }>(
+    `select pid, pg_terminate_backend(pid) from pg_stat_activity where ${THE_PROGRAM}`,
+  )
   return `${rows.length} connections`
 }
 

@@ -3,7 +3,11 @@ import type { World } from '../world.ts'
 
 type Model = 'crawl' | 'snapshot'
 
-async function chosen({ people }: World, model: Model, pick: number): Promise<{ id: string; crawl: string } | undefined> {
+async function chosen(
+  { people }: World,
+  model: Model,
+  pick: number,
+): Promise<{ id: string; crawl: string } | undefined> {
   if (model === 'snapshot') {
     const page = await people.pageAt(pick)
     return page && { id: page.id, crawl: page.crawl_id }

@@ -46,7 +46,10 @@ export const ROWS = {
     weight: 2,
     inflict: async (world, chance) => await edit(anyProcess, `pid = ${world.innocentPid}`)(world, chance),
   },
-  'by hand: a process started at another time': { weight: 1, inflict: edit(anyProcess, 'start_ticks = start_ticks + 1') },
+  'by hand: a process started at another time': {
+    weight: 1,
+    inflict: edit(anyProcess, 'start_ticks = start_ticks + 1'),
+  },
   'by hand: a process belongs to another boot': { weight: 1, inflict: edit(anyProcess, "boot_id = 'another boot'") },
   'by hand: a page is taken from its worker': {
     weight: 2,
@@ -58,13 +61,24 @@ export const ROWS = {
   },
   'by hand: a crawl is taken from its worker': {
     weight: 1,
-    inflict: editWork('crawl', 'claim_token = null, claimed_by = null, retry_at = now()', "status = 'started' and claim_token is not null"),
+    inflict: editWork(
+      'crawl',
+      'claim_token = null, claimed_by = null, retry_at = now()',
+      "status = 'started' and claim_token is not null",
+    ),
   },
   'by hand: a claimed page is due': {
     weight: 2,
-    inflict: editWork('snapshot', "retry_at = now() - interval '1 hour'", "status = 'started' and claim_token is not null"),
+    inflict: editWork(
+      'snapshot',
+      "retry_at = now() - interval '1 hour'",
+      "status = 'started' and claim_token is not null",
+    ),
   },
-  'by hand: a page has no schedule': { weight: 1, inflict: editWork('snapshot', 'retry_at = null', "status = 'queued'") },
+  'by hand: a page has no schedule': {
+    weight: 1,
+    inflict: editWork('snapshot', 'retry_at = null', "status = 'queued'"),
+  },
   'by hand: another term': {
     weight: 1,
     inflict: async (world) => {

@@ -10,7 +10,10 @@ export const RUNNERS = {
     inflict: (world) => [world.startRunner('--standby', '--daemon'), world.startRunner('--standby')].join(', '),
   },
   'start three runners at once': { weight: 1, inflict: (world) => [1, 2, 3].map(() => world.startRunner()).join(', ') },
-  'start six runners at once': { weight: 1, inflict: (world) => [1, 2, 3, 4, 5, 6].map(() => world.startRunner()).join(', ') },
+  'start six runners at once': {
+    weight: 1,
+    inflict: (world) => [1, 2, 3, 4, 5, 6].map(() => world.startRunner()).join(', '),
+  },
   'start a runner that leaves soon': {
     weight: 1,
     inflict: (world, { ms }) => world.startRunner('--run-for', String(Math.ceil(ms / 1000))),

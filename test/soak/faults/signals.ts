@@ -22,7 +22,15 @@ function killTogether(world: World, { pick }: Chance, which: 'one' | 'all', ...v
   return pids.join(', ') || 'nobody is there'
 }
 
-const ours: readonly Victim[] = ['watchdog', 'runner', 'crawl worker', 'snapshot worker', 'hook host', 'hook', 'command']
+const ours: readonly Victim[] = [
+  'watchdog',
+  'runner',
+  'crawl worker',
+  'snapshot worker',
+  'hook host',
+  'hook',
+  'command',
+]
 
 export const SIGNALS = {
   'kill -9 leader': { weight: 6, inflict: signal('leader', 'SIGKILL') },
@@ -68,7 +76,10 @@ export const SIGNALS = {
   'QUIT leader': { weight: 1, inflict: signal('leader', 'SIGQUIT') },
   'a storm of signals on the leader': {
     weight: 1,
-    inflict: signal('leader', ...Array.from({ length: 25 }, () => ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const).flat()),
+    inflict: signal(
+      'leader',
+      ...Array.from({ length: 25 }, () => ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const).flat(),
+    ),
   },
   'TERM everything of ours': {
     weight: 1,

@@ -31,7 +31,8 @@ export const STALLS = {
   'STOP any runner for longer than a leader may trust its lead': { weight: 2, inflict: stall('runner', TRUST_MS) },
   'STOP leader with a standby behind it': {
     weight: 2,
-    inflict: (world, chance) => `${world.startRunner('--standby')}; ${stall('leader', TRUST_MS + 10_000)(world, chance)}`,
+    inflict: (world, chance) =>
+      `${world.startRunner('--standby')}; ${stall('leader', TRUST_MS + 10_000)(world, chance)}`,
   },
   'STOP crawl worker': { weight: 3, inflict: stall('crawl worker') },
   'STOP crawl worker for longer than its lease': { weight: 1, inflict: stall('crawl worker', LEASE_MS) },
