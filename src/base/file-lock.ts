@@ -52,7 +52,7 @@ export class FileLock {
   }
 
   /** Waits in line, for however long: the kernel hands it over in the moment that its holder lets go. Rejects when it is released meanwhile. */
-  async inLine(): Promise<void> {
+  async acquire(): Promise<void> {
     if ((await this.#flock(['-x'], FOREVER_MS)) === 'late') throw tooLate(this.#path, FOREVER_MS)
   }
 

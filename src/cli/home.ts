@@ -11,7 +11,7 @@ import { forgetOriginalServer } from '../db/embedded/copied.ts'
 import { enterServer, likelyAddress, reviveServer, urlOf } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
-import { insertRunning, keepSayingThere, markEnded } from '../db/processes.ts'
+import { heartbeatWhileWaiting, insertRunning, markEnded } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
@@ -191,7 +191,7 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
     await ownIdentity(),
   )
   // For those who cannot see this process: what stands still is not waited for.
-  const endBeating = keepSayingThere(home.db, id)
+  const endBeating = heartbeatWhileWaiting(home.db, id)
   let code: number = EXIT.failed
   try {
     const value = await work(id)

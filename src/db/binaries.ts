@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
-import { repeatable } from './patience.ts'
+import { withRetry } from './retry.ts'
 import type { BinaryTable } from './tables.ts'
 
 export type BinaryRow = Selectable<BinaryTable>
@@ -26,14 +26,14 @@ export async function declareBinaries(db: Database, machineId: string, needed: r
       ${needed.map(({ binproviders }) => binproviders)}::text[], ${needed.map(({ minVersion }) => minVersion)}::text[]) as needed (id, name, providers, min_version)
     where not exists (select 1 from "binary" b where b.machine_id = ${machineId} and b.name = needed.name)
     on conflict (machine_id, name, abspath, version, sha256) do nothing`
-  await repeatable(db, () => insert.execute(db))
+  await withRetry(db, () => insert.execute(db))
 }
 
 /** The programs of this machine; only of these names, when given. */
 export async function binariesOf(db: Database, machineId: string, names?: readonly string[]): Promise<BinaryRow[]> {
   const all = db.selectFrom('binary').selectAll().where('machine_id', '=', machineId).orderBy('name')
   const select = names ? all.where('name', 'in', names.length > 0 ? names : ['']) : all
-  return await repeatable(db, () => select.execute())
+  return await withRetry(db, () => select.execute())
 }
 
 /** A program is not any more where it was found: it is looked up again, at once. */
@@ -45,13 +45,13 @@ export async function loseBinary(db: Database, { id, abspath }: BinaryRow): Prom
       where id = ${id} and status = 'installed' and abspath = ${abspath} returning id
     )
     insert into transition (model, row_id, from_status, to_status, event) select 'binary', id, 'installed', 'queued', 'gone' from lost`
-  await repeatable(db, () => update.execute(db))
+  await withRetry(db, () => update.execute(db))
 }
 
 /** A program has come since it was looked up in vain: it is due now, unless somebody is at it. */
 export async function lookUpNow(db: Database, { id }: BinaryRow): Promise<void> {
   const update = sql`update "binary" set retry_at = now(), modified_at = now() where id = ${id} and status = 'queued' and claim_token is null`
-  await repeatable(db, () => update.execute(db))
+  await withRetry(db, () => update.execute(db))
 }
 
 /** Somebody says where a program is that is not found: it is looked for there, unless somebody is at it. */
@@ -59,5 +59,5 @@ export async function hintBinary(db: Database, machineId: string, name: string, 
   const update = sql`
     update "binary" set abspath = ${abspath}, retry_at = now(), modified_at = now()
     where machine_id = ${machineId} and name = ${name} and status = 'queued' and claim_token is null`
-  await repeatable(db, () => update.execute(db))
+  await withRetry(db, () => update.execute(db))
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
-import { transact } from './patience.ts'
+import { transact } from './retry.ts'
 
 // Counts are kept: triggers append each change to row_change in the transaction that makes it, so that they are exact and
 // nobody waits for anybody; what has gathered is added to row_total and crawl_total. Whoever reads sums up both.

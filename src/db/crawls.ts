@@ -4,7 +4,7 @@ import type { UrlList } from '../base/url-list.ts'
 import { domainOf } from '../base/urls.ts'
 import { insertParts } from './crawl-sources.ts'
 import type { Database } from './database.ts'
-import { repeatable, transact } from './patience.ts'
+import { transact, withRetry } from './retry.ts'
 import type { CrawlConfig, CrawlTable } from './tables.ts'
 
 export type CrawlRow = Selectable<CrawlTable>
@@ -47,7 +47,7 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): P
       .onConflict((row) => row.column('id').doUpdateSet({ id })) // Ours, from before an answer was lost.
       .returningAll()
       .executeTakeFirstOrThrow()
-  if (!list.isLong) return await repeatable(db, () => insert(db))
+  if (!list.isLong) return await withRetry(db, () => insert(db))
   return await transact(db, async (tx) => {
     const row = await insert(tx)
     await insertParts(tx, id, list.others())
@@ -70,7 +70,7 @@ export type CrawlOfPage = Pick<CrawlRow, (typeof CRAWL_OF_PAGE)[number]>
 
 export async function crawlOfPage(db: Database, id: string): Promise<CrawlOfPage | undefined> {
   const select = db.selectFrom('crawl').select(CRAWL_OF_PAGE).where('id', '=', id)
-  return await repeatable(db, () => select.executeTakeFirst())
+  return await withRetry(db, () => select.executeTakeFirst())
 }
 
 const CRAWL_OF_PAGE = [
@@ -95,5 +95,5 @@ const CRAWL_OF_PAGE = [
 ] as const satisfies readonly (keyof CrawlTable)[]
 
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
-  return await repeatable(db, () => db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst())
+  return await withRetry(db, () => db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst())
 }

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Sql } from '../engine/sql.ts'
 import { type BoundedClient, boundedClient } from './client.ts'
 import { forPg } from './connection-url.ts'
-import { bePatient, type Patience, whenItIsBack } from './patience.ts'
+import { connectWithRetry, type RetryPolicy, setRetryPolicy } from './retry.ts'
 import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>
@@ -37,7 +37,7 @@ export interface DatabaseOptions {
   /** How long one statement may take, in milliseconds; a minute when not given. */
   readonly statementMs?: number
   /** Statements wait for a database that is away; without this they fail at once. */
-  readonly wait?: Patience
+  readonly wait?: RetryPolicy
 }
 
 /** Opens a small pool. Nothing is sent before the first query, so an unreachable server shows there (see `explainDatabaseError`). */
@@ -58,7 +58,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const connect = async () => {
-    const client = await whenItIsBack(() => pool.connect(), wait)
+    const client = await connectWithRetry(() => pool.connect(), wait)
     const release = client.release.bind(client)
     client.release = (error) => release(error || (client as unknown as BoundedClient).spoiled)
     return client
@@ -66,7 +66,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: { connect, end: () => pool.end(), options: pool.options } }),
   })
-  if (wait) bePatient(db, wait)
+  if (wait) setRetryPolicy(db, wait)
   return db
 }
 

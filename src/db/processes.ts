@@ -4,7 +4,7 @@ import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import { BEAT_MS } from './heartbeats.ts'
 import type { Home } from './home.ts'
-import { repeatable } from './patience.ts'
+import { withRetry } from './retry.ts'
 import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tables.ts'
 
 export type ProcessRow = Selectable<ProcessTable>
@@ -60,7 +60,7 @@ async function insert(home: Home, row: NewRow): Promise<Inserted> {
     .values(row)
     .onConflict((known) => known.column('id').doUpdateSet({ id: row.id })) // Ours, from before an answer was lost.
     .returning(['id', 'seq', 'status'])
-  return await repeatable(home.db, () => statement.executeTakeFirstOrThrow())
+  return await withRetry(home.db, () => statement.executeTakeFirstOrThrow())
 }
 
 /**
@@ -98,7 +98,7 @@ export async function registerRunner(
         .where(sql<boolean>`(process.ended_at is null or ${values.standby} or not ${newerHasLed})`),
     )
     .returning(['id', 'seq'])
-  return await repeatable(home.db, () => statement.executeTakeFirst())
+  return await withRetry(home.db, () => statement.executeTakeFirst())
 }
 
 function asRunning({ bootId, pidNamespace, pid, startTicks }: Identity) {
@@ -159,7 +159,7 @@ export async function markRunning(db: Database, id: string, identity: Identity):
     set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace}, pid = ${identity.pid},
         start_ticks = ${identity.startTicks}, started_at = now(), heartbeat_at = now()
     where id = ${id} and status = 'starting'`
-  await repeatable(db, () => update.execute(db))
+  await withRetry(db, () => update.execute(db))
 }
 
 /** Notes how a runner contains its hooks. */
@@ -169,13 +169,13 @@ export async function recordContainment(
   { tier, path }: { tier: Tier; path?: string },
 ): Promise<void> {
   const update = sql`update process set containment = ${tier}, cgroup = ${path ?? null} where id = ${id}`
-  await repeatable(db, () => update.execute(db))
+  await withRetry(db, () => update.execute(db))
 }
 
 /** From the first signal on; still inside the gate. */
 export async function markDraining(db: Database, id: string): Promise<void> {
   const update = sql`update process set status = 'draining' where id = ${id} and status = 'running'`
-  await repeatable(db, () => update.execute(db))
+  await withRetry(db, () => update.execute(db))
 }
 
 /**
@@ -191,7 +191,7 @@ export async function markEnded(
     update process
     set status = ${exit ? 'exited' : 'lost'}, exit_code = ${exit?.code ?? null}, exit_signal = ${exit?.signal ?? null}, ended_at = now()
     where id = ${id} and status in ('starting', 'running', 'draining')`
-  await repeatable(db, () => update.execute(db))
+  await withRetry(db, () => update.execute(db))
 }
 
 /** Seconds since a process last said that it is there, and since it was promoted; by the database's clock. */
@@ -209,7 +209,7 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
     .where('data_dir_id', '=', home.dataDirId)
     .where(IS_LIVE)
     .orderBy('seq')
-  return await repeatable(home.db, () => select.execute())
+  return await withRetry(home.db, () => select.execute())
 }
 
 /** Is this a runner, leading or waiting? */
@@ -253,7 +253,7 @@ export async function heartbeat(
 }
 
 /** Says so again and again, until the function that it answers with is called; a database that is away is for others to notice. */
-export function keepSayingThere(db: Database, id: string): () => void {
+export function heartbeatWhileWaiting(db: Database, id: string): () => void {
   const timer = setInterval(() => void sayThere(db, id).catch(() => {}), BEAT_MS).unref()
   return () => clearInterval(timer)
 }

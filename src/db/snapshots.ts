@@ -4,7 +4,7 @@ import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/queue.ts'
 import { type LockedCrawl, lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
-import { repeatable } from './patience.ts'
+import { withRetry } from './retry.ts'
 import type { SnapshotTable } from './tables.ts'
 
 export type SnapshotRow = Selectable<SnapshotTable>
@@ -143,6 +143,6 @@ export async function openSnapshots(db: Database, crawlId: string): Promise<Open
            case when listed or due + claimed > 0 then 0
                    else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now()) end as rest_s
     from counted`
-  const { rows } = await repeatable(db, () => select.execute(db))
+  const { rows } = await withRetry(db, () => select.execute(db))
   return rows[0]!
 }

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import type { QueueOptions } from './claim-statements.ts'
 import type { AnyClaimed } from './claimed.ts'
+import type { OnError } from './executor.ts'
 import type { Handled } from './handlers.ts'
-import type { OnError } from './lane.ts'
 import type { Machine } from './machine.ts'
 import type { Sql } from './sql.ts'
 

@@ -1,7 +1,7 @@
 import { Bell } from '../base/abort.ts'
 import { type ActorMode, type ActorSlot, startActor } from './actor-slot.ts'
 import type { QueueOptions } from './claim-statements.ts'
-import { asError } from './lane.ts'
+import { asError } from './executor.ts'
 import type { Machine } from './machine.ts'
 import { Queue } from './queue.ts'
 import { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type FromActor, LAUNCH_ENV, type Launch, type Loop, type ToActor } from './actor-launch.ts'
-import { asError } from './lane.ts'
+import { asError } from './executor.ts'
 
 /** How actors of a pool are started: each in a process of its own, from a module that calls `serveActor`; or as loops in this one. */
 export type ActorMode =

@@ -3,9 +3,9 @@ import { aborted, sleep } from '../base/abort.ts'
 import { ACTOR_DEFAULTS, type ActorOptions, type ActorSettings } from './actor-options.ts'
 import type { AnyClaimed } from './claimed.ts'
 import { Counts } from './counts.ts'
+import { asError, Executor } from './executor.ts'
 import type { Context, Work } from './handlers.ts'
 import { keepClaims } from './keepers.ts'
-import { asError, Lane } from './lane.ts'
 import type { Machine } from './machine.ts'
 import { LEASE_SECONDS, Queue } from './queue.ts'
 import type { TickEnd } from './tick.ts'
@@ -26,7 +26,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   readonly queues: Readonly<Record<ViewName, QueueView<Row>>>
   readonly #options: ActorSettings<M, Row>
   readonly #queue: Queue<M, Row>
-  readonly #lane: Lane
+  readonly #executor: Executor
   readonly #owner: string
 
   /** Throws TypeError when `handlers` has no function with the name of the event. */
@@ -45,7 +45,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
       await options.onTickStart?.(claim)
       return await (event as (claim: AnyClaimed<M, Row>, context: Context) => unknown)(claim, context)
     }
-    this.#lane = new Lane({
+    this.#executor = new Executor({
       ...{
         model: { machine, tick: tick as Work },
         queue: this.#queue as unknown as Queue<Machine, unknown>,
@@ -79,11 +79,11 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   async tick(claim: AnyClaimed<M, Row>): Promise<TickEnd> {
     const over = new AbortController()
     const keeping = keepClaims(
-      [{ lane: this.#lane, leaseSeconds: this.#leaseSeconds }],
+      [{ executor: this.#executor, leaseSeconds: this.#leaseSeconds }],
       (error) => this.#report(asError(error)),
       over.signal,
     )
-    const end = await new Promise<TickEnd>((resolve) => this.#lane.start(claim, performance.now(), resolve))
+    const end = await new Promise<TickEnd>((resolve) => this.#executor.start(claim, performance.now(), resolve))
     over.abort()
     await Promise.all(keeping)
     if (end.how === 'failed') await this.#call(() => this.#options.onTickException?.(claim, end.error))
@@ -104,7 +104,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
    */
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
     const stop = AbortSignal.any([signal, force].filter((each) => each !== undefined))
-    if (force) void aborted(force).then(() => this.#lane.putAllBack(asError(force.reason)))
+    if (force) void aborted(force).then(() => this.#executor.putAllBack(asError(force.reason)))
     const { idleMs, maxIdleTicks } = this.#options
     let last: AnyClaimed<M, Row> | undefined
     let lastError: Error | undefined

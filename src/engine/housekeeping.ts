@@ -1,11 +1,11 @@
-import type { Intake } from './intake.ts'
+import type { Producer } from './producer.ts'
 
 /** Rows in one statement of housekeeping: small, so that it holds no row for long. */
 const BATCH = 500
 
 /** Moves rows along their timeouts, in small batches until none is late. Returns whether any was. */
 export async function expire(
-  { queue, counts, machine }: Intake,
+  { queue, counts, machine }: Producer,
   by: string | null,
   signal?: AbortSignal,
 ): Promise<boolean> {
@@ -23,7 +23,7 @@ export async function expire(
 }
 
 /** Deletes rows whose time in their state is over, in small batches until none is left. */
-export async function deleteOld({ queue, counts }: Intake, signal?: AbortSignal): Promise<void> {
+export async function deleteOld({ queue, counts }: Producer, signal?: AbortSignal): Promise<void> {
   for (let deleted = BATCH; deleted >= BATCH && !signal?.aborted; ) {
     deleted = await queue.deleteOld(BATCH)
     counts.deleted += deleted

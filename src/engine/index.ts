@@ -7,6 +7,7 @@ export type { QueueOptions } from './claim-statements.ts'
 export type { AnyClaimed, Claimed, Moved, SomeClaim } from './claimed.ts'
 export { ClaimLost } from './claimed.ts'
 export type { ModelSummary, Summary } from './counts.ts'
+export type { OnError } from './executor.ts'
 export {
   type Answer,
   type Context,
@@ -16,8 +17,6 @@ export {
   type Model,
   withHandlers,
 } from './handlers.ts'
-export type { ModelOptions } from './intake.ts'
-export type { OnError } from './lane.ts'
 export {
   type AnyEventOf,
   type Columns,
@@ -34,6 +33,7 @@ export {
   workStates,
 } from './machine.ts'
 export { type Again, again, FAILED, ForeignOutcome, type Outcome, PUT_BACK, TryAgainLater } from './outcome.ts'
+export type { ModelOptions } from './producer.ts'
 export { type ClaimOptions, LEASE_SECONDS, Queue, RETRY_AT_MAX } from './queue.ts'
 export { Runner } from './runner.ts'
 export type { RunnerOptions, RunOptions } from './runner-options.ts'

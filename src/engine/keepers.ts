@@ -3,7 +3,7 @@ import { sleep } from '../base/abort.ts'
 import { every, nowAndEvery } from './every.ts'
 import type { Gauge } from './gauge.ts'
 import { deleteOld, expire } from './housekeeping.ts'
-import type { Intake } from './intake.ts'
+import type { Producer } from './producer.ts'
 import { DEFAULTS, type RunnerOptions } from './runner-options.ts'
 import type { Tally } from './tally.ts'
 import type { Watchdog } from './watchdog.ts'
@@ -16,7 +16,7 @@ const UNKNOWN_AFTER_MS = 2_000
 /** What keepers look after. */
 export interface Kept {
   readonly options: RunnerOptions
-  readonly intakes: readonly Intake[]
+  readonly producers: readonly Producer[]
   readonly gauge: Gauge
   readonly tally: Tally
   readonly watchdog: Watchdog | undefined
@@ -25,19 +25,19 @@ export interface Kept {
 
 /** Renews leases and keeps deadlines, for as long as rows are in hand. */
 export function keepClaims(
-  lanes: readonly Pick<Intake, 'lane' | 'leaseSeconds'>[],
+  executors: readonly Pick<Producer, 'executor' | 'leaseSeconds'>[],
   report: (error: unknown) => void,
   until: AbortSignal,
 ): Promise<void>[] {
-  return lanes.flatMap(({ lane, leaseSeconds }) => [
-    every((leaseSeconds * 1000) / 3, until, report, () => lane.renew()),
-    every(BEAT_MS, until, report, () => lane.check()),
+  return executors.flatMap(({ executor, leaseSeconds }) => [
+    every((leaseSeconds * 1000) / 3, until, report, () => executor.renew()),
+    every(BEAT_MS, until, report, () => executor.check()),
   ])
 }
 
 /** Shows that the loop is alive: feeds the watchdog, writes the liveness file, hands out summaries. */
 export function keepWatch(
-  { options, intakes, gauge, tally, report, watchdog }: Kept,
+  { options, producers, gauge, tally, report, watchdog }: Kept,
   until: AbortSignal,
 ): Promise<void>[] {
   const { livenessFile, summaryEveryMs = DEFAULTS.summaryEveryMs } = options
@@ -58,7 +58,7 @@ export function keepWatch(
     )
   }
   if (watchdog) {
-    const isAtWork = () => intakes.some(({ isIdle }) => !isIdle)
+    const isAtWork = () => producers.some(({ isIdle }) => !isIdle)
     const feeding = nowAndEvery(Math.min(BEAT_MS, watchdog.afterMs / 8), until, report, () =>
       watchdog.feed(isAtWork(), gauge.oldestMs),
     )
@@ -68,16 +68,16 @@ export function keepWatch(
 }
 
 /** Moves rows along their timeouts and deletes those whose time is over, each with a timer of its own. */
-export function keepHouse({ options, intakes, report }: Kept, until: AbortSignal): Promise<void>[] {
+export function keepHouse({ options, producers, report }: Kept, until: AbortSignal): Promise<void>[] {
   const {
     timeoutsEveryMs = DEFAULTS.timeoutsEveryMs,
     deletionsEveryMs = DEFAULTS.deletionsEveryMs,
     by = null,
   } = options
-  return intakes.flatMap((intake) => [
+  return producers.flatMap((producer) => [
     nowAndEvery(timeoutsEveryMs, until, report, async () => {
-      if (await expire(intake, by, until)) intake.news()
+      if (await expire(producer, by, until)) producer.news()
     }),
-    nowAndEvery(deletionsEveryMs, until, report, () => deleteOld(intake, until)),
+    nowAndEvery(deletionsEveryMs, until, report, () => deleteOld(producer, until)),
   ])
 }

@@ -1,6 +1,6 @@
 import type { Summary } from './counts.ts'
-import type { ModelOptions } from './intake.ts'
-import type { OnError } from './lane.ts'
+import type { OnError } from './executor.ts'
+import type { ModelOptions } from './producer.ts'
 import type { Sql } from './sql.ts'
 import type { WatchdogOptions } from './watchdog.ts'
 

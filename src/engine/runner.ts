@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aborted, Bell } from '../base/abort.ts'
 import type { Summary } from './counts.ts'
+import { asError, type OnError } from './executor.ts'
 import { Gauge } from './gauge.ts'
 import { deleteOld, expire } from './housekeeping.ts'
-import { Intake } from './intake.ts'
 import { type Kept, keepClaims, keepHouse, keepWatch } from './keepers.ts'
-import { asError, type OnError } from './lane.ts'
+import { Producer } from './producer.ts'
 import { DEFAULTS, type RunnerOptions, type RunOptions } from './runner-options.ts'
 import { Tally } from './tally.ts'
 import { Watchdog } from './watchdog.ts'
@@ -27,7 +27,7 @@ export class Runner {
   readonly #bell = new Bell()
   readonly #gauge: Gauge
   /** Who claimed longest ago comes first. */
-  #intakes: Intake[]
+  #producers: Producer[]
   #watchdog: Watchdog | undefined
   #isRunning = false
 
@@ -60,7 +60,7 @@ export class Runner {
         onWork: () => this.#watchdog?.feed(true),
       },
     }
-    this.#intakes = ours.map((model) => new Intake(model, each, shared))
+    this.#producers = ours.map((model) => new Producer(model, each, shared))
   }
 
   /** Works until told to stop, then drains. Returns what was handled. Throws TypeError when it runs already. */
@@ -89,10 +89,10 @@ export class Runner {
   /** One cycle, for tests and for callers with a clock of their own: housekeeping, one claim for each model, and the end of what it brought. */
   async runOnce(): Promise<Summary> {
     return await this.#whileKept(async ({ tally }) => {
-      for (const intake of this.#intakes) {
-        await expire(intake, this.#options.by ?? null)
-        await deleteOld(intake)
-        intake.news()
+      for (const producer of this.#producers) {
+        await expire(producer, this.#options.by ?? null)
+        await deleteOld(producer)
+        producer.news()
       }
       await tally.lookForUnknown()
       this.#claim()
@@ -103,27 +103,29 @@ export class Runner {
 
   /** Lets each model that wants to claim have its share of the free slots, the one first that had its turn longest ago. */
   #claim(stop?: AbortSignal): void {
-    const hungry = this.#intakes.filter((intake) => intake.waitMs === 0)
-    for (const [index, intake] of hungry.entries()) {
-      const share = Math.min(intake.room, Math.ceil(this.#free / (hungry.length - index)))
+    const hungry = this.#producers.filter((producer) => producer.waitMs === 0)
+    for (const [index, producer] of hungry.entries()) {
+      const share = Math.min(producer.room, Math.ceil(this.#free / (hungry.length - index)))
       if (share < 1) continue
-      this.#intakes = [...this.#intakes.filter((other) => other !== intake), intake]
-      void intake.claim(share, stop)
+      this.#producers = [...this.#producers.filter((other) => other !== producer), producer]
+      void producer.claim(share, stop)
     }
   }
 
   get #free(): number {
-    return this.#concurrency - this.#intakes.reduce((used, intake) => used + intake.used, 0)
+    return this.#concurrency - this.#producers.reduce((used, producer) => used + producer.used, 0)
   }
 
   /** Until some model wants to claim, if there is room at all; the bell rings when there is. */
   get #waitMs(): number {
-    return this.#free > 0 ? Math.min(...this.#intakes.map((intake) => intake.waitMs), LONGEST_WAIT_MS) : LONGEST_WAIT_MS
+    return this.#free > 0
+      ? Math.min(...this.#producers.map((producer) => producer.waitMs), LONGEST_WAIT_MS)
+      : LONGEST_WAIT_MS
   }
 
   /** Waits until nothing is in hand. */
   async #idle(): Promise<void> {
-    while (!this.#intakes.every((intake) => intake.isIdle)) await this.#bell.wait(LONGEST_WAIT_MS)
+    while (!this.#producers.every((producer) => producer.isIdle)) await this.#bell.wait(LONGEST_WAIT_MS)
   }
 
   /** Does `work` while leases are renewed and deadlines kept, and until what it has started besides has ended, too. */
@@ -131,17 +133,17 @@ export class Runner {
     if (this.#isRunning) throw new TypeError('the runner runs already')
     this.#isRunning = true
     const report = (error: unknown) => this.#onError(asError(error))
-    const tally = new Tally(this.#intakes, this.#options.onSummary, this.#onError)
+    const tally = new Tally(this.#producers, this.#options.onSummary, this.#onError)
     const kept = {
       options: this.#options,
-      intakes: this.#intakes,
+      producers: this.#producers,
       gauge: this.#gauge,
       tally,
       watchdog: this.#watchdog,
       report,
     }
     const over = new AbortController()
-    const keepers = keepClaims(this.#intakes, report, over.signal)
+    const keepers = keepClaims(this.#producers, report, over.signal)
     try {
       keepers.push(...(await work(kept, over.signal)))
     } finally {
@@ -156,7 +158,7 @@ export class Runner {
 
   async #listen(): Promise<{ close(): unknown } | undefined> {
     const onNews = () => {
-      for (const intake of this.#intakes) intake.news()
+      for (const producer of this.#producers) producer.news()
     }
     try {
       const listener = await this.#options.listen?.(onNews)
@@ -169,7 +171,7 @@ export class Runner {
   }
 
   #putAllBack(reason: Error): void {
-    for (const { lane } of this.#intakes) lane.putAllBack(reason)
+    for (const { executor } of this.#producers) executor.putAllBack(reason)
     this.#bell.wake()
   }
 }

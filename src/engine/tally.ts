@@ -1,9 +1,9 @@
 import { Counts, type ModelSummary, type Summary } from './counts.ts'
-import type { Intake } from './intake.ts'
+import type { Producer } from './producer.ts'
 
 /** Adds up what is done with all models: by period, for whoever wants to know, and in all. */
 export class Tally {
-  readonly #intakes: readonly Intake[]
+  readonly #producers: readonly Producer[]
   readonly #onSummary: ((summary: Summary) => void) | undefined
   readonly #onError: (error: Error) => void
   readonly #total = new Map<string, Counts>()
@@ -11,11 +11,11 @@ export class Tally {
   #at = performance.now()
 
   constructor(
-    intakes: readonly Intake[],
+    producers: readonly Producer[],
     onSummary: ((summary: Summary) => void) | undefined,
     onError: (error: Error) => void,
   ) {
-    this.#intakes = intakes
+    this.#producers = producers
     this.#onSummary = onSummary
     this.#onError = onError
   }
@@ -23,7 +23,7 @@ export class Tally {
   /** Closes the period that began with the last call. */
   summarise(): void {
     const models: Record<string, ModelSummary> = {}
-    for (const { machine, counts } of this.#intakes) {
+    for (const { machine, counts } of this.#producers) {
       const taken = counts.take()
       models[machine.name] = taken
       const total = this.#total.get(machine.name) ?? new Counts()
@@ -43,7 +43,7 @@ export class Tally {
 
   /** Rows in states that their graph does not know are left alone, but not in silence. */
   async lookForUnknown(): Promise<void> {
-    for (const { queue, counts, machine } of this.#intakes) {
+    for (const { queue, counts, machine } of this.#producers) {
       const unknown = await queue.unknown()
       for (const [state, count] of Object.entries(unknown)) {
         if (counts.unknown[state] !== undefined) continue

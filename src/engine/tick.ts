@@ -12,7 +12,7 @@ export type TickEnd =
   | { readonly how: 'settled' | 'putBack' | 'lost' }
   | { readonly how: 'failed'; readonly error: Error }
 
-/** One handler run of one claimed row: what the handler is given as its context, and what its lane knows about it. */
+/** One handler run of one claimed row: what the handler is given as its context, and what its executor knows about it. */
 export class Tick implements Context {
   readonly claim: SomeClaim
   readonly sql: Sql

@@ -16,7 +16,7 @@ import {
 } from '../processes/containment/containment.ts'
 import { type Family, killFamily } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
-import { isPassing, spawned } from '../processes/spawned.ts'
+import { isTransient, spawned } from '../processes/spawned.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
 import { limitOutput } from './output-limit.ts'
@@ -151,7 +151,7 @@ async function start(spawnIt: () => ChildProcess): Promise<Started> {
       ended: new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal }))),
     }
   } catch (error) {
-    if (isPassing(error)) throw error
+    if (isTransient(error)) throw error
     return {
       pid: undefined,
       ended: Promise.resolve({ code: null, signal: null, error: `it cannot be started: ${messageOf(error)}` }),

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, kyselySql } from '../db/database.ts'
-import { transact } from '../db/patience.ts'
+import { transact } from '../db/retry.ts'
 import { Queue, RETRY_AT_MAX } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
 import { outputSize } from './outputs.ts'

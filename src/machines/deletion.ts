@@ -7,8 +7,8 @@ import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { lockCrawls, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
-import { letGo } from './let-go.ts'
 import { outputSize } from './outputs.ts'
+import { waitForRelease } from './wait-for-release.ts'
 
 // Files are moved aside, rows are deleted in one transaction, files are removed: in this order, so that a crash in between leaves either
 // everything or nothing. What it leaves aside, whoever opens the data dir next puts back or removes, as the rows have it (settleDeletions).
@@ -26,7 +26,12 @@ const BATCH = 500
  */
 export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
   await pauseCrawls(home.db, [id])
-  await letGo(home, `crawl ${id}`, sql`p.crawl_id = ${id} and p.process_type = 'hook'`, sql`s.crawl_id = ${id}`)
+  await waitForRelease(
+    home,
+    `crawl ${id}`,
+    sql`p.crawl_id = ${id} and p.process_type = 'hook'`,
+    sql`s.crawl_id = ${id}`,
+  )
   return await deleteRow(home, 'crawl', id, async (tx, removal) => {
     const dirs = await sql<{ output_dir: string; free: boolean }>`
       select output_dir, ${FREE} as free from crawl where id = ${id} for update`.execute(tx)
@@ -48,7 +53,7 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
 /** The same for one snapshot, with its results. Pages that it led to stay. */
 export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
   await pauseSnapshots(home.db, [id])
-  await letGo(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`)
+  await waitForRelease(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`)
   return await deleteRow(home, 'snapshot', id, async (tx, removal) => {
     const crawls = await lockCrawls(tx, sql`id = (select crawl_id from snapshot where id = ${id})`)
     const { rows } = await sql<{ output_dir: string; free: boolean }>`

@@ -4,7 +4,7 @@ import type { BinaryRow } from '../db/binaries.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { type Database, kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
-import { repeatable } from '../db/patience.ts'
+import { withRetry } from '../db/retry.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
 import type { QueueOptions } from '../engine/claim-statements.ts'
 import { ClaimLost, type Held, type Moved } from '../engine/claimed.ts'
@@ -53,7 +53,7 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   async next() {
     const { processId: owner } = this.#owner
     const token = randomUUID()
-    return await repeatable(this.#owner.home.db, async (again) => {
+    return await withRetry(this.#owner.home.db, async (again) => {
       if (again) await this.#giveBack(token)
       const [claim] = await this.claim({ owner, token, values: this.#values })
       return claim
@@ -66,7 +66,7 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
     by: string | null = null,
   ): Promise<Moved<M, Target<M, S, E>, Row>> {
     const { db } = this.#owner.home
-    return await repeatable(db, async (again) => {
+    return await withRetry(db, async (again) => {
       const to: string = this.machine.states[claim.state]!.on![event]!
       if (again && (await this.hasMoved(db, claim, to)))
         return { ...claim, state: to } as unknown as Moved<M, Target<M, S, E>, Row>
@@ -75,11 +75,11 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   }
 
   override async renew(claims: readonly Held[], leaseSeconds?: number): Promise<Set<string>> {
-    return await repeatable(this.#owner.home.db, () => super.renew(claims, leaseSeconds))
+    return await withRetry(this.#owner.home.db, () => super.renew(claims, leaseSeconds))
   }
 
   override async release(claim: Held, afterMs = 0, blame = false): Promise<boolean> {
-    return await repeatable(this.#owner.home.db, () => super.release(claim, afterMs, blame))
+    return await withRetry(this.#owner.home.db, () => super.release(claim, afterMs, blame))
   }
 
   /** Did a move under this claim, whose answer was lost, take effect? The row says under which claim it was moved last. */
@@ -133,7 +133,7 @@ export function binaryQueue(owner: Owner): OwnedQueue<typeof binaryMachine, Bina
 /** This attempt at a row got somewhere: the ones before it do not count any more. */
 export async function forgetAttempts(db: Database, model: 'crawl' | 'snapshot', { id, token }: Held): Promise<void> {
   const forget = sql`update ${sql.table(model)} set attempts = 1 where id = ${id} and claim_token = ${token} and attempts > 1`
-  await repeatable(db, () => forget.execute(db))
+  await withRetry(db, () => forget.execute(db))
 }
 
 /**
@@ -161,6 +161,6 @@ export async function confirmSnapshot({ home, term }: Owner, claim: SnapshotClai
   const select = sql`
     select 1 from snapshot, runner_term
     where snapshot.id = ${claim.id} and claim_token = ${claim.token} and data_dir_id = ${home.dataDirId} and term = ${term}`
-  const { rows } = await repeatable(home.db, () => select.execute(home.db))
+  const { rows } = await withRetry(home.db, () => select.execute(home.db))
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id} is no longer ours`)
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import { repeatable } from '../db/patience.ts'
+import { withRetry } from '../db/retry.ts'
 
 /**
  * What a new leader mends in rows that no crash of ours leaves so, but a hand or a restored backup may: open ones without a schedule are due,
@@ -13,7 +13,7 @@ export async function recover(db: Database): Promise<number> {
       update ${sql.table(model)}
       set retry_at = case status when 'paused' then '9999-01-01T00:00Z'::timestamptz else now() end, modified_at = now()
       where status in ('queued', 'started') and retry_at is null or status = 'paused' and retry_at is distinct from '9999-01-01T00:00Z'`
-    const { numAffectedRows } = await repeatable(db, () => update.execute(db))
+    const { numAffectedRows } = await withRetry(db, () => update.execute(db))
     mended += Number(numAffectedRows ?? 0)
   }
   return mended

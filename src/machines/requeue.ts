@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import { transact } from '../db/patience.ts'
+import { transact } from '../db/retry.ts'
 import { lockCrawls, resumeCrawls, resumeSnapshots, wakeCrawls } from './commands.ts'
 import { type RetryRequest, retry } from './retry.ts'
 

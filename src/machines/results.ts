@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
-import { repeatable } from '../db/patience.ts'
+import { withRetry } from '../db/retry.ts'
 import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type LiveState, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
@@ -69,7 +69,7 @@ export async function prepareResults(
     union all select r.id, r.plugin, r.hook_name, r.status, r.attempt, r.retries from archive_result r, mine
       where r.snapshot_id = mine.id and r.status <> 'started'
     order by attempt`
-  const { rows } = await repeatable(owner.home.db, () => prepare.execute(owner.home.db))
+  const { rows } = await withRetry(owner.home.db, () => prepare.execute(owner.home.db))
   const current = new Map(rows.map((row) => [`${row.plugin}/${row.hook_name}`, row]))
   if (hooks.length > 0 && current.size === 0) throw new ClaimLost(`snapshot ${claim.id}`)
   return [...current.values()]
@@ -111,7 +111,7 @@ export async function moveResult<S extends LiveState<Results>, const E extends E
     select id${target === 'started' ? RELAXED : sql``} from moved
     union all select r.id${target === 'started' ? RELAXED : sql``} from archive_result r, mine
       where ${again} and r.id = ${id} and r.snapshot_id = mine.id and r.status = ${target}` // Ours, from before an answer was lost.
-  const { rows } = await repeatable(owner.home.db, (again) => move(again).execute(owner.home.db))
+  const { rows } = await withRetry(owner.home.db, (again) => move(again).execute(owner.home.db))
   if (rows.length === 1) return
   if (from !== 'started' || !change.processId)
     throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
@@ -143,5 +143,5 @@ export async function forgetStarted(owner: Owner, snapshotId: string): Promise<v
     )
     insert into transition (model, row_id, from_status, to_status, event, process_id)
     select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from forgotten`
-  await repeatable(owner.home.db, () => forget.execute(owner.home.db))
+  await withRetry(owner.home.db, () => forget.execute(owner.home.db))
 }

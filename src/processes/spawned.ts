@@ -14,6 +14,6 @@ export async function spawned(start: () => ChildProcess): Promise<ChildProcess &
 }
 
 /** Will starting the same program work when the machine has recovered? */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return PASSING.has(codeOf(error) ?? '')
 }

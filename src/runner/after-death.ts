@@ -1,8 +1,8 @@
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
-import { repeatable } from '../db/patience.ts'
 import { markEnded } from '../db/processes.ts'
+import { withRetry } from '../db/retry.ts'
 import { terminateBackendsOf } from '../db/runners.ts'
 import { homeFromEnvironment } from '../workers/home-environment.ts'
 import { reapRunner } from '../workers/reap.ts'
@@ -17,7 +17,7 @@ export async function closeAfter(runnerId: string, log: Log): Promise<void> {
     wait: { until: AbortSignal.timeout(PATIENCE_MS) },
   })
   try {
-    await repeatable(home.db, async () => {
+    await withRetry(home.db, async () => {
       await terminateBackendsOf(home, [runnerId])
       await reapRunner(home, runnerId)
       await markEnded(home.db, runnerId, null)

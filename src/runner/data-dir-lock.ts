@@ -22,10 +22,10 @@ export class DataDirLock {
   }
 
   /** Gets in line for it, beside whatever else: it is ours in the moment that its holder lets go. */
-  lineUp(): void {
+  enqueue(): void {
     if (this.#lock || this.#line) return
     const lock = new FileLock(this.#path)
-    const taken = lock.inLine().then(() => true)
+    const taken = lock.acquire().then(() => true)
     taken.catch(() => {}) // It is said to who takes it.
     this.#line = { lock, taken }
   }
@@ -33,7 +33,7 @@ export class DataDirLock {
   /** Takes it if nobody holds it, else stays in line for it. A taken one stays taken. Throws AppError where files cannot be locked. */
   async take(): Promise<boolean> {
     if (this.#lock) return true
-    this.lineUp()
+    this.enqueue()
     const { lock, taken } = this.#line!
     if (!(await Promise.race([taken, sleep(IN_LINE_MS)]))) return false
     truncateSync(this.#path)

@@ -6,7 +6,7 @@ import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
 import { isCollision } from '../db/trouble.ts'
 import { DataDirLock } from './data-dir-lock.ts'
-import { endOlder } from './end-older.ts'
+import { evictOlderRunners } from './evict-older.ts'
 import { liveRunnerProcesses } from './ownership.ts'
 import { promote, type Term } from './promote.ts'
 import type { Registered } from './registration.ts'
@@ -28,7 +28,7 @@ export interface GateOptions {
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
   /** Called when older runners were asked to leave: for what can be done while they do. */
-  readonly meanwhile: () => void
+  readonly onWaiting: () => void
 }
 
 export type Passed =
@@ -76,11 +76,11 @@ export class Gate {
       return { why: 'superseded' }
     }
     if (others.length > 0) {
-      const meanwhile = () => {
-        this.#lock.lineUp()
-        this.#options.meanwhile()
+      const onWaiting = () => {
+        this.#lock.enqueue()
+        this.#options.onWaiting()
       }
-      if (!(await endOlder({ ...this.#options, meanwhile }, this.#me, others))) return undefined
+      if (!(await evictOlderRunners({ ...this.#options, onWaiting }, this.#me, others))) return undefined
       await failpoint('gate.older_gone')
     }
     const held = await this.#takeDataDir()

@@ -6,21 +6,21 @@ import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { openCrawls } from '../machines/scope.ts'
-import { isPassing } from '../processes/spawned.ts'
+import { isTransient } from '../processes/spawned.ts'
 import { CleanUp } from '../workers/clean-up.ts'
 import { reapRunner } from '../workers/reap.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
-import type { Station } from '../workers/station.ts'
 import { Upkeep } from '../workers/upkeep.ts'
+import type { WorkerContext } from '../workers/worker-context.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { ArchivePageWriter } from './archive-page-writer.ts'
+import { DiskMonitor } from './disk-monitor.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
 import type { LeadOptions, WhyEnded } from './options.ts'
 import type { Outage } from './outage.ts'
 import type { Term } from './promote.ts'
 import type { Registered } from './registration.ts'
-import { Room } from './room.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** The poll is the safety net under the notifications. */
@@ -47,7 +47,7 @@ export async function lead(
   // The end of our trust in this term ends its work, not the runner.
   const stop = outer.part()
   const { home, log, settings, scope, concurrency, containment } = options
-  const station: Station = {
+  const context: WorkerContext = {
     owner: { home, processId: me.id, term: term.number },
     runnerId: me.id,
     log,
@@ -58,16 +58,16 @@ export async function lead(
     scope,
     containment,
   }
-  const watchdog = new Watchdog(station)
-  const cleanUp = new CleanUp(station)
-  const upkeep = new Upkeep(station)
-  const pool = new WorkerPool(station, {
+  const watchdog = new Watchdog(context)
+  const cleanUp = new CleanUp(context)
+  const upkeep = new Upkeep(context)
+  const pool = new WorkerPool(context, {
     kind: 'crawl',
     size: crawlWorkers(settings.config, concurrency),
     cwd: home.dataDir,
-    places: concurrency,
+    slots: concurrency,
   })
-  const room = new Room(home.dataDir, settings.config.DISK_FLOOR, log)
+  const disk = new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log)
   const liveness = new Liveness(options.livenessFile)
   const page = new ArchivePageWriter(home, log)
   const heart = new Heartbeat(home, me.id, stop, log, outage)
@@ -84,7 +84,7 @@ export async function lead(
     const { due, open } = await openCrawls(home.db, scope, SOON_MS)
     liveness.touch()
     await pool.killStuck()
-    heart.isBlockedBy(room.look() ?? pool.trouble)
+    heart.isBlockedBy(disk.look() ?? pool.trouble)
     await pool.fill(watchdog.isUp ? due : 0)
     await cleanUp.whenDue()
     upkeep.whenDue()
@@ -103,7 +103,7 @@ export async function lead(
         if (isDatabaseAway(error)) {
           outage.seen(error)
           await bell.wait(AWAY_POLL_MS, stop.drain)
-        } else if (isPassing(error)) {
+        } else if (isTransient(error)) {
           log.warn(`looking for work: ${messageOf(error)}; trying again`)
           await bell.wait(POLL_MS, stop.drain)
         } else {
@@ -130,9 +130,9 @@ export async function lead(
     await failpoint('shutdown.reaped')
     heart.end()
     liveness.end()
-    const deaf = work.close()
+    const listenerClosed = work.close()
     await failpoint('shutdown.heart_stopped')
     await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-    await Promise.all([deaf, watchdog.leave(), upkeep.end()])
+    await Promise.all([listenerClosed, watchdog.leave(), upkeep.end()])
   }
 }

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts'
 import { reviveServer } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 import { explainDatabaseError, isDatabaseAway } from '../db/trouble.ts'
-import { isPassing } from '../processes/spawned.ts'
+import { isTransient } from '../processes/spawned.ts'
 import type { WhyEnded } from './options.ts'
 import type { Signals } from './signals.ts'
 
@@ -91,7 +91,7 @@ export async function throughOutages(
       if (why !== 'lost') return why
     } catch (error) {
       if (isDatabaseAway(error)) outage.seen(error)
-      else if (isPassing(error)) log.warn(`${messageOf(error)}: trying again`)
+      else if (isTransient(error)) log.warn(`${messageOf(error)}: trying again`)
       else throw unrecoverable(error, home.databaseUrl)
     }
     if (performance.now() - begun > LONGEST_PAUSE_MS) tries = 1

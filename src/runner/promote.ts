@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
-import { transact } from '../db/patience.ts'
 import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
+import { transact } from '../db/retry.ts'
 import { requeueClaimsOf } from '../machines/queues.ts'
 import { presenceOf } from '../processes/presence.ts'
 import type { Registered } from './registration.ts'

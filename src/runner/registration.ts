@@ -3,8 +3,8 @@ import { sleep } from '../base/abort.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import type { Home } from '../db/home.ts'
-import { repeatable } from '../db/patience.ts'
 import { markEnded, registerRunner } from '../db/processes.ts'
+import { withRetry } from '../db/retry.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import { startedUnder } from '../processes/ancestry.ts'
 import { MARKER } from '../processes/family.ts'
@@ -62,12 +62,12 @@ export async function goToGate(home: Home, me: Registered, asNewest: boolean): P
   const update = sql<{ seq: number }>`
     update process set standby = false${asNewest ? sql`, seq = default` : sql``} where id = ${me.id} and status = 'running'
     returning seq`
-  const { rows } = await repeatable(home.db, () => update.execute(home.db))
+  const { rows } = await withRetry(home.db, () => update.execute(home.db))
   return { id: me.id, seq: rows[0]?.seq ?? me.seq } // No row: our heartbeat notices that it was closed.
 }
 
 /** What was asked of a runner that has stepped back. */
-interface SteppedBack {
+interface Demoted {
   /** A SIGTERM of the newer runner follows, or has come. */
   readonly handoffSignal: boolean
 }
@@ -76,8 +76,8 @@ interface SteppedBack {
  * After a lead that ended in order, or an attempt at it: from now on we only stand by, and whoever waits for us to go may stop waiting.
  * Undefined: our row was closed meanwhile, since somebody took us for dead.
  */
-export async function stepBack(home: Home, me: Registered): Promise<SteppedBack | undefined> {
-  const { rows } = await sql<SteppedBack>`
+export async function demote(home: Home, me: Registered): Promise<Demoted | undefined> {
+  const { rows } = await sql<Demoted>`
     with before as (select id, handoff_signal from process where id = ${me.id} and status in ('running', 'draining') for update)
     update process
     set status = 'running', worker_type = 'runner_waiting', standby = true,

@@ -1,7 +1,7 @@
 import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { keepSayingThere, recordContainment } from '../db/processes.ts'
+import { heartbeatWhileWaiting, recordContainment } from '../db/processes.ts'
 import { isHandoffRequested } from '../db/runners.ts'
 import { recover } from '../machines/recover.ts'
 import { leaveOnDefects } from './defects.ts'
@@ -10,7 +10,7 @@ import { HANDOFF_SHARE } from './heartbeat.ts'
 import type { RunOptions, WhyEnded } from './options.ts'
 import { type Outage, throughOutages } from './outage.ts'
 import { Preparation } from './preparation.ts'
-import { deregister, type Registered, register, stepBack } from './registration.ts'
+import { demote, deregister, type Registered, register } from './registration.ts'
 import { Signals } from './signals.ts'
 import { type Turn, turnOf, waitForTurn } from './turn.ts'
 import { WaitingHeartbeat } from './waiting-heartbeat.ts'
@@ -59,12 +59,12 @@ async function registered(run: Run): Promise<WhyEnded | 'lost'> {
     const why = passed.term ? await leadOnce(run, me, passed) : passed.why
     // One that stood still until a newer runner woke it up has lost its lead and was asked for it: the signal was not for us to leave.
     const isLent = why === 'superseded' || (why === 'lost' && (await isHandoffRequested(run.home, me.id)))
-    if (!turn.lends || !isLent) return why
-    const back = await stepBack(run.home, me)
+    if (!turn.yieldsLead || !isLent) return why
+    const back = await demote(run.home, me)
     // What ended that lead has no say in the next.
     if (!run.signals.newRound(back?.handoffSignal ?? true)) return run.signals.stop.force.aborted ? 'forced' : 'drained'
     if (!back) return 'lost'
-    turn = { ...turn, patient: true }
+    turn = { ...turn, waitsForOthers: true }
   }
 }
 
@@ -77,13 +77,13 @@ async function passGate(run: Run, me: Registered, turn: Turn): Promise<Exclude<P
     if (turn.standby) preparation.begin()
     for (let said = false; ; said = true) {
       const at = await waitForTurn(waiting, me, turn)
-      const passed = await new Gate({ ...waiting, meanwhile: () => preparation.begin() }, at).pass()
+      const passed = await new Gate({ ...waiting, onWaiting: () => preparation.begin() }, at).pass()
       if (heart.isLost && !passed.term && !signals.stop.drain.aborted) return { why: 'lost' }
       if (passed.why !== 'held') return passed
-      if (!turn.patient) throw passed.error
+      if (!turn.waitsForOthers) throw passed.error
       if (!said) log.warn(`${passed.error.message}: standing by`)
       heart.waitsFor(passed.error.message)
-      if (!(await stepBack(home, me))) return { why: 'lost' }
+      if (!(await demote(home, me))) return { why: 'lost' }
     }
   } finally {
     heart.end()
@@ -97,7 +97,7 @@ async function leadOnce(
 ): Promise<WhyEnded | 'lost'> {
   const { home, log, signals, bell, outage } = run
   // Until the leader's own heart beats: a standby must not take us for one that stands still.
-  const endBeating = keepSayingThere(home.db, me.id)
+  const endBeating = heartbeatWhileWaiting(home.db, me.id)
   try {
     const { lead, containment } = await run.preparation.done()
     await recordContainment(home.db, me.id, containment)

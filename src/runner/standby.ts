@@ -6,9 +6,9 @@ import { identityIn, isRunner, type LiveRow } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { livenessOf } from '../processes/identity.ts'
 import { presentRows } from '../processes/presence.ts'
+import { holdOffToRespect, type LeadHoldOff } from './lead-hold-off.ts'
 import { foregroundRunnerOwner, newestLiveProcess, runtimeStackComponentLabel, runtimeStackOwner } from './ownership.ts'
 import { Silence } from './silence.ts'
-import { type Tenure, tenureToRespect } from './tenure.ts'
 
 const ROWS_MS = 2_000
 const LOOK_MS = 100
@@ -73,13 +73,13 @@ export async function standBy(
 }
 
 /** Waits while the leader may keep the lead, since two supervisors fight for it. */
-export async function standbyUntilTenureIsOver(options: StandbyOptions): Promise<Resumed> {
-  let tenure: Tenure | undefined
+export async function standbyUntilHoldOffIsOver(options: StandbyOptions): Promise<Resumed> {
+  let holdOff: LeadHoldOff | undefined
   const why = ({ pid }: LiveRow) =>
-    `two supervisors restart runners against each other (superseded ${tenure?.takeovers} times lately): leaving the lead to pid ${pid} for ${Math.ceil(tenure?.leftSeconds ?? 0)} s; stop one of the two`
+    `two supervisors restart runners against each other (superseded ${holdOff?.takeovers} times lately): leaving the lead to pid ${pid} for ${Math.ceil(holdOff?.leftSeconds ?? 0)} s; stop one of the two`
   const inTheWay = async () => {
-    tenure = await tenureToRespect(options.home)
-    return tenure ? [tenure.leader] : []
+    holdOff = await holdOffToRespect(options.home)
+    return holdOff ? [holdOff.leader] : []
   }
   return await standBy(options, inTheWay, why)
 }

@@ -5,7 +5,7 @@ import { BEAT_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { sayThere } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
-import { isPassing } from '../processes/spawned.ts'
+import { isTransient } from '../processes/spawned.ts'
 import type { Outage } from './outage.ts'
 import type { Registered } from './registration.ts'
 
@@ -53,7 +53,7 @@ export class WaitingHeartbeat {
   /** A look at who leads failed: throws what waiting does not mend. */
   away(error: unknown): void {
     if (isDatabaseAway(error)) this.#outage.seen(error)
-    else if (isPassing(error)) this.#log.warn(`looking who leads: ${messageOf(error)}; trying again`)
+    else if (isTransient(error)) this.#log.warn(`looking who leads: ${messageOf(error)}; trying again`)
     else throw error
   }
 

@@ -8,7 +8,7 @@ import { asset } from '../base/package-root.ts'
 import { MARKER } from '../processes/family.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { homeEnvironment } from '../workers/home-environment.ts'
-import type { Station } from '../workers/station.ts'
+import type { WorkerContext } from '../workers/worker-context.ts'
 import { watchdogLog } from './watchdog-log.ts'
 
 /**
@@ -26,15 +26,15 @@ const LONGEST_PAUSE_MS = 5_000
  * left behind. One that dies is replaced; while there is none, the leader starts nothing.
  */
 export class Watchdog {
-  readonly #station: Station
+  readonly #context: WorkerContext
   readonly #leaving = new AbortController()
   readonly #kept: Promise<void>
   #child: ChildProcess | undefined
   #isUp = false
 
-  /** Starts it, without waiting for it: the station's bell rings when it is up. */
-  constructor(station: Station) {
-    this.#station = station
+  /** Starts it, without waiting for it: the context's bell rings when it is up. */
+  constructor(context: WorkerContext) {
+    this.#context = context
     this.#kept = this.#keep()
   }
 
@@ -47,9 +47,9 @@ export class Watchdog {
   async leave(): Promise<void> {
     this.#leaving.abort()
     this.#child?.stdin?.end('\n')
-    const deaf = setTimeout(() => this.#child?.kill('SIGKILL'), LEAVE_MS)
+    const killTimer = setTimeout(() => this.#child?.kill('SIGKILL'), LEAVE_MS)
     await this.#kept
-    clearTimeout(deaf)
+    clearTimeout(killTimer)
   }
 
   async #keep(): Promise<void> {
@@ -59,7 +59,7 @@ export class Watchdog {
       if (this.#leaving.signal.aborted) return
       const end = await this.#oneLife(startTicks)
       this.#isUp = false
-      if (!this.#leaving.signal.aborted) this.#station.log.warn(`the watchdog ended (${end}): starting another`)
+      if (!this.#leaving.signal.aborted) this.#context.log.warn(`the watchdog ended (${end}): starting another`)
     }
   }
 
@@ -77,7 +77,7 @@ export class Watchdog {
       await Promise.race([up, ended.promise])
       await failpoint('watchdog.up')
       this.#isUp = true
-      this.#station.bell.wake()
+      this.#context.bell.wake()
     } catch (error) {
       this.#child?.kill('SIGKILL')
       ended.resolve(messageOf(error))
@@ -86,7 +86,7 @@ export class Watchdog {
   }
 
   #spawn(startTicks: number): ChildProcess {
-    const { owner, runnerId, containment } = this.#station
+    const { owner, runnerId, containment } = this.#context
     const program = [
       process.execPath,
       asset('watchdog.js', 'runner/watchdog-process.ts'),

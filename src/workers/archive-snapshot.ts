@@ -13,7 +13,7 @@ import type { HookSequence } from './hook-sequence.ts'
 import { endFormerWorkers } from './reap.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
 import { SnapshotHooks } from './snapshot-hooks.ts'
-import type { Station } from './station.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
@@ -25,17 +25,17 @@ const GIVEN_UP = `given up: ${COME_TO_NO_END}: its worker or runner died, or was
 /**
  * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the index page, adds the
  * pages they found, seals. Throws ClaimLost when somebody else owns the row by now.
- * @param dropped aborts when everything is to be dropped: on force, and when the lease is lost
+ * @param abort aborts when everything is to be dropped: on force, and when the lease is lost
  * @returns `released` when hooks are left for later: by a drain, or because one failed in a way that may pass
  */
 export async function archiveSnapshot(
-  station: Station,
+  context: WorkerContext,
   queue: SnapshotQueue,
   sequence: HookSequence,
   claim: SnapshotClaim,
-  dropped: AbortSignal,
+  abort: AbortSignal,
 ): Promise<'sealed' | 'released'> {
-  const { owner, runnerId, log, stop } = station
+  const { owner, runnerId, log, stop } = context
   const { home } = owner
   const snapshot = claim.row
   const crawl = await crawlOfPage(home.db, snapshot.crawl_id)
@@ -46,7 +46,7 @@ export async function archiveSnapshot(
     : (claim as SnapshotClaim<'started'>)
   await failpoint('claim.snapshot_started')
 
-  const { texts: asked, plugins } = crawlSettings(home.dataDir, station.settings, crawl.config.env)
+  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
   const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
   const settings = { ...asked, ...binaries.settings }
@@ -67,19 +67,19 @@ export async function archiveSnapshot(
     url: snapshot.url,
   }
   const run = new SnapshotHooks(
-    station,
+    context,
     sequence,
     started,
     tree,
-    { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings },
-    dropped,
+    { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings },
+    abort,
   )
   const results = await prepareResults(owner, started, hooks)
   await failpoint('claim.results_prepared')
   if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, GIVEN_UP)
   else await run.run(hooks, results, binaries.missing)
   if (run.unfinished) {
-    if (dropped.aborted && !stop.force.aborted)
+    if (abort.aborted && !stop.force.aborted)
       throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
     // Nobody can tell who sent a signal, or killed whom we work for: its own hook may have, and will again.
     const counts = run.cameToNothing && !stop.isExplained
@@ -90,7 +90,7 @@ export async function archiveSnapshot(
   // Before the seal: after it nobody would come back to tidy up.
   tree.close()
   await failpoint('publish.work_closed')
-  await sealSnapshot(station.owner, queue, started, crawl, tree, run)
+  await sealSnapshot(context.owner, queue, started, crawl, tree, run)
   log.info(`archived ${snapshot.url}`)
   return 'sealed'
 }

@@ -22,7 +22,7 @@ import { leavesAlone } from '../machines/scope.ts'
 import { MARKER } from '../processes/family.ts'
 import { withLease } from './lease.ts'
 import type { Provide } from './providers.ts'
-import type { Station } from './station.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 /** A program that was looked up in vain is looked up again after so long (ArchiveBox's number). */
 const AGAIN_MS = 300_000
@@ -33,17 +33,17 @@ const LOOK_MS = 100
  * A look along PATH costs next to nothing; only what that does not answer becomes work.
  */
 export async function prepareBinaries(
-  station: Station,
+  context: WorkerContext,
   hooks: readonly Hook[],
   settings: HookSettings,
   provide: Provide,
-  dropped: AbortSignal,
+  abort: AbortSignal,
 ): Promise<void> {
-  const { home } = station.owner
+  const { home } = context.owner
   const all = new Map<string, NeededBinary>()
   for (const hook of hooks)
     for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
-  if (leavesAlone(station.scope, 'binary')) return
+  if (leavesAlone(context.scope, 'binary')) return
   await declareBinaries(home.db, home.machineId, [...all.values()])
   await failpoint('claim.binaries_declared')
   const names = [...all.keys()]
@@ -54,33 +54,33 @@ export async function prepareBinaries(
     else if (row.status === 'queued' && found) await lookUpNow(home.db, row)
   }
   for (;;) {
-    await lookUpDue(station, settings, provide, dropped)
+    await lookUpDue(context, settings, provide, abort)
     // Somebody else may be at one of them. One that dies at it leaves it to us, when its lease is over.
     const rows = await binariesOf(home.db, home.machineId, names)
-    if (dropped.aborted || station.stop.drain.aborted || rows.every((row) => row.claim_token === null)) return
-    await sleep(LOOK_MS, dropped)
+    if (abort.aborted || context.stop.drain.aborted || rows.every((row) => row.claim_token === null)) return
+    await sleep(LOOK_MS, abort)
   }
 }
 
 /** Looks up every program of this machine that is due; one that is not there is provided, where a plugin can. */
 async function lookUpDue(
-  station: Station,
+  context: WorkerContext,
   settings: HookSettings,
   provide: Provide,
-  dropped: AbortSignal,
+  abort: AbortSignal,
 ): Promise<void> {
-  const queue = binaryQueue(station.owner)
-  while (!station.stop.drain.aborted) {
+  const queue = binaryQueue(context.owner)
+  while (!context.stop.drain.aborted) {
     const claim = await queue.next()
     if (!claim) return
     await failpoint('claim.binary_claimed')
     try {
-      await withLease(station, queue, claim, (lost) =>
-        lookUp(station, queue, claim, settings, (row) => provide(row, AbortSignal.any([lost, dropped]))),
+      await withLease(context, queue, claim, (lost) =>
+        lookUp(context, queue, claim, settings, (row) => provide(row, AbortSignal.any([lost, abort]))),
       )
     } catch (error) {
       if (error instanceof ClaimLost) continue
-      station.log.warn(`binary ${claim.row.name}: ${messageOf(error)}`)
+      context.log.warn(`binary ${claim.row.name}: ${messageOf(error)}`)
       await queue.release(claim, AGAIN_MS, true)
       await failpoint('claim.binary_given_back')
     }
@@ -88,13 +88,13 @@ async function lookUpDue(
 }
 
 async function lookUp(
-  station: Station,
+  context: WorkerContext,
   queue: ReturnType<typeof binaryQueue>,
   claim: BinaryClaim,
   settings: HookSettings,
   provide: (row: BinaryRow) => Promise<string | undefined>,
 ): Promise<void> {
-  const marks = { [MARKER.process]: station.owner.processId, [MARKER.runner]: station.runnerId }
+  const marks = { [MARKER.process]: context.owner.processId, [MARKER.runner]: context.runnerId }
   const found = await find(claim.row, settings, provide, marks)
   await queue.update(claim, found)
   await failpoint('claim.binary_looked_up')
@@ -103,7 +103,7 @@ async function lookUp(
     await failpoint('claim.binary_put_off')
     return
   }
-  await queue.move(claim, 'install', station.owner.processId)
+  await queue.move(claim, 'install', context.owner.processId)
   await failpoint('claim.binary_installed')
 }
 
@@ -133,9 +133,9 @@ async function find(
 }
 
 /** Queues the programs that a hook asked for, or found: whoever begins a crawl next looks them up. */
-export async function queueBinaries(station: Station, records: readonly BinaryRecord[]): Promise<void> {
-  if (records.length === 0 || leavesAlone(station.scope, 'binary')) return
-  const { db, machineId } = station.owner.home
+export async function queueBinaries(context: WorkerContext, records: readonly BinaryRecord[]): Promise<void> {
+  if (records.length === 0 || leavesAlone(context.scope, 'binary')) return
+  const { db, machineId } = context.owner.home
   await declareBinaries(db, machineId, records)
   for (const { name, abspath } of records) if (abspath !== '') await hintBinary(db, machineId, name, abspath)
   await failpoint('claim.binaries_requested')

@@ -6,7 +6,7 @@ import type { Machine } from '../engine/machine.ts'
 import type { OwnedQueue } from '../machines/queues.ts'
 import { withLease } from './lease.ts'
 import { endExpiredOwner } from './reap.ts'
-import type { WorkerStation } from './worker-process.ts'
+import type { WorkerProcessContext } from './worker-process.ts'
 
 /** How often a worker without work looks for some; being woken is the rule. */
 const POLL_MS = 2_000
@@ -26,32 +26,35 @@ export interface Claiming<M extends Machine, Row> {
   readonly onShutdown?: () => Promise<unknown>
   /**
    * Works on one claimed row, with every process that this takes, and ends its claim: sealed, or released.
-   * @param dropped aborts when everything is to be dropped at once: on force, and when the claim is lost
+   * @param abort aborts when everything is to be dropped at once: on force, and when the claim is lost
    */
-  readonly tick: (claim: AnyClaimed<M, Row>, dropped: AbortSignal) => Promise<unknown>
+  readonly tick: (claim: AnyClaimed<M, Row>, abort: AbortSignal) => Promise<unknown>
   /** After a tick that threw, before its row is given back: ends what it left running. */
   readonly onTickException: (claim: AnyClaimed<M, Row>, error: unknown) => Promise<unknown>
 }
 
 /** The loop of every worker: claims, works, claims again; leaves on a drain, or when there was nothing to claim for a while. */
-export async function claimLoop<M extends Machine, Row>(station: WorkerStation, work: Claiming<M, Row>): Promise<void> {
+export async function claimLoop<M extends Machine, Row>(
+  context: WorkerProcessContext,
+  work: Claiming<M, Row>,
+): Promise<void> {
   const { queue } = work
   try {
     let { besideFirstClaim } = work
-    for (let idleSince = performance.now(); !station.stop.drain.aborted && performance.now() - idleSince < IDLE_MS; ) {
+    for (let idleSince = performance.now(); !context.stop.drain.aborted && performance.now() - idleSince < IDLE_MS; ) {
       const claiming = work.mayClaim?.() === false ? undefined : queue.next()
       besideFirstClaim?.()
       besideFirstClaim = undefined
       const claim = await claiming
       if (claim) {
         await failpoint('claim.made')
-        station.tell({ type: 'busy' })
-        await tickOnce(station, work, claim)
-        station.tell({ type: 'progress' })
+        context.tell({ type: 'busy' })
+        await tickOnce(context, work, claim)
+        context.tell({ type: 'progress' })
         idleSince = performance.now()
       } else {
-        station.tell({ type: 'idle' })
-        await station.bell.wait(POLL_MS, station.stop.drain)
+        context.tell({ type: 'idle' })
+        await context.bell.wait(POLL_MS, context.stop.drain)
       }
     }
   } finally {
@@ -60,28 +63,28 @@ export async function claimLoop<M extends Machine, Row>(station: WorkerStation, 
 }
 
 async function tickOnce<M extends Machine, Row>(
-  station: WorkerStation,
+  context: WorkerProcessContext,
   work: Claiming<M, Row>,
   claim: AnyClaimed<M, Row>,
 ): Promise<void> {
   const { queue } = work
   const { id, attempts, expiredOwner } = claim
   try {
-    await endExpiredOwner(station.owner, expiredOwner)
+    await endExpiredOwner(context.owner, expiredOwner)
     await failpoint('claim.former_owner_ended')
-    await withLease(station, queue, claim, (dropped) => work.tick(claim, dropped))
+    await withLease(context, queue, claim, (abort) => work.tick(claim, abort))
   } catch (error) {
     await work.onTickException(claim, error)
-    if (error instanceof ClaimLost) station.log.warn(`claim lost: ${messageOf(error)}`)
-    else station.log[station.stop.force.aborted ? 'debug' : 'error'](`${queue.machine.name} ${id}: ${messageOf(error)}`)
-    if (error instanceof Error) station.log.debug(error.stack ?? '')
+    if (error instanceof ClaimLost) context.log.warn(`claim lost: ${messageOf(error)}`)
+    else context.log[context.stop.force.aborted ? 'debug' : 'error'](`${queue.machine.name} ${id}: ${messageOf(error)}`)
+    if (error instanceof Error) context.log.debug(error.stack ?? '')
     // Not the hooks' failure but ours, or the machine's: later, less often each time, and not for ever. A claim that is lost gives nothing back.
-    const { isExplained, force } = station.stop
-    const { aborted: dropped } = force
-    const blameless = (dropped && isExplained) || isMachineTrouble(error) || isDatabaseAway(error)
+    const { isExplained, force } = context.stop
+    const { aborted: abort } = force
+    const blameless = (abort && isExplained) || isMachineTrouble(error) || isDatabaseAway(error)
     await queue.release(
       claim,
-      dropped ? 0 : blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS),
+      abort ? 0 : blameless ? TROUBLE_MS : Math.min(1_000 * 2 ** attempts, LONGEST_RETRY_MS),
       !blameless,
     )
     await failpoint('claim.given_back')

@@ -8,8 +8,8 @@ import { MARKER, marksIn, membersOf } from '../processes/family.ts'
 import { presenceOf } from '../processes/presence.ts'
 import { rootOf } from '../processes/registry/relatives.ts'
 import { reapRunner, reapWorker } from './reap.ts'
-import type { Station } from './station.ts'
 import { tidyUpCancelled } from './tidy-up.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 const EVERY_MS = 30_000
 
@@ -18,13 +18,13 @@ const EVERY_MS = 30_000
  * was cancelled half-way, counts that have gathered. A leader does it every 30 s.
  */
 export class CleanUp {
-  readonly #station: Station
+  readonly #context: WorkerContext
   #nextAt = Number.NEGATIVE_INFINITY
   #isUntidy = false
   #suspects: ReadonlySet<string> = new Set()
 
-  constructor(station: Station) {
-    this.#station = station
+  constructor(context: WorkerContext) {
+    this.#context = context
   }
 
   /** A round, when it is time for one. */
@@ -33,7 +33,7 @@ export class CleanUp {
       this.#nextAt = performance.now() + EVERY_MS
       this.#isUntidy = true
       await this.round()
-      await addUpCounts(this.#station.owner.home.db)
+      await addUpCounts(this.#context.owner.home.db)
     }
     if (this.#isUntidy) this.#isUntidy = await this.#tidyUp()
   }
@@ -45,7 +45,7 @@ export class CleanUp {
 
   /** False: until the next round there is nothing left. */
   async #tidyUp(): Promise<boolean> {
-    const { owner, log } = this.#station
+    const { owner, log } = this.#context
     try {
       return await tidyUpCancelled(owner.home)
     } catch (error) {
@@ -63,7 +63,7 @@ export class CleanUp {
    * reason. What has a living supervisor is left to that, unless it is still the same a round later.
    */
   async round(): Promise<void> {
-    const { home, processId } = this.#station.owner
+    const { home, processId } = this.#context.owner
     const rows = await liveRows(home)
     const there = new Set([processId])
     for (const row of rows) if ((await presenceOf(home, row)) !== 'gone') there.add(row.id)
@@ -84,14 +84,14 @@ export class CleanUp {
 
   /** A worker or a hook of a runner that is gone, on this machine. */
   async #isOrphan(row: LiveRow): Promise<boolean> {
-    const { home, processId } = this.#station.owner
+    const { home, processId } = this.#context.owner
     if (row.runner_id === null || row.runner_id === processId || (await presenceOf(home, row)) !== 'there') return false
     const root = await rootOf(home, row)
     return isRunner(root) && (await presenceOf(home, root)) === 'gone'
   }
 
   async #close(row: LiveRow, isStale: boolean): Promise<void> {
-    const { owner, log } = this.#station
+    const { owner, log } = this.#context
     log.warn(
       `${row.worker_type || row.process_type} pid ${row.pid ?? '-'} ${isStale ? 'is gone, and nobody said so' : 'outlived its runner'}: cleaning up`,
     )
@@ -102,7 +102,7 @@ export class CleanUp {
   }
 
   async #end(id: string): Promise<void> {
-    const { owner, log } = this.#station
+    const { owner, log } = this.#context
     log.warn(`something runs in the name of ${id}, of which there is no row: ending it`)
     await reapWorker(owner.home, id, null)
   }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { lockCrawl } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
-import { transact } from '../db/patience.ts'
+import { transact } from '../db/retry.ts'
 import { type OpenSnapshots, openSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import { cancelCrawls } from '../machines/commands.ts'
@@ -35,7 +35,7 @@ export async function sealCrawl(
 }
 
 /** Do all open snapshots of a crawl wait for a later time: paused, or until a hook is tried again? */
-export function isQuiet({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
+export function isIdle({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
   return open && due + claimed === 0 && rest_s > NAP_SECONDS
 }
 
@@ -43,7 +43,7 @@ export function isQuiet({ open, due, claimed, rest_s }: OpenSnapshots): boolean 
  * Gives a crawl back, due at once; a quiet one when the first of its snapshots is.
  * @param counts this attempt came to nothing
  */
-export async function putBack(
+export async function releaseCrawl(
   { home }: Owner,
   queue: CrawlQueue,
   claim: CrawlClaim<'started'>,
@@ -53,7 +53,7 @@ export async function putBack(
     // Whoever gives a snapshot another schedule from outside takes this lock first, and wakes its crawl when nobody works on that.
     await lockCrawl(tx, claim.id)
     const now = await openSnapshots(tx, claim.id)
-    await queue.on(kyselySql(tx)).release(claim, isQuiet(now) ? 1_000 * now.rest_s : 0, counts)
+    await queue.on(kyselySql(tx)).release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)
     await failpoint('claim.crawl_releasing')
   })
 }

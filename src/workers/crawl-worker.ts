@@ -7,29 +7,31 @@ import { HookSequence } from './hook-sequence.ts'
 import { runCrawl } from './run-crawl.ts'
 import { snapshotWorkers } from './sizes.ts'
 import { WorkerPool } from './worker-pool.ts'
-import type { WorkerStation } from './worker-process.ts'
+import type { WorkerProcessContext } from './worker-process.ts'
 
 /** The CrawlWorker: claims crawls one after another, and supervises the SnapshotWorkers that archive their pages. */
-export async function crawlWorker(station: WorkerStation): Promise<void> {
-  const { home } = station.owner
-  const { places } = station
-  const { config } = station.settings
-  const pool = new WorkerPool(station, {
+export async function crawlWorker(context: WorkerProcessContext): Promise<void> {
+  const { home } = context.owner
+  const { slots } = context
+  const { config } = context.settings
+  const pool = new WorkerPool(context, {
     kind: 'snapshot',
-    size: places ? 0 : snapshotWorkers(config),
+    size: slots ? 0 : snapshotWorkers(config),
     cwd: home.dataDir,
   })
-  places?.watch((count) => {
-    pool.resize(Math.min(count, config.MAX_SNAPSHOT_WORKERS ?? count), () => station.tell({ type: 'gave up', count }))
-    station.bell.wake()
+  slots?.watch((count) => {
+    pool.resize(Math.min(count, config.MAX_SNAPSHOT_WORKERS ?? count), () =>
+      context.tell({ type: 'slots released', count }),
+    )
+    context.bell.wake()
   })
-  const sequence = new HookSequence(station, home.dataDir)
-  const queue = crawlQueue(station.owner, station.scope)
-  await claimLoop(station, {
+  const sequence = new HookSequence(context, home.dataDir)
+  const queue = crawlQueue(context.owner, context.scope)
+  await claimLoop(context, {
     queue,
-    tick: async (claim, dropped) => {
+    tick: async (claim, abort) => {
       await failpoint('claim.crawl_claimed')
-      await runCrawl(station, queue, pool, sequence, claim, dropped)
+      await runCrawl(context, queue, pool, sequence, claim, abort)
     },
     // Its snapshots' workers see that a lost crawl is not ours any more when they claim next, and their own claims are theirs.
     onTickException: async (claim, error) => {

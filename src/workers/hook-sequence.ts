@@ -9,7 +9,7 @@ import { type Exit, type HookLogs, type HookScope, launchHook, type RunningHook 
 import { endForeground, exitWithin, terminateHooks } from '../hooks/terminate.ts'
 import { killFamily } from '../processes/family.ts'
 import type { EndCause } from './hook-settle.ts'
-import type { Station } from './station.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 /** The end of one hook, for whoever settles it. */
 export interface HookEnd {
@@ -27,13 +27,13 @@ const READY_POLL_MS = 25
  * One sequence serves one worker: the warm host stays for the next target.
  */
 export class HookSequence {
-  readonly #station: Station
+  readonly #context: WorkerContext
   readonly #cwd: string
   readonly #background: RunningHook[] = []
   #host: Promise<HookHost> | undefined
 
-  constructor(station: Station, cwd: string) {
-    this.#station = station
+  constructor(context: WorkerContext, cwd: string) {
+    this.#context = context
     this.#cwd = cwd
   }
 
@@ -48,16 +48,16 @@ export class HookSequence {
     return this.#background.some((running) => running.hook === hook)
   }
 
-  /** Runs a foreground hook to its end: by itself, at its timeout, or when `dropped` aborts or a handoff's budget is over. */
+  /** Runs a foreground hook to its end: by itself, at its timeout, or when `abort` aborts or a handoff's budget is over. */
   async foreground(
     scope: HookScope,
     hook: Hook,
     cwd: string,
     logs: HookLogs,
-    dropped: AbortSignal,
+    abort: AbortSignal,
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd> {
-    const cut = this.#cutOff(dropped)
+    const cut = this.#cutOff(abort)
     try {
       if (hook.hosted) {
         const host = await this.#usableHost()
@@ -81,7 +81,7 @@ export class HookSequence {
         return await endOf(running, exit, 'exit')
       }
       const cause = cut.signal.aborted ? 'interrupt' : 'timeout'
-      return await endOf(running, await endForeground(running, dropped), cause)
+      return await endOf(running, await endForeground(running, abort), cause)
     } finally {
       cut.done()
     }
@@ -96,13 +96,13 @@ export class HookSequence {
     hook: Hook,
     cwd: string,
     logs: HookLogs,
-    dropped: AbortSignal,
+    abort: AbortSignal,
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd | undefined> {
     const running = await launchHook(scope, hook, cwd, logs, started)
     this.#background.push(running)
     const deadline = running.startedAt + hook.timeoutMs
-    const cut = this.#cutOff(dropped)
+    const cut = this.#cutOff(abort)
     try {
       while (!cut.signal.aborted && performance.now() < deadline) {
         const exit = await exitWithin(running, READY_POLL_MS, cut.signal)
@@ -114,7 +114,7 @@ export class HookSequence {
         if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
       }
       if (cut.signal.aborted) return undefined // The end of the sequence sees to it.
-      return await this.#ended(running, await endForeground(running, dropped), 'timeout')
+      return await this.#ended(running, await endForeground(running, abort), 'timeout')
     } finally {
       cut.done()
     }
@@ -136,16 +136,16 @@ export class HookSequence {
    * Ends every background hook, in three phases.
    * @param early hooks that needed them are still to run: their work is not done, and they run again with those
    */
-  async endBackground(dropped: AbortSignal, early = false): Promise<HookEnd[]> {
-    const { stop, log } = this.#station
-    const cut = this.#cutOff(dropped)
+  async endBackground(abort: AbortSignal, early = false): Promise<HookEnd[]> {
+    const { stop, log } = this.#context
+    const cut = this.#cutOff(abort)
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
       cut.done,
     )
     if (ended.length > 0) await failpoint('publish.background_ended')
     return await Promise.all(
       ended.map(({ running, exit, killed }) => {
-        const cutShort = killed && (dropped.aborted || stop.drain.aborted)
+        const cutShort = killed && (abort.aborted || stop.drain.aborted)
         return this.#ended(running, exit, early || cutShort ? 'interrupt' : killed ? 'timeout' : 'asked')
       }),
     )
@@ -154,7 +154,7 @@ export class HookSequence {
   /** Ends the warm host. */
   async close(): Promise<void> {
     const host = await this.#host?.catch(() => undefined)
-    if (this.#station.stop.force.aborted) await host?.kill()
+    if (this.#context.stop.force.aborted) await host?.kill()
     else await host?.stop()
     await failpoint('shutdown.host_ended')
   }
@@ -174,14 +174,14 @@ export class HookSequence {
   }
 
   #startHost(): Promise<HookHost> {
-    const { owner, runnerId, containment } = this.#station
+    const { owner, runnerId, containment } = this.#context
     const scope = { home: owner.home, parentId: owner.processId, runnerId, containment }
     return HookHost.start(scope, this.#cwd, join(this.#cwd, 'logs', 'hook-host.log'))
   }
 
-  /** Aborts with `dropped`, or when a drain leaves a running hook no more time. */
-  #cutOff(dropped: AbortSignal): { signal: AbortSignal; done: () => void } {
-    const { stop } = this.#station
+  /** Aborts with `abort`, or when a drain leaves a running hook no more time. */
+  #cutOff(abort: AbortSignal): { signal: AbortSignal; done: () => void } {
+    const { stop } = this.#context
     const over = new AbortController()
     let timer: NodeJS.Timeout | undefined
     // Each time anew: a handoff may shorten a drain that is under way.
@@ -190,7 +190,7 @@ export class HookSequence {
       if (Number.isFinite(stop.capMs)) timer = setTimeout(() => over.abort(), stop.capMs)
     })
     return {
-      signal: AbortSignal.any([dropped, over.signal]),
+      signal: AbortSignal.any([abort, over.signal]),
       done: () => {
         clearTimeout(timer)
         unwatch()

@@ -3,8 +3,8 @@ import { sql } from 'kysely'
 import { pagesOf } from '../db/counts.ts'
 import type { CrawlOfPage, CrawlRow } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
-import { repeatable } from '../db/patience.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
+import { withRetry } from '../db/retry.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
 import type { WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
@@ -29,7 +29,7 @@ export async function writeSnapshotPages(
     .where('snapshot_id', '=', snapshot.id)
     .orderBy('hook_name')
     .orderBy('attempt')
-  const rows = await repeatable(db, () => results.execute())
+  const rows = await withRetry(db, () => results.execute())
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const html = snapshotPage({
@@ -76,8 +76,8 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     ) result
     where s.crawl_id = ${crawl.id} order by s.id limit ${MAX_LINES}`
   const count = sql<{ pages: number }>`${pagesOf(sql`${crawl.id}`)}`
-  const total = await repeatable(home.db, () => count.execute(home.db))
-  const lines = await repeatable(home.db, () => select.execute(home.db))
+  const total = await withRetry(home.db, () => count.execute(home.db))
+  const lines = await withRetry(home.db, () => select.execute(home.db))
   const html = crawlPage({
     id: crawl.id,
     urls: crawl.urls.split('\n'),
@@ -112,11 +112,11 @@ export async function writeArchivePage(home: Home): Promise<void> {
            status, created_at, output_dir as path, count.pages as snapshots, count.sealed
     from (select * from crawl order by id desc limit ${sql.lit(MAX_CRAWLS)}) c cross join lateral (${pagesOf(sql`c.id`)}) count
     order by c.id desc`
-  const { rows } = await repeatable(home.db, () => crawls.execute(home.db))
+  const { rows } = await withRetry(home.db, () => crawls.execute(home.db))
   const counts = sql<{ crawls: number; snapshots: number }>`
     select coalesce(sum(rows) filter (where model = 'crawl'), 0) as crawls, coalesce(sum(rows) filter (where model = 'snapshot'), 0) as snapshots
     from row_count`
-  const totals = await repeatable(home.db, () => counts.execute(home.db))
+  const totals = await withRetry(home.db, () => counts.execute(home.db))
   const html = archivePage({
     crawls: rows.map((row) => ({ ...row, createdAt: row.created_at })),
     totalCrawls: totals.rows[0]!.crawls,

@@ -2,7 +2,7 @@ import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Machine } from '../engine/machine.ts'
 import { type Claimed, LEASE_SECONDS, type Queue } from '../engine/queue.ts'
-import type { Station } from './station.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 /** How often an owner renews what it holds: three times per lease. */
 const RENEW_MS = (LEASE_SECONDS * 1000) / 3
@@ -14,10 +14,10 @@ const TRUST_MS = LEASE_SECONDS * 1000 - 10_000
  * when the claim is lost, and when no renewal came through for so long that it may be.
  */
 export async function withLease<M extends Machine, Row, T>(
-  station: Station,
+  context: WorkerContext,
   queue: Queue<M, Row>,
   claim: Pick<Claimed<M>, 'id' | 'token'>,
-  work: (dropped: AbortSignal) => Promise<T>,
+  work: (abort: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const lost = new AbortController()
   let isOver = false
@@ -33,18 +33,18 @@ export async function withLease<M extends Machine, Row, T>(
       clearTimeout(trust)
       trust = setTimeout(() => lost.abort(), TRUST_MS - (performance.now() - begun))
     } catch (error) {
-      if (!isOver) station.log.warn(`${queue.machine.name} ${claim.id}: ${messageOf(error)}`)
+      if (!isOver) context.log.warn(`${queue.machine.name} ${claim.id}: ${messageOf(error)}`)
     }
   }
   const timer = setInterval(() => void renew(), RENEW_MS)
   const recheck = () => void renew()
-  station.onRecheck.add(recheck)
+  context.onRecheck.add(recheck)
   try {
-    return await work(AbortSignal.any([lost.signal, station.stop.force]))
+    return await work(AbortSignal.any([lost.signal, context.stop.force]))
   } finally {
     isOver = true
     clearInterval(timer)
     clearTimeout(trust)
-    station.onRecheck.delete(recheck)
+    context.onRecheck.delete(recheck)
   }
 }

@@ -9,7 +9,7 @@ export type ToWorker =
   /** Take no more; let hooks that run end within `capMs` (null: within their own timeouts). `isExplained` as in `Stop`. */
   | { readonly type: 'drain'; readonly capMs: number | null; readonly isExplained: boolean }
   /** Have no more than so many workers of your own. */
-  | { readonly type: 'places'; readonly count: number }
+  | { readonly type: 'slots'; readonly count: number }
   /** Kill hooks and leave. */
   | { readonly type: 'force'; readonly isExplained: boolean }
 
@@ -22,7 +22,7 @@ export type FromWorker =
   | { readonly type: 'idle' }
   | { readonly type: 'busy' }
   /** It has no more than so many workers left, as it was told. */
-  | { readonly type: 'gave up'; readonly count: number }
+  | { readonly type: 'slots released'; readonly count: number }
   /** It finished or added something: look again. */
   | { readonly type: 'progress' }
 
@@ -31,6 +31,6 @@ export const WORKER_ENV = {
   parentId: 'ARCHIVEBOX_PARENT_ID',
   term: 'ARCHIVEBOX_TERM',
   scope: 'ARCHIVEBOX_SCOPE',
-  places: 'ARCHIVEBOX_PLACES',
+  slots: 'ARCHIVEBOX_PLACES',
   containment: 'ARCHIVEBOX_CONTAINMENT',
 } as const

@@ -6,29 +6,29 @@ import { type Hook, type HookSettings, type Plugin, selectHooks } from '../hooks
 import type { HookTarget } from '../hooks/environment.ts'
 import { readRecords } from '../hooks/records.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
-import type { Station } from './station.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 /** Has a program provided by somebody; where it is then, if anybody could. */
-export type Provide = (row: BinaryRow, dropped: AbortSignal) => Promise<string | undefined>
+export type Provide = (row: BinaryRow, abort: AbortSignal) => Promise<string | undefined>
 
 /**
  * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. Of a program's providers each is asked in turn,
  * with `--name`, `--binproviders` and `--min-version`, until one answers with a `Binary` record that names an executable.
  */
 export function providersAmong(
-  station: Station,
+  context: WorkerContext,
   sequence: HookSequence,
   plugins: readonly Plugin[],
   settings: HookSettings,
   target: HookTarget,
 ): Provide {
-  const { owner, runnerId, containment, log } = station
+  const { owner, runnerId, containment, log } = context
   const hooks = (['BinaryRequest', 'Install'] as const).flatMap((event) => selectHooks(plugins, event, settings))
-  return async (row, dropped) => {
+  return async (row, abort) => {
     const providers = row.binproviders.split(',').map((provider) => provider.trim())
     const root = join(target.dataDir, 'binaries', row.id)
     for (const hook of hooks.filter(({ plugin }) => providers.includes('*') || providers.includes(plugin))) {
-      if (dropped.aborted || station.stop.drain.aborted) return undefined
+      if (abort.aborted || context.stop.drain.aborted) return undefined
       const args = [
         `--name=${row.name}`,
         `--binproviders=${row.binproviders}`,
@@ -42,7 +42,7 @@ export function providersAmong(
         settings,
         target: { ...target, args },
       }
-      const abspath = await ask(sequence, scope, hook, root, row.name, dropped)
+      const abspath = await ask(sequence, scope, hook, root, row.name, abort)
       if (abspath !== undefined) return abspath
       log.warn(`${hook.plugin} cannot provide ${row.name} (see ${logsFor(root, hook, 1).stderr})`)
     }
@@ -56,11 +56,11 @@ async function ask(
   hook: Hook,
   root: string,
   name: string,
-  dropped: AbortSignal,
+  abort: AbortSignal,
 ): Promise<string | undefined> {
   const cwd = join(root, hook.plugin)
   mkdirSync(cwd, { recursive: true })
-  const end = await sequence.foreground(scope, hook, cwd, logsFor(root, hook, 1), dropped, async () => {})
+  const end = await sequence.foreground(scope, hook, cwd, logsFor(root, hook, 1), abort, async () => {})
   if (end.cause !== 'exit' || end.exit.code !== 0) return undefined
   const { binaries } = await readRecords(end.logs.stdout)
   return binaries.find((binary) => binary.name === name && isExecutable(binary.abspath))?.abspath

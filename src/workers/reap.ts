@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
-import { repeatable, transact } from '../db/patience.ts'
 import { IS_LIVE, isRunner, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
+import { transact, withRetry } from '../db/retry.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { cgroupIn } from '../processes/containment/cgroup.ts'
 import { killFamily, MARKER, marksOf } from '../processes/family.ts'
@@ -70,7 +70,7 @@ export async function reapRunner(home: Home, runnerId: string): Promise<void> {
 export async function endExpiredOwner({ home, processId }: Owner, ownerId: string | null): Promise<void> {
   if (ownerId === null || ownerId === processId) return
   const select = sql`select 1 from process where id = ${ownerId} and data_dir_id <> ${home.dataDirId}`
-  const { rows } = await repeatable(home.db, () => select.execute(home.db))
+  const { rows } = await withRetry(home.db, () => select.execute(home.db))
   if (rows.length === 0) await reapWorker(home, ownerId, null)
 }
 
@@ -90,7 +90,7 @@ export async function endFormerWorkers(
   const select = sql<{ parent_id: string }>`
     select distinct parent_id from process
     where ${IS_LIVE} and process_type = 'hook' and parent_id <> ${processId} and ${hooks}`
-  const { rows } = await repeatable(home.db, () => select.execute(home.db))
+  const { rows } = await withRetry(home.db, () => select.execute(home.db))
   for (const { parent_id } of rows) await reapWorker(home, parent_id, null)
 }
 

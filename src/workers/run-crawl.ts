@@ -5,20 +5,20 @@ import { failpoint } from '../base/failpoint.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { type Database, kyselySql } from '../db/database.ts'
-import { transact } from '../db/patience.ts'
+import { transact } from '../db/retry.ts'
 import { openSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type CrawlClaim, type crawlQueue, forgetAttempts } from '../machines/queues.ts'
 import { allPagesWithin, isWithin, leavesAlone } from '../machines/scope.ts'
-import { giveUpCrawl, isQuiet, putBack, sealCrawl } from './crawl-ends.ts'
+import { giveUpCrawl, isIdle, releaseCrawl, sealCrawl } from './crawl-ends.ts'
 import { expandPart } from './expand-list.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import { endFormerWorkers } from './reap.ts'
 import { runSetupHooks } from './setup-hooks.ts'
 import type { WorkerPool } from './worker-pool.ts'
-import type { WorkerStation } from './worker-process.ts'
+import type { WorkerProcessContext } from './worker-process.ts'
 
 type CrawlQueue = ReturnType<typeof crawlQueue>
 
@@ -36,14 +36,14 @@ const MAX_ATTEMPTS = 10
  * @returns `released` when a drain came first, or when what is left of it is paused, or not to be worked on here
  */
 export async function runCrawl(
-  station: WorkerStation,
+  context: WorkerProcessContext,
   queue: CrawlQueue,
   pool: WorkerPool,
   sequence: HookSequence,
   claim: CrawlClaim,
-  dropped: AbortSignal,
+  abort: AbortSignal,
 ): Promise<'sealed' | 'released'> {
-  const { owner, stop, log, bell, scope } = station
+  const { owner, stop, log, bell, scope } = context
   const { home } = owner
   const crawl = claim.row
   mkdirSync(join(home.dataDir, crawl.output_dir), { recursive: true })
@@ -53,12 +53,12 @@ export async function runCrawl(
     return 'sealed'
   }
   // A dead owner may have left it started.
-  const started = isQueued(claim) ? await start(station, queue, claim) : (claim as CrawlClaim<'started'>)
+  const started = isQueued(claim) ? await start(context, queue, claim) : (claim as CrawlClaim<'started'>)
   await failpoint('claim.crawl_started')
   await endFormerWorkers(owner, { crawlId: crawl.id })
   await failpoint('claim.former_crawl_workers_ended')
   const before = pool.changes
-  let isCutOff = await runSetupHooks(station, sequence, crawl, dropped, async () => {
+  let isCutOff = await runSetupHooks(context, sequence, crawl, abort, async () => {
     if (!(await queue.renew([started])).has(crawl.id)) throw new ClaimLost(`crawl ${crawl.id} was taken away`)
     await failpoint('claim.crawl_confirmed')
   })
@@ -81,25 +81,25 @@ export async function runCrawl(
         log.info(`sealed crawl ${crawl.id}`)
         return 'sealed'
       }
-      if (stop.drain.aborted || dropped.aborted || isQuiet(now)) break
+      if (stop.drain.aborted || abort.aborted || isIdle(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
-      const hasRoom = !lacksRoom(home.dataDir, station.settings.config.DISK_FLOOR)
+      const hasRoom = !lacksRoom(home.dataDir, context.settings.config.DISK_FLOOR)
       await pool.fill(hasRoom && !leavesAlone(scope, 'snapshot') ? now.due : 0)
       if (now.listed && hasRoom) await expandPart(home.db, started)
-      else await bell.wait(LOOK_MS, dropped)
+      else await bell.wait(LOOK_MS, abort)
     }
   } finally {
     // Browsers and the like belong to the whole crawl: they end after the last snapshot's hooks.
-    if (stop.drain.aborted || dropped.aborted) await pool.close()
-    const ended = await sequence.endBackground(dropped)
+    if (stop.drain.aborted || abort.aborted) await pool.close()
+    const ended = await sequence.endBackground(abort)
     isCutOff ||= ended.length > 0 && stop.drain.aborted
     await failpoint('shutdown.setup_hooks_ended')
   }
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_left')
   // As for a page: one of its own hooks may be behind it.
-  await putBack(owner, queue, started, isCutOff && pool.changes === before && !stop.isExplained)
+  await releaseCrawl(owner, queue, started, isCutOff && pool.changes === before && !stop.isExplained)
   await failpoint('claim.crawl_released')
   return 'released'
 }
@@ -107,7 +107,7 @@ export async function runCrawl(
 const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.state === 'queued'
 
 /** What `add` refuses today may be in a crawl of an older version: it is said, and the crawl goes on without it. */
-function sayWhatIsLeftOut({ owner, settings, log }: WorkerStation, { id, config }: CrawlRow): void {
+function sayWhatIsLeftOut({ owner, settings, log }: WorkerProcessContext, { id, config }: CrawlRow): void {
   crawlSettings(owner.home.dataDir, settings, config.env, (why) =>
     log.warn(`crawl ${id}: ${why}; it counts as not set`),
   )
@@ -117,15 +117,15 @@ function sayWhatIsLeftOut({ owner, settings, log }: WorkerStation, { id, config 
 
 /** One transaction: the next part of its list as snapshots, and `started`. */
 async function start(
-  station: WorkerStation,
+  context: WorkerProcessContext,
   queue: CrawlQueue,
   claim: CrawlClaim<'queued'>,
 ): Promise<CrawlClaim<'started'>> {
-  sayWhatIsLeftOut(station, claim.row)
-  return await transact(station.owner.home.db, async (tx, again) => {
+  sayWhatIsLeftOut(context, claim.row)
+  return await transact(context.owner.home.db, async (tx, again) => {
     if (again && (await queue.hasMoved(tx, claim, 'started'))) return { ...claim, state: 'started' }
     await expandPart(tx, claim)
-    const started = await queue.on(kyselySql(tx)).move(claim, 'start', station.owner.processId)
+    const started = await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId)
     await failpoint('claim.crawl_starting')
     return started
   })

@@ -7,7 +7,7 @@ import { describeExit } from '../hooks/terminate.ts'
 import { prepareBinaries, resolvedBinaries } from './binaries.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import { providersAmong } from './providers.ts'
-import type { WorkerStation } from './worker-process.ts'
+import type { WorkerProcessContext } from './worker-process.ts'
 
 /**
  * Hooks for the crawl as a whole, such as a browser that all its pages share. A failed one is said, and the pages go on without it.
@@ -15,32 +15,32 @@ import type { WorkerStation } from './worker-process.ts'
  * @returns whether one was cut off
  */
 export async function runSetupHooks(
-  station: WorkerStation,
+  context: WorkerProcessContext,
   sequence: HookSequence,
   crawl: CrawlRow,
-  dropped: AbortSignal,
+  abort: AbortSignal,
   claimed: () => Promise<void>,
 ): Promise<boolean> {
-  const { owner, runnerId, log } = station
+  const { owner, runnerId, log } = context
   const { home } = owner
-  const { texts: asked, plugins } = crawlSettings(home.dataDir, station.settings, crawl.config.env)
+  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
   const hooks = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
   const crawlDir = join(home.dataDir, crawl.output_dir)
   const url = crawl.urls.split('\n')[0] ?? ''
   const target = { dataDir: home.dataDir, crawlId: crawl.id, crawlDir, depth: 0, url }
-  const provide = providersAmong(station, sequence, plugins, asked, target)
+  const provide = providersAmong(context, sequence, plugins, asked, target)
   await prepareBinaries(
-    station,
+    context,
     [...hooks, ...selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)],
     asked,
     provide,
-    dropped,
+    abort,
   )
   const binaries = await resolvedBinaries(home, hooks, asked)
   const settings = { ...asked, ...binaries.settings }
-  const scope = { home, parentId: owner.processId, runnerId, containment: station.containment, target, settings }
+  const scope = { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings }
   for (const hook of hooks) {
-    if (dropped.aborted || station.stop.drain.aborted) return false
+    if (abort.aborted || context.stop.drain.aborted) return false
     const missing = binaries.missing.get(hook.plugin)
     if (missing !== undefined) {
       log.warn(`${hook.name} skipped: ${missing}`)
@@ -49,7 +49,7 @@ export async function runSetupHooks(
     const cwd = join(crawlDir, hook.plugin)
     mkdirSync(cwd, { recursive: true })
     const way = hook.background ? 'background' : 'foreground'
-    const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), dropped, claimed)
+    const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), abort, claimed)
     if (end?.cause === 'interrupt') return true
     if (end && end.exit.code !== 0) log.warn(`${hook.name} failed: ${describeExit(end.exit)} (see ${end.logs.stderr})`)
   }

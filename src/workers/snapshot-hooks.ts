@@ -11,7 +11,7 @@ import { queueBinaries } from './binaries.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHook } from './hook-settle.ts'
 import { type Retries, retriesOf } from './retries.ts'
-import type { Station } from './station.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
 
@@ -25,12 +25,12 @@ export class SnapshotHooks {
   readonly tags: string[] = []
   /** How long the page is to wait for the next attempt of a hook, when one backed off. What comes after it may need its output, and waits, too. */
   waitMs: number | undefined
-  readonly #station: Station
+  readonly #context: WorkerContext
   readonly #sequence: HookSequence
   readonly #claim: SnapshotClaim
   readonly #tree: WorkTree
   readonly #scope: HookScope
-  readonly #dropped: AbortSignal
+  readonly #abort: AbortSignal
   readonly #retries: Retries
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
@@ -38,19 +38,19 @@ export class SnapshotHooks {
   #gotSomewhere = false
 
   constructor(
-    station: Station,
+    context: WorkerContext,
     sequence: HookSequence,
     claim: SnapshotClaim,
     tree: WorkTree,
     scope: HookScope,
-    dropped: AbortSignal,
+    abort: AbortSignal,
   ) {
-    this.#station = station
+    this.#context = context
     this.#sequence = sequence
     this.#claim = claim
     this.#tree = tree
     this.#scope = scope
-    this.#dropped = dropped
+    this.#abort = abort
     this.#retries = retriesOf(scope.settings)
   }
 
@@ -76,17 +76,17 @@ export class SnapshotHooks {
       if (FINAL.has(result.status)) await this.#recall(hook, result)
       else if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
       else {
-        await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'skip', { output: lacks })
+        await moveResult(this.#context.owner, this.#claim, result.id, 'queued', 'skip', { output: lacks })
         await failpoint('publish.hook_skipped')
       }
     }
     for (const { hook, result } of [...this.#open.values()]) {
-      if (this.#station.stop.drain.aborted || this.#dropped.aborted || this.waitMs !== undefined) break
+      if (this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined) break
       await this.#runOne(hook, result)
       for (const end of await this.#sequence.reap()) await this.#settle(end)
     }
     const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
-    for (const end of await this.#sequence.endBackground(this.#dropped, early)) await this.#settle(end)
+    for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle(end)
   }
 
   /** Ends what is open without running it: its worker died at it too often. */
@@ -95,7 +95,7 @@ export class SnapshotHooks {
       const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
       if (FINAL.has(result.status)) await this.#recall(hook, result)
       else {
-        await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'fail', { output: reason })
+        await moveResult(this.#context.owner, this.#claim, result.id, 'queued', 'fail', { output: reason })
         await failpoint('publish.hook_given_up')
       }
     }
@@ -104,7 +104,7 @@ export class SnapshotHooks {
   async #runOne(hook: Hook, result: ResultRow): Promise<void> {
     const logs = logsFor(this.#tree.root, hook, result.attempt)
     const started = async (processId: string) => {
-      await moveResult(this.#station.owner, this.#claim, result.id, 'queued', 'start', { processId })
+      await moveResult(this.#context.owner, this.#claim, result.id, 'queued', 'start', { processId })
       await failpoint('spawn.hook_recorded')
     }
     if (
@@ -114,14 +114,7 @@ export class SnapshotHooks {
     )
       await this.#tree.restore(hook.plugin)
     const way = hook.background ? 'background' : 'foreground'
-    const end = await this.#sequence[way](
-      this.#scope,
-      hook,
-      this.#tree.dirFor(hook.plugin),
-      logs,
-      this.#dropped,
-      started,
-    )
+    const end = await this.#sequence[way](this.#scope, hook, this.#tree.dirFor(hook.plugin), logs, this.#abort, started)
     if (end) await this.#settle(end)
   }
 
@@ -132,9 +125,9 @@ export class SnapshotHooks {
     const { event, ...output } =
       judged.event === 'delay' && result.retries >= this.#retries.most ? { ...judged, event: 'fail' as const } : judged
     // Before the result is final: nobody would come back to ask if we died in between.
-    if (event !== 'interrupt') await queueBinaries(this.#station, records.binaries)
+    if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')
-    await moveResult(this.#station.owner, this.#claim, result.id, 'started', event, {
+    await moveResult(this.#context.owner, this.#claim, result.id, 'started', event, {
       ...output,
       processId: end.processId,
     })
@@ -147,13 +140,13 @@ export class SnapshotHooks {
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
     if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))
-    this.#station.log.debug(`${hook.name} ${event}: ${output.output}`)
+    this.#context.log.debug(`${hook.name} ${event}: ${output.output}`)
   }
 
   /** A hook came to its end: earlier attempts that came to none are no sign any more. */
   async #progressed(): Promise<void> {
     if (!this.#gotSomewhere && this.#claim.attempts > 1)
-      await forgetAttempts(this.#station.owner.home.db, 'snapshot', this.#claim)
+      await forgetAttempts(this.#context.owner.home.db, 'snapshot', this.#claim)
     this.#gotSomewhere = true
   }
 

@@ -3,7 +3,7 @@ import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { capLogs } from '../base/log-cap.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../db/history.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
-import type { Station } from './station.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 const EVERY_MS = 30_000
 /** When a round left something: a busy archive must not write faster than this cuts. */
@@ -21,15 +21,15 @@ const END_MS = 2_000
  * beside its loop; what a long pause has left takes many rounds.
  */
 export class Upkeep {
-  readonly #station: Station
+  readonly #context: WorkerContext
   #nextAt = Number.NEGATIVE_INFINITY
   #round: Promise<void> | undefined
   #hasEnded = false
   /** The last round left something. */
   #isMore = false
 
-  constructor(station: Station) {
-    this.#station = station
+  constructor(context: WorkerContext) {
+    this.#context = context
   }
 
   /** Begins a round when it is time for one, and does not wait for it. */
@@ -51,7 +51,7 @@ export class Upkeep {
   }
 
   async #work(ms: number): Promise<void> {
-    const { owner, settings } = this.#station
+    const { owner, settings } = this.#context
     const { HISTORY_DAYS: days } = settings.config
     await this.#attempt('logs', () => capLogs(owner.home.dataDir))
     if (days > 0) await this.#attempt('history', () => this.#cutHistory(days, ms))
@@ -62,14 +62,14 @@ export class Upkeep {
     try {
       await work()
     } catch (error) {
-      const { log } = this.#station
+      const { log } = this.#context
       const isKnown = isDatabaseAway(error) || isMachineTrouble(error)
       log[isKnown ? 'debug' : 'warn'](`cutting ${what}: ${messageOf(error)}`)
     }
   }
 
   async #cutHistory(days: number, ms: number): Promise<void> {
-    const { db } = this.#station.owner.home
+    const { db } = this.#context.owner.home
     const until = performance.now() + ms
     for (let goesOn = true; goesOn; ) {
       const counts = [await deleteEndedProcesses(db, days, BATCH), await deleteOldTransitions(db, days, BATCH)]

@@ -9,8 +9,8 @@ import { identityOf } from '../processes/identity.ts'
 import { spawned } from '../processes/spawned.ts'
 import { homeEnvironment } from './home-environment.ts'
 import { type ToWorker, WORKER_ENV } from './messages.ts'
-import type { Station } from './station.ts'
-import { untilItPasses } from './until-it-passes.ts'
+import { retryTransient } from './retry-transient.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 /**
  * A young generation that a start does not fill (of Node's 1 MB it fills several): nothing is copied meanwhile, which is a twelfth of its work.
@@ -31,15 +31,15 @@ export interface WorkerOptions {
   readonly kind: Extract<WorkerType, 'crawl' | 'snapshot'>
   readonly cwd: string
   /** It may have only as many workers of its own as it is told. */
-  readonly sharesPlaces: boolean
+  readonly sharesSlots: boolean
 }
 
 /** Starts one, its row first. @returns undefined when the machine cannot start it now; its row is closed again then */
 export async function startWorker(
-  station: Station,
-  { kind, cwd, sharesPlaces }: WorkerOptions,
+  context: WorkerContext,
+  { kind, cwd, sharesSlots }: WorkerOptions,
 ): Promise<WorkerChild | undefined> {
-  const { owner, runnerId, log, scope, containment, settings } = station
+  const { owner, runnerId, log, scope, containment, settings } = context
   const { home, processId: parentId, term } = owner
   const argv = [process.execPath, ...WORKER_FLAGS, asset('main.js', 'main.ts'), 'worker', kind]
   const row = await insertStarting(home, {
@@ -63,7 +63,7 @@ export async function startWorker(
     [WORKER_ENV.parentId]: parentId,
     [WORKER_ENV.term]: String(term),
     [WORKER_ENV.scope]: JSON.stringify(scope),
-    ...(sharesPlaces ? { [WORKER_ENV.places]: 'shared' } : {}),
+    ...(sharesSlots ? { [WORKER_ENV.slots]: 'shared' } : {}),
     [WORKER_ENV.containment]: JSON.stringify(containment),
   }
   // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
@@ -79,9 +79,12 @@ export async function startWorker(
 }
 
 /** Writes down which process it is, so that others can see and end it. */
-export async function recordWorker({ owner, stop, log }: Station, { processId, child }: WorkerChild): Promise<void> {
+export async function recordWorker(
+  { owner, stop, log }: WorkerContext,
+  { processId, child }: WorkerChild,
+): Promise<void> {
   await failpoint('spawn.worker_spawned')
-  await untilItPasses(async () => {
+  await retryTransient(async () => {
     const identity = await identityOf(child.pid!)
     if (identity) await markRunning(owner.home.db, processId, identity)
   }, stop.force)

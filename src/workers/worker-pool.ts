@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { repeatable } from '../db/patience.ts'
 import { markEnded } from '../db/processes.ts'
+import { withRetry } from '../db/retry.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { actorsToSpawn } from '../engine/spawn-policy.ts'
 import type { FromWorker } from './messages.ts'
 import { reapWorker } from './reap.ts'
-import { Shares } from './shares.ts'
-import type { Station } from './station.ts'
-import { untilItPasses } from './until-it-passes.ts'
+import { retryTransient } from './retry-transient.ts'
+import { SlotAllocator } from './slot-allocator.ts'
 import { recordWorker, send, startWorker, type WorkerChild, type WorkerOptions } from './worker-child.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 /** A worker that was told to stop at once and is there so much later does not listen. */
 const DEAF_MS = 3_000
@@ -34,11 +34,11 @@ const LONGEST_PAUSE_MS = { atWork: 1_000, idle: 10_000 } as const
  * A worker that dies has its tree killed and its claims made due again before anybody else may take them.
  */
 export class WorkerPool {
-  readonly #station: Station
+  readonly #context: WorkerContext
   readonly #kind: WorkerOptions['kind']
   #size: number
   readonly #cwd: string
-  readonly #shares: Shares<WorkerChild> | undefined
+  readonly #allocator: SlotAllocator<WorkerChild> | undefined
   readonly #workers = new Set<WorkerChild>()
   /** Gone, but not yet reaped. */
   readonly #dying = new Set<WorkerChild>()
@@ -51,16 +51,16 @@ export class WorkerPool {
   /** Was any worker ever started? */
   used = false
 
-  /** @param options.places how many workers ours may have together, if that is bounded */
+  /** @param options.slots how many workers ours may have together, if that is bounded */
   constructor(
-    station: Station,
-    options: { kind: WorkerOptions['kind']; size: number; cwd: string; places?: number | undefined },
+    context: WorkerContext,
+    options: { kind: WorkerOptions['kind']; size: number; cwd: string; slots?: number | undefined },
   ) {
-    this.#station = station
+    this.#context = context
     this.#kind = options.kind
     this.#size = options.size
     this.#cwd = options.cwd
-    this.#shares = options.places === undefined ? undefined : new Shares(options.places)
+    this.#allocator = options.slots === undefined ? undefined : new SlotAllocator(options.slots)
   }
 
   /** Workers that are there, or not yet reaped. */
@@ -104,13 +104,13 @@ export class WorkerPool {
 
   /** Asks every worker to leave when what it runs has ended. */
   drain(capMs: number): void {
-    const { isExplained } = this.#station.stop
+    const { isExplained } = this.#context.stop
     const order = { type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null, isExplained } as const
     for (const worker of this.#workers) send(worker, order)
   }
 
   force(): void {
-    const { isExplained } = this.#station.stop
+    const { isExplained } = this.#context.stop
     for (const worker of this.#workers) send(worker, { type: 'force', isExplained })
   }
 
@@ -119,32 +119,32 @@ export class WorkerPool {
     for (const worker of this.#workers) send(worker, { type: 'recheck' })
   }
 
-  /** Drains, and waits until all are gone and reaped; `force` of the station's stop cuts it short. */
+  /** Drains, and waits until all are gone and reaped; `force` of the context's stop cuts it short. */
   async close(): Promise<void> {
-    const { stop } = this.#station
+    const { stop } = this.#context
     this.drain(stop.capMs)
     for (const worker of this.#workers) if (worker.state === 'idle') worker.askedAt ??= performance.now()
     await failpoint('shutdown.workers_asked')
-    let deaf: NodeJS.Timeout | undefined
+    let killTimer: NodeJS.Timeout | undefined
     const onForce = () => {
       this.force()
-      deaf = setTimeout(() => this.#kill([...this.#workers]), DEAF_MS)
+      killTimer = setTimeout(() => this.#kill([...this.#workers]), DEAF_MS)
     }
     stop.force.addEventListener('abort', onForce)
     if (stop.force.aborted) onForce()
     for (let lookAt = performance.now() + CLOSING_MS, over = 0; this.size > 0; ) {
       // A worker can be asked again at no cost: one that was only just starting missed the first time.
       this.drain(stop.capMs)
-      await this.#station.bell.wait(200)
+      await this.#context.bell.wait(200)
       if (performance.now() < lookAt) continue
       lookAt = performance.now() + CLOSING_MS
       // Whoever waits for us must not wait for one that stands still: its time was over, and it had as much again.
       over = stop.capMs === 0 ? over + CLOSING_MS : 0
       if (over > DEAF_MS) this.#kill([...this.#workers])
       this.#killMute(LEAVE_MS)
-      await this.#killLate().catch((error: unknown) => this.#station.log.debug(messageOf(error)))
+      await this.#killLate().catch((error: unknown) => this.#context.log.debug(messageOf(error)))
     }
-    clearTimeout(deaf)
+    clearTimeout(killTimer)
     stop.force.removeEventListener('abort', onForce)
   }
 
@@ -162,7 +162,7 @@ export class WorkerPool {
     for (const worker of this.#workers) if (wasAway && worker.askedAt !== undefined) worker.askedAt = now
     const mute = [...this.#workers].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > patienceMs)
     for (const { child } of mute)
-      this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not answer: killing it`)
+      this.#context.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not answer: killing it`)
     this.#kill(mute)
   }
 
@@ -173,8 +173,8 @@ export class WorkerPool {
     const select = sql<{ id: string; late: boolean }>`
       select claimed_by as id, retry_at < now() - make_interval(secs => ${STUCK_SECONDS}) as late from ${sql.table(this.#kind)}
       where claimed_by = any(${busy.map(({ processId }) => processId)}::uuid[])`
-    const { db } = this.#station.owner.home
-    const { rows } = await repeatable(db, () => select.execute(db))
+    const { db } = this.#context.owner.home
+    const { rows } = await withRetry(db, () => select.execute(db))
     for (const worker of busy) {
       // At work without a claim it has just ended, or lost, one: it says so within moments, unless it stands still.
       if (rows.some(({ id }) => id === worker.processId)) worker.askedAt = undefined
@@ -182,7 +182,7 @@ export class WorkerPool {
     }
     const stuck = busy.filter(({ processId }) => rows.some(({ id, late }) => late && id === processId))
     for (const { child } of stuck)
-      this.#station.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not renew its lease: killing it`)
+      this.#context.log.warn(`${this.#kind} worker ${child.pid ?? ''} does not renew its lease: killing it`)
     this.#kill(stuck)
   }
 
@@ -192,10 +192,10 @@ export class WorkerPool {
     this.#small = undefined
   }
 
-  /** Gives those that have work their share of the places; to the others nothing. A dead one keeps its share until it is reaped. */
+  /** Gives those that have work their share of the slots; to the others nothing. A dead one keeps its share until it is reaped. */
   #divide(): void {
     const atWork = [...this.#workers, ...this.#dying].filter((worker) => worker.state !== 'idle')
-    for (const [worker, count] of this.#shares?.divide(atWork) ?? []) send(worker, { type: 'places', count })
+    for (const [worker, count] of this.#allocator?.divide(atWork) ?? []) send(worker, { type: 'slots', count })
   }
 
   #kill(workers: readonly WorkerChild[]): void {
@@ -204,17 +204,17 @@ export class WorkerPool {
 
   async #start(): Promise<void> {
     this.used = true
-    const worker = await startWorker(this.#station, {
+    const worker = await startWorker(this.#context, {
       kind: this.#kind,
       cwd: this.#cwd,
-      sharesPlaces: this.#shares !== undefined,
+      sharesSlots: this.#allocator !== undefined,
     })
     if (!worker) return this.#backOff(LONGEST_PAUSE_MS.idle)
     this.#workers.add(worker)
     this.#divide()
     worker.child.on('message', (message: FromWorker) => this.#hear(worker, message))
     worker.child.once('exit', (code, signal) => this.#reap(worker, { code, signal }))
-    await recordWorker(this.#station, worker)
+    await recordWorker(this.#context, worker)
   }
 
   /** After a crash, and when none could be started: later, less often each time. */
@@ -222,16 +222,16 @@ export class WorkerPool {
     this.#crashes += 1
     const pauseMs = Math.min(2 ** this.#crashes * 50, longestMs)
     this.#notBefore = performance.now() + pauseMs
-    setTimeout(() => this.#station.bell.wake(), pauseMs).unref()
+    setTimeout(() => this.#context.bell.wake(), pauseMs).unref()
   }
 
   #hear(worker: WorkerChild, message: FromWorker): void {
-    const { log, bell } = this.#station
+    const { log, bell } = this.#context
     worker.askedAt = undefined
     if (message.type === 'here') return
     if (message.type === 'log') log.relay(message.line)
-    else if (message.type === 'gave up') {
-      this.#shares?.gaveUp(worker, message.count)
+    else if (message.type === 'slots released') {
+      this.#allocator?.released(worker, message.count)
       this.#divide()
     } else {
       if (message.type === 'progress') {
@@ -240,7 +240,7 @@ export class WorkerPool {
       } else {
         worker.state = message.type
         // What it has left holds no claim: it is nobody's share, until there is work again.
-        if (this.#shares && message.type === 'idle') send(worker, { type: 'places', count: 0 })
+        if (this.#allocator && message.type === 'idle') send(worker, { type: 'slots', count: 0 })
         this.#divide()
       }
       bell.wake()
@@ -248,18 +248,18 @@ export class WorkerPool {
   }
 
   #reap(worker: WorkerChild, exit: { code: number | null; signal: string | null }): void {
-    const { owner, log, bell, stop } = this.#station
+    const { owner, log, bell, stop } = this.#context
     this.#workers.delete(worker)
     this.#dying.add(worker)
     const clean = exit.code === 0
     const work = (async () => {
       if (clean) {
-        await untilItPasses(() => markEnded(owner.home.db, worker.processId, exit), stop.force)
+        await retryTransient(() => markEnded(owner.home.db, worker.processId, exit), stop.force)
         await failpoint('shutdown.worker_row_closed')
         return
       }
       this.#backOff(worker.state === 'busy' ? LONGEST_PAUSE_MS.atWork : LONGEST_PAUSE_MS.idle)
-      const requeued = await untilItPasses(() => reapWorker(owner.home, worker.processId, exit), stop.force)
+      const requeued = await retryTransient(() => reapWorker(owner.home, worker.processId, exit), stop.force)
       log.warn(
         `${this.#kind} worker ${worker.child.pid ?? ''} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,
       )

@@ -11,10 +11,10 @@ import { MARKER } from '../processes/family.ts'
 import { homeFromEnvironment, required } from './home-environment.ts'
 import { type FromWorker, type ToWorker, WORKER_ENV } from './messages.ts'
 import { sayServerTrouble } from './server-trouble.ts'
-import type { Station } from './station.ts'
+import type { WorkerContext } from './worker-context.ts'
 
 /** A number that a supervisor sets; none until it has. */
-class Places {
+class Slots {
   #count = 0
   #listener: ((count: number) => void) | undefined
 
@@ -33,11 +33,11 @@ class Places {
 /** How often it says that it is there: its supervisor must tell one that takes its time from one that stands still. */
 const HERE_MS = 4_000
 
-/** A worker's station, and whose worker it is. */
-export interface WorkerStation extends Station {
+/** A worker's context, and whose worker it is. */
+export interface WorkerProcessContext extends WorkerContext {
   readonly parentId: string
   /** How many workers of its own it may have now, where its supervisor says so; called back when that changes. */
-  readonly places: Places | undefined
+  readonly slots: Slots | undefined
   tell(message: FromWorker): void
 }
 
@@ -48,12 +48,12 @@ export interface WorkerStation extends Station {
  */
 export async function workerProcess(
   kind: 'crawl' | 'snapshot',
-  load: () => Promise<(station: WorkerStation) => Promise<void>>,
+  load: () => Promise<(context: WorkerProcessContext) => Promise<void>>,
 ): Promise<void> {
   const stop = new Stop()
   const bell = new Bell()
   const onRecheck = new Set<() => void>()
-  const places = process.env[WORKER_ENV.places] === undefined ? undefined : new Places()
+  const slots = process.env[WORKER_ENV.slots] === undefined ? undefined : new Slots()
   const tell = (message: FromWorker) => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {})
   }
@@ -61,7 +61,7 @@ export async function workerProcess(
     if (message.type === 'drain') stop.requestDrain(message.capMs ?? Number.POSITIVE_INFINITY, message.isExplained)
     if (message.type === 'force') stop.requestForce(message.isExplained)
     if (message.type === 'recheck') for (const recheck of onRecheck) recheck()
-    if (message.type === 'places') places?.set(message.count)
+    if (message.type === 'slots') slots?.set(message.count)
     bell.wake()
   })
   setInterval(() => tell({ type: 'here' }), HERE_MS).unref()
@@ -90,7 +90,7 @@ export async function workerProcess(
     log.error(messageOf(error)) // Edited since the runner started.
     return {}
   })
-  const station: WorkerStation = {
+  const context: WorkerProcessContext = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
     log,
@@ -101,17 +101,17 @@ export async function workerProcess(
     containment: JSON.parse(required(WORKER_ENV.containment)) as Containment,
     parentId: required(WORKER_ENV.parentId),
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,
-    places,
+    slots,
     tell,
   }
   try {
     const work = await load()
     await connected
-    await work(station)
+    await work(context)
     process.exitCode = 0
   } catch (error) {
-    station.log[stop.force.aborted ? 'debug' : 'error'](messageOf(error))
-    if (error instanceof Error && error.stack) station.log.debug(error.stack)
+    context.log[stop.force.aborted ? 'debug' : 'error'](messageOf(error))
+    if (error instanceof Error && error.stack) context.log.debug(error.stack)
     process.exitCode = 1
   }
   await home.db.destroy().catch(() => {})

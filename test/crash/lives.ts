@@ -52,7 +52,7 @@ const plugin = (home: TestHome, file: string, text: string) =>
 
 /** A hook that runs until it is let go, on any page. Waits for the first one, and answers with its row. */
 const HELD = '#!/bin/sh\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nexit 1\n'
-const letGo = (home: TestHome) => writeFileSync(join(home.dataDir, 'go'), '')
+const waitForRelease = (home: TestHome) => writeFileSync(join(home.dataDir, 'go'), '')
 const held = (home: TestHome) =>
   eventually(async () => {
     const [row] = await home.query<{ id: string; snapshot_id: string }>(
@@ -95,7 +95,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
       await home.run(['snapshot', 'pause', snapshot_id])
       await struck(home, ...TAKEN_AWAY)
       await home.run(['snapshot', 'resume', snapshot_id])
-      letGo(home)
+      waitForRelease(home)
     },
     passes: TAKEN_AWAY,
   },
@@ -109,7 +109,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
       const { id } = await held(home)
       home.start(['process', 'kill', id], { env })
       await struck(home, 'registry.tree_asked', 'registry.tree_killed')
-      letGo(home)
+      waitForRelease(home)
     },
     passes: ['registry.tree_asked', 'registry.tree_killed'],
   },

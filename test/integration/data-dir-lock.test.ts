@@ -30,7 +30,7 @@ describe('the lock on the data dir', () => {
   it('goes to who stands in line when its holder lets go, and is told by whom it is held', async () => {
     const [older, newer] = locks as [DataDirLock, DataDirLock]
     await eventually(() => older.take())
-    newer.lineUp()
+    newer.enqueue()
     await eventually(() => waiting().length === 1)
     older.release()
     await eventually(() => newer.take())
@@ -42,9 +42,9 @@ describe('the lock on the data dir', () => {
     const [older, newer] = locks as [DataDirLock, DataDirLock]
     await eventually(() => older.take())
     expect(await newer.take()).toBe(false)
-    const [inLine] = waiting()
+    const [acquire] = waiting()
     expect(await newer.take()).toBe(false)
-    expect(waiting()).toEqual([inLine])
+    expect(waiting()).toEqual([acquire])
     older.release()
     await eventually(() => newer.take())
   })
@@ -52,7 +52,7 @@ describe('the lock on the data dir', () => {
   it('is left to others by who steps out of the line, and nothing goes on waiting', async () => {
     const [older, newer] = locks as [DataDirLock, DataDirLock]
     await eventually(() => older.take())
-    newer.lineUp()
+    newer.enqueue()
     await eventually(() => waiting().length === 1)
     newer.release()
     await eventually(() => waiting().length === 0)

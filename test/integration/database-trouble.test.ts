@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/db/database.ts'
-import { repeatable, transact } from '../../src/db/patience.ts'
+import { transact, withRetry } from '../../src/db/retry.ts'
 import { isDatabaseAway } from '../../src/db/trouble.ts'
 import { DatabaseProxy } from '../support/database-proxy.ts'
 import { type TestDatabase, useDatabases } from '../support/engine.ts'
@@ -138,7 +138,7 @@ describe('work that may be done again', () => {
     const db = open()
     let tries = 0
     const collide = () =>
-      repeatable(db, async (again) => {
+      withRetry(db, async (again) => {
         tries += 1
         expect(again).toBe(false)
         await sql`do $$ begin raise exception using errcode = '40P01'; end $$`.execute(db)
@@ -151,13 +151,13 @@ describe('work that may be done again', () => {
     const db = open()
     let tries = 0
     await expect(
-      repeatable(db, async () => {
+      withRetry(db, async () => {
         tries += 1
         await sql`select nothing`.execute(db)
       }),
     ).rejects.toMatchObject({ code: '42703' })
     const inside = db.transaction().execute((tx) =>
-      repeatable(tx, async () => {
+      withRetry(tx, async () => {
         tries += 1
         await sql`do $$ begin raise exception using errcode = '40001'; end $$`.execute(tx)
       }),

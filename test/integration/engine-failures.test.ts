@@ -236,7 +236,7 @@ describe('a deadline', () => {
   it('stops the handler through its signal, frees its slot, and drops what it answers later', async () => {
     const database = await make()
     await add(database, 'slow', 'fast')
-    const { opened, open: letGo } = gate()
+    const { opened, open: waitForRelease } = gate()
     const stopped: unknown[] = []
     const answered = gate()
     const { runner } = runnerOf(
@@ -253,7 +253,7 @@ describe('a deadline', () => {
     const fastIsDone = async () =>
       (await database.value(`select status = 'done' from job where note = 'fast'`)) && stopped.length > 0
     const { models } = await runUntil(runner, fastIsDone)
-    letGo()
+    waitForRelease()
     await answered.opened
     expect(stopped[0]).toBeInstanceOf(DeadlineExceeded)
     expect(models['quick']).toMatchObject({ failed: stopped.length, moved: { 'queued -finish-> done': 1 } })

@@ -21,13 +21,13 @@ import { ownIdentity } from '../../src/processes/identity.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { presentRows } from '../../src/processes/presence.ts'
 import { bootId, pidNamespace } from '../../src/processes/proc.ts'
+import { holdOffToRespect } from '../../src/runner/lead-hold-off.ts'
 import { promote } from '../../src/runner/promote.ts'
-import { goToGate, type Registered, stepBack } from '../../src/runner/registration.ts'
-import { tenureToRespect } from '../../src/runner/tenure.ts'
+import { demote, goToGate, type Registered } from '../../src/runner/registration.ts'
 import { CleanUp } from '../../src/workers/clean-up.ts'
 import { endFormerWorkers, reapRunner } from '../../src/workers/reap.ts'
-import type { Station } from '../../src/workers/station.ts'
 import { tidyUpCancelled } from '../../src/workers/tidy-up.ts'
+import type { WorkerContext } from '../../src/workers/worker-context.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { rowsRead } from '../support/rows-read.ts'
 
@@ -109,7 +109,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   } as const
   const row = { ...values, id: uuidv7(), standby: false }
   let me: Registered | undefined
-  await watch('look for a fight', () => tenureToRespect(home))
+  await watch('look for a fight', () => holdOffToRespect(home))
   await watch('register', async () => {
     me = await registerRunner(home, row, identity)
   })
@@ -131,7 +131,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   })
   await watch('beat', () => heartbeat(home, runner.id, identity, null))
   await watch('was it asked', () => isHandoffRequested(home, runner.id))
-  const station: Station = {
+  const context: WorkerContext = {
     owner: { home, processId: runner.id, term: 1 },
     runnerId: runner.id,
     log: new Log('the test', () => {}),
@@ -142,7 +142,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     scope: {},
     containment: { tier: 'basic', deathSignal: false },
   }
-  await watch('clean up', () => new CleanUp(station).whenDue())
+  await watch('clean up', () => new CleanUp(context).whenDue())
   await watch('tidy up', () => tidyUpCancelled(home))
   const { id } = await insertStarting(home, {
     ...values,
@@ -152,11 +152,11 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     runnerId: runner.id,
   })
   await watch('end former workers', () =>
-    endFormerWorkers({ ...station.owner, processId: id }, { snapshotId: uuidv7() }),
+    endFormerWorkers({ ...context.owner, processId: id }, { snapshotId: uuidv7() }),
   )
   await watch('count what was handled', () => handledWithin(db, 3_600))
   await watch('show all', () =>
-    gather({ home, kind: 'embedded', settings: station.settings, untilBack: async () => {}, close: async () => {} }),
+    gather({ home, kind: 'embedded', settings: context.settings, untilBack: async () => {}, close: async () => {} }),
   )
   await watch('forget processes', async () => {
     found.processes = await deleteEndedProcesses(db, 29, LIMIT)
@@ -164,7 +164,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   await watch('forget transitions', async () => {
     found.transitions = await deleteOldTransitions(db, 29, LIMIT)
   })
-  await watch('step back', () => stepBack(home, runner))
+  await watch('step back', () => demote(home, runner))
   await watch('leave', () => reapRunner(home, runner.id))
   await sql`update process set status = 'exited', ended_at = now() where ended_at is null`.execute(db)
 }

@@ -5,7 +5,7 @@ import { Log } from '../../src/base/log.ts'
 import { Stop } from '../../src/base/stop.ts'
 import { crawlQueue } from '../../src/machines/queues.ts'
 import { withLease } from '../../src/workers/lease.ts'
-import type { Station } from '../../src/workers/station.ts'
+import type { WorkerContext } from '../../src/workers/worker-context.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { Registry } from '../support/registry.ts'
 
@@ -28,7 +28,7 @@ const timers = () => process.getActiveResourcesInfo().filter((name) => name === 
 describe('a lease', () => {
   it('whose renewal is answered after the work has ended leaves no timer behind, and drops nothing', async () => {
     await home.add('http://127.0.0.1:9/')
-    const station: Station = {
+    const context: WorkerContext = {
       owner: { home: registry.home, processId: registry.ownId, term: 1 },
       runnerId: registry.ownId,
       log: new Log('test', () => {}),
@@ -39,7 +39,7 @@ describe('a lease', () => {
       settings: settingsOf({}),
       containment: { tier: 'basic', deathSignal: false },
     }
-    const queue = crawlQueue(station.owner, {})
+    const queue = crawlQueue(context.owner, {})
     const claim = (await queue.next())!
     const before = timers()
     const answered = Promise.withResolvers<unknown>()
@@ -50,9 +50,9 @@ describe('a lease', () => {
       return answer
     }
     let dropped: AbortSignal | undefined
-    await withLease(station, queue, claim, async (signal) => {
+    await withLease(context, queue, claim, async (signal) => {
       dropped = signal
-      for (const recheck of station.onRecheck) recheck()
+      for (const recheck of context.onRecheck) recheck()
     })
     await answered.promise
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -65,15 +65,15 @@ describe('a lease', () => {
     await home.add('http://127.0.0.1:9/')
     const onRecheck = new Set<() => void>()
     const owner = { home: registry.home, processId: registry.ownId, term: 1 }
-    const station = { owner, stop: new Stop(), onRecheck, log: new Log('test', () => {}) } as unknown as Station
+    const context = { owner, stop: new Stop(), onRecheck, log: new Log('test', () => {}) } as unknown as WorkerContext
     const queue = crawlQueue(owner, {})
     const claim = (await queue.next())!
     await home.query('update crawl set claim_token = gen_random_uuid()')
-    await withLease(station, queue, claim, async (signal) => {
+    await withLease(context, queue, claim, async (signal) => {
       for (const recheck of onRecheck) recheck()
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     })
-    const late = await withLease(station, queue, claim, async (signal) => {
+    const late = await withLease(context, queue, claim, async (signal) => {
       for (const recheck of onRecheck) recheck()
       return signal
     })

@@ -11,7 +11,7 @@ import { killTree, poll, signalRow, terminate, waitForEnd } from '../../src/proc
 import { currentRow, rowByPid, startedBy } from '../../src/processes/registry/lookup.ts'
 import { ancestorsOf, childrenOf, descendantsOf, parentOf, rootOf } from '../../src/processes/registry/relatives.ts'
 import { CleanUp } from '../../src/workers/clean-up.ts'
-import type { Station } from '../../src/workers/station.ts'
+import type { WorkerContext } from '../../src/workers/worker-context.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { isThere, processesOf } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
@@ -150,7 +150,7 @@ describe('the clean-up of a leader', () => {
     new CleanUp({
       owner: { home: registry.home, processId, term: 1 },
       log: new Log('test', ({ text }) => void said.push(text)),
-    } as unknown as Station)
+    } as unknown as WorkerContext)
 
   it('closes the row of a process that is gone, without an exit code', async () => {
     const { row, pid } = await registry.start('sleep 0.2', {}, false)

@@ -30,7 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'older runners are not waited for',
-    file: 'src/runner/end-older.ts',
+    file: 'src/runner/evict-older.ts',
     find: 'if (left.length === 0) return true',
     replacement: 'return true',
     test: 'test/crash/takeover.test.ts',
@@ -142,7 +142,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the order of signals is forgotten: nobody continues what stands still',
-    file: 'src/runner/end-older.ts',
+    file: 'src/runner/evict-older.ts',
     find: "await signalIdentity(identityIn(row)!, 'SIGCONT')",
     replacement: 'await Promise.resolve()',
     test: 'test/crash/takeover.test.ts',

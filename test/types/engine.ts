@@ -109,15 +109,18 @@ export async function work() {
     const parked: undefined = await queue.move(claim, 'pause') // Nobody works on rows in an external state.
     return parked
   }
+  const unclaimed = {
+    id: '1',
+    state: 'queued',
+    token: 't',
+    attempts: 1,
+    expiredOwner: null,
+    row: { id: '1', url: '' },
+  } as const
   // @ts-expect-error a row that was not claimed is not written
-  await queue.move(
-    { id: '1', state: 'queued', token: 't', attempts: 1, expiredOwner: null, row: { id: '1', url: '' } },
-    'start',
-  )
+  await queue.move(unclaimed, 'start')
   // @ts-expect-error nor settled
-  await queue.settle([
-    { claim: { id: '1', state: 'queued', token: 't', attempts: 1, expiredOwner: null, row: {} }, outcome: again() },
-  ])
+  await queue.settle([{ claim: unclaimed, outcome: again() }])
   // @ts-expect-error nor one of another graph
   await queue.settle([{ claim: await other.claimRow('1'), outcome: again() }])
   await queue.send(['1'], 'resume')

@@ -1,10 +1,10 @@
 import { ClaimLost, type SomeClaim } from './claimed.ts'
+import { Completer } from './completer.ts'
 import type { Counts } from './counts.ts'
 import type { Context, Model } from './handlers.ts'
 import type { Machine } from './machine.ts'
 import { again, FAILED, isLethal, PUT_BACK, type Step, stepOf, TryAgainLater } from './outcome.ts'
 import type { Queue } from './queue.ts'
-import { Settler } from './settler.ts'
 import type { Sql } from './sql.ts'
 import { DeadlineExceeded, Tick, type TickEnd } from './tick.ts'
 
@@ -27,15 +27,15 @@ export interface LaneOptions {
 }
 
 /** The rows of one model that this process has in hand: runs their handlers, keeps their leases, and settles their outcomes. */
-export class Lane {
+export class Executor {
   readonly #options: LaneOptions
   readonly #running = new Set<Tick>()
-  readonly #settler: Settler
+  readonly #completer: Completer
 
   constructor(options: LaneOptions) {
     this.#options = options
     const { queue, by, counts, onRoom } = options
-    this.#settler = new Settler({
+    this.#completer = new Completer({
       queue,
       by,
       counts,
@@ -51,7 +51,7 @@ export class Lane {
 
   /** Outcomes that are not written yet. */
   get unsettled(): number {
-    return this.#settler.size
+    return this.#completer.size
   }
 
   /**
@@ -97,7 +97,7 @@ export class Lane {
       trustedUntil: claimedAt + this.#trustMs,
       done: undefined,
     })
-    this.#settler.add(tick, stepOf(this.#machine, claim, PUT_BACK), { how: 'putBack' })
+    this.#completer.add(tick, stepOf(this.#machine, claim, PUT_BACK), { how: 'putBack' })
   }
 
   /** Stops every handler, and gives their rows back without blame. */
@@ -105,7 +105,7 @@ export class Lane {
     for (const tick of this.#running) {
       this.#running.delete(tick)
       tick.stop(reason)
-      this.#settler.add(tick, stepOf(this.#machine, tick.claim, PUT_BACK), { how: 'putBack' })
+      this.#completer.add(tick, stepOf(this.#machine, tick.claim, PUT_BACK), { how: 'putBack' })
     }
   }
 
@@ -184,7 +184,7 @@ export class Lane {
 
   #end(tick: Tick, step: Step, end: TickEnd): void {
     this.#running.delete(tick)
-    this.#settler.add(tick, step, end)
+    this.#completer.add(tick, step, end)
     this.#options.onRoom()
   }
 

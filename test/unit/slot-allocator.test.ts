@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { Shares } from '../../src/workers/shares.ts'
+import { SlotAllocator } from '../../src/workers/slot-allocator.ts'
 
 const told = (news: Map<string, number>) => Object.fromEntries(news)
 
 describe('the places of a runner', () => {
   it('all go to the only supervisor', () => {
-    const shares = new Shares<string>(5)
-    expect(told(shares.divide(['a']))).toEqual({ a: 5 })
-    expect(told(shares.divide(['a']))).toEqual({})
+    const allocator = new SlotAllocator<string>(5)
+    expect(told(allocator.divide(['a']))).toEqual({ a: 5 })
+    expect(told(allocator.divide(['a']))).toEqual({})
   })
 
   it('go to a second one only when the first has said that it gave them up', () => {
-    const shares = new Shares<string>(5)
-    shares.divide(['a'])
-    expect(told(shares.divide(['a', 'b']))).toEqual({ a: 3, b: 0 })
-    expect(told(shares.divide(['a', 'b']))).toEqual({})
-    shares.gaveUp('a', 4)
-    expect(told(shares.divide(['a', 'b']))).toEqual({ b: 1 })
-    shares.gaveUp('a', 3)
-    expect(told(shares.divide(['a', 'b']))).toEqual({ b: 2 })
+    const allocator = new SlotAllocator<string>(5)
+    allocator.divide(['a'])
+    expect(told(allocator.divide(['a', 'b']))).toEqual({ a: 3, b: 0 })
+    expect(told(allocator.divide(['a', 'b']))).toEqual({})
+    allocator.released('a', 4)
+    expect(told(allocator.divide(['a', 'b']))).toEqual({ b: 1 })
+    allocator.released('a', 3)
+    expect(told(allocator.divide(['a', 'b']))).toEqual({ b: 2 })
   })
 
   it('come back from one that is gone', () => {
-    const shares = new Shares<string>(2)
-    shares.divide(['a'])
-    shares.divide(['a', 'b'])
-    expect(told(shares.divide(['b']))).toEqual({ b: 2 })
+    const allocator = new SlotAllocator<string>(2)
+    allocator.divide(['a'])
+    allocator.divide(['a', 'b'])
+    expect(told(allocator.divide(['b']))).toEqual({ b: 2 })
   })
 
   it('are never more together than there are, whoever comes, goes and answers when', () => {
@@ -36,23 +36,23 @@ describe('the places of a runner', () => {
         return Math.floor((state / 2_147_483_648) * below)
       }
       const total = 1 + random(6)
-      const shares = new Shares<string>(total)
+      const allocator = new SlotAllocator<string>(total)
       const here = new Map<string, { may: number; uses: number }>()
       for (let step = 0; step < 60; step += 1) {
         const key = `k${random(8)}`
         if (random(3) === 0 && here.has(key)) here.delete(key)
         else if (here.size < total && !here.has(key)) here.set(key, { may: 0, uses: 0 })
-        for (const [who, places] of shares.divide([...here.keys()])) here.get(who)!.may = places
+        for (const [who, places] of allocator.divide([...here.keys()])) here.get(who)!.may = places
         for (const [who, one] of here) {
           // It uses what it may at once, and gives up when it pleases, one by one.
           if (one.uses < one.may) one.uses = one.may
-          else if (one.uses > one.may && random(2) === 0) shares.gaveUp(who, --one.uses)
+          else if (one.uses > one.may && random(2) === 0) allocator.released(who, --one.uses)
         }
         const used = [...here.values()].reduce((sum, { uses }) => sum + uses, 0)
         expect(used, `seed ${seed}, step ${step}`).toBeLessThanOrEqual(total)
       }
-      for (const [who, { may }] of here) shares.gaveUp(who, may)
-      for (const [who, places] of shares.divide([...here.keys()])) here.get(who)!.may = places
+      for (const [who, { may }] of here) allocator.released(who, may)
+      for (const [who, places] of allocator.divide([...here.keys()])) here.get(who)!.may = places
       if (here.size > 0) expect([...here.values()].reduce((sum, { may }) => sum + may, 0)).toBe(total)
     }
   })

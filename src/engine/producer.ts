@@ -1,7 +1,7 @@
 import type { QueueOptions } from './claim-statements.ts'
 import { Counts } from './counts.ts'
+import { asError, Executor, type OnError } from './executor.ts'
 import type { Model } from './handlers.ts'
-import { asError, Lane, type OnError } from './lane.ts'
 import type { Machine } from './machine.ts'
 import type { Step } from './outcome.ts'
 import { Pace } from './pace.ts'
@@ -41,11 +41,11 @@ export interface Shared {
   readonly onWork: () => void
 }
 
-/** One model's way into the process: claims its due rows as far as there is room, and hands them to its lane. */
-export class Intake {
+/** One model's way into the process: claims its due rows as far as there is room, and hands them to its executor. */
+export class Producer {
   readonly machine: Machine
   readonly queue: Queue<Machine, unknown>
-  readonly lane: Lane
+  readonly executor: Executor
   readonly counts = new Counts()
   readonly leaseSeconds: number
   readonly #options: ModelOptions
@@ -67,7 +67,7 @@ export class Intake {
     this.leaseSeconds = options.leaseSeconds ?? LEASE_SECONDS
     this.queue = new Queue(this.machine, shared.engineSql, options.queue)
     const { sql, by, deadlineMs, log, onError } = shared
-    this.lane = new Lane({
+    this.executor = new Executor({
       ...{ model: options.handlers, queue: this.queue, leaseSeconds: this.leaseSeconds, counts: this.counts },
       ...{ sql, by, deadlineMs, log, onError },
       onRoom: (first) => this.#room(first),
@@ -76,12 +76,12 @@ export class Intake {
 
   /** Slots taken: handlers at work, and rows asked for. */
   get used(): number {
-    return this.lane.running + this.#asked
+    return this.executor.running + this.#asked
   }
 
   /** Nothing in hand, nothing on its way. */
   get isIdle(): boolean {
-    return this.used === 0 && this.lane.unsettled === 0
+    return this.used === 0 && this.executor.unsettled === 0
   }
 
   /**
@@ -89,7 +89,7 @@ export class Intake {
    * work; few stay together.
    */
   get room(): number {
-    if (this.lane.unsettled >= 2 * this.#concurrency) return 0
+    if (this.executor.unsettled >= 2 * this.#concurrency) return 0
     return Math.min(
       this.#concurrency - this.used,
       this.#concurrency < MANY ? this.#concurrency : Math.ceil(this.#concurrency / 2),
@@ -125,8 +125,8 @@ export class Intake {
       this.counts.claimed += found
       if (found > 0) this.#shared.onWork()
       for (const claim of claims) {
-        if (signal?.aborted) this.lane.putBack(claim, askedAt)
-        else this.lane.start(claim, askedAt)
+        if (signal?.aborted) this.executor.putBack(claim, askedAt)
+        else this.executor.start(claim, askedAt)
       }
     } catch (error) {
       this.#shared.onError(asError(error))

@@ -7,7 +7,7 @@ import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
 
 /** What every working process of the hierarchy has, leader and workers alike. */
-export interface Station {
+export interface WorkerContext {
   readonly owner: Owner
   readonly runnerId: string
   readonly log: Log

@@ -23,7 +23,7 @@ const RETRY_MS = 500
  * Writes the outcomes of one model in batches: whatever gathers while earlier batches are under way goes with the next, so a lone outcome
  * waits for nothing and a flood takes few statements. An outcome that the table refuses takes no other with it: its row is failed instead.
  */
-export class Settler {
+export class Completer {
   readonly #queue: Queue<Machine, unknown>
   readonly #by: string | null
   readonly #counts: Counts

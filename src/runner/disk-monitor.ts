@@ -2,7 +2,7 @@ import { lacksRoom } from '../base/disk-room.ts'
 import type { Log } from '../base/log.ts'
 
 /** Says once when the disk is too full to begin pages, and once when there is room again. The workers look for themselves. */
-export class Room {
+export class DiskMonitor {
   readonly #dataDir: string
   readonly #floor: number
   readonly #log: Log

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
-import { repeatable } from '../db/patience.ts'
 import type { LiveRow } from '../db/processes.ts'
+import { withRetry } from '../db/retry.ts'
 import { kinship, startedUnder } from '../processes/ancestry.ts'
 import { healthyOrchestrator } from './ownership.ts'
 
@@ -10,7 +10,7 @@ const MAX_TENURE_S = 300
 const WINDOW_MINUTES = 10
 
 /** A leader that may keep the lead for a while. */
-export interface Tenure {
+export interface LeadHoldOff {
   readonly leader: LiveRow
   readonly leftSeconds: number
   /** How often runners of our own supervisor were superseded lately. */
@@ -23,12 +23,12 @@ export interface Tenure {
  * as long for each further such takeover in the last ten minutes, up to five minutes. Nobody else waits, a person who starts runner after runner
  * neither: then the answer is undefined.
  */
-export async function tenureToRespect(home: Home): Promise<Tenure | undefined> {
+export async function holdOffToRespect(home: Home): Promise<LeadHoldOff | undefined> {
   const fights = sql<{ started_under: string[] }>`
     select started_under from process
     where data_dir_id = ${home.dataDirId} and promoted_at is not null and handoff_requested_by is not null
       and ended_at between now() - make_interval(mins => ${WINDOW_MINUTES}) and now() - make_interval(secs => ${process.uptime()})`
-  const { rows } = await repeatable(home.db, () => fights.execute(home.db))
+  const { rows } = await withRetry(home.db, () => fights.execute(home.db))
   const leader = rows.length > 0 ? await healthyOrchestrator(home) : undefined
   if (!leader) return undefined
   const mine = startedUnder()

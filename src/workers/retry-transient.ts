@@ -1,6 +1,6 @@
 import { sleep } from '../base/abort.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
-import { isPassing } from '../processes/spawned.ts'
+import { isTransient } from '../processes/spawned.ts'
 
 const LOOK_MS = 500
 
@@ -8,12 +8,12 @@ const LOOK_MS = 500
  * What must be done, such as reaping a worker that died, must not be forgotten because the database is away at that moment, or we are out of
  * descriptors. Throws what else goes wrong, and when `force` is set.
  */
-export async function untilItPasses<T>(work: () => Promise<T>, force: AbortSignal): Promise<T> {
+export async function retryTransient<T>(work: () => Promise<T>, force: AbortSignal): Promise<T> {
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (force.aborted || !(isDatabaseAway(error) || isPassing(error))) throw error
+      if (force.aborted || !(isDatabaseAway(error) || isTransient(error))) throw error
       await sleep(LOOK_MS, force)
     }
   }

@@ -25,11 +25,11 @@ interface Older {
 
 /**
  * Asks older runners to hand over, waits until they are gone or stand by, and kills what does not go. Of a runner that we can see the operating system alone decides; of others their row, and later the data dir's lock.
- * @returns false when a newer runner than we are came meanwhile, or we are to stop
+ * @returns false when a newer runner than we are came onWaiting, or we are to stop
  * Throws AppError when one survives that.
  */
-export async function endOlder(
-  { home, log, stop, bell, handoffGraceMs, meanwhile, waitsFor }: GateOptions,
+export async function evictOlderRunners(
+  { home, log, stop, bell, handoffGraceMs, onWaiting, waitsFor }: GateOptions,
   me: Registered,
   older: readonly LiveRow[],
 ): Promise<boolean> {
@@ -50,7 +50,7 @@ export async function endOlder(
   }
   await failpoint('gate.signalled')
   const begun = performance.now()
-  meanwhile()
+  onWaiting()
   let killed = false
   for (;;) {
     const rows = await liveRows(home)

@@ -14,7 +14,7 @@ const LOOK_MS = 100
  * @param snapshots which rows of `snapshot s` belong to it: whatever runs a started result of theirs is at it, too
  * Throws AppError when some go on for half a minute.
  */
-export async function letGo(
+export async function waitForRelease(
   home: Home,
   what: string,
   processes: RawBuilder<unknown>,

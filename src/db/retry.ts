@@ -9,7 +9,7 @@ const MAX_TRIES = 5
 const LONGEST_PAUSE_MS = 1_000
 
 /** How the statements of a process wait for a database that is away. */
-export interface Patience {
+export interface RetryPolicy {
   /** They give up then. */
   readonly until: AbortSignal
   /** Called before each pause with what went wrong. */
@@ -17,15 +17,15 @@ export interface Patience {
 }
 
 /** Those of a database that is not in here fail at once. */
-const patience = new WeakMap<object, Patience>()
+const patience = new WeakMap<object, RetryPolicy>()
 
 /** From now on the statements of `db` wait for a database that is away. */
-export function bePatient(db: Database, how: Patience): void {
+export function setRetryPolicy(db: Database, how: RetryPolicy): void {
   patience.set(db, how)
 }
 
 /** Connects; waits for a server that is away as `wait` says. Nothing was sent before, so nothing can happen twice. */
-export async function whenItIsBack<T>(connect: () => Promise<T>, wait: Patience | undefined): Promise<T> {
+export async function connectWithRetry<T>(connect: () => Promise<T>, wait: RetryPolicy | undefined): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await connect()
@@ -41,7 +41,7 @@ export async function whenItIsBack<T>(connect: () => Promise<T>, wait: Patience 
  * took effect (`again` is true then, for work that has to look first). Inside a transaction it is done once: the whole transaction is what must
  * be done again. Throws the last error after five tries; a patient database that is away is waited for without counting.
  */
-export async function repeatable<T>(db: Database, work: (again: boolean) => Promise<T>): Promise<T> {
+export async function withRetry<T>(db: Database, work: (again: boolean) => Promise<T>): Promise<T> {
   const wait = patience.get(db)
   for (let tries = 1, again = false; ; tries += 1) {
     try {
@@ -61,10 +61,10 @@ export async function repeatable<T>(db: Database, work: (again: boolean) => Prom
 /** A transaction that may be done again, as `repeatable` does it; inside another one, a part of that. */
 export async function transact<T>(db: Database, work: (tx: Database, again: boolean) => Promise<T>): Promise<T> {
   if (db.isTransaction) return await work(db, false)
-  return await repeatable(db, (again) => db.transaction().execute((tx) => work(tx, again)))
+  return await withRetry(db, (again) => db.transaction().execute((tx) => work(tx, again)))
 }
 
-async function pauseOrGiveUp(tries: number, wait: Patience | undefined, error: unknown): Promise<void> {
+async function pauseOrGiveUp(tries: number, wait: RetryPolicy | undefined, error: unknown): Promise<void> {
   if (wait?.until.aborted)
     throw new AppError(`no longer waiting for the database: ${messageOf(error)}`, { cause: error })
   wait?.onWait?.(error)
