@@ -25,11 +25,11 @@ export interface Kept {
 
 /** Renews leases and keeps deadlines, for as long as rows are in hand. */
 export function keepClaims(
-  executors: readonly Pick<Producer, 'executor' | 'leaseSeconds'>[],
+  producers: readonly Pick<Producer, 'executor' | 'leaseSeconds'>[],
   report: (error: unknown) => void,
   until: AbortSignal,
 ): Promise<void>[] {
-  return executors.flatMap(({ executor, leaseSeconds }) => [
+  return producers.flatMap(({ executor, leaseSeconds }) => [
     every((leaseSeconds * 1000) / 3, until, report, () => executor.renew()),
     every(BEAT_MS, until, report, () => executor.check()),
   ])

@@ -200,7 +200,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an engine does not renew its leases',
     file: 'src/engine/keepers.ts',
-    find: 'every((leaseSeconds * 1000) / 3, until, report, () => lane.renew()),',
+    find: 'every((leaseSeconds * 1000) / 3, until, report, () => executor.renew()),',
     replacement: 'every(BEAT_MS, until, report, () => {}),',
     test: 'test/integration/engine-failures.test.ts',
     only: 'is renewed while the handler works',

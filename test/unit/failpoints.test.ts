@@ -10,7 +10,7 @@ const STEP_FILES = [
   'hooks/launch.ts',
   'hooks/terminate.ts',
   'hooks/work-tree.ts',
-  'runner/end-older.ts',
+  'runner/evict-older.ts',
   'runner/gate.ts',
   'runner/heartbeat.ts',
   'runner/lead.ts',
