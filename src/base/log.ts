@@ -4,11 +4,31 @@ import { dirname } from 'node:path'
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 const ORDER: readonly Level[] = ['debug', 'info', 'warn', 'error']
 
+/** Whose line it is, as far as somebody's. */
+export interface LineIds {
+  readonly runner_id?: string
+  readonly crawl_id?: string
+  readonly snapshot_id?: string
+  readonly process_id?: string
+}
+
+/** How a page ended. */
+export interface PageEnd {
+  readonly url: string
+  readonly title: string | null
+  /** Null: nobody has judged it yet. */
+  readonly outcome: 'archived' | 'partial' | 'failed' | null
+  readonly cause: string | null
+}
+
 export interface LogLine {
   readonly level: Level
   /** Who says it: runner, crawl, snapshot, db. */
   readonly role: string
   readonly text: string
+  readonly ids?: LineIds
+  /** It says that a page ended. */
+  readonly page?: PageEnd
 }
 
 /** Takes lines away: to the terminal, to a file, to the parent process. */
@@ -18,26 +38,44 @@ export type Sink = (line: LogLine) => void
 export class Log {
   readonly #role: string
   readonly #sink: Sink
-  constructor(role: string, sink: Sink) {
+  readonly #ids: LineIds
+  constructor(role: string, sink: Sink, ids: LineIds = {}) {
     this.#role = role
     this.#sink = sink
+    this.#ids = ids
+  }
+  /** The same, for lines about something of which more is known. */
+  about(ids: LineIds): Log {
+    return new Log(this.#role, this.#sink, { ...this.#ids, ...ids })
   }
   debug(text: string): void {
-    this.#sink({ level: 'debug', role: this.#role, text })
+    this.#say('debug', text)
   }
   info(text: string): void {
-    this.#sink({ level: 'info', role: this.#role, text })
+    this.#say('info', text)
   }
   warn(text: string): void {
-    this.#sink({ level: 'warn', role: this.#role, text })
+    this.#say('warn', text)
   }
   error(text: string): void {
-    this.#sink({ level: 'error', role: this.#role, text })
+    this.#say('error', text)
+  }
+  /** Says that a page ended. */
+  ended(page: PageEnd): void {
+    this.#sink({ level: 'info', role: this.#role, text: endText(page), ids: this.#ids, page })
   }
   /** Passes on a line that another process said. */
   relay(line: LogLine): void {
     this.#sink(line)
   }
+  #say(level: Level, text: string): void {
+    this.#sink({ level, role: this.#role, text, ids: this.#ids })
+  }
+}
+
+/** `archived https://example.org/`, `failed https://example.org/: HTTP 404` */
+export function endText({ url, outcome, cause }: PageEnd): string {
+  return `${outcome ?? 'sealed'} ${url}${cause === null ? '' : `: ${cause}`}`
 }
 
 /** Passes lines at or above `level` to `sink`. */

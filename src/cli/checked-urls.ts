@@ -1,7 +1,7 @@
-import pc from 'picocolors'
 import { messageOf, UsageError } from '../base/errors.ts'
 import { type UrlList, UrlListBuilder } from '../base/url-list.ts'
 import { archivableUrl } from '../base/urls.ts'
+import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
 /** Of lines that are left out so many are named. */
@@ -32,8 +32,8 @@ export class CheckedUrls {
       const hint = 'archivebox-ts add https://example.com, or one URL a line on stdin'
       throw new UsageError(this.#named[0] ?? 'no URL given', hint)
     }
-    for (const reason of this.#named) terminal.say(`${pc.yellow('left out:')} ${reason}`)
-    if (this.#leftOut > NAMED) terminal.say(`${pc.yellow('left out:')} ${this.#leftOut - NAMED} more like these`)
+    for (const reason of this.#named) terminal.say(`${onStderr.yellow('left out:')} ${reason}`)
+    if (this.#leftOut > NAMED) terminal.say(`${onStderr.yellow('left out:')} ${this.#leftOut - NAMED} more like these`)
     return list
   }
 }

@@ -1,5 +1,3 @@
-import pc from 'picocolors'
-
 /** How long ago, in the largest unit that says something. */
 export function ago(date: Date | null): string {
   if (!date) return '-'
@@ -18,15 +16,18 @@ export function duration(seconds: number): string {
 /** A table is for reading: no more lines than this, unless asked for. */
 export const TABLE_LINES = 100
 
-/** Rows under their headings, columns as wide as their widest cell. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  )
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('  ')
-      .trimEnd()
-  return `${[pc.dim(line(headings)), ...rows.map(line)].join('\n')}\n`
+/** Pages that end in a unit of time that makes the number readable: `12/s`, `3.4/s`, `20/min`, `5/h`. */
+export function rate(perSecond: number): string {
+  if (perSecond >= 1) return `${perSecond >= 10 ? Math.round(perSecond) : perSecond.toFixed(1)}/s`
+  return perSecond * 60 >= 1 ? `${Math.round(perSecond * 60)}/min` : `${Math.max(1, Math.round(perSecond * 3600))}/h`
+}
+
+/** What tells an id from others, for people: its end is random, its beginning is a clock. */
+export function shortId(id: string): string {
+  return id.slice(-8)
+}
+
+/** `1 page`, `2 pages` */
+export function many(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

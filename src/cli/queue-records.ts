@@ -1,4 +1,3 @@
-import pc from 'picocolors'
 import { UsageError } from '../base/errors.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
@@ -11,6 +10,7 @@ import type { GlobalOptions } from './options.ts'
 import { cutRecord, isCut } from './records/cut.ts'
 import type { Line } from './records/input.ts'
 import { CRAWL, RESULT, SNAPSHOT } from './records/kinds.ts'
+import { onStderr } from './screen/palette.ts'
 import { printRecord, terminal, wantsJson } from './terminal.ts'
 
 /** What the lines on stdin ask for. */
@@ -74,7 +74,7 @@ export async function queueRecords(home: Home, options: GlobalOptions, asked: As
     known.length -
     snapshots.length -
     results.length
-  if (missing > 0) terminal.say(`${pc.yellow('left out:')} ${missing} of these are not there`)
+  if (missing > 0) terminal.say(`${onStderr.yellow('left out:')} ${missing} of these are not there`)
   const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
   crawls.push(...(await requeue(home.db, { crawls: ids(known), snapshots: ids(snapshots), results: ids(results) })))
   if (wantsJson(options)) {

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import pc from 'picocolors'
 import {
   ENVIRONMENT,
   readSetting,
@@ -16,6 +15,7 @@ import { findPlugins, pluginTrees } from '../hooks/discover.ts'
 import { KnownSettings } from '../hooks/known-settings.ts'
 import type { GivenOptions, GlobalOptions } from './options.ts'
 import { Problems } from './problems.ts'
+import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
 const COMMAND_LINE = 'on the command line'
@@ -61,7 +61,7 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
   for (const name of Object.keys(file ?? {})) {
     const meant = known.knows(name) ? undefined : known.meantBy(name)
     if (meant === undefined) continue
-    terminal.say(`${pc.yellow('careful:')} ${name} in ${CONFIG_FILE} is no setting: did you mean ${meant}?`)
+    terminal.say(`${onStderr.yellow('careful:')} ${name} in ${CONFIG_FILE} is no setting: did you mean ${meant}?`)
   }
   const unusable = makes && file && !isDataDir(dataDir) ? whyUnusable(dataDir) : undefined
   if (unusable !== undefined) problems.add(unusable, 'choose another with --data-dir')

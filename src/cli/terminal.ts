@@ -1,42 +1,62 @@
 import { stripVTControlCharacters } from 'node:util'
-import pc from 'picocolors'
 import { type AppError, messageOf, UsageErrors } from '../base/errors.ts'
 import { atLeast, type Level, type LogLine, type Sink } from '../base/log.ts'
 import type { GlobalOptions } from './options.ts'
+import { canvasOn } from './screen/canvas.ts'
+import { refoot } from './screen/frame.ts'
+import { pageEndLine } from './screen/page-end.ts'
+import { isDumb, onStderr } from './screen/palette.ts'
+import { widthOf } from './screen/width.ts'
 
-/** Talk goes to stderr: lines, and at its foot one line that changes while work goes on (on a terminal only). */
+/** Talk goes to stderr: lines, and at its foot lines that change while work goes on (on a terminal only). */
 class Terminal {
-  #live = ''
+  #foot: readonly string[] = []
+  /** Each line is one JSON object, for programs. */
+  json = false
 
-  get isTTY(): boolean {
-    return process.stderr.isTTY === true
+  /** Can it show what changes? */
+  get isLive(): boolean {
+    return process.stderr.isTTY === true && !isDumb() && !this.json
   }
 
-  /** One line for people. */
+  get columns(): number {
+    return process.stderr.columns || 80
+  }
+
+  get rows(): number {
+    return process.stderr.rows || 24
+  }
+
+  /** One line for people, or several. */
   say(line: string): void {
-    this.#erase()
-    process.stderr.write(`${line}\n`)
-    this.#draw()
+    if (this.json) this.log({ level: 'info', role: 'cli', text: stripVTControlCharacters(line) })
+    else this.#write(line)
   }
 
-  /** Replaces the line at the foot; '' removes it. Nothing where stderr is not a terminal. */
-  live(text: string): void {
-    if (!this.isTTY) return
-    this.#erase()
-    this.#live = text
-    this.#draw()
+  /** A line of somebody's log. */
+  log(line: LogLine): void {
+    const { level, role, text, ids, page } = line
+    const time = new Date().toISOString()
+    this.#write(this.json ? JSON.stringify({ time, level, role, message: text, ...ids, ...page }) : format(line))
   }
 
-  #erase(): void {
-    if (this.#live) process.stderr.write('\r\u001b[2K')
+  #write(line: string): void {
+    if (this.#foot.length === 0) process.stderr.write(`${line}\n`)
+    else process.stderr.write(refoot(this.#foot, this.#rowsTaken(), `${line.replaceAll('\n', '\r\n')}\r\n`, this.#foot))
   }
 
-  #draw(): void {
-    if (!this.#live) return
-    // A line that wraps cannot be erased: too long for the terminal, it goes without its colours and its end.
-    const room = (process.stderr.columns || 80) - 1
-    const plain = stripVTControlCharacters(this.#live)
-    process.stderr.write(plain.length <= room ? this.#live : plain.slice(0, room))
+  /** Replaces the lines at the foot, each narrower than the terminal; none removes them. Nothing where they cannot change. */
+  live(lines: readonly string[]): void {
+    if (!this.isLive) return
+    const text = refoot(this.#foot, this.#rowsTaken(), '', lines)
+    this.#foot = lines
+    if (text !== '') process.stderr.write(text)
+  }
+
+  /** A terminal that became narrower since has wrapped what is longer. */
+  #rowsTaken(): number {
+    const rows = (line: string) => Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(line)) / this.columns))
+    return this.#foot.reduce((sum, line) => sum + rows(line), 0)
   }
 }
 
@@ -62,20 +82,28 @@ export function logLevel(options: GlobalOptions): Level {
 
 /** Log lines for a person who watches. */
 export function terminalSink(level: Level): Sink {
-  return atLeast(level, (line) => terminal.say(format(line)))
+  return atLeast(level, (line) => terminal.log(line))
 }
 
-function format({ level, role, text }: LogLine): string {
+function format({ level, role, text, page }: LogLine): string {
+  // A person who watches sees at a glance how pages end; a log file is searched.
+  if (page && process.stderr.isTTY) return pageEndLine(page, canvasOn(process.stderr, onStderr))
   const time = new Date().toTimeString().slice(0, 8)
   const words =
-    level === 'error' ? pc.red(text) : level === 'warn' ? pc.yellow(text) : level === 'debug' ? pc.dim(text) : text
-  return `${pc.dim(time)} ${pc.cyan(role.padEnd(8))} ${words}`
+    level === 'error'
+      ? onStderr.red(text)
+      : level === 'warn'
+        ? onStderr.yellow(text)
+        : level === 'debug'
+          ? onStderr.dim(text)
+          : text
+  return `${onStderr.dim(time)} ${onStderr.cyan(role.padEnd(8))} ${words}`
 }
 
 /** An expected failure, or several: what was wrong, and what to do. */
 export function sayError(error: AppError): void {
-  terminal.live('')
+  terminal.live([])
   const all = error instanceof UsageErrors ? error.all : [error]
-  for (const each of all) terminal.say(`${pc.red('error:')} ${messageOf(each)}`)
-  for (const hint of new Set(all.flatMap((each) => each.hint ?? []))) terminal.say(`${pc.dim('hint:')}  ${hint}`)
+  for (const each of all) terminal.say(`${onStderr.red('error:')} ${messageOf(each)}`)
+  for (const hint of new Set(all.flatMap((each) => each.hint ?? []))) terminal.say(`${onStderr.dim('hint:')}  ${hint}`)
 }

@@ -55,16 +55,23 @@ export interface Due {
   readonly pages: number
   /** For how long the first page has been; null: none is. */
   readonly oldestSeconds: number | null
+  /** Pages that wait for their next attempt. */
+  readonly waiting: number
+  /** How many of those were begun. */
+  readonly waitingBegun: number
 }
 
 /** Counts what is due. Of pages those that are put off, or in somebody's hands, are subtracted: there are few of them. */
 export async function dueNow(db: Database): Promise<Due> {
   const { rows } = await sql<Due>`
     with recursive ${BUSY}, looked as (
-      select coalesce(sum(later.pages), 0) as later, min(first.retry_at) as first
+      select coalesce(sum(later.pages), 0) as later, min(first.retry_at) as first,
+             coalesce(sum(later.waiting), 0) as waiting, coalesce(sum(later.begun), 0) as begun
       from busy
       cross join lateral (
-        select count(*) as pages from snapshot s where s.crawl_id = busy.crawl_id and ${OPEN} and s.retry_at > now()
+        select count(*) as pages, count(*) filter (where s.claimed_by is null) as waiting,
+               count(*) filter (where s.claimed_by is null and s.status = 'started') as begun
+        from snapshot s where s.crawl_id = busy.crawl_id and ${OPEN} and s.retry_at > now()
       ) later
       left join lateral (
         select s.retry_at from snapshot s where s.crawl_id = busy.crawl_id and ${OPEN} order by s.retry_at, s.id limit 1
@@ -72,7 +79,7 @@ export async function dueNow(db: Database): Promise<Due> {
     )
     select (select count(*) from crawl where ${OPEN} and retry_at <= now()) as crawls,
            (select coalesce(sum(rows), 0) from row_count where model = 'snapshot' and ${OPEN}) - later as pages,
-           extract(epoch from now() - first)::float8 as "oldestSeconds"
+           extract(epoch from now() - first)::float8 as "oldestSeconds", waiting, begun as "waitingBegun"
     from looked`.execute(db)
   return rows[0]!
 }

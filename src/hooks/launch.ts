@@ -47,6 +47,8 @@ export interface Exit {
 /** A hook that runs as a process of its own. */
 export interface RunningHook {
   readonly hook: Hook
+  /** What it works on. */
+  readonly url: string
   readonly processId: string
   readonly pid: number | undefined
   readonly logs: HookLogs
@@ -125,7 +127,7 @@ export async function launchHook(
   }
   const recorded = record()
   recorded.catch(() => {}) // Whoever waits for it sees the failure; until then it must not count as unhandled.
-  return { hook, processId: id, pid, logs, startedAt, family, exited, recorded }
+  return { hook, url: scope.target.url, processId: id, pid, logs, startedAt, family, exited, recorded }
 }
 
 /** After the machine could not start a process that was announced: nothing of it stays. */

@@ -25,33 +25,35 @@ export interface Ended {
  */
 export async function terminateHooks(hooks: readonly RunningHook[], budget: EndBudget, log: Log): Promise<Ended[]> {
   if (hooks.length === 0) return []
-  log.info(`SIGTERM to ${hooks.length} background hook${hooks.length > 1 ? 's' : ''}`)
-  for (const { hook, family } of hooks) {
-    const members = await membersOf(family)
+  log.debug(`SIGTERM to ${hooks.length} background hook${hooks.length > 1 ? 's' : ''} of ${hooks[0]!.url}`)
+  for (const running of hooks) {
+    const members = await membersOf(running.family)
     await signalMembers(members, 'SIGTERM')
     await signalMembers(members, 'SIGCONT')
-    log.debug(`SIGTERM to ${hook.name} and ${Math.max(0, members.length - 1)} children`)
+    log.debug(`SIGTERM to ${nameOf(running)} and ${Math.max(0, members.length - 1)} children`)
   }
   await failpoint('shutdown.hooks_asked')
   return await Promise.all(
     hooks.map(async (running) => {
       const remaining = Math.max(0, running.startedAt + running.hook.timeoutMs - performance.now())
       const patience = Math.min(remaining, budget.capMs)
-      log.info(`waiting up to ${(patience / 1000).toFixed(1)} s for ${running.hook.name}`)
+      log.debug(`waiting up to ${(patience / 1000).toFixed(1)} s for ${nameOf(running)}`)
       const exit = await exitWithin(running, remaining, budget.over)
       if (exit) {
-        log.info(`${running.hook.name} ended (${describeExit(exit)})`)
+        log.debug(`${nameOf(running)} ended (${describeExit(exit)})`)
         await killFamily(running.family) // What it left behind.
         await failpoint('shutdown.hook_left')
         return { running, exit, killed: false }
       }
-      log.warn(`SIGKILL to ${running.hook.name} and its children`)
+      log.warn(`SIGKILL to ${nameOf(running)} and its children`)
       await killFamily(running.family)
       await failpoint('shutdown.hook_killed')
       return { running, exit: await running.exited, killed: true }
     }),
   )
 }
+
+const nameOf = ({ hook, url }: RunningHook) => `${hook.name} on ${url}`
 
 /** The exit, when it comes within `ms` and before `force`. */
 export async function exitWithin(running: RunningHook, ms: number, force: AbortSignal): Promise<Exit | undefined> {

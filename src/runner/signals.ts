@@ -32,7 +32,7 @@ export class Signals {
       const now = performance.now()
       if (signal === 'SIGTERM' && now < this.#owedUntil) {
         this.#owedUntil = Number.NEGATIVE_INFINITY
-        log.info('SIGTERM: that of the newer runner, to which the lead was handed over (again: leave)')
+        log.info('SIGTERM: that of the newer runner, to which the lead was handed over')
         return
       }
       this.#hadTerm ||= signal === 'SIGTERM'
@@ -40,7 +40,9 @@ export class Signals {
       this.#last = now
       this.#count += 1
       if (this.#count === 1) {
-        log.info(`${signal}: draining; running hooks may finish (again: kill them, a third time: leave at once)`)
+        // Only a person presses keys: who sends another signal knows what it means.
+        const again = signal === 'SIGINT' ? ' (again: kill them, a third time: leave at once)' : ''
+        log.info(`${signal}: draining; running hooks may finish${again}`)
         this.#stop.requestDrain()
       } else if (this.#count === 2) {
         log.warn(`${signal}: killing hooks now`)

@@ -90,8 +90,8 @@ export async function archiveSnapshot(
   // Before the seal: after it nobody would come back to tidy up.
   tree.close()
   await failpoint('publish.work_closed')
-  await sealSnapshot(context.owner, queue, started, crawl, tree, run)
-  log.info(`archived ${snapshot.url}`)
+  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, run)
+  log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return 'sealed'
 }
 

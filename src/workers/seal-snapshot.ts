@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
+import type { PageEnd } from '../base/log.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import type { CrawlOfPage } from '../db/crawls.ts'
 import { transact, withRetry } from '../db/retry.ts'
@@ -25,6 +26,7 @@ interface Found {
  * The end of a page whose hooks have all ended: adds what it found, judges it, writes its index, seals. The page is open until the last of these steps,
  * so its crawl never looks finished in between; whoever claims it after a crash repeats them. No lock is held while files are flushed.
  * Throws ClaimLost.
+ * @returns how it ended
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -33,7 +35,7 @@ export async function sealSnapshot(
   crawl: CrawlOfPage,
   tree: WorkTree,
   found: Found,
-): Promise<void> {
+): Promise<PageEnd> {
   const { home, processId } = owner
   const snapshot = { ...claim.row, title: titleIn(tree) ?? claim.row.title }
   const written = await addFindings(owner, claim, snapshot, crawl, found)
@@ -43,6 +45,7 @@ export async function sealSnapshot(
   await failpoint('publish.page_written')
   await queue.move(claim, 'seal', processId, verdict)
   await failpoint('publish.page_sealed')
+  return { url: snapshot.url, title: snapshot.title, outcome: verdict.outcome, cause: verdict.cause }
 }
 
 async function addFindings(

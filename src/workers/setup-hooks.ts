@@ -43,7 +43,7 @@ export async function runSetupHooks(
     if (abort.aborted || context.stop.drain.aborted) return false
     const missing = binaries.missing.get(hook.plugin)
     if (missing !== undefined) {
-      log.warn(`${hook.name} skipped: ${missing}`)
+      log.warn(`${hook.name} on ${target.url} skipped: ${missing}`)
       continue
     }
     const cwd = join(crawlDir, hook.plugin)
@@ -51,7 +51,8 @@ export async function runSetupHooks(
     const way = hook.background ? 'background' : 'foreground'
     const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), abort, claimed)
     if (end?.cause === 'interrupt') return true
-    if (end && end.exit.code !== 0) log.warn(`${hook.name} failed: ${describeExit(end.exit)} (see ${end.logs.stderr})`)
+    if (end && end.exit.code !== 0)
+      log.warn(`${hook.name} on ${target.url} failed: ${describeExit(end.exit)} (see ${end.logs.stderr})`)
   }
   return false
 }

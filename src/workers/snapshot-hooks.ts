@@ -140,7 +140,7 @@ export class SnapshotHooks {
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
     if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))
-    this.#context.log.debug(`${hook.name} ${event}: ${output.output}`)
+    this.#context.log.debug(`${hook.name} on ${this.#claim.row.url} ${event}: ${output.output}`)
   }
 
   /** A hook came to its end: earlier attempts that came to none are no sign any more. */

@@ -74,6 +74,7 @@ export async function workerProcess(
   const log = new Log(
     kind,
     atLeast(readSetting('LOG_LEVEL', ENVIRONMENT), (line: LogLine) => tell({ type: 'log', line })),
+    { runner_id: runnerId, process_id: required(MARKER.process) },
   )
   // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as long as our leader trusts
   // its lead: then it tells us to stop at once.

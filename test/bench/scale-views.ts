@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { sql } from 'kysely'
-import { countPages } from '../../src/cli/progress.ts'
+import { workOf } from '../../src/cli/work.ts'
 import { addUpCounts } from '../../src/db/counts.ts'
 import { crawlById } from '../../src/db/crawls.ts'
 import type { Home } from '../../src/db/home.ts'
@@ -93,8 +93,8 @@ async function answerMs({ dataDir }: Home, args: readonly string[]): Promise<num
 async function insides(rounds: number, home: Home, { old, open }: LargeArchive): Promise<Figure[]> {
   const crawl = (await crawlById(home.db, old))!
   const steps = {
-    'line on the terminal, one crawl': () => countPages(home, open),
-    'line on the terminal, all crawls': () => countPages(home, undefined),
+    'line on the terminal, one crawl': () => workOf(home, open, 3),
+    'line on the terminal, all crawls': () => workOf(home, undefined, 3),
     'page of the archive': () => writeArchivePage(home),
     'page of a crawl': () => writeCrawlPage(home, crawl, 'sealed'),
   }

@@ -114,7 +114,7 @@ describe('add --run', () => {
   it('says the folder of the page on stdout when nobody asked for JSON, and archives again what is added again', async () => {
     const { code, stdout, stderr } = await cli('add', '--run', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
     expect(code, stderr).toBe(0)
-    expect(stderr.match(/archived 2 of 2 pages/)).not.toBeNull()
+    expect(stderr.match(/2 pages: 2 archived/)).not.toBeNull()
     await withRows(async (home) => {
       const [crawl] = await home.query<{ id: string }>('select id from crawl order by created_at desc limit 1')
       expect(await pagesOf(home, crawl!.id)).toHaveLength(2)

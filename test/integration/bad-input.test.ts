@@ -213,7 +213,7 @@ describe('a bad URL', () => {
       'http://127.0.0.1:1/',
       `${site.url}/page-1.html`,
     ])
-    expect(stderr).toMatch(/nothing archived: http:\/\/127\.0\.0\.1:1\/: .*refused/)
+    expect(stderr).toMatch(/failed http:\/\/127\.0\.0\.1:1\/: .*refused/)
     expect(code, stderr).toBe(10)
     const crawl = JSON.parse(stdout) as { id: string }
     expect(crawl).toMatchObject({ status: 'sealed', snapshots: 2, archived: 1 })
@@ -239,7 +239,7 @@ describe('a bad URL', () => {
       'WGET_ENABLED=false',
       site.url + path,
     ])
-    expect(stderr).toMatch(/nothing archived: /)
+    expect(stderr).toMatch(/failed http/)
     expect(stderr).toMatch(reason)
     expect(code, stderr).toBe(10)
     expect(stderr).not.toMatch(/^\s+at /m)

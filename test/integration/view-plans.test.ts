@@ -1,11 +1,12 @@
 // What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server says that it read. With
 // statistics, and before the server has any.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { countPages } from '../../src/cli/progress.ts'
+import { workOf } from '../../src/cli/work.ts'
 import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { CRAWLS, eachListed, type Filters, type Listing, RESULTS, SNAPSHOTS } from '../../src/db/listings.ts'
+import { claimedCrawls, onlyPageOf, pageCounts, SealedPages, skippedFor } from '../../src/db/progress.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
 import { type LargeArchive, makeLargeArchive } from '../bench/large-archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -71,8 +72,13 @@ function questions(): Readonly<Record<string, readonly [() => Promise<unknown>, 
     'counts of results': [() => rowCounts(db, 'archive_result')],
     'what is due': [() => dueNow(db)],
     'why nothing moves': [() => unfinished(db)],
-    'how far a crawl is': [() => countPages(asker, open)],
-    'how far all are': [() => countPages(asker, undefined)],
+    'how far a crawl is': [() => workOf(asker, open, 3)],
+    'how far all are': [() => workOf(asker, undefined, 3)],
+    'how many pages ended how': [() => pageCounts(db)],
+    'which crawls are claimed': [() => claimedCrawls(db)],
+    'which pages of a crawl were sealed just now': [() => new SealedPages(open).look(db)],
+    'what a crawl lacked': [() => skippedFor(db, old)],
+    'where the one page of a crawl lies': [() => onlyPageOf(db, old)],
     crawls: [() => listed(CRAWLS), LIMIT],
     'sealed crawls': [() => listed(CRAWLS, { status: ['sealed'] }), LIMIT],
     pages: [() => listed(SNAPSHOTS), LIMIT],

@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs'
-import pc from 'picocolors'
 import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
@@ -10,6 +9,7 @@ import { asProcess, openHome } from '../home.ts'
 import { linesOf } from '../lines.ts'
 import { type CrawlOptions, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
+import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -48,9 +48,12 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
       if (!verb.run && !verb.wait && !demo) {
         if (wantsJson(options)) printRecord(crawlRecord(row))
         else
-          terminal.say(`queued ${counted(crawl.list)} as crawl ${row.id}; ${pc.bold('archivebox-ts run')} works on it`)
+          terminal.say(
+            `queued ${counted(crawl.list)} as crawl ${row.id}; ${onStderr.bold('archivebox-ts run')} works on it`,
+          )
         return
       }
+      terminal.json = options.json === true
       await follow(open, options, row.id, { processId, run: verb.run === true || demo })
     })
   } finally {

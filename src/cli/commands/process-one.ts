@@ -1,6 +1,4 @@
 import { join } from 'node:path'
-import { stripVTControlCharacters } from 'node:util'
-import pc from 'picocolors'
 import { AppError, UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { isRunner, type LiveRow, type ProcessRow } from '../../db/processes.ts'
@@ -14,6 +12,8 @@ import { ago } from '../format.ts'
 import { runnerLog, withHome } from '../home.ts'
 import { isUuid } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
+import { harmless } from '../screen/clean.ts'
+import { onStdout } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { describe } from './process.ts'
 
@@ -32,7 +32,7 @@ export async function processShow(options: GlobalOptions, which: string): Promis
     const below = await descendantsOf(home, row.id)
     const presence = await presenceOf(home, row)
     const line = (key: string, value: string | null) => {
-      if (value) process.stdout.write(`${pc.dim(key.padEnd(12))} ${value}\n`)
+      if (value) process.stdout.write(`${onStdout.dim(key.padEnd(12))} ${value}\n`)
     }
     line('what', describe(row))
     line('id', row.id)
@@ -112,10 +112,4 @@ async function find(home: Home, which: string): Promise<LiveRow> {
 function endOf(row: ProcessRow): string {
   if (row.exit_signal) return `ended by ${row.exit_signal}`
   return row.exit_code === null ? 'nobody saw how it ended' : `exit code ${row.exit_code}`
-}
-
-/** What a program printed, for a terminal: it may not move the cursor, ring, or set a title. */
-function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  return stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')
 }

@@ -1,12 +1,15 @@
 import { sql } from 'kysely'
-import pc from 'picocolors'
 import { eachRow } from '../../db/each-row.ts'
 import { LIVE_STATUSES, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { presentRows } from '../../processes/presence.ts'
-import { ago, TABLE_LINES, table } from '../format.ts'
+import { ago, shortId, TABLE_LINES } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
+import { oneLine } from '../screen/clean.ts'
+import { cutEnd } from '../screen/fit.ts'
+import { onStdout } from '../screen/palette.ts'
+import { type Column, table } from '../screen/table.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 interface ListOptions {
@@ -33,7 +36,8 @@ export async function processList(options: GlobalOptions, verb: ListOptions): Pr
     }
     const rows = await query.limit(TABLE_LINES + 1).execute()
     const shown = rows.slice(0, TABLE_LINES)
-    process.stdout.write(table(['pid', 'what', 'status', 'since', 'exit', 'id'], shown.map(listLine)))
+    const width = process.stdout.columns || 80
+    process.stdout.write(await table(COLUMNS, shown, { width, palette: onStdout }))
     if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; --json shows all`)
   })
 }
@@ -57,9 +61,9 @@ export async function processTree(options: GlobalOptions): Promise<void> {
       for (const [index, row] of level.entries()) {
         const last = index === level.length - 1
         const branch = parent === null ? '' : `${indent}${last ? '└─ ' : '├─ '}`
-        process.stdout.write(
-          `${branch}${describe(row, hookOf(row))} ${pc.dim(`pid ${row.pid ?? '-'}, ${ago(row.started_at)}`)}\n`,
-        )
+        const about = `pid ${row.pid ?? '-'}, ${ago(row.started_at)}`
+        const room = Math.max(12, (process.stdout.columns || 80) - branch.length - about.length - 1)
+        process.stdout.write(`${branch}${cutEnd(oneLine(describe(row, hookOf(row))), room)} ${onStdout.dim(about)}\n`)
         draw(row.id, parent === null ? '' : `${indent}${last ? '   ' : '│  '}`)
       }
     }
@@ -82,9 +86,17 @@ function hookName(cmd: readonly string[]): string {
   return name ?? 'host (idle)'
 }
 
-function listLine(row: ProcessRow): string[] {
-  const exit = row.exit_signal ?? (row.exit_code === null ? '' : String(row.exit_code))
-  return [String(row.pid ?? '-'), describe(row), row.status, ago(row.started_at), exit, row.id]
+const COLUMNS: readonly Column<ProcessRow>[] = [
+  { name: 'pid', value: ({ pid }) => String(pid ?? '-'), right: true },
+  { name: 'what', value: (row) => oneLine(describe(row)), cut: 'end' },
+  { name: 'status', value: ({ status }) => status },
+  { name: 'since', value: ({ started_at }) => ago(started_at), right: true, rank: 2 },
+  { name: 'exit', value: exitOf, rank: 3, optional: true },
+  { name: 'id', value: ({ id }) => shortId(id), rank: 1 },
+]
+
+function exitOf({ exit_signal: signal, exit_code: code }: ProcessRow): string {
+  return signal ?? (code === null ? '' : String(code))
 }
 
 function printAll(rows: readonly ProcessRow[]): void {

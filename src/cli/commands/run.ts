@@ -1,11 +1,11 @@
 import { uuidv7 } from '../../base/ids.ts'
-import { atLeast, Log, toAll, toFile } from '../../base/log.ts'
+import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
 import { patienceMs } from '../door.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
+import { LiveView } from '../live-view.ts'
 import type { GlobalOptions } from '../options.ts'
-import { liveCounts } from '../progress.ts'
 import { askedFor, queueRecords } from '../queue-records.ts'
 import { readInput } from '../records/input.ts'
 import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
@@ -30,6 +30,7 @@ export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
  * @param input `-`: queue the records on stdin, work on those, and leave
  */
 export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, input?: string): Promise<void> {
+  terminal.json = options.json === true
   const work = workOptions(verb, input)
   const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
   const id = uuidv7()
@@ -39,13 +40,25 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
   })
   const { home, settings } = open
   const toLogFile = atLeast(settings.config.LOG_LEVEL, toFile(runnerLog(home.dataDir)))
-  const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile))
-  const view = verb.daemon || options.quiet || !terminal.isTTY ? undefined : liveCounts(home, verb.crawlId)
+  const onNews = (line: LogLine) => {
+    if (line.page) view?.news()
+  }
+  const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile, onNews), {
+    runner_id: id,
+    process_id: id,
+  })
+  let view: LiveView | undefined
+  // After the runner, which says that it drains.
+  const onInterrupt = () => setImmediate(() => view?.stops())
   try {
     await refuseBelowRunner(home)
     const crawlIds = asked && (await queueRecords(home, options, asked))
     if (crawlIds?.length === 0) return terminal.say('nothing to run: no crawl, snapshot or result among these')
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }
+    if (!verb.daemon && !options.quiet && terminal.isLive) {
+      view = new LiveView(home, settings, scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined)
+      process.on('SIGINT', onInterrupt)
+    }
     const why = await run({
       id,
       home,
@@ -60,6 +73,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
       crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
       ...work,
     })
+    view?.end()
     log.info(
       {
         idle: 'nothing left to do',
@@ -69,7 +83,6 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
         forced: 'stopped',
       }[why],
     )
-    view?.end()
     // The newer runner waits for the end of this process: what we would let go in order is its own by now.
     if (why === 'superseded') process.exit()
   } finally {

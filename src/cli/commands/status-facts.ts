@@ -3,8 +3,10 @@ import { sql } from 'kysely'
 import { VERSION } from '../../base/version.ts'
 import { binariesOf } from '../../db/binaries.ts'
 import { rowCounts } from '../../db/counts.ts'
+import { FAILURES_LOOKED_AT, failureGroups, latestFailures } from '../../db/failures.ts'
 import type { Home } from '../../db/home.ts'
 import type { LiveRow } from '../../db/processes.ts'
+import { type ClaimedCrawl, claimedCrawls, type PageInWork, pageCounts } from '../../db/progress.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import { dueNow } from '../../db/unfinished.ts'
 import type { Machine } from '../../engine/machine.ts'
@@ -16,26 +18,24 @@ import { snapshotMachine } from '../../machines/snapshot.ts'
 import { presentRows } from '../../processes/presence.ts'
 import { readProc } from '../../processes/proc.ts'
 import type { OpenHome } from '../home.ts'
-import { describe } from './process.ts'
+import { workOf } from '../work.ts'
 import { blockedReason } from './status-reasons.ts'
 
 /** The window of what was handled: an hour. */
 const HANDLED_SECONDS = 3_600
+/** Crawls that are shown. */
+const CRAWLS = 5
+/** Failures, and kinds of them, that are shown. */
+const FAILURES = 5
 
 /** What `status --json` prints. */
 export type Facts = Awaited<ReturnType<typeof gather>>
 
-/** Everything that `status` knows, read once. */
-export async function gather({ home, kind }: OpenHome) {
+/** Everything that `status` knows, read once. @param crawls so many are shown, at most */
+export async function gather({ home, kind }: OpenHome, crawls = CRAWLS) {
   const alive = await presentRows(home)
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
-  const pages = await rowCounts(home.db, 'snapshot')
-  const queue = {
-    crawl: statesOf(crawlMachine, await rowCounts(home.db, 'crawl')),
-    snapshot: statesOf(snapshotMachine, pages),
-    archive_result: statesOf(archiveResultMachine, await rowCounts(home.db, 'archive_result')),
-    binary: await binaryCounts(home),
-  }
+  const snapshots = await rowCounts(home.db, 'snapshot')
   const due = await dueNow(home.db)
   const [about] = (
     await sql<{ server_version: string; size_bytes: number }>`
@@ -44,6 +44,10 @@ export async function gather({ home, kind }: OpenHome) {
     )
   ).rows
   const disk = statfsSync(home.dataDir)
+  const work = await workOf(home, undefined, crawls)
+  const counts = await pageCounts(home.db)
+  const working = work.pages.filter(({ worker_id }) => alive.some(({ id }) => id === worker_id))
+  const groups = await failureGroups(home.db, { limit: FAILURES_LOOKED_AT })
   return {
     data_dir: home.dataDir,
     version: VERSION,
@@ -71,10 +75,24 @@ export async function gather({ home, kind }: OpenHome) {
     standbys: alive
       .filter((row) => row.worker_type === 'runner_waiting')
       .map((row) => ({ process_id: row.id, pid: row.pid, started_at: row.started_at, waits_for: row.blocked_reason })),
-    queue,
+    queue: {
+      crawl: statesOf(crawlMachine, await rowCounts(home.db, 'crawl')),
+      snapshot: statesOf(snapshotMachine, snapshots),
+      archive_result: statesOf(archiveResultMachine, await rowCounts(home.db, 'archive_result')),
+      binary: await binaryCounts(home),
+    },
+    pages: {
+      ...counts,
+      working: working.length,
+      waiting: due.waiting,
+      // Begun, and nobody's: what a runner that is gone had in work.
+      interrupted: Math.max(0, counts.started - working.length - due.waitingBegun),
+    },
+    crawls: work.crawls,
+    other_crawls: work.otherCrawls,
+    in_work: working,
     due: { crawl: due.crawls, snapshot: due.pages },
     oldest_due_age_s: due.oldestSeconds,
-    handled: { seconds: HANDLED_SECONDS, models: await handledWithin(home.db, HANDLED_SECONDS) },
     binaries: (await binariesOf(home.db, home.machineId)).map(({ name, status, abspath, version, message }) => ({
       name,
       status,
@@ -82,11 +100,18 @@ export async function gather({ home, kind }: OpenHome) {
       version,
       message,
     })),
-    workers: await workers(home, alive),
-    recent_failures: await recentFailures(home),
-    disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(pages) },
+    workers: workersOf(alive, working, await claimedCrawls(home.db)),
+    recent_failures: await latestFailures(home.db, { limit: FAILURES }),
+    failures: groups.slice(0, FAILURES),
+    failures_looked_at: groups.reduce((sum, { pages }) => sum + pages, 0),
+    disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(snapshots) },
     blocked_reason: await blockedReason(home, alive),
   }
+}
+
+/** What was handled in the last hour: of an archive that is busy, a count through many rows. Only programs ask. */
+export async function handled({ home }: OpenHome) {
+  return { seconds: HANDLED_SECONDS, models: await handledWithin(home.db, HANDLED_SECONDS) }
 }
 
 type Counts = Awaited<ReturnType<typeof rowCounts>>
@@ -110,51 +135,27 @@ async function binaryCounts({ db }: Home): Promise<Record<string, number>> {
   return statesOf(binaryMachine, found)
 }
 
-async function workers(home: Home, alive: readonly LiveRow[]) {
+/** Who works, on what, and for how long: a hook's time is that of this hook on this page. */
+function workersOf(alive: readonly LiveRow[], pages: readonly PageInWork[], crawls: readonly ClaimedCrawl[]) {
   const below = alive.filter((row) => row.process_type === 'worker' || row.process_type === 'hook')
-  const running = await sql<{
-    process_id: string
-    hook_name: string
-    snapshot_id: string
-    crawl_id: string
-    url: string
-    claimed_by: string | null
-  }>`
-    select r.process_id, r.hook_name, s.id as snapshot_id, s.crawl_id, s.url, s.claimed_by
-    from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'started'`.execute(home.db)
-  const claimed = await sql<{ claimed_by: string; crawl_id: string; snapshot_id: string | null; url: string | null }>`
-    select claimed_by, crawl_id, id as snapshot_id, url from snapshot where claimed_by is not null
-    union all select claimed_by, id, null, null from crawl where claimed_by is not null`.execute(home.db)
   return below.map((row) => {
-    const hook = running.rows.find((result) => result.process_id === row.id)
-    const work = hook ?? claimed.rows.find((claim) => claim.claimed_by === row.id)
+    const page = pages.find(
+      ({ worker_id, hooks }) => worker_id === row.id || hooks.some((hook) => hook.process_id === row.id),
+    )
+    const hook = page?.hooks.find(({ process_id }) => page.worker_id === row.id || process_id === row.id)
+    const crawl = crawls.find(({ claimed_by }) => claimed_by === row.id)
     return {
       process_id: row.id,
       pid: row.pid,
       process_type: row.process_type,
       worker_type: row.worker_type,
-      crawl_id: work?.crawl_id ?? row.crawl_id,
-      snapshot_id: work?.snapshot_id ?? row.snapshot_id,
-      url: work?.url ?? row.url,
+      crawl_id: page?.crawl_id ?? crawl?.id ?? row.crawl_id,
+      snapshot_id: page?.snapshot_id ?? row.snapshot_id,
+      url: page?.url ?? row.url,
       hook: hook?.hook_name ?? null,
-      elapsed_s: row.started_at ? (Date.now() - row.started_at.getTime()) / 1000 : null,
+      elapsed_s:
+        hook?.seconds ?? page?.seconds ?? (row.started_at ? (Date.now() - row.started_at.getTime()) / 1000 : null),
       rss_bytes: row.pid === null ? null : (readProc(row.pid)?.rssBytes ?? null),
-      what: describe(row, hook?.hook_name),
     }
   })
-}
-
-async function recentFailures(home: Home) {
-  const { rows } = await sql<{
-    url: string
-    plugin: string
-    hook_name: string
-    output_str: string
-    end_ts: Date
-    snapshot_id: string
-  }>`
-    select s.url, r.plugin, r.hook_name, r.output_str, r.end_ts, r.snapshot_id
-    from archive_result r join snapshot s on s.id = r.snapshot_id
-    where r.status = 'failed' order by r.id desc limit 5`.execute(home.db)
-  return rows
 }

@@ -1,62 +1,126 @@
-import pc from 'picocolors'
 import { sizeText } from '../../pages/layout.ts'
+import { failureLines } from '../failure-lines.ts'
 import { duration } from '../format.ts'
+import type { Canvas } from '../screen/canvas.ts'
+import { oneLine } from '../screen/clean.ts'
+import { cutMiddle } from '../screen/fit.ts'
+import { flow, type Part, wrapped } from '../screen/flow.ts'
+import { loadWidths } from '../screen/width.ts'
+import { textsOf, type Work, workLines } from '../screen/work.ts'
 import type { Facts } from './status-facts.ts'
 
-/** One screen of it, for people. */
-export function screen(facts: Facts): string {
-  const { runner, database, queue, disk } = facts
-  const lines: string[] = []
-  const line = (key: string, value: string) => lines.push(`${pc.dim(key.padEnd(10))} ${value}`)
-  line('data dir', facts.data_dir)
-  line(
-    'runner',
-    runner.state === 'none'
-      ? pc.yellow('none')
-      : `${pc.green(runner.state)}, pid ${runner.pid}, term ${runner.term}, for ${duration((Date.now() - runner.started_at!.getTime()) / 1000)}, heartbeat ${duration(runner.heartbeat_age_s ?? 0)} ago, containment ${runner.containment ?? 'unknown'}`,
-  )
-  if (facts.standbys.length > 0) line('standing by', facts.standbys.map(({ pid }) => `pid ${pid}`).join(', '))
-  line('crawls', summary(queue.crawl))
-  line(
-    'pages',
-    `${summary(queue.snapshot)}${facts.due.snapshot > 0 ? `; ${facts.due.snapshot} due, the oldest for ${duration(facts.oldest_due_age_s ?? 0)}` : ''}`,
-  )
-  line('hooks', summary(queue.archive_result))
-  const { crawl = {}, snapshot = {}, archive_result = {} } = facts.handled.models
-  line(
-    'last hour',
-    `crawls ${summary(ended(crawl))}; pages ${summary(ended(snapshot))}; hooks ${summary(ended(archive_result))}`,
-  )
-  const missing = facts.binaries.filter(({ status }) => status === 'queued')
-  if (facts.binaries.length > 0)
-    line(
-      'programs',
-      `${summary(queue.binary)}${missing.map(({ message }) => (message ? `; ${message}` : '')).join('')}`,
-    )
-  line('database', `${database.kind}, PostgreSQL ${database.server_version}, ${sizeText(database.size_bytes)}`)
-  line('disk', `${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}`)
-  for (const worker of facts.workers) {
-    const size = worker.rss_bytes === null ? '' : `, ${sizeText(worker.rss_bytes)}`
-    const what = `${worker.what} ${pc.dim(`pid ${worker.pid}, ${duration(worker.elapsed_s ?? 0)}${size}`)}`
-    lines.push(`  ${what}${worker.url ? ` ${worker.url}` : ''}`)
-  }
-  if (facts.recent_failures.length > 0) lines.push(pc.dim('last failures'))
-  for (const failure of facts.recent_failures)
-    lines.push(`  ${pc.red(failure.plugin)} ${failure.url}: ${failure.output_str}`)
-  if (facts.blocked_reason) line('nothing moves', pc.yellow(facts.blocked_reason))
-  return `${lines.join('\n')}\n`
+const KEY_WIDTH = 11
+/** A narrower terminal has no room for a column of keys. */
+const NARROW = 48
+
+/** Gets ready to draw these: `screen` does not wait. */
+export async function readyFor(facts: Facts): Promise<void> {
+  await loadWidths([...textsOf(workIn(facts)), ...failuresOf(facts).map(({ text }) => text), facts.data_dir])
 }
 
-/** Of the states that rows came to, those that end something. */
-function ended({
-  queued: _,
-  started: __,
-  ...states
-}: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  return states
+/** One screen of it, for people: lines no wider than the canvas. */
+export function screen(facts: Facts, canvas: Canvas): string[] {
+  const blocks = [
+    [...summary(facts, canvas), ...whyNothingMoves(facts, canvas)],
+    workLines(workIn(facts), canvas),
+    failureBlock(failuresOf(facts), canvas),
+  ]
+  return blocks.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
 }
 
-function summary(states: Readonly<Record<string, number>>): string {
-  const some = Object.entries(states).filter(([, count]) => count > 0)
-  return some.length === 0 ? 'none' : some.map(([state, count]) => `${count} ${state}`).join(', ')
+function workIn({ crawls, other_crawls: otherCrawls, in_work: pages }: Facts): Work {
+  return { crawls, otherCrawls, pages }
+}
+
+/** Who leads, and how much there is of what. */
+function summary(facts: Facts, canvas: Canvas): string[] {
+  const { database, disk, queue, pages } = facts
+  const { palette } = canvas
+  const missing = facts.binaries.filter(({ status }) => status === 'queued').map(({ name }) => name)
+  const done: Part[] = [
+    { text: counted(pages.archived, 'archived'), style: palette.green },
+    { text: counted(pages.partial, 'partial'), style: palette.yellow },
+    { text: counted(pages.failed, 'failed'), style: palette.red },
+    { text: counted(pages.unjudged, 'sealed') },
+  ]
+  const open: Part[] = [
+    { text: counted(pages.working, 'working') },
+    { text: counted(pages.waiting, 'waiting to be tried again') },
+    { text: counted(pages.interrupted, 'interrupted'), style: palette.yellow },
+    { text: counted(pages.queued, 'queued') },
+    { text: counted(pages.paused, 'paused'), style: palette.yellow },
+  ]
+  const lines: [key: string, parts: readonly Part[]][] = [
+    ['data dir', [{ text: oneLine(facts.data_dir) }]],
+    ['runner', runnerParts(facts, canvas)],
+    ['standing by', facts.standbys.map(({ pid }) => ({ text: `pid ${pid}` }))],
+    ['crawls', statesOf(queue.crawl)],
+    ['pages', atLeastOne([...open, ...done].filter(({ text }) => text !== ''))],
+    ['programs', missing.length > 0 ? [{ text: `not found: ${missing.join(' ')}`, style: palette.yellow }] : []],
+    [
+      'database',
+      [
+        { text: `${database.kind} PostgreSQL ${shortVersion(database.server_version)}` },
+        { text: sizeText(database.size_bytes) },
+      ],
+    ],
+    ['disk', [{ text: `${sizeText(disk.free_bytes)} free` }, { text: `archive ${sizeText(disk.archive_bytes)}` }]],
+  ]
+  return lines.flatMap(([key, parts]) => (parts.length === 0 ? [] : field(key, parts, canvas)))
+}
+
+function runnerParts({ runner }: Facts, { palette }: Canvas): Part[] {
+  if (runner.state === 'none') return [{ text: 'none', style: palette.yellow }]
+  const beat = runner.heartbeat_age_s ?? 0
+  return [
+    { text: runner.state, style: runner.state === 'running' ? palette.bold : palette.yellow },
+    { text: `pid ${runner.pid}` },
+    { text: `term ${runner.term}` },
+    { text: `for ${duration((Date.now() - runner.started_at!.getTime()) / 1000)}` },
+    { text: `heartbeat ${duration(beat)} ago` },
+  ]
+}
+
+const shortVersion = (version: string) => version.split(' ')[0]!
+const counted = (count: number, what: string) => (count > 0 ? `${count} ${what}` : '')
+
+function statesOf(states: Readonly<Record<string, number>>): Part[] {
+  return atLeastOne(
+    Object.entries(states)
+      .filter(([, count]) => count > 0)
+      .map(([state, count]) => ({ text: `${count} ${state}` })),
+  )
+}
+
+const atLeastOne = (parts: readonly Part[]): Part[] => (parts.length > 0 ? [...parts] : [{ text: 'none' }])
+
+/** A key and what belongs to it, below each other where one line is too short. */
+function field(key: string, parts: readonly Part[], { columns, palette }: Canvas): string[] {
+  const indent = columns < NARROW ? 2 : KEY_WIDTH
+  const used = Math.max(key.length + 1, columns < NARROW ? 0 : KEY_WIDTH) - indent
+  const [first = '', ...others] = flow(parts, ', ', columns - indent, used)
+  const head = `${palette.dim(cutMiddle(key, columns))}${' '.repeat(Math.max(1, indent - key.length))}`
+  return [`${head}${first}`.trimEnd(), ...others.map((line) => `${' '.repeat(indent)}${line}`)]
+}
+
+function failuresOf({ failures, recent_failures: recent }: Facts) {
+  return failureLines(failures, (id) => recent.find(({ snapshot_id }) => snapshot_id === id)?.url)
+}
+
+/** What failed last, by kind, each with what tries it again. */
+function failureBlock(failures: ReturnType<typeof failuresOf>, { columns, palette }: Canvas): string[] {
+  if (failures.length === 0) return []
+  const indent = columns < NARROW ? 2 : 4
+  const lines = failures.flatMap(({ text, isPartial, command }) => [
+    `  ${palette[isPartial ? 'yellow' : 'red'](cutMiddle(text, columns - 2))}`,
+    ...wrapped(command, columns - indent, palette.dim).map((line) => ' '.repeat(indent) + line),
+  ])
+  return [palette.dim('last failures'), ...lines]
+}
+
+/** Why nothing moves, and what to do: all of it, whatever the width. */
+function whyNothingMoves({ blocked_reason: reason }: Facts, { columns, palette }: Canvas): string[] {
+  if (reason === null) return []
+  const lines = wrapped(oneLine(reason), columns - 2, palette.yellow)
+  return [palette.bold(cutMiddle('nothing moves', columns)), ...lines.map((line) => `  ${line}`)]
 }

@@ -3,45 +3,85 @@ import { EXIT, messageOf } from '../../base/errors.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import { type OpenHome, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
+import { canvasOn } from '../screen/canvas.ts'
+import { cutEnd } from '../screen/fit.ts'
+import { isDumb, onStdout } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { gather } from './status-facts.ts'
-import { screen } from './status-screen.ts'
+import { type Facts, gather, handled } from './status-facts.ts'
+import { readyFor, screen } from './status-screen.ts'
 
 export interface StatusOptions {
   readonly watch?: boolean
 }
 
-const WATCH_MS = 2_000
-/** To the top left corner, and nothing below. */
-const CLEAR = '\u001b[H\u001b[2J'
+const WATCH_MS = 1_000
+/** With --watch there is room to scroll. */
+const CRAWLS_WATCHED = 50
 
-/** `status`: one screen, or one object; with `--watch` again and again until Ctrl-C. Exit code 3 when no runner lives. It starts none. */
+/** `status`: one screen, or one object; with `--watch` again and again until `q`. Exit code 3 when no runner lives. It starts none. */
 export async function status(options: GlobalOptions, { watch }: StatusOptions): Promise<void> {
   const open = await openHome(options, 'never', (line) => terminal.say(line))
   try {
-    if (watch) await watchIt(options, open)
-    else await show(options, open)
+    if (!watch) await show(options, open)
+    else if (wantsJson(options) || isDumb()) await repeat(options, open)
+    else await watchIt(open)
   } finally {
     await open.close()
   }
 }
 
-async function show(options: GlobalOptions, open: OpenHome, before = ''): Promise<void> {
+async function show(options: GlobalOptions, open: OpenHome): Promise<void> {
   const facts = await gather(open)
-  if (wantsJson(options)) printRecord(facts)
-  else process.stdout.write(before + screen(facts))
-  process.exitCode = facts.runner.state === 'none' ? EXIT.noRunner : EXIT.ok
+  if (wantsJson(options)) printRecord({ ...facts, handled: await handled(open) })
+  else {
+    await readyFor(facts)
+    process.stdout.write(`${screen(facts, canvasOn(process.stdout, onStdout)).join('\n')}\n`)
+  }
+  process.exitCode = exitCode(facts)
 }
 
-async function watchIt(options: GlobalOptions, open: OpenHome): Promise<void> {
+const exitCode = ({ runner }: Facts) => (runner.state === 'none' ? EXIT.noRunner : EXIT.ok)
+
+/** One after the other, where nothing can be drawn. */
+async function repeat(options: GlobalOptions, open: OpenHome): Promise<void> {
   const over = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => over.abort())
   process.stdout.once('error', () => over.abort())
   while (!over.signal.aborted) {
-    await show(options, open, CLEAR).catch((error: unknown) => {
-      if (!isDatabaseAway(error)) throw error
-      terminal.say(`the database is away: ${messageOf(error)}`)
-    })
-    await sleep(WATCH_MS, over.signal)
+    await show(options, open).catch((error: unknown) => terminal.say(awayText(error)))
+    await sleep(2 * WATCH_MS, over.signal)
   }
+}
+
+/** On the whole terminal. */
+async function watchIt(open: OpenHome): Promise<void> {
+  const { FullScreen } = await import('../screen/full-screen.ts')
+  let seen: Facts | undefined
+  let trouble: string[] = []
+  const view = new FullScreen((columns) => [
+    ...trouble.map((text) => onStdout.yellow(cutEnd(text, columns))),
+    ...(seen ? screen(seen, { ...canvasOn(process.stdout, onStdout), columns }) : []),
+  ])
+  try {
+    while (!view.over.aborted) {
+      try {
+        seen = await gather(open, CRAWLS_WATCHED)
+        process.exitCode = exitCode(seen)
+        await readyFor(seen)
+        trouble = []
+      } catch (error) {
+        trouble = [awayText(error)]
+      }
+      view.show()
+      await sleep(WATCH_MS, view.over)
+    }
+  } finally {
+    view.leave()
+  }
+}
+
+/** Throws what is no trouble of the database. */
+function awayText(error: unknown): string {
+  if (!isDatabaseAway(error)) throw error
+  return `the database is away: ${messageOf(error)}`
 }

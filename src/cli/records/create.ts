@@ -5,17 +5,17 @@ import type { Home } from '../../db/home.ts'
 import { type ListedCrawl, listedByIds } from '../../db/listings.ts'
 import { addCrawlWithPages, addPages } from '../../machines/add-pages.ts'
 import { checkedUrls } from '../checked-urls.ts'
-import { table } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import { isUuid } from '../ids.ts'
 import { type CrawlOptions, commaList, type Limits, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
-import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { terminal } from '../terminal.ts'
 import { cutRecord, isCut } from './cut.ts'
 import { findIds } from './ids.ts'
 import { type Line, readInput } from './input.ts'
-import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
+import { CRAWL, SNAPSHOT } from './kinds.ts'
+import { printerOf } from './print.ts'
 
 /**
  * `crawl create`: one crawl of all URLs and of the URLs of snapshot records; a crawl record becomes another crawl like it. Nothing is run.
@@ -34,7 +34,7 @@ export async function createCrawls(options: Asked, args: readonly string[], verb
     await asProcess(home, 'cli', async () => {
       const ids: string[] = []
       for (const crawl of crawls) ids.push((await insertCrawl(home.db, crawl)).id)
-      printCreated(options, CRAWL, await listedByIds(home.db, CRAWL, ids))
+      await printerOf(options, CRAWL, {}).all(await listedByIds(home.db, CRAWL, ids))
     })
   })
 }
@@ -65,7 +65,7 @@ export async function createSnapshots(
           : await addPages(home.db, crawl.id, [...list], tags)
       if (ids.length < list.total)
         terminal.say(`${list.total - ids.length} of ${list.total} URLs are beyond the limit of their crawl`)
-      printCreated(options, SNAPSHOT, await listedByIds(home.db, SNAPSHOT, ids))
+      await printerOf(options, SNAPSHOT, {}).all(await listedByIds(home.db, SNAPSHOT, ids))
     })
   })
 }
@@ -132,13 +132,4 @@ function copyOf(record: Readonly<Record<string, unknown>>, limits: Limits): (hom
 
 function passThrough(lines: readonly Line[]): void {
   for (const { text } of lines) process.stdout.write(`${text}\n`)
-}
-
-function printCreated<Row extends { readonly id: string }>(
-  options: GlobalOptions,
-  kind: Kind<Row>,
-  rows: readonly Row[],
-): void {
-  if (wantsJson(options)) for (const row of rows) printRecord(kind.record(row))
-  else process.stdout.write(table(kind.headings, rows.map(kind.line)))
 }

@@ -7,43 +7,72 @@ import {
   RESULTS,
   SNAPSHOTS,
 } from '../../db/listings.ts'
-import { ago, duration } from '../format.ts'
+import { ago, duration, shortId } from '../format.ts'
+import { oneLine } from '../screen/clean.ts'
+import type { Palette } from '../screen/palette.ts'
+import type { Column } from '../screen/table.ts'
 
 /** A model as the command line shows it. */
 export interface Kind<Row extends { readonly id: string }> extends Listing<Row> {
-  readonly headings: readonly string[]
-  readonly line: (row: Row) => readonly string[]
+  readonly columns: readonly Column<Row>[]
 }
+
+const ID = {
+  name: 'id',
+  value: ({ id }: { readonly id: string }) => shortId(id),
+  whole: (row: { readonly id: string }) => row.id,
+}
+const ADDED = { name: 'added', value: (row: { readonly created_at: Date }) => ago(row.created_at), rank: 3 }
+
+/** How a word looks: green is for `archived` alone. */
+const COLOURS: Readonly<Record<string, keyof Pick<Palette, 'green' | 'yellow' | 'red'>>> = {
+  archived: 'green',
+  partial: 'yellow',
+  paused: 'yellow',
+  backoff: 'yellow',
+  failed: 'red',
+}
+const coloured = <Row>(name: string, value: (row: Row) => string, rank?: number): Column<Row> => ({
+  name,
+  value,
+  style: (row, palette) => palette[COLOURS[value(row)] ?? 'reset'],
+  ...(rank === undefined ? {} : { rank }),
+})
 
 export const CRAWL: Kind<ListedCrawl> = {
   ...CRAWLS,
-  headings: ['id', 'status', 'pages', 'added', 'what'],
-  line: (row) => [
-    row.id,
-    row.status,
-    `${row.sealed} of ${row.pages}`,
-    ago(row.created_at),
-    row.label || row.urls.split('\n')[0]!,
+  columns: [
+    ID,
+    coloured('status', ({ status }) => status),
+    { name: 'pages', value: ({ sealed, pages }) => `${sealed}/${pages}`, right: true },
+    ADDED,
+    { name: 'what', value: ({ label, urls }) => oneLine(label || urls.split('\n')[0]!), cut: 'middle' },
   ],
 }
 
 export const SNAPSHOT: Kind<ListedSnapshot> = {
   ...SNAPSHOTS,
-  headings: ['id', 'status', 'depth', 'added', 'url', 'title'],
-  line: (row) => [row.id, row.status, String(row.depth), ago(row.created_at), row.url, row.title ?? ''],
+  columns: [
+    ID,
+    coloured('outcome', ({ outcome, status }) => outcome ?? status),
+    { name: 'depth', value: ({ depth }) => String(depth), right: true, wide: true },
+    ADDED,
+    { name: 'title', value: ({ title }) => oneLine(title ?? ''), cut: 'end', insteadOf: 'url' },
+    { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2 },
+    { name: 'cause', value: ({ cause }) => oneLine(cause ?? ''), cut: 'end', rank: 1, optional: true },
+  ],
 }
 
 export const RESULT: Kind<ListedResult> = {
   ...RESULTS,
-  headings: ['id', 'status', 'plugin', 'attempt', 'took', 'url', 'output'],
-  line: (row) => [
-    row.id,
-    row.status,
-    row.plugin,
-    String(row.attempt),
-    took(row),
-    row.url,
-    row.output_str.split('\n')[0]!,
+  columns: [
+    ID,
+    coloured('status', ({ status }) => status),
+    { name: 'plugin', value: ({ plugin }) => oneLine(plugin) },
+    { name: 'attempt', value: ({ attempt }) => String(attempt), right: true, wide: true },
+    { name: 'took', value: took, right: true, rank: 3 },
+    { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2 },
+    { name: 'output', value: ({ output_str: output }) => oneLine(output), cut: 'end', rank: 1 },
   ],
 }
 

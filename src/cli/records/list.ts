@@ -1,16 +1,18 @@
 import { UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { eachListed, type Filters, listedByIds, type Model } from '../../db/listings.ts'
-import { TABLE_LINES, table } from '../format.ts'
+import { TABLE_LINES } from '../format.ts'
 import { withHome } from '../home.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import type { PrintOptions } from './formats.ts'
 import { findIds } from './ids.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
+import { printerOf } from './print.ts'
 
 /** The filters as they were typed. */
-export interface ListOptions {
+export interface ListOptions extends PrintOptions {
   readonly status?: string
   readonly url__icontains?: string
   readonly crawlId?: string
@@ -28,28 +30,22 @@ export async function list<Row extends { readonly id: string }>(
 ): Promise<void> {
   const limit = verb.n === undefined ? undefined : countOf(verb.n)
   const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
+  const printer = printerOf(options, kind, verb)
   await withHome(options, async (home) => {
     const filters = { ...(statuses && { status: statuses }), ...(await filtersOf(home, verb)) }
-    if (wantsJson(options)) {
-      await eachListed(home.db, kind, { filters, ...(limit && { limit }) }, (row) => {
-        printRecord(kind.record(row))
+    const { each } = printer
+    if (each) {
+      return await eachListed(home.db, kind, { filters, ...(limit && { limit }) }, (row) => {
+        each(row)
         return !process.stdout.destroyed // A reader that has seen enough.
       })
-    } else await printTable(home, kind, filters, limit)
+    }
+    const rows: Row[] = []
+    await eachListed(home.db, kind, { filters, limit: limit ?? TABLE_LINES + 1 }, (row) => rows.push(row) > 0)
+    const shown = limit === undefined ? rows.slice(0, TABLE_LINES) : rows
+    await printer.all(shown)
+    if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
   })
-}
-
-async function printTable<Row extends { readonly id: string }>(
-  home: Home,
-  kind: Kind<Row>,
-  filters: Partial<Filters>,
-  limit: number | undefined,
-): Promise<void> {
-  const rows: Row[] = []
-  await eachListed(home.db, kind, { filters, limit: limit ?? TABLE_LINES + 1 }, (row) => rows.push(row) > 0)
-  const shown = limit === undefined ? rows.slice(0, TABLE_LINES) : rows
-  process.stdout.write(table(kind.headings, shown.map(kind.line)))
-  if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
 }
 
 /** `show`: every field of what has these ids. */

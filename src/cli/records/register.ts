@@ -3,6 +3,7 @@ import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 import type { RetryOptions } from './change.ts'
+import { FORMATS } from './formats.ts'
 import type { ListOptions } from './list.ts'
 import type { RemoveOptions } from './remove.ts'
 
@@ -61,6 +62,7 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
   verb(group, 'list', `${noun}s, newest first`, [
     `archivebox-ts ${noun} list --status queued -n 20`,
     `archivebox-ts ${noun} list --url__icontains example.com --tag news --json`,
+    `archivebox-ts ${noun} list --columns id,status,url -o csv`,
   ])
     .option('--status <names>', 'only these, comma-separated')
     .option('--url__icontains <text>', 'only with this in a URL, in capitals or not')
@@ -69,6 +71,9 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     .option('--plugin <names>', 'only with results of these plugins, comma-separated')
     .option('--tag <names>', 'only with one of these tags, comma-separated')
     .option('-n <count>', 'at most so many')
+    .option('--wide', 'whole ids, every column, nothing cut')
+    .addOption(new Option('-o, --output <format>', 'how to show them').choices(FORMATS))
+    .option('--columns <names>', 'only these: columns of the table, or fields of the records, comma-separated')
     .action(async (options: ListOptions) => (await load()).list(await globals(), [], options))
   verb(group, 'show', 'every field')
     .argument('<id...>', 'whole, or the first digits, at least 8')

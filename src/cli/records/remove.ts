@@ -3,11 +3,12 @@ import { AppError, EXIT } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { sizeText } from '../../pages/layout.ts'
 import { rewritePages } from '../../workers/rewrite-pages.ts'
-import { table } from '../format.ts'
+import { many } from '../format.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, sayError, terminal, wantsJson } from '../terminal.ts'
 import { withChosen } from './chosen.ts'
 import type { Kind } from './kinds.ts'
+import { printerOf } from './print.ts'
 
 export interface RemoveOptions {
   readonly yes?: boolean
@@ -38,8 +39,7 @@ export async function remove<Row extends { readonly id: string }>(
   await withChosen(options, kind, args, async ({ home, rows, ids }) => {
     const what = await inWords(home, kind.noun, ids, removing.concerned(ids))
     if (verb.dryRun) {
-      if (wantsJson(options)) for (const row of rows) printRecord(kind.record(row))
-      else process.stdout.write(table(kind.headings, rows.map(kind.line)))
+      await printerOf(options, kind, {}).all(rows)
       return terminal.say(`dry run: would delete ${what}; nothing was deleted`)
     }
     if (!verb.yes)
@@ -93,5 +93,3 @@ async function inWords(
   ]
   return `${many(ids.length, noun)}${below.length > 0 ? ` with ${below.join(' and ')}` : ''} (${sizeText(bytes)})`
 }
-
-const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -1,0 +1,91 @@
+import { Bell } from '../base/abort.ts'
+import type { Settings } from '../base/config.ts'
+import type { Home } from '../db/home.ts'
+import { canvasOn } from './screen/canvas.ts'
+import { cutEnd } from './screen/fit.ts'
+import { wrapped } from './screen/flow.ts'
+import { onStderr } from './screen/palette.ts'
+import { loadWidths } from './screen/width.ts'
+import { textsOf, type Work, workLines } from './screen/work.ts'
+import { terminal } from './terminal.ts'
+import { Waits } from './waits.ts'
+import { workOf } from './work.ts'
+
+/** So often it looks, and counts seconds up. */
+const LOOK_MS = 1_000
+/** With nothing in work. */
+const IDLE_MS = 2_000
+/** News come in bursts: one look is enough for those of so long. */
+const BURST_MS = 150
+/** Crawls that are shown at once. */
+const CRAWLS = 3
+
+/** What is worked on, at the foot of the terminal, for as long as a runner works or a crawl is followed. */
+export class LiveView {
+  readonly #home: Home
+  readonly #crawlId: string | undefined
+  readonly #waits: Waits
+  readonly #bell = new Bell()
+  readonly #over = new AbortController()
+  readonly #draw = () => this.#show()
+  #work: Work = { crawls: [], otherCrawls: 0, pages: [] }
+  #stopping = false
+
+  /** @param crawlId shows this crawl alone */
+  constructor(home: Home, settings: Settings, crawlId: string | undefined) {
+    this.#home = home
+    this.#crawlId = crawlId
+    this.#waits = new Waits(home, settings)
+    process.stderr.on('resize', this.#draw)
+    void this.#keepLooking()
+  }
+
+  /** Something has happened: looks at once. */
+  news(): void {
+    this.#bell.wake()
+  }
+
+  /** Somebody wants to stop: says at once for what that waits, and for how long at most. */
+  stops(): void {
+    if (this.#stopping) return
+    this.#stopping = true
+    const waits = this.#waits.line(this.#work.pages)
+    if (waits !== undefined) terminal.say(wrapped(`${waits} (Ctrl-C again: now)`, terminal.columns - 1).join('\n'))
+    this.#show()
+  }
+
+  end(): void {
+    this.#over.abort()
+    process.stderr.off('resize', this.#draw)
+    terminal.live([])
+  }
+
+  async #keepLooking(): Promise<void> {
+    const { signal } = this.#over
+    while (!signal.aborted) {
+      // A database that is away, say: what was seen last stays.
+      const work = await workOf(this.#home, this.#crawlId, CRAWLS).catch(() => undefined)
+      if (work && !signal.aborted) {
+        await loadWidths(textsOf(work))
+        await this.#waits.learn(work.pages).catch(() => {})
+        this.#work = work
+        this.#show()
+      }
+      await this.#bell.wait(work?.pages.length === 0 ? IDLE_MS : LOOK_MS, signal)
+      await new Bell().wait(BURST_MS, signal)
+    }
+  }
+
+  #show(): void {
+    if (this.#over.signal.aborted) return
+    const canvas = canvasOn(process.stderr, onStderr)
+    const lines = workLines(this.#work, canvas)
+    const foot = this.#stopping ? 'stopping (Ctrl-C again: now)' : 'Ctrl-C stops'
+    if (lines.length === 0 && !this.#stopping) lines.push('waiting for work')
+    const most = Math.max(1, terminal.rows - 2)
+    const shown = lines.length > most - 1 ? lines.slice(0, Math.max(0, most - 2)) : lines
+    const more = lines.length - shown.length
+    const last = more > 0 ? `${more} more lines; ${foot}` : foot
+    terminal.live([...shown, onStderr.dim(cutEnd(last, canvas.columns))])
+  }
+}

@@ -1,0 +1,39 @@
+/** Until the second of these the terminal shows nothing of what comes; one that does not know them ignores them. */
+const BEGIN = '\u001b[?2026h'
+const END = '\u001b[?2026l'
+const ERASE_LINE_END = '\u001b[K'
+const ERASE_BELOW = '\u001b[J'
+
+/** What is written as one, and shown as one. */
+export function atOnce(text: string): string {
+  return text === '' ? '' : `${BEGIN}${text}${END}`
+}
+
+/** What turns a screen that shows these lines, from its top left corner on, into one that shows those: only lines that changed. */
+export function repaint(before: readonly string[] | undefined, after: readonly string[]): string {
+  if (before === undefined)
+    return atOnce(`\u001b[H${after.map((line) => `${line}${ERASE_LINE_END}`).join('\r\n')}${ERASE_BELOW}`)
+  const changed = after.flatMap((line, index) =>
+    line === before[index] ? [] : [`\u001b[${index + 1};1H${line}${ERASE_LINE_END}`],
+  )
+  if (after.length < before.length) changed.push(`\u001b[${after.length + 1};1H${ERASE_BELOW}`)
+  return atOnce(changed.join(''))
+}
+
+/**
+ * What turns the lines at the foot, on whose last one the cursor stands, into others, below what is said meanwhile.
+ * @param rows how many rows the old lines take by now: a terminal that became narrower has wrapped them
+ * @param said whole lines that go above, and stay
+ */
+export function refoot(before: readonly string[], rows: number, said: string, after: readonly string[]): string {
+  if (said === '' && rows === before.length && before.length === after.length && rows > 0) {
+    const changed = after.map((line, index) => (line === before[index] ? '' : `\r${line}${ERASE_LINE_END}`))
+    if (changed.every((line) => line === '')) return ''
+    return atOnce(`${up(rows - 1)}\r${changed.join('\u001b[B')}`)
+  }
+  if (said === '' && rows === 0 && after.length === 0) return ''
+  const erase = rows === 0 ? '' : `${up(rows - 1)}\r${ERASE_BELOW}`
+  return atOnce(`${erase}${said}${after.join('\r\n')}`)
+}
+
+const up = (rows: number) => (rows > 0 ? `\u001b[${rows}A` : '')

@@ -1,0 +1,35 @@
+import type { PageEnd } from '../../base/log.ts'
+import type { Canvas } from './canvas.ts'
+import { oneLine } from './clean.ts'
+import { cutEnd, cutMiddle } from './fit.ts'
+import type { Palette } from './palette.ts'
+import { widthOf } from './width.ts'
+
+interface Mark {
+  readonly sign: string
+  readonly ascii: string
+  readonly colour: keyof Pick<Palette, 'green' | 'yellow' | 'red' | 'dim'>
+}
+
+const MARKS: Readonly<Record<'archived' | 'partial' | 'failed' | 'sealed', Mark>> = {
+  archived: { sign: '✓', ascii: '+', colour: 'green' },
+  partial: { sign: '~', ascii: '~', colour: 'yellow' },
+  failed: { sign: '✗', ascii: 'x', colour: 'red' },
+  sealed: { sign: '·', ascii: '.', colour: 'dim' },
+}
+/** A URL of which less is left says nothing. */
+const SHORTEST = 12
+
+/** A page that ended, on one line: how, which, and why, or its title. */
+export function pageEndLine({ url, title, outcome, cause }: PageEnd, { columns, palette, ascii }: Canvas): string {
+  const { colour, ...mark } = MARKS[outcome ?? 'sealed']
+  const room = columns - 2
+  const about = oneLine(cause ?? title ?? '')
+  const address = oneLine(url)
+  const wanted = Math.min(widthOf(about), Math.max(0, room - SHORTEST - 2))
+  const short = cutMiddle(address, wanted === 0 ? room : Math.max(SHORTEST, room - 2 - Math.min(wanted, room / 2)))
+  const left = room - widthOf(short) - 2
+  const style = cause === null ? palette.dim : palette[colour]
+  const behind = about === '' || left < 4 ? '' : `  ${style(cutEnd(about, left))}`
+  return `${palette[colour](ascii ? mark.ascii : mark.sign)} ${short}${behind}`
+}

@@ -1,0 +1,111 @@
+import { cutEnd, cutMiddle, padEnd, padStart } from './fit.ts'
+import type { Palette } from './palette.ts'
+import { loadWidths, widthOf } from './width.ts'
+
+/** One column of a table. */
+export interface Column<Row> {
+  readonly name: string
+  /** One line, harmless on a terminal. */
+  readonly value: (row: Row) => string
+  /** The same where there is room for all of it. */
+  readonly whole?: (row: Row) => string
+  /** Only where there is room for all. */
+  readonly wide?: true
+  /** Without a value in any row it is left out. */
+  readonly optional?: true
+  /** It may be cut there, when the table is too wide; others keep their width. */
+  readonly cut?: 'end' | 'middle'
+  readonly right?: true
+  readonly style?: (row: Row, palette: Palette) => (text: string) => string
+  /** Goes when there is no room: the highest first. None: it stays. */
+  readonly rank?: number
+  /** The column whose value stands in where this one has none and that one went. */
+  readonly insteadOf?: string
+}
+
+const BETWEEN = '  '
+/** What is cut tells nothing in less. */
+const LEAST = 12
+
+/** Rows under their headings in lines of at most `width` columns: long cells are cut, and columns go, as far as must be. */
+export async function table<Row>(
+  given: readonly Column<Row>[],
+  rows: readonly Row[],
+  { width, palette }: { readonly width: number; readonly palette: Palette },
+): Promise<string> {
+  const columns = given.filter(({ optional, value }) => !optional || rows.some((row) => value(row) !== ''))
+  const all = columns.map(({ value }) => rows.map((row) => value(row)))
+  await loadWidths(all.flat())
+  const natural = columns.map(({ name }, index) => Math.max(name.length, ...all[index]!.map(widthOf)))
+  const shown = kept(columns, natural, width)
+  const cells = shown.map((index) => filled(columns, all, shown, index))
+  const wanted = shown.map((index, at) => Math.max(natural[index]!, ...cells[at]!.map(widthOf)))
+  const widths = fitted(
+    shown.map((index) => columns[index]!.cut !== undefined),
+    wanted,
+    width - BETWEEN.length * (shown.length - 1),
+  )
+  const line = (texts: readonly string[], style: (at: number) => (text: string) => string) =>
+    texts
+      .map((text, at) => {
+        const { cut, right } = columns[shown[at]!]!
+        const short = cut === 'middle' ? cutMiddle(text, widths[at]!) : cutEnd(text, widths[at]!)
+        const last = at === texts.length - 1
+        const padded = right ? padStart(short, widths[at]!) : last ? short : padEnd(short, widths[at]!)
+        return style(at)(padded)
+      })
+      .join(BETWEEN)
+      .trimEnd()
+  const head = line(
+    shown.map((index) => columns[index]!.name),
+    () => palette.dim,
+  )
+  const plain = (text: string) => text
+  const body = rows.map((row, number) =>
+    line(
+      cells.map((column) => column[number]!),
+      (at) => columns[shown[at]!]!.style?.(row, palette) ?? plain,
+    ),
+  )
+  return `${[head, ...body].join('\n')}\n`
+}
+
+/** The columns that stay, by their place: those without which the others still do not fit go, too. */
+function kept<Row>(columns: readonly Column<Row>[], natural: readonly number[], width: number): number[] {
+  let shown = columns.map((_, index) => index)
+  const least = () =>
+    shown.reduce(
+      (sum, index) => sum + (columns[index]!.cut ? Math.min(LEAST, natural[index]!) : natural[index]!),
+      BETWEEN.length * (shown.length - 1),
+    )
+  while (least() > width) {
+    const first = shown.toSorted((a, b) => (columns[b]!.rank ?? 0) - (columns[a]!.rank ?? 0))[0]
+    if (first === undefined || columns[first]!.rank === undefined) break
+    shown = shown.filter((index) => index !== first)
+  }
+  return shown
+}
+
+/** The cells of one column; where it has none, those of the column that went for it. */
+function filled<Row>(
+  columns: readonly Column<Row>[],
+  all: readonly (readonly string[])[],
+  shown: readonly number[],
+  index: number,
+): readonly string[] {
+  const other = columns.findIndex(({ name }) => name === columns[index]!.insteadOf)
+  if (other === -1 || shown.includes(other)) return all[index]!
+  return all[index]!.map((text, row) => text || all[other]![row]!)
+}
+
+/** The widths of columns that are too wide together: those that may be cut share what the others leave, the narrow ones first. */
+function fitted(mayCut: readonly boolean[], wanted: readonly number[], width: number): number[] {
+  const widths = [...wanted]
+  let left = width - wanted.reduce((sum, each, at) => (mayCut[at] ? sum : sum + each), 0)
+  const cutting = wanted.flatMap((_, at) => (mayCut[at] ? [at] : [])).sort((a, b) => wanted[a]! - wanted[b]!)
+  cutting.forEach((at, place) => {
+    widths[at] = Math.max(1, Math.min(wanted[at]!, Math.floor(left / (cutting.length - place))))
+    left -= widths[at]!
+  })
+  return widths
+}

@@ -1,0 +1,33 @@
+/** ASCII, and the signs that we draw with: one column each. */
+const NARROW = /^[\u0020-\u007e\u2026\u2500-\u259f\u2713\u2717\u00b7\u2013]*$/
+
+interface Measures {
+  readonly widthOf: (text: string) => number
+  readonly segmenter: Intl.Segmenter
+}
+let measures: Measures | undefined
+
+/**
+ * Gets ready to measure these texts. What knows wide characters and emoji takes 10 ms to load, a tenth of a short
+ * command, and most screens have none.
+ */
+export async function loadWidths(texts: Iterable<string>): Promise<void> {
+  if (measures) return
+  for (const text of texts) {
+    if (NARROW.test(text)) continue
+    const { default: widthOf } = await import('string-width')
+    measures = { widthOf, segmenter: new Intl.Segmenter() }
+    return
+  }
+}
+
+/** How many columns a text takes, which has no escape sequences. */
+export function widthOf(text: string): number {
+  return measures === undefined || NARROW.test(text) ? text.length : measures.widthOf(text)
+}
+
+/** What is seen as one character each. */
+export function characters(text: string): string[] {
+  if (measures === undefined || NARROW.test(text)) return [...text]
+  return Array.from(measures.segmenter.segment(text), ({ segment }) => segment)
+}
