@@ -22,9 +22,9 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
     if (!options.quiet) terminal.say(line)
   }
   const bad = counts.failed + counts.partial
-  // A page that failed alone was named when it ended.
   if (bad > 1) {
-    const groups = await failureGroups(home.db, { crawlId: crawl.id })
+    // A page that failed alone was named when it ended.
+    const groups = (await failureGroups(home.db, { crawlId: crawl.id })).filter(({ pages }) => pages > 1)
     const lines = failureLines(groups, () => undefined)
     for (const { text, isPartial } of lines.slice(0, KINDS)) say(`${onStderr[isPartial ? 'yellow' : 'red'](text)}`)
     if (lines.length > KINDS) say(`and ${many(lines.length - KINDS, 'kind')} of failures more`)

@@ -1,6 +1,6 @@
 import { sleep } from '../base/abort.ts'
 import { AppError, EXIT } from '../base/errors.ts'
-import { endText } from '../base/log.ts'
+import { endText, type LineIds } from '../base/log.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { SealedPages } from '../db/progress.ts'
@@ -84,9 +84,9 @@ async function untilSealed(
       const crawl = await crawlById(home.db, crawlId)
       if (!crawl) throw new AppError(`crawl ${crawlId} was deleted`)
       const ends = await sealed.look(home.db)
-      for (const { id, ...page } of ends) {
-        if (options.quiet) continue
-        const ids = { crawl_id: crawlId, snapshot_id: id, process_id: by.processId }
+      if (terminal.json && ends.length > 0) terminal.ids = { ...terminal.ids, ...(await runnerIds(home)) }
+      for (const { id, ...page } of options.quiet ? [] : ends) {
+        const ids = { ...terminal.ids, snapshot_id: id }
         terminal.log({ level: 'info', role: 'page', text: endText(page), ids, page })
       }
       if (ends.length > 0) view?.news()
@@ -132,4 +132,10 @@ async function isRunnerThere(home: Home, by: Follower): Promise<boolean> {
   if (!runner || !by.run) return runner !== undefined
   const owner = await ownerOf(home, runner.id)
   return owner?.process_type !== 'server' || !(await commandOwnsForegroundRunner(home, by.processId))
+}
+
+/** Who runs it now, for lines that programs read. */
+async function runnerIds(home: Home): Promise<LineIds> {
+  const runner = (await liveRunnerProcesses(home)).at(-1)
+  return runner ? { runner_id: runner.id } : {}
 }

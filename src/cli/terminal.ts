@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type AppError, messageOf, UsageErrors } from '../base/errors.ts'
-import { atLeast, type Level, type LogLine, type Sink } from '../base/log.ts'
+import { atLeast, type Level, type LineIds, type LogLine, type Sink } from '../base/log.ts'
 import type { GlobalOptions } from './options.ts'
 import { canvasOn } from './screen/canvas.ts'
 import { refoot } from './screen/frame.ts'
@@ -13,6 +13,8 @@ class Terminal {
   #foot: readonly string[] = []
   /** Each line is one JSON object, for programs. */
   json = false
+  /** Whose lines they are, as far as they are not somebody else's. */
+  ids: LineIds = {}
 
   /** Can it show what changes? */
   get isLive(): boolean {
@@ -29,7 +31,7 @@ class Terminal {
 
   /** One line for people, or several. */
   say(line: string): void {
-    if (this.json) this.log({ level: 'info', role: 'cli', text: stripVTControlCharacters(line) })
+    if (this.json) this.log({ level: 'info', role: 'cli', text: stripVTControlCharacters(line), ids: this.ids })
     else this.#write(line)
   }
 

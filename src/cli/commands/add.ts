@@ -54,6 +54,7 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
         return
       }
       terminal.json = options.json === true
+      terminal.ids = { crawl_id: row.id, process_id: processId }
       await follow(open, options, row.id, { processId, run: verb.run === true || demo })
     })
   } finally {

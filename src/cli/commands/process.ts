@@ -12,6 +12,9 @@ import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
+/** What a process is says nothing in fewer columns. */
+const LEAST = 12
+
 interface ListOptions {
   readonly all?: boolean
   readonly type?: string
@@ -62,8 +65,9 @@ export async function processTree(options: GlobalOptions): Promise<void> {
         const last = index === level.length - 1
         const branch = parent === null ? '' : `${indent}${last ? '└─ ' : '├─ '}`
         const about = `pid ${row.pid ?? '-'}, ${ago(row.started_at)}`
-        const room = Math.max(12, (process.stdout.columns || 80) - branch.length - about.length - 1)
-        process.stdout.write(`${branch}${cutEnd(oneLine(describe(row, hookOf(row))), room)} ${onStdout.dim(about)}\n`)
+        const room = (process.stdout.columns || 80) - branch.length
+        const what = cutEnd(oneLine(describe(row, hookOf(row))), Math.max(LEAST, room - about.length - 1))
+        process.stdout.write(`${branch}${what}${room - what.length > about.length ? ` ${onStdout.dim(about)}` : ''}\n`)
         draw(row.id, parent === null ? '' : `${indent}${last ? '   ' : '│  '}`)
       }
     }

@@ -43,10 +43,8 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
   const onNews = (line: LogLine) => {
     if (line.page) view?.news()
   }
-  const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile, onNews), {
-    runner_id: id,
-    process_id: id,
-  })
+  terminal.ids = { runner_id: id, process_id: id }
+  const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile, onNews), terminal.ids)
   let view: LiveView | undefined
   // After the runner, which says that it drains.
   const onInterrupt = () => setImmediate(() => view?.stops())

@@ -4,24 +4,29 @@ import { repaint } from './frame.ts'
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l'
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l'
 
+/** How far a key scrolls, by the lines of a page. Arrows come in two ways, as the terminal was told last. */
 const KEYS: Readonly<Record<string, (page: number) => number>> = {
-  '\u001b[A': () => -1,
+  A: () => -1,
   k: () => -1,
-  '\u001b[B': () => 1,
+  B: () => 1,
   j: () => 1,
-  '\u001b[5~': (page) => -page,
+  '5~': (page) => -page,
   b: (page) => -page,
-  '\u001b[6~': (page) => page,
+  '6~': (page) => page,
   ' ': (page) => page,
-  '\u001b[H': () => Number.NEGATIVE_INFINITY,
-  '\u001b[1~': () => Number.NEGATIVE_INFINITY,
+  H: () => Number.NEGATIVE_INFINITY,
+  '1~': () => Number.NEGATIVE_INFINITY,
   g: () => Number.NEGATIVE_INFINITY,
-  '\u001b[F': () => Number.POSITIVE_INFINITY,
-  '\u001b[4~': () => Number.POSITIVE_INFINITY,
+  F: () => Number.POSITIVE_INFINITY,
+  '4~': () => Number.POSITIVE_INFINITY,
   G: () => Number.POSITIVE_INFINITY,
 }
-/** q, Q, Ctrl-C, Ctrl-D, and the escape key alone. */
-const QUIT = new Set(['q', 'Q', '\u0003', '\u0004', '\u001b'])
+/** One key: a letter, or what begins with an escape character. Several may come at once. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is how keys come
+const KEY = /\u001b[[O]([0-9;]*[A-Za-z~])|[\s\S]/g
+/** q, Q, Ctrl-C, Ctrl-D. */
+const QUIT = new Set(['q', 'Q', '\u0003', '\u0004'])
+/** Ctrl-Z. */
 const SUSPEND = '\u001a'
 
 /**
@@ -88,17 +93,22 @@ export class FullScreen {
   }
 
   readonly #onKeys = (data: Buffer): void => {
-    const keys = data.toString()
-    const step = KEYS[keys]
-    if (QUIT.has(keys)) this.#onEnd()
-    if (keys === SUSPEND) {
+    for (const [key, sequence] of data.toString().matchAll(KEY)) this.#onKey(key, sequence)
+    this.show()
+  }
+
+  #onKey(key: string, sequence: string | undefined): void {
+    if (QUIT.has(key)) this.#onEnd()
+    if (key === SUSPEND) {
       process.stdin.setRawMode(false)
       process.stdout.write(LEAVE, () => process.kill(process.pid, 'SIGSTOP'))
     }
-    if (!step) return
-    this.#top = Math.max(0, Math.min(this.#top + step(Math.max(1, (process.stdout.rows ?? 24) - 2)), 1_000_000))
-    this.show()
+    const isCapital = sequence === undefined && /[ABFH]/.test(key)
+    const step = isCapital ? undefined : KEYS[sequence ?? key]
+    if (step) this.#top = Math.max(0, Math.min(this.#top + step(Math.max(1, (process.stdout.rows ?? 24) - 2)), MOST))
   }
 }
 
+/** No screen has so many lines: `show` knows how many there are. */
+const MOST = 1_000_000
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

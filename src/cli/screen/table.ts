@@ -17,7 +17,7 @@ export interface Column<Row> {
   readonly cut?: 'end' | 'middle'
   readonly right?: true
   readonly style?: (row: Row, palette: Palette) => (text: string) => string
-  /** Goes when there is no room: the highest first. None: it stays. */
+  /** Goes when there is no room, the highest first; those without one go last. */
   readonly rank?: number
   /** The column whose value stands in where this one has none and that one went. */
   readonly insteadOf?: string
@@ -79,8 +79,10 @@ function kept<Row>(columns: readonly Column<Row>[], natural: readonly number[], 
       BETWEEN.length * (shown.length - 1),
     )
   while (least() > width) {
-    const first = shown.toSorted((a, b) => (columns[b]!.rank ?? 0) - (columns[a]!.rank ?? 0))[0]
-    if (first === undefined || columns[first]!.rank === undefined) break
+    if (shown.length === 1) break
+    const rankOf = (index: number) => columns[index]!.rank ?? 0
+    // Without a rank the last goes: the first one says which row it is.
+    const first = shown.reduce((worst, index) => (rankOf(index) >= rankOf(worst) ? index : worst))
     shown = shown.filter((index) => index !== first)
   }
   return shown
