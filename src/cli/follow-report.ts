@@ -44,8 +44,7 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
   if (bad > 0) say(`try again: ${onStderr.bold(`archivebox-ts crawl retry --failed ${crawl.id}`)}`)
   if (wantsJson(options))
     printRecord({
-      ...crawlRecord(crawl),
-      output_dir: crawl.output_dir,
+      ...crawlRecord({ ...crawl, counts }),
       snapshots: total,
       archived: counts.archived + counts.partial,
     })

@@ -21,12 +21,47 @@ export async function rowCounts(
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
 
-/** The pages of a crawl, and how many of them are sealed: `pages` and `sealed` of a lateral query. */
-export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`
-    select coalesce(sum(p.pages), 0)::bigint as pages, coalesce(sum(p.pages) filter (where p.status = 'sealed'), 0)::bigint as sealed
-    from crawl_pages p where p.crawl_id = ${crawlId}`
+/** The pages of a crawl: where they are, and of those that are sealed how they went. */
+export interface PageCounts {
+  readonly queued: number
+  readonly started: number
+  readonly paused: number
+  readonly archived: number
+  readonly partial: number
+  readonly failed: number
 }
+
+export const NO_PAGES: PageCounts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
+
+/** What `pagesOf` and `allPages` answer with. */
+export interface CountedPages {
+  readonly pages: number
+  readonly sealed: number
+  readonly counts: PageCounts
+}
+
+/** The pages of a crawl, as the columns of CountedPages: for a lateral query. */
+export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<CountedPages> {
+  return sql`select ${counted()} from crawl_pages p where p.crawl_id = ${crawlId}`
+}
+
+/** The pages of all crawls. */
+export async function allPages(db: Database): Promise<CountedPages> {
+  const pages = sql`select status, outcome, rows as pages from row_count where model = 'snapshot'`
+  const { rows } = await sql<CountedPages>`select ${counted()} from (${pages}) p`.execute(db)
+  return rows[0]!
+}
+
+function counted(): RawBuilder<unknown> {
+  const status = ['queued', 'started', 'paused'].map((name) => countOf(name, sql`p.status = ${sql.lit(name)}`))
+  const outcome = ['archived', 'partial', 'failed'].map((name) => countOf(name, sql`p.outcome = ${sql.lit(name)}`))
+  return sql`
+    coalesce(sum(p.pages), 0)::bigint as pages, ${sumOf(sql`p.status = 'sealed'`)} as sealed,
+    jsonb_build_object(${sql.join([...status, ...outcome])}) as counts`
+}
+
+const sumOf = (which: RawBuilder<unknown>) => sql`coalesce(sum(p.pages) filter (where ${which}), 0)::bigint`
+const countOf = (name: string, which: RawBuilder<unknown>) => sql`${sql.lit(name)}, ${sumOf(which)}`
 
 /** An arbitrary, fixed key: one at a time per database. */
 const LOCK = 7_241_203
@@ -53,7 +88,8 @@ async function addUpSome(tx: Database): Promise<number> {
       on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
     ), of_crawls as (
       insert into crawl_total as t (crawl_id, status, outcome, pages)
-      select crawl_id, status, outcome, sum(rows) from taken where crawl_id is not null group by crawl_id, status, outcome
+      select crawl_id, status, outcome, sum(rows) from taken where crawl_id is not null
+      group by crawl_id, status, outcome
       on conflict (crawl_id, status, outcome) do update set pages = t.pages + excluded.pages
       returning crawl_id, pages
     )

@@ -1,19 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
+import { type PageCounts, pagesOf } from './counts.ts'
 import type { Database } from './database.ts'
 import type { WorkStatus } from './tables.ts'
-
-/** The pages of a crawl, or of all: how many are where, and how those went that are at their end. */
-export interface PageCounts {
-  readonly queued: number
-  readonly started: number
-  readonly paused: number
-  readonly archived: number
-  readonly partial: number
-  readonly failed: number
-  /** Sealed before outcomes were judged. */
-  readonly unjudged: number
-}
 
 /** How far a crawl is. */
 export interface CrawlProgress {
@@ -50,6 +39,7 @@ interface Read {
   readonly label: string
   readonly first_url: string
   readonly counts: PageCounts
+  readonly done: number
   readonly unlisted: number
   readonly grows: boolean
   readonly paced: number
@@ -67,13 +57,13 @@ export async function crawlProgress(
 ): Promise<CrawlProgress[]> {
   const chosen = 'crawlId' in which ? sql`select * from crawl where id = ${which.crawlId}` : openCrawls(which.most)
   const query = sql<Read>`
-    select c.id, c.status, c.label, split_part(c.urls, E'\n', 1) as first_url, pages.counts, pace.*,
+    select c.id, c.status, c.label, split_part(c.urls, E'\n', 1) as first_url, pages.counts, pages.sealed as done, pace.*,
            case when c.next_part is null then 0
                 else greatest(0, least(c.urls_total, coalesce(nullif(c.max_urls, 0), c.urls_total)) - c.page_count) end as unlisted,
            c.max_depth > 0 and (c.max_urls = 0 or c.page_count < c.max_urls)
              and coalesce(newest.created_at > now() - make_interval(secs => ${PACE_SECONDS}), true) as grows
     from (${chosen}) c
-    cross join lateral (${countsWhere(sql`crawl_pages`, sql`crawl_id = c.id`, sql`pages`)}) pages
+    cross join lateral (${pagesOf(sql`c.id`)}) pages
     cross join lateral (
       select count(*) as paced, extract(epoch from now() - min(status_changed_at))::float8 as paced_seconds,
              extract(epoch from now() - max(status_changed_at))::float8 as quiet_seconds
@@ -95,8 +85,7 @@ function openCrawls(most: number): RawBuilder<unknown> {
 }
 
 function progressOf({ unlisted, paced, paced_seconds, quiet_seconds, ...crawl }: Read): CrawlProgress {
-  const { queued, started, paused, archived, partial, failed, unjudged } = crawl.counts
-  const done = archived + partial + failed + unjudged
+  const { queued, started, paused } = crawl.counts
   const left = queued + started + unlisted
   // Of n ends there are n - 1 pages between the first and the last; and time goes on when nothing ends any more.
   const pace = paced > 1 && paced_seconds !== null && paced_seconds > 0 ? (paced - 1) / paced_seconds : null
@@ -104,34 +93,10 @@ function progressOf({ unlisted, paced, paced_seconds, quiet_seconds, ...crawl }:
   const isSure = isSteady && !crawl.grows && paced >= LEAST_PACED && paced_seconds! >= LEAST_PACED_SECONDS
   return {
     ...crawl,
-    total: done + left + paused,
-    done,
+    total: crawl.done + left + paused,
     pages_per_second: pace,
     seconds_left: isSure && left > 0 ? left / pace : null,
   }
-}
-
-/** How many pages there are in all, by kept counts. */
-export async function pageCounts(db: Database): Promise<PageCounts> {
-  const { rows } = await sql<{
-    counts: PageCounts
-  }>`${countsWhere(sql`row_count`, sql`model = 'snapshot'`, sql`rows`)}`.execute(db)
-  return rows[0]!.counts
-}
-
-/** One row with `counts`, a PageCounts. */
-function countsWhere(
-  view: RawBuilder<unknown>,
-  where: RawBuilder<unknown>,
-  amount: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  const of = (condition: RawBuilder<unknown>) => sql`coalesce(sum(${amount}) filter (where ${condition}), 0)`
-  return sql`
-    select json_build_object(
-      'queued', ${of(sql`status = 'queued'`)}, 'started', ${of(sql`status = 'started'`)}, 'paused', ${of(sql`status = 'paused'`)},
-      'archived', ${of(sql`outcome = 'archived'`)}, 'partial', ${of(sql`outcome = 'partial'`)}, 'failed', ${of(sql`outcome = 'failed'`)},
-      'unjudged', ${of(sql`status = 'sealed' and outcome = ''`)}) as counts
-    from ${view} where ${where}`
 }
 
 /** A hook that runs on a page. */

@@ -89,7 +89,7 @@ describe('a bar', () => {
   })
 })
 
-const counts = { queued: 380, started: 4, paused: 0, archived: 400, partial: 9, failed: 8, unjudged: 0 }
+const counts = { queued: 380, started: 4, paused: 0, archived: 400, partial: 9, failed: 8 }
 const crawl: CrawlProgress = {
   id: '01a1ff67-0000-7000-8000-0000e8b2aa01',
   status: 'started',

@@ -2,11 +2,11 @@ import { statfsSync } from 'node:fs'
 import { sql } from 'kysely'
 import { VERSION } from '../../base/version.ts'
 import { binariesOf } from '../../db/binaries.ts'
-import { rowCounts } from '../../db/counts.ts'
+import { allPages, rowCounts } from '../../db/counts.ts'
 import { FAILURES_LOOKED_AT, failureGroups, latestFailures } from '../../db/failures.ts'
 import type { Home } from '../../db/home.ts'
 import type { LiveRow } from '../../db/processes.ts'
-import { type ClaimedCrawl, claimedCrawls, type PageInWork, pageCounts } from '../../db/progress.ts'
+import { type ClaimedCrawl, claimedCrawls, type PageInWork } from '../../db/progress.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import { dueNow } from '../../db/unfinished.ts'
 import type { Machine } from '../../engine/machine.ts'
@@ -45,7 +45,7 @@ export async function gather({ home, kind }: OpenHome, crawls = CRAWLS) {
   ).rows
   const disk = statfsSync(home.dataDir)
   const work = await workOf(home, undefined, crawls)
-  const counts = await pageCounts(home.db)
+  const { counts, sealed } = await allPages(home.db)
   const working = work.pages.filter(({ worker_id }) => alive.some(({ id }) => id === worker_id))
   const groups = await failureGroups(home.db, { limit: FAILURES_LOOKED_AT })
   return {
@@ -83,6 +83,7 @@ export async function gather({ home, kind }: OpenHome, crawls = CRAWLS) {
     },
     pages: {
       ...counts,
+      sealed,
       working: working.length,
       waiting: due.waiting,
       // Begun, and nobody's: what a runner that is gone had in work.

@@ -41,7 +41,7 @@ function summary(facts: Facts, canvas: Canvas): string[] {
     { text: counted(pages.archived, 'archived'), style: palette.green },
     { text: counted(pages.partial, 'partial'), style: palette.yellow },
     { text: counted(pages.failed, 'failed'), style: palette.red },
-    { text: counted(pages.unjudged, 'sealed') },
+    { text: counted(pages.sealed - pages.archived - pages.partial - pages.failed, 'sealed') },
   ]
   const open: Part[] = [
     { text: counted(pages.working, 'working') },

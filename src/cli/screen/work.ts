@@ -51,7 +51,7 @@ function headingOf(crawl: CrawlProgress, { columns, palette }: Canvas): string {
 
 /** The bar and what it means, on one line or more. */
 function progressLines(crawl: CrawlProgress, { columns, palette, ascii }: Canvas): string[] {
-  const { counts, total } = crawl
+  const { counts, total, done } = crawl
   const facts = factsOf(crawl, palette)
   const room = Math.min(WIDEST_BAR, columns - facts[0]!.text.length - BETWEEN.length)
   if (total === 0 || room < NARROWEST_BAR) return flow(facts, BETWEEN, columns)
@@ -59,7 +59,8 @@ function progressLines(crawl: CrawlProgress, { columns, palette, ascii }: Canvas
     { amount: counts.archived, style: palette.green },
     { amount: counts.partial, style: palette.yellow },
     { amount: counts.failed, style: palette.red },
-    { amount: counts.unjudged, style: palette.bold },
+    // Sealed before pages were judged.
+    { amount: done - counts.archived - counts.partial - counts.failed, style: palette.bold },
   ]
   const [first, ...others] = flow(facts, BETWEEN, columns, room + BETWEEN.length)
   return [`${bar(parts, total, room, ascii)}${BETWEEN}${first}`, ...others]

@@ -50,3 +50,9 @@ create trigger page_changed after update on snapshot for each row
   when (old.status <> new.status or old.output_size <> new.output_size or old.crawl_id <> new.crawl_id
     or old.outcome is distinct from new.outcome)
   execute function count_pages();
+
+-- An id may be given by its end, which is random: ids read backwards, so that all with one end lie side by side.
+create index crawl_backwards on crawl ((reverse(replace(id::text, '-', ''))::uuid));
+create index snapshot_backwards on snapshot ((reverse(replace(id::text, '-', ''))::uuid));
+create index archive_result_backwards on archive_result ((reverse(replace(id::text, '-', ''))::uuid));
+create index process_backwards on process ((reverse(replace(id::text, '-', ''))::uuid));
