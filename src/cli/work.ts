@@ -1,18 +1,20 @@
+import { byIndex } from '../db/by-index.ts'
 import { rowCounts } from '../db/counts.ts'
+import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { crawlProgress, pagesInWork } from '../db/progress.ts'
 import type { Work } from './screen/work.ts'
 
 /** What is worked on now: of one crawl, or of those that are open, `most` crawls of them. */
-export async function workOf(home: Home, crawlId: string | undefined, most: number): Promise<Work> {
-  const [crawls, pages] = await Promise.all([
-    crawlProgress(home.db, crawlId === undefined ? { most } : { crawlId }),
-    pagesInWork(home.db, crawlId),
-  ])
-  return { crawls, pages, otherCrawls: crawlId === undefined ? await otherCrawls(home, crawls.length, most) : 0 }
+export async function workOf({ db }: Home, crawlId: string | undefined, most: number): Promise<Work> {
+  return await byIndex(db, async (tx) => {
+    const crawls = await crawlProgress(tx, crawlId === undefined ? { most } : { crawlId })
+    const pages = await pagesInWork(tx, crawlId)
+    return { crawls, pages, otherCrawls: crawlId === undefined ? await otherCrawls(tx, crawls.length, most) : 0 }
+  })
 }
 
-async function otherCrawls({ db }: Home, shown: number, most: number): Promise<number> {
+async function otherCrawls(db: Database, shown: number, most: number): Promise<number> {
   if (shown < most) return 0
   const counts = await rowCounts(db, 'crawl')
   const open = (counts.get('queued')?.rows ?? 0) + (counts.get('started')?.rows ?? 0)

@@ -4,9 +4,10 @@ import type { Database } from './database.ts'
 /**
  * Asks for a few rows of large tables: in a transaction whose statements are planned as walks along indexes. Left to
  * itself the planner reads a whole table as long as it has no statistics, and for a disk that turns (its default) even
- * where it has.
+ * where it has. Several questions may share one such transaction: asked inside of one, it begins no other.
  */
 export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
+  if (db.isTransaction) return await ask(db)
   return await db.transaction().execute(async (tx) => {
     await sql`
       select set_config(name, value, true)

@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs'
 import { sql } from 'kysely'
 import { VERSION } from '../../base/version.ts'
 import { binariesOf } from '../../db/binaries.ts'
+import { byIndex } from '../../db/by-index.ts'
 import { allPages, rowCounts } from '../../db/counts.ts'
 import { FAILURES_LOOKED_AT, failureGroups, latestFailures } from '../../db/failures.ts'
 import type { Home } from '../../db/home.ts'
@@ -31,9 +32,13 @@ const FAILURES = 5
 /** What `status --json` prints. */
 export type Facts = Awaited<ReturnType<typeof gather>>
 
-/** Everything that `status` knows, read once. @param crawls so many are shown, at most */
+/** Everything that `status` knows, read once, in one transaction. @param crawls so many are shown, at most */
 export async function gather({ home, kind }: OpenHome, crawls = CRAWLS) {
   const alive = await presentRows(home)
+  return await byIndex(home.db, (db) => read({ ...home, db }, kind, alive, crawls))
+}
+
+async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[], crawls: number) {
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   const snapshots = await rowCounts(home.db, 'snapshot')
   const due = await dueNow(home.db)
