@@ -33,7 +33,10 @@ export interface PageCounts {
 
 export const NO_PAGES: PageCounts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
 
-/** The pages of a crawl, how many of them are sealed, and all `PageCounts`: `pages`, `sealed` and `counts` of a lateral query. */
+/**
+ * The pages of a crawl, how many of them are sealed, and all `PageCounts`: `pages`, `sealed` and `counts` of a lateral
+ * query.
+ */
 export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<unknown> {
   const status = ['queued', 'started', 'paused'].map((name) => countOf(name, sql`p.status = ${sql.lit(name)}`))
   const outcome = ['archived', 'partial', 'failed'].map((name) => countOf(name, sql`p.outcome = ${sql.lit(name)}`))

@@ -37,8 +37,9 @@ export class Consequences {
   }
 
   /**
-   * The end of a hook, told as what it is, and noted. A failure that another hook met before is none of its own: one to reach the page, and
-   * any as long as nothing of the page came. A hook that lacks what another one found none of found nothing, too.
+   * The end of a hook, told as what it is, and noted. A failure that another hook met before is none of its own: one to
+   * reach the page, and any as long as nothing of the page came. A hook that lacks what another one found none of found
+   * nothing, too.
    */
   told<End extends Ending>(plugin: string, end: End): End {
     const told = { ...end, ...this.#asConsequence(plugin, end) }

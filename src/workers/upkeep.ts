@@ -18,8 +18,8 @@ const BATCH = 200
 const END_MS = 2_000
 
 /**
- * Ends what would grow for ever: history older than HISTORY_DAYS, and logs; and gives old pages their outcome. A leader does it every 30 s, in small batches,
- * beside its loop; what a long pause has left takes many rounds.
+ * Ends what would grow for ever: history older than HISTORY_DAYS, and logs; and gives old pages their outcome. A leader
+ * does it every 30 s, in small batches, beside its loop; what a long pause has left takes many rounds.
  */
 export class Upkeep {
   readonly #context: WorkerContext
