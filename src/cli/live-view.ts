@@ -17,6 +17,8 @@ const LOOK_MS = 1_000
 const IDLE_MS = 2_000
 /** News come in bursts: one look is enough for those of so long. */
 const BURST_MS = 150
+/** Room behind the last line for the ^C that a terminal shows when it is pressed. */
+const ECHO = 2
 /** Crawls that are shown at once. */
 const CRAWLS = 3
 
@@ -86,6 +88,6 @@ export class LiveView {
     const shown = lines.length > most - 1 ? lines.slice(0, Math.max(0, most - 2)) : lines
     const more = lines.length - shown.length
     const last = more > 0 ? `${more} more lines; ${foot}` : foot
-    terminal.live([...shown, onStderr.dim(cutEnd(last, canvas.columns))])
+    terminal.live([...shown, onStderr.dim(cutEnd(last, canvas.columns - ECHO))])
   }
 }

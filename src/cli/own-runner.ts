@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { AppError } from '../base/errors.ts'
 import { asset } from '../base/package-root.ts'
 import type { Home } from '../db/home.ts'
 import { PARENT_ENV } from './commands/run.ts'
 import { runnerLog } from './home.ts'
 import type { GlobalOptions } from './options.ts'
+import { terminal } from './terminal.ts'
 
 /**
  * The runner of a command that follows a crawl: a process of its own, for this crawl only, and for as long as we live. A
@@ -45,8 +47,12 @@ export class OwnRunner {
       throw new AppError(`the runner ended with ${signalCode ?? `exit code ${exitCode}`}`, {
         hint: `see ${runnerLog(this.#home.dataDir)}`,
       })
-    // By the channel it hears of our end, however that comes about: then it is nobody's, and drains.
-    this.#child = spawn(process.execPath, this.#args, { env: this.#env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    // By the channel it hears of our end, however that comes about: then it is nobody's, and drains. What it says goes above
+    // what we draw.
+    const stderr = terminal.isLive ? 'pipe' : 'inherit'
+    const child = spawn(process.execPath, this.#args, { env: this.#env, stdio: ['ignore', 'ignore', stderr, 'ipc'] })
+    if (child.stderr) createInterface(child.stderr).on('line', (line) => terminal.say(line))
+    this.#child = child
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -62,7 +62,9 @@ export const CRAWLS: Listing<ListedCrawl> = {
   type: 'Crawl',
   table: 'crawl',
   statuses: WORK_STATUSES,
-  rows: sql`select it.*, count.pages, count.sealed, count.counts from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
+  rows: sql`
+    select it.*, count.pages, count.sealed, count.counts
+    from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,
     outcomes: (outcome) => sql`(
@@ -183,8 +185,8 @@ interface IdRange {
 }
 
 /**
- * The ids that lie in the one range, or, read backwards, in the other: at most six for each pair, enough to see that a beginning or an end
- * is not unique.
+ * The ids that lie in the one range, or, read backwards, in the other: at most six for each pair, enough to see that a
+ * beginning or an end is not unique.
  */
 export async function idsInRanges(
   db: Database,
@@ -201,7 +203,8 @@ export async function idsInRanges(
        order by ${backwards} limit 3)
     ) as ids
     from unnest(${uuids(({ begins }) => begins.low)}, ${uuids(({ begins }) => begins.high)},
-      ${uuids(({ ends }) => ends.low)}, ${uuids(({ ends }) => ends.high)}) with ordinality as r (low, high, last, first, place)
+      ${uuids(({ ends }) => ends.low)}, ${uuids(({ ends }) => ends.high)})
+      with ordinality as r (low, high, last, first, place)
     order by r.place`
   const { rows } = await byIndex(db, (tx) => ask.execute(tx))
   return rows.map(({ ids }) => ids)

@@ -1,4 +1,7 @@
-/** What people read of a failure, and how hooks, programs and systems say the same thing. The first that matches, counts. */
+/**
+ * What people read of a failure, and how hooks, programs and systems say the same thing. The first that matches,
+ * counts.
+ */
 const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => string)])[] = [
   [/^given up: (\d+) attempts/, ([, times]) => `gave up: its worker died ${times} times`],
   [/robots\.txt/i, 'robots.txt'],

@@ -67,7 +67,8 @@ export async function prepareResults(
     )
     select * from fresh
     union all select * from interrupted
-    union all select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries from archive_result r, mine
+    union all select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries
+      from archive_result r, mine
       where r.snapshot_id = mine.id and r.status <> 'started'
     order by attempt`
   const { rows } = await withRetry(owner.home.db, () => prepare.execute(owner.home.db))

@@ -13,8 +13,9 @@ export interface RetryRequest {
   /** Those that are the latest attempt of their hook. */
   readonly results?: readonly string[]
   /**
-   * Of crawls and pages only what failed: every hook of a page without a copy, and of one that has a copy those that failed, or that the
-   * failure of another one, or a cancel, kept from running. Otherwise every hook without an output. Pages that were never begun are, in both.
+   * Of crawls and pages only what failed: every hook of a page without a copy, and of one that has a copy those that
+   * failed, or that the failure of another one, or a cancel, kept from running. Otherwise every hook without an output.
+   * Pages that were never begun are, in both.
    */
   readonly failed?: boolean
   /** Of crawls and pages only hooks of these plugins. */
@@ -63,8 +64,8 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
       select 1 from crawl where id = any(${crawls}::uuid[]) or id in (select crawl_id from snapshot s where ${concerned})
       order by id for no key update`.execute(tx)
     const { rows } = await sql<Attempt>`
-      select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt, r.status,
-        r.output_str, s.outcome, ${within} as within
+      select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
+        r.status, r.output_str, s.outcome, ${within} as within
       from archive_result r join snapshot s on s.id = r.snapshot_id
       where s.status = 'sealed' and ${concerned}
       order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)

@@ -10,6 +10,9 @@ interface Ending {
 
 const STATUS = { succeed: 'succeeded', empty: 'noresults', skip: 'skipped', fail: 'failed' } as const
 
+/** Plugins that ask for the page and do little else: when they wait in vain, so does everybody. */
+const ASKS_ONLY = new Set(['headers', 'html'])
+
 /** What failed on one page so far: a failure is told once, at its cause. */
 export class Consequences {
   /** Plugins of which something failed, or was skipped because of a failure. */
@@ -37,8 +40,9 @@ export class Consequences {
   }
 
   /**
-   * The end of a hook, told as what it is, and noted. A failure that another hook met before is none of its own: one to reach the page, and
-   * any as long as nothing of the page came. A hook that lacks what another one found none of found nothing, too.
+   * The end of a hook, told as what it is, and noted. A failure that another hook met before is none of its own: one to
+   * reach the page, and any other of those who only ask for the page, as long as nothing of it came. A hook that lacks
+   * what another one found none of found nothing, too.
    */
   told<End extends Ending>(plugin: string, end: End): End {
     const told = { ...end, ...this.#asConsequence(plugin, end) }
@@ -53,7 +57,7 @@ export class Consequences {
     if (event !== 'fail') return {}
     const cause = causeOf(plugin, output)
     const first = this.#causes.get(cause)
-    const isSame = first !== undefined && first !== plugin && (isUnreachable(cause) || !this.#isAnswered)
-    return isSame ? { event: 'skip', output: alike(cause, first) } : {}
+    const isSame = isUnreachable(cause) || (!this.#isAnswered && ASKS_ONLY.has(first ?? ''))
+    return first !== undefined && first !== plugin && isSame ? { event: 'skip', output: alike(cause, first) } : {}
   }
 }

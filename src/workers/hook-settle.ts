@@ -66,7 +66,9 @@ export async function settleHook(
   return { ...verdict, records }
 }
 
-/** A failure with something to keep all the same: what the server sent with its error. The hook says so in its record. */
+/**
+ * A failure with something to keep all the same: what the server sent with its error. The hook says so in its record.
+ */
 const isServed = ({ event, json }: Judgement) =>
   event === 'fail' && typeof (json as { served?: unknown } | null | undefined)?.served === 'string'
 

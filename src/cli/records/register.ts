@@ -83,7 +83,8 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     .argument('<id...>', 'whole, or its first or last digits, at least 6')
     .action(async (ids: string[], options: object) => (await load()).show(await globals(), ids, options))
   verb(group, 'retry', 'run hooks again that failed, were skipped, or found nothing; earlier attempts are kept', [
-    `archivebox-ts ${noun} list ${noun === 'result' ? '--status' : '--outcome'} failed | archivebox-ts ${noun} retry --failed -`,
+    `archivebox-ts ${noun} list ${noun === 'result' ? '--status' : '--outcome'} failed | ` +
+      `archivebox-ts ${noun} retry --failed -`,
   ])
     .argument('[id...]', IDS)
     .option('--failed', noun === 'result' ? 'only those that failed' : 'only of pages that failed, in whole or in part')

@@ -27,8 +27,11 @@ export function repaint(before: readonly string[] | undefined, after: readonly s
  */
 export function refoot(before: readonly string[], rows: number, said: string, after: readonly string[]): string {
   if (said === '' && rows === before.length && before.length === after.length && rows > 0) {
-    const changed = after.map((line, index) => (line === before[index] ? '' : `\r${line}${ERASE_LINE_END}`))
-    if (changed.every((line) => line === '')) return ''
+    if (after.every((line, index) => line === before[index])) return ''
+    // The last one always: the cursor is to stand behind it, where the terminal echoes keys.
+    const changed = after.map((line, index) =>
+      line === before[index] && index < after.length - 1 ? '' : `\r${line}${ERASE_LINE_END}`,
+    )
     return atOnce(`${up(rows - 1)}\r${changed.join('\u001b[B')}`)
   }
   if (said === '' && rows === 0 && after.length === 0) return ''

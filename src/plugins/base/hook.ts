@@ -57,7 +57,10 @@ export const succeeded = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'succeeded', output } : { status: 'succeeded', output, json }
 export const noResults = (output: string): HookResult => ({ status: 'noresults', output })
 export const skipped = (output: string): HookResult => ({ status: 'skipped', output })
-/** @param json with `served`, the path of what the server sent with its error: then the hook's files are kept all the same */
+/**
+ * @param json with `served`, the path of what the server sent with its error: then the hook's files are kept all the
+ * same
+ */
 export const failed = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'failed', output } : { status: 'failed', output, json }
 /** What should be read is not there: the plugin that makes it ran before. */

@@ -53,8 +53,8 @@ export async function fetchPage(context: HookContext): Promise<ServedPage | Hook
 
 /**
  * The page for a plugin that reads it: what another plugin saved, else a request of our own.
- * Another result instead when the URL is a file, and when the html hook already tried in vain: once is enough. Throws AppError for trouble,
- * and for an error page.
+ * Another result instead when the URL is a file, and when the html hook already tried in vain: once is enough. Throws
+ * AppError for trouble, and for an error page.
  */
 export async function loadPage(context: HookContext): Promise<Page | HookResult> {
   const file = staticFile(context)
