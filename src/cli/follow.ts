@@ -32,9 +32,9 @@ export interface Follower {
 }
 
 /**
- * Follows a crawl until it is sealed, says how each page ended, and reports where its pages lie. With `run`, a runner for
- * this crawl is started whenever there is none. Sets the exit code: 10 when some page failed, 130 when a signal ended it
- * before.
+ * Follows a crawl until it is sealed, says how each page ended, and reports where its pages lie. With `run`, a runner
+ * for this crawl is started whenever there is none. Sets the exit code: 10 when some page failed, 130 when a signal
+ * ended it before.
  */
 export async function follow(open: OpenHome, options: GlobalOptions, crawlId: string, by: Follower): Promise<void> {
   const { home } = open
@@ -42,7 +42,8 @@ export async function follow(open: OpenHome, options: GlobalOptions, crawlId: st
   const runner = new OwnRunner(home, options, { crawlId, processId: by.processId })
   const view = options.quiet || !terminal.isLive ? undefined : new LiveView(home, open.settings, crawlId)
   const onSignal = (signal: NodeJS.Signals) => {
-    // The runner decides what a second and a third one mean; in a terminal it hears them by itself and takes ours for the same.
+    // The runner decides what a second and a third one mean; in a terminal it hears them by itself, and takes ours for
+    // the same.
     runner.signal(signal)
     interrupt.abort()
     view?.stops()
@@ -67,7 +68,10 @@ interface Following {
   readonly stop: AbortSignal
 }
 
-/** Says how pages end until the crawl is sealed and our runner gone. @returns the crawl; undefined when it was stopped before */
+/**
+ * Says how pages end until the crawl is sealed and our runner gone.
+ * @returns the crawl; undefined when it was stopped before
+ */
 async function untilSealed(
   open: OpenHome,
   options: GlobalOptions,
@@ -119,14 +123,17 @@ async function untilSealed(
   }
 }
 
-/** What goes on with a crawl that is paused, or of which only paused pages are left; undefined when it goes on by itself. */
+/** What resumes a crawl that is paused, or of which only paused pages are left; undefined: it goes on by itself. */
 function howToResume({ id, status, retry_at }: CrawlRow): string | undefined {
   if (status === 'paused') return `archivebox-ts crawl resume ${id}`
   if (status !== 'started' || !retry_at || retry_at.getTime() < Date.now() + NEVER_MS) return undefined
   return `archivebox-ts snapshot list --crawl-id ${id} --status paused | archivebox-ts snapshot resume -`
 }
 
-/** Is there a runner to work for us? One that belongs to a server does, unless we are to run: then we borrow the lead from it. */
+/**
+ * Is there a runner to work for us? One that belongs to a server does, unless we are to run: then we borrow the lead
+ * from it.
+ */
 async function isRunnerThere(home: Home, by: Follower): Promise<boolean> {
   const runner = (await liveRunnerProcesses(home)).at(-1)
   if (!runner || !by.run) return runner !== undefined

@@ -9,8 +9,8 @@ import type { GlobalOptions } from './options.ts'
 import { terminal } from './terminal.ts'
 
 /**
- * The runner of a command that follows a crawl: a process of its own, for this crawl only, and for as long as we live. A
- * newer runner may take over without ending us.
+ * The runner of a command that follows a crawl: a process of its own, for this crawl only, and for as long as we live.
+ * A newer runner may take over without ending us.
  */
 export class OwnRunner {
   readonly #home: Home
@@ -47,8 +47,8 @@ export class OwnRunner {
       throw new AppError(`the runner ended with ${signalCode ?? `exit code ${exitCode}`}`, {
         hint: `see ${runnerLog(this.#home.dataDir)}`,
       })
-    // By the channel it hears of our end, however that comes about: then it is nobody's, and drains. What it says goes above
-    // what we draw.
+    // By the channel it hears of our end, however that comes about: then it is nobody's, and drains. What it says goes
+    // above what we draw.
     const stderr = terminal.isLive ? 'pipe' : 'inherit'
     const child = spawn(process.execPath, this.#args, { env: this.#env, stdio: ['ignore', 'ignore', stderr, 'ipc'] })
     if (child.stderr) createInterface(child.stderr).on('line', (line) => terminal.say(line))

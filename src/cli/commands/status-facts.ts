@@ -44,9 +44,8 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
   const due = await dueNow(home.db)
   const [about] = (
     await sql<{ server_version: string; size_bytes: number }>`
-    select current_setting('server_version') as server_version, pg_database_size(current_database()) as size_bytes`.execute(
-      home.db,
-    )
+    select current_setting('server_version') as server_version,
+           pg_database_size(current_database()) as size_bytes`.execute(home.db)
   ).rows
   const disk = statfsSync(home.dataDir)
   const work = await workOf(home, undefined, crawls)

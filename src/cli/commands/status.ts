@@ -18,7 +18,10 @@ const WATCH_MS = 1_000
 /** With --watch there is room to scroll. */
 const CRAWLS_WATCHED = 50
 
-/** `status`: one screen, or one object; with `--watch` again and again until `q`. Exit code 3 when no runner lives. It starts none. */
+/**
+ * `status`: one screen, or one object; with `--watch` again and again until `q`. Exit code 3 when no runner lives. It
+ * starts none.
+ */
 export async function status(options: GlobalOptions, { watch }: StatusOptions): Promise<void> {
   const open = await openHome(options, 'never', (line) => terminal.say(line))
   try {
