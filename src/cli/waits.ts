@@ -1,7 +1,7 @@
 import type { Settings } from '../base/config.ts'
 import { crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
-import type { PageInWork } from '../db/progress.ts'
+import type { PageInWork } from '../db/pages-in-work.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
 import { duration, many } from './format.ts'

@@ -1,8 +1,9 @@
 import { byIndex } from '../db/by-index.ts'
 import { rowCounts } from '../db/counts.ts'
+import { crawlProgress } from '../db/crawl-progress.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
-import { crawlProgress, pagesInWork } from '../db/progress.ts'
+import { pagesInWork } from '../db/pages-in-work.ts'
 import type { Work } from './screen/work.ts'
 
 /** What is worked on now: of one crawl, or of those that are open, `most` crawls of them. */

@@ -16,13 +16,15 @@ export interface Unfinished {
 const OPEN = sql`status in ('queued', 'started')`
 
 /**
- * The crawls that have pages to work on, called `busy`: steps from crawl to crawl along an index, not through the pages.
+ * The crawls that have pages to work on, called `busy`: steps from crawl to crawl along an index, not through pages.
  * The order is that of the index, so that no other one is walked.
  */
 const BUSY = sql`busy as (
   (select crawl_id from snapshot where ${OPEN} order by crawl_id, retry_at, id limit 1)
   union all
-  select (select s.crawl_id from snapshot s where ${OPEN} and s.crawl_id > busy.crawl_id order by s.crawl_id, s.retry_at, s.id limit 1)
+  select (
+    select s.crawl_id from snapshot s where ${OPEN} and s.crawl_id > busy.crawl_id
+    order by s.crawl_id, s.retry_at, s.id limit 1)
   from busy where busy.crawl_id is not null
 )`
 
@@ -36,7 +38,8 @@ export async function unfinished(db: Database): Promise<Unfinished> {
         (select retry_at from crawl where ${OPEN} and ${first})
         union all
         select page.retry_at from busy cross join lateral (
-          select retry_at from snapshot s where s.crawl_id = busy.crawl_id and ${OPEN} and exists (${isOpen}) and ${first}
+          select retry_at from snapshot s
+          where s.crawl_id = busy.crawl_id and ${OPEN} and exists (${isOpen}) and ${first}
         ) page
       ) each_first
     )
@@ -61,7 +64,7 @@ export interface Due {
   readonly waitingBegun: number
 }
 
-/** Counts what is due. Of pages those that are put off, or in somebody's hands, are subtracted: there are few of them. */
+/** Counts what is due. Of pages those that are put off, or claimed, are subtracted: there are few of them. */
 export async function dueNow(db: Database): Promise<Due> {
   const { rows } = await sql<Due>`
     with recursive ${BUSY}, looked as (

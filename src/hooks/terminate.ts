@@ -6,7 +6,7 @@ import type { Exit, RunningHook } from './launch.ts'
 
 /** How long an end may take, and what cuts it short. */
 export interface EndBudget {
-  /** Upper bound for every hook's remaining time, in ms, as far as is known: Infinity for a normal end, seconds for a handoff. */
+  /** Upper bound for every hook's remaining time, in ms, as far as is known: Infinity but for a handoff. */
   readonly capMs: number
   /** Aborts when that time is over (a handoff that begins meanwhile makes it shorter), or at once: kill now. */
   readonly over: AbortSignal
@@ -20,8 +20,9 @@ export interface Ended {
 }
 
 /**
- * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; wait for all of them in parallel, each for
- * what is left of its own timeout; SIGKILL for the stragglers. SIGCONT follows SIGTERM, since a stopped process sees no signal.
+ * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; wait for all of them in
+ * parallel, each for what is left of its own timeout; SIGKILL for the stragglers. SIGCONT follows SIGTERM, since a
+ * stopped process sees no signal.
  */
 export async function terminateHooks(hooks: readonly RunningHook[], budget: EndBudget, log: Log): Promise<Ended[]> {
   if (hooks.length === 0) return []

@@ -39,6 +39,19 @@ export function postgresMs(dataDir: string): number {
   return ownMs + reapedMs + live.reduce((sum, child) => sum + child.ownMs, 0)
 }
 
+/** CPU so far of the processes below one, by what they are: `runner`, `snapshot workers`, a verb of the program. */
+export function cpuBelow(root: number): Readonly<Record<string, number>> {
+  const all = everybody()
+  const inside = new Set([root])
+  for (let size = 0; size < inside.size; ) {
+    size = inside.size
+    for (const { pid, ppid } of all) if (inside.has(ppid)) inside.add(pid)
+  }
+  const sums: Record<string, number> = {}
+  for (const { pid, ownMs } of all) if (inside.has(pid)) sums[roleOf(pid)] = (sums[roleOf(pid)] ?? 0) + ownMs
+  return sums
+}
+
 /** Time in which the machine's cores had nothing to do so far, added up over the cores; waiting for a disk counts. */
 export function idleMs(): number {
   const fields = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.split(/\s+/).map(Number)
@@ -89,7 +102,8 @@ function roleOf(pid: number): string {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     if (words.includes('worker')) return `${words[words.indexOf('worker') + 1]} workers`
     if (words.some((word) => word.endsWith('hook-host.js'))) return 'hook hosts'
-    return words.includes('run') ? 'runner' : 'other'
+    if (words.includes('run')) return 'runner'
+    return words.some((word) => word.endsWith('main.js')) ? 'command' : 'other'
   } catch {
     return 'other'
   }

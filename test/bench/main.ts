@@ -10,6 +10,7 @@ import { list } from './list.ts'
 import { page } from './page.ts'
 import { killChildren } from './program.ts'
 import { scaleViews } from './scale-views.ts'
+import { screens } from './screens.ts'
 import { server } from './server.ts'
 import { standby } from './standby.ts'
 import { start } from './start.ts'
@@ -29,6 +30,7 @@ const BENCHES = {
   'engine-scale': { run: engineScale, rounds: 3 },
   'engine-kill': { run: engineKill, rounds: 5 },
   'scale-views': { run: scaleViews, rounds: 5 },
+  screens: { run: screens, rounds: 3 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES
 

@@ -1,4 +1,4 @@
-// What people see while work goes on, in a real terminal: the live view, status --watch, tables; and what programs read instead.
+// What people see in a real terminal: the live view, status --watch, tables; and what programs read instead.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadWidths, widthOf } from '../../src/cli/screen/width.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -61,7 +61,7 @@ describe.skipIf(noTmux)(`in a terminal ${noTmux || ''}`, () => {
       const over = (await stopped.shows(/exit code 130/)).join('\n')
       expect(over).not.toMatch(/░/)
       expect(over.match(/waiting for slow/g)).toHaveLength(1)
-      expect(over).toMatch(/SIGINT: killing hooks now[\s\S]*stopped before the end/)
+      expect(over).toMatch(/SIGINT: killing hooks\s+now[\s\S]*stopped before the end/)
     })
   })
 
@@ -109,7 +109,7 @@ describe.skipIf(noTmux)(`in a terminal ${noTmux || ''}`, () => {
     })
   })
 
-  it('a list and status fit 80, 40 and 20 columns; a terminal that can do nothing gets no escape sequence', async () => {
+  it('lists and status fit 80, 40 and 20 columns; a dumb terminal gets no escape sequence', async () => {
     await inTerminals(async () => {
       const home = await homes.make()
       await home.add('--plugins', 'html,title', `${site.url}/`, 'http://127.0.0.1:1/')

@@ -1,14 +1,16 @@
-// What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server says that it read. With
-// statistics, and before the server has any.
+// What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server says
+// that it read. With statistics, and before the server has any.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findIds } from '../../src/cli/ids.ts'
 import { workOf } from '../../src/cli/work.ts'
 import { addUpCounts, allPages, rowCounts } from '../../src/db/counts.ts'
+import { onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import type { Home } from '../../src/db/home.ts'
 import { CRAWLS, eachListed, type Filters, type Listing, RESULTS, SNAPSHOTS } from '../../src/db/listings.ts'
-import { claimedCrawls, onlyPageOf, SealedPages, skippedFor } from '../../src/db/progress.ts'
+import { claimedCrawls } from '../../src/db/pages-in-work.ts'
+import { SealedPages } from '../../src/db/sealed-pages.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
 import { judgeOldPages } from '../../src/workers/judge-old-pages.ts'
 import { type LargeArchive, makeLargeArchive } from '../bench/large-archive.ts'
@@ -17,7 +19,10 @@ import { rowsRead } from '../support/rows-read.ts'
 
 const homes = useHomes()
 const PAGES = 100_000
-/** Rows that one question may read, of more than a million in all: the latest failures are the most, a thousand with what is beside each. */
+/**
+ * Rows that one question may read, of more than a million in all: the latest failures are the most, a thousand with what
+ * is beside each.
+ */
 const FEW = 5_000
 const LIMIT = 20
 
@@ -64,7 +69,10 @@ async function idsByEnd(table: 'snapshot' | 'archive_result'): Promise<number> {
   return (await findIds({ db } as Home, { noun: 'row', table }, [id.slice(-12)])).length
 }
 
-/** Whether what they name is frequent or seldom decides on the way, and only statistics say so: until then they may read a table. */
+/**
+ * Whether what they name is frequent or seldom decides on the way, and only statistics say so: until then they may read
+ * a table.
+ */
 const NEED_STATISTICS = new Set([
   'pages with a part of the URL that all have',
   'pages with results of a seldom plugin',

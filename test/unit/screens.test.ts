@@ -10,7 +10,7 @@ import { pageEndLine } from '../../src/cli/screen/page-end.ts'
 import { table } from '../../src/cli/screen/table.ts'
 import { loadWidths, widthOf } from '../../src/cli/screen/width.ts'
 import { type Work, workLines } from '../../src/cli/screen/work.ts'
-import type { CrawlProgress } from '../../src/db/progress.ts'
+import type { CrawlProgress } from '../../src/db/crawl-progress.ts'
 import { SmallTerminal } from '../support/small-terminal.ts'
 
 const palette = pc.createColors(false)

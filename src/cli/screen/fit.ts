@@ -32,7 +32,7 @@ export function padStart(text: string, width: number): string {
   return `${' '.repeat(Math.max(0, width - widthOf(text)))}${text}`
 }
 
-/** As many of the first characters as `width` columns hold; of the last, in their order, when they were given backwards. */
+/** As many of the first characters as `width` columns hold; of the last, in order, when they were given backwards. */
 function taken(all: readonly string[], width: number, backwards = false): string {
   const some: string[] = []
   let left = width

@@ -9,7 +9,7 @@ export function atOnce(text: string): string {
   return text === '' ? '' : `${BEGIN}${text}${END}`
 }
 
-/** What turns a screen that shows these lines, from its top left corner on, into one that shows those: only lines that changed. */
+/** What turns a screen that shows these lines, from its top left corner on, into one that shows those: what changed. */
 export function repaint(before: readonly string[] | undefined, after: readonly string[]): string {
   if (before === undefined)
     return atOnce(`\u001b[H${after.map((line) => `${line}${ERASE_LINE_END}`).join('\r\n')}${ERASE_BELOW}`)

@@ -30,8 +30,8 @@ const QUIT = new Set(['q', 'Q', '\u0003', '\u0004'])
 const SUSPEND = '\u001a'
 
 /**
- * The whole terminal, for lines that change: only those are written that did, at once. Scrolls when there are more lines
- * than rows, follows the terminal's size, and stops at `q`.
+ * The whole terminal, for lines that change: only those are written that did, at once. Scrolls when there are more
+ * lines than rows, follows the terminal's size, and stops at `q`.
  */
 export class FullScreen {
   readonly #draw: (columns: number) => readonly string[]

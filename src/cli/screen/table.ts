@@ -27,7 +27,7 @@ const BETWEEN = '  '
 /** What is cut tells nothing in less. */
 const LEAST = 12
 
-/** Rows under their headings in lines of at most `width` columns: long cells are cut, and columns go, as far as must be. */
+/** Rows under their headings, at most `width` columns wide: long cells are cut, and columns go, as far as must be. */
 export async function table<Row>(
   given: readonly Column<Row>[],
   rows: readonly Row[],
@@ -100,7 +100,10 @@ function filled<Row>(
   return all[index]!.map((text, row) => text || all[other]![row]!)
 }
 
-/** The widths of columns that are too wide together: those that may be cut share what the others leave, the narrow ones first. */
+/**
+ * The widths of columns that are too wide together: those that may be cut share what the others leave, the narrow ones
+ * first.
+ */
 function fitted(mayCut: readonly boolean[], wanted: readonly number[], width: number): number[] {
   const widths = [...wanted]
   let left = width - wanted.reduce((sum, each, at) => (mayCut[at] ? sum : sum + each), 0)

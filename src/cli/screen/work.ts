@@ -1,4 +1,5 @@
-import type { CrawlProgress, PageInWork } from '../../db/progress.ts'
+import type { CrawlProgress } from '../../db/crawl-progress.ts'
+import type { PageInWork } from '../../db/pages-in-work.ts'
 import { duration, rate, shortId } from '../format.ts'
 import { bar } from './bar.ts'
 import type { Canvas } from './canvas.ts'

@@ -1,0 +1,134 @@
+import { type RawBuilder, sql } from 'kysely'
+import { byIndex } from './by-index.ts'
+import { type PageCounts, pagesOf } from './counts.ts'
+import type { Database } from './database.ts'
+import type { WorkStatus } from './tables.ts'
+
+/** How far a crawl is. */
+export interface CrawlProgress {
+  readonly id: string
+  readonly status: WorkStatus
+  readonly label: string
+  readonly first_url: string
+  readonly counts: PageCounts
+  /** Pages that it has, and URLs of its list that are still to become some. */
+  readonly total: number
+  readonly done: number
+  /** Pages are still being found: its total is none. */
+  readonly grows: boolean
+  /** Pages that were sealed a second of late; null: too few to tell. */
+  readonly pages_per_second: number | null
+  /** Seconds to its end at this pace; null where that would be a guess: pages are still found, or few were sealed. */
+  readonly seconds_left: number | null
+}
+
+/** Pages that were sealed in so many seconds tell the pace. */
+const PACE_SECONDS = 60
+/** So many are enough to tell it. */
+const MOST_PACED = 1_000
+/** Of fewer, nobody can tell when all will be done. */
+const LEAST_PACED = 5
+const LEAST_PACED_SECONDS = 3
+/** Nor when the pace has broken off: nothing has ended for so long, and for the time of so many pages. */
+const QUIET_SECONDS = 5
+const QUIET_PAGES = 5
+
+interface Read {
+  readonly id: string
+  readonly status: WorkStatus
+  readonly label: string
+  readonly first_url: string
+  readonly counts: PageCounts
+  readonly done: number
+  readonly unlisted: number
+  readonly grows: boolean
+  readonly paced: number
+  readonly paced_seconds: number | null
+  readonly quiet_seconds: number | null
+}
+
+/**
+ * How far these crawls are, by kept counts and a walk along the last pages of each.
+ * @param which a crawl's id; without one, those that are begun and then those that are queued, the oldest first
+ */
+export async function crawlProgress(
+  db: Database,
+  which: { readonly crawlId: string } | { readonly most: number },
+): Promise<CrawlProgress[]> {
+  const chosen = 'crawlId' in which ? sql`select * from crawl where id = ${which.crawlId}` : openCrawls(which.most)
+  const paceBegin = sql`now() - make_interval(secs => ${PACE_SECONDS})`
+  const query = sql<Read>`
+    select c.id, c.status, c.label, split_part(c.urls, E'\n', 1) as first_url,
+           pages.counts, pages.sealed as done, pace.*,
+           case when c.next_part is null then 0
+                else greatest(0, least(c.urls_total, nullif(c.max_urls, 0)) - c.page_count) end as unlisted,
+           c.max_depth > 0 and (c.max_urls = 0 or c.page_count < c.max_urls)
+             and coalesce(newest.created_at > ${paceBegin}, true) as grows
+    from (${chosen}) c
+    cross join lateral (${pagesOf(sql`c.id`)}) pages
+    cross join lateral (
+      select count(*) as paced, extract(epoch from now() - min(status_changed_at))::float8 as paced_seconds,
+             extract(epoch from now() - max(status_changed_at))::float8 as quiet_seconds
+      from (
+        select status_changed_at from snapshot s
+        where s.crawl_id = c.id and s.status = 'sealed' and s.status_changed_at > ${paceBegin}
+        order by s.status_changed_at desc limit ${sql.lit(MOST_PACED)}
+      ) last
+    ) pace
+    left join lateral (
+      select s.created_at from snapshot s where s.crawl_id = c.id order by s.crawl_id desc, s.id desc limit 1
+    ) newest on true`
+  const { rows } = await byIndex(db, (tx) => query.execute(tx))
+  return rows.map(progressOf)
+}
+
+function openCrawls(most: number): RawBuilder<unknown> {
+  const first = sql`order by id limit ${sql.lit(most)}`
+  const of = (status: WorkStatus, place: number) => sql`
+    (select *, ${sql.lit(place)} as place from crawl where status = ${sql.lit(status)} ${first})`
+  return sql`
+    select * from (${of('started', 0)} union all ${of('queued', 1)}) open order by place, id limit ${sql.lit(most)}`
+}
+
+function progressOf({ unlisted, paced, paced_seconds, quiet_seconds, ...crawl }: Read): CrawlProgress {
+  const { queued, started, paused } = crawl.counts
+  const left = queued + started + unlisted
+  // Of n ends there are n - 1 pages between the first and the last; and time goes on when nothing ends any more.
+  const pace = paced > 1 && paced_seconds !== null && paced_seconds > 0 ? (paced - 1) / paced_seconds : null
+  const isSteady = pace !== null && quiet_seconds! < Math.max(QUIET_SECONDS, QUIET_PAGES / pace)
+  const isSure = isSteady && !crawl.grows && paced >= LEAST_PACED && paced_seconds! >= LEAST_PACED_SECONDS
+  return {
+    ...crawl,
+    total: crawl.done + left + paused,
+    pages_per_second: pace,
+    seconds_left: isSure && left > 0 ? left / pace : null,
+  }
+}
+
+/** Where the one page of a crawl lies, relative to the data dir. */
+export async function onlyPageOf(db: Database, crawlId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ output_dir: string }>`
+    select output_dir from snapshot where crawl_id = ${crawlId} order by crawl_id, id limit 1`.execute(db)
+  return rows[0]?.output_dir
+}
+
+/** Pages that tell which programs a crawl lacked: it lacked them for each. */
+const SKIPPED_PAGES = 20
+
+/** Why hooks of a crawl were skipped that lack a program, by its last pages. */
+export async function skippedFor(db: Database, crawlId: string): Promise<string[]> {
+  const query = sql<{ reason: string }>`
+    select distinct r.output_str as reason
+    from (
+      select id from snapshot where crawl_id = ${crawlId}
+      order by crawl_id desc, id desc limit ${sql.lit(SKIPPED_PAGES)}
+    ) s
+    cross join lateral (
+      -- Said so that no index on the status is walked.
+      select output_str from archive_result
+      where snapshot_id = s.id and status is not distinct from 'skipped' and output_str like '%not found%'
+    ) r
+    order by 1`
+  const { rows } = await byIndex(db, (tx) => query.execute(tx))
+  return rows.map(({ reason }) => reason)
+}

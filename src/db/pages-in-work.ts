@@ -1,0 +1,56 @@
+import { type RawBuilder, sql } from 'kysely'
+import { byIndex } from './by-index.ts'
+import type { Database } from './database.ts'
+
+/** A hook that runs on a page. */
+export interface HookInWork {
+  readonly plugin: string
+  readonly hook_name: string
+  /** Its process: the warm host's, for one that runs in it. */
+  readonly process_id: string | null
+  /** Since it began on this page. */
+  readonly seconds: number
+}
+
+/** A page that somebody has claimed. */
+export interface PageInWork {
+  readonly worker_id: string
+  readonly snapshot_id: string
+  readonly crawl_id: string
+  readonly url: string
+  /** Since the page was begun. */
+  readonly seconds: number
+  /** What runs on it, the last started first. */
+  readonly hooks: readonly HookInWork[]
+}
+
+/** The pages that are claimed, of one crawl or all, the first begun first. There are as many as workers. */
+export async function pagesInWork(db: Database, crawlId?: string): Promise<PageInWork[]> {
+  const secondsSince = (since: RawBuilder<unknown>) => sql`greatest(0, extract(epoch from now() - ${since}))::float8`
+  const query = sql<PageInWork>`
+    with claimed as materialized (select * from snapshot where claimed_by is not null)
+    select s.claimed_by as worker_id, s.id as snapshot_id, s.crawl_id, s.url,
+           ${secondsSince(sql`s.status_changed_at`)} as seconds,
+           coalesce((
+             select json_agg(json_build_object(
+               'plugin', r.plugin, 'hook_name', r.hook_name, 'process_id', r.process_id,
+               'seconds', ${secondsSince(sql`r.start_ts`)}
+             ) order by r.start_ts desc, r.id desc)
+             from archive_result r where r.snapshot_id = s.id and r.status = 'started'), '[]') as hooks
+    from claimed s ${crawlId === undefined ? sql`` : sql`where s.crawl_id = ${crawlId}`}
+    order by s.status_changed_at, s.id`
+  const { rows } = await byIndex(db, (tx) => query.execute(tx))
+  return rows
+}
+
+/** A crawl that somebody has claimed. */
+export interface ClaimedCrawl {
+  readonly id: string
+  readonly claimed_by: string
+}
+
+/** The crawls that are claimed. There are as many as workers. */
+export async function claimedCrawls(db: Database): Promise<ClaimedCrawl[]> {
+  const query = sql<ClaimedCrawl>`select id, claimed_by from crawl where claimed_by is not null`
+  return (await query.execute(db)).rows
+}

@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+import type { Outcome } from './tables.ts'
+
+/** A page that came to its end. */
+export interface SealedPage {
+  readonly id: string
+  readonly url: string
+  readonly title: string | null
+  readonly outcome: Outcome | null
+  readonly cause: string | null
+}
+
+/** Seconds that a page may be sealed and not yet seen: a long transaction commits with an early time. */
+const LATE_SECONDS = 30
+/** One look shows no more: the next goes on. */
+const MOST_SEALED = 500
+
+/**
+ * The pages of a crawl in the order in which they come to their end: each look answers with those since the last one.
+ * It remembers those of the last half a minute alone, however many pages the crawl has.
+ */
+export class SealedPages {
+  readonly #crawlId: string
+  /** By the database's clock; the first look is at what was sealed just before. */
+  #from: Date | undefined
+  #seen = new Map<string, Date>()
+
+  constructor(crawlId: string) {
+    this.#crawlId = crawlId
+  }
+
+  async look(db: Database): Promise<SealedPage[]> {
+    const late = sql`make_interval(secs => ${LATE_SECONDS})`
+    const { rows } = await sql<SealedPage & { at: Date; now: Date }>`
+      select s.id, s.url, s.title, s.outcome, s.cause, s.status_changed_at as at, now() as now
+      from snapshot s
+      where s.crawl_id = ${this.#crawlId} and s.status = 'sealed'
+        and s.status_changed_at > coalesce(${this.#from ?? null}::timestamptz, now()) - ${late}
+        and s.id <> all(${[...this.#seen.keys()]}::uuid[])
+      order by s.status_changed_at limit ${sql.lit(MOST_SEALED)}`.execute(db)
+    for (const { id, at } of rows) this.#seen.set(id, at)
+    // With more to come, from the last of these on; else from now.
+    const last = rows.at(-1)
+    if (last) this.#from = rows.length === MOST_SEALED ? last.at : last.now
+    const oldest = (this.#from?.getTime() ?? 0) - LATE_SECONDS * 1_000
+    for (const [id, at] of this.#seen) if (at.getTime() <= oldest) this.#seen.delete(id)
+    return rows
+  }
+}
