@@ -1,4 +1,4 @@
-import { sleep } from '../base/abort.ts'
+import { Bell, sleep } from '../base/abort.ts'
 import { AppError, EXIT } from '../base/errors.ts'
 import { endText, type LineIds } from '../base/log.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
@@ -14,7 +14,10 @@ import { OwnRunner } from './own-runner.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
-const LOOK_MS = 100
+/** How often it is looked at: another's runner tells us nothing, one of our own when there is something new. */
+const LOOK_MS = { other: 150, own: 1_000 } as const
+/** Pages may end many times a second. */
+const SHORTEST_MS = 80
 /** Who works on it is looked at less often: that asks the operating system, too. */
 const RUNNER_LOOK_MS = 500
 const SOON_MS = 4_000
@@ -39,18 +42,21 @@ export interface Follower {
 export async function follow(open: OpenHome, options: GlobalOptions, crawlId: string, by: Follower): Promise<void> {
   const { home } = open
   const interrupt = new AbortController()
-  const runner = new OwnRunner(home, options, { crawlId, processId: by.processId })
+  const bell = new Bell()
+  const onNews = () => bell.wake()
+  const runner = new OwnRunner(home, options, { crawlId, processId: by.processId, onNews })
   const view = options.quiet || !terminal.isLive ? undefined : new LiveView(home, open.settings, crawlId)
   const onSignal = (signal: NodeJS.Signals) => {
     // The runner decides what a second and a third one mean; in a terminal it hears them by itself, and takes ours for
     // the same.
     runner.signal(signal)
     interrupt.abort()
+    onNews()
     view?.stops()
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
   try {
-    const crawl = await untilSealed(open, options, crawlId, by, { runner, view, stop: interrupt.signal })
+    const crawl = await untilSealed(open, options, crawlId, by, { runner, view, bell, stop: interrupt.signal })
     view?.end()
     if (crawl) return await report(home, options, crawl)
     process.exitCode = EXIT.interrupted
@@ -64,6 +70,8 @@ export async function follow(open: OpenHome, options: GlobalOptions, crawlId: st
 interface Following {
   readonly runner: OwnRunner
   readonly view: LiveView | undefined
+  /** Rings when there may be something new. */
+  readonly bell: Bell
   /** Aborts when the person wants to stop. */
   readonly stop: AbortSignal
 }
@@ -77,7 +85,7 @@ async function untilSealed(
   options: GlobalOptions,
   crawlId: string,
   by: Follower,
-  { runner, view, stop }: Following,
+  { runner, view, bell, stop }: Following,
 ): Promise<CrawlRow | undefined> {
   const { home } = open
   const sealed = new SealedPages(crawlId)
@@ -112,7 +120,8 @@ async function untilSealed(
         if (news !== undefined && news !== said) terminal.say(news)
         said = news
       }
-      await sleep(LOOK_MS, stop.aborted ? undefined : stop)
+      await sleep(SHORTEST_MS)
+      await bell.wait(runner.isAlive ? LOOK_MS.own : LOOK_MS.other - SHORTEST_MS)
     } catch (error) {
       if (!isDatabaseAway(error)) throw error
       // A runner of ours brings it back, or says what is wrong; nobody waits for ever without one.

@@ -16,10 +16,17 @@ export class OwnRunner {
   readonly #home: Home
   readonly #args: readonly string[]
   readonly #env: NodeJS.ProcessEnv
+  readonly #onNews: () => void
   #child: ChildProcess | undefined
 
-  constructor(home: Home, options: GlobalOptions, { crawlId, processId }: { crawlId: string; processId: string }) {
+  /** @param onNews called when a page ended, and when it is gone */
+  constructor(
+    home: Home,
+    options: GlobalOptions,
+    { crawlId, processId, onNews }: { crawlId: string; processId: string; onNews: () => void },
+  ) {
     this.#home = home
+    this.#onNews = onNews
     this.#args = [
       asset('main.js', 'main.ts'),
       'run',
@@ -52,7 +59,7 @@ export class OwnRunner {
     const stderr = terminal.isLive ? 'pipe' : 'inherit'
     const child = spawn(process.execPath, this.#args, { env: this.#env, stdio: ['ignore', 'ignore', stderr, 'ipc'] })
     if (child.stderr) createInterface(child.stderr).on('line', (line) => terminal.say(line))
-    this.#child = child
+    this.#child = child.on('message', this.#onNews).on('exit', this.#onNews)
   }
 
   signal(signal: NodeJS.Signals): void {

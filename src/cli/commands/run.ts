@@ -24,6 +24,8 @@ const CONNECTIONS = 4
 
 /** The parent's row, when a command of ours started this runner. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
+/** What that command hears of us when a page ended: it looks. */
+const PAGE_ENDED = 'page'
 
 /**
  * `run`: be the runner.
@@ -41,7 +43,9 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
   const { home, settings } = open
   const toLogFile = atLeast(settings.config.LOG_LEVEL, toFile(runnerLog(home.dataDir)))
   const onNews = (line: LogLine) => {
-    if (line.page) view?.news()
+    if (!line.page) return
+    view?.news()
+    if (process.env[PARENT_ENV] !== undefined && process.connected) process.send?.(PAGE_ENDED, () => {})
   }
   terminal.ids = { runner_id: id, process_id: id }
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile, onNews), terminal.ids)
