@@ -1,4 +1,4 @@
-import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Sql } from '../engine/sql.ts'
 import { type BoundedClient, boundedClient } from './client.ts'
@@ -68,6 +68,19 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   })
   if (wait) setRetryPolicy(db, wait)
   return db
+}
+
+/** Makes a connection and asks for nothing: what is wrong with it shows with the first statement. */
+export async function connectAhead(db: Database): Promise<void> {
+  await db
+    .connection()
+    .execute(async () => {})
+    .catch(() => {})
+}
+
+/** Asks whether the database answers. */
+export async function ping(db: Database): Promise<void> {
+  await sql`select 1`.execute(db)
 }
 
 /** The state engine's way to the database, inside a transaction or on the pool. Not by name: a pooler in between must stay possible. */

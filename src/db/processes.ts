@@ -12,6 +12,7 @@ export type ProcessRow = Selectable<ProcessTable>
 /** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since it leads. */
 export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly tenure_s: number | null }
 
+/** A process in one of these is there, as far as its row says. */
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
 /** The same as a condition; written out, so that every plan may use the index over live rows. */
 export const IS_LIVE = sql<boolean>`process.status in (${sql.join(LIVE_STATUSES.map((status) => sql.lit(status)))})`
@@ -145,7 +146,8 @@ function logPath(home: Home, file: string | undefined): string | null {
   return file === undefined ? null : relative(home.dataDir, file)
 }
 
-interface Identity {
+/** What names one process of the operating system (processes/identity.ts). */
+export interface Identity {
   readonly bootId: string
   readonly pidNamespace: string
   readonly pid: number

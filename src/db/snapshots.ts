@@ -104,6 +104,13 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+/** The crawls that these snapshots belong to, each once. */
+export async function crawlsOfSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ crawl_id: string }>`
+    select distinct crawl_id from snapshot where id = any(${ids}::uuid[])`.execute(db)
+  return rows.map(({ crawl_id }) => crawl_id)
+}
+
 /** The snapshots of a crawl that are not sealed, as far as its supervisor has to know them. */
 export interface OpenSnapshots {
   /** Is there any, or will there be? */
