@@ -34,13 +34,13 @@ const WORKERS = whole(1, 1_000)
 export const SETTINGS = {
   DATA_DIR: setting(path, './data', {
     option: '--data-dir',
-    means: 'where everything lies',
+    means: 'where the archive lies',
   }),
   DATABASE_URL: setting({ ...text, takes: 'a URL' }, undefined, {
     option: '--database-url',
     standardIs: 'the embedded server',
     secret: true,
-    means: 'any PostgreSQL from 14 on',
+    means: 'a PostgreSQL server from version 14 on',
   }),
   WAIT_DB: setting(amount('seconds', LONGEST_TIMER), undefined, {
     option: '--wait-db',
@@ -131,11 +131,29 @@ export const PLUGIN_SETTINGS = {
   }),
 } as const
 
+/** 12 hours: the longest that a page may take. */
+const MAX_TIMEOUT_SECONDS = 43_200
+
+/**
+ * How long hooks of a plugin may take, in seconds: `<PLUGIN>_TIMEOUT`, else `standard`, which is `TIMEOUT` when not given.
+ * 0 counts as not set, and so does what is no number: that was told at the door.
+ */
+export function timeoutOf(plugin: string, texts: Texts, standard = readSetting('TIMEOUT', texts)): number {
+  const own = PLUGIN_SETTINGS.TIMEOUT.kind.read(texts[`${plugin.toUpperCase()}_TIMEOUT`] ?? '')
+  return Math.min(own || standard || SETTINGS.TIMEOUT.standard, MAX_TIMEOUT_SECONDS)
+}
+
 export type SettingName = keyof typeof SETTINGS
 type ValueOf<S> = S extends Setting<infer T, infer Standard> ? T | Extract<Standard, undefined> : never
 
 /** Every setting as it holds. */
 export type Config = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)[Name]> }
+
+/** What a setting means, with its name and its default: for help. */
+export function described(name: SettingName): string {
+  const { means, standard, standardIs }: Setting = SETTINGS[name]
+  return `${means} (also ${name}; default: ${standardIs ?? String(standard)})`
+}
 
 /** Settings as they were written, by name. */
 export type Texts = Readonly<Record<string, string | undefined>>
