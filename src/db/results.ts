@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import type { Model } from './listings.ts'
 
@@ -18,10 +19,11 @@ export interface Below {
 
 /** The pages and results that go when these rows do. */
 export async function countBelow(db: Database, noun: Model['noun'], ids: readonly string[]): Promise<Below> {
-  const { rows } = await sql<Below>`
+  const count = sql<Below>`
     select count(distinct s.id) as snapshots, count(r.id) as results, coalesce(sum(r.output_size), 0) as bytes
     from snapshot s left join archive_result r on r.snapshot_id = s.id
-    where ${ID_OF[noun]} = any(${ids}::uuid[])`.execute(db)
+    where ${ID_OF[noun]} = any(${ids}::uuid[])`
+  const { rows } = await byIndex(db, (tx) => count.execute(tx))
   return rows[0]!
 }
 
