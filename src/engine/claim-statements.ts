@@ -105,7 +105,8 @@ function claimParts(
   const fence = options.fence?.(valuesAt + (options.whereValues ?? 0))
   return {
     fence: fence ? `fence as (${fence} for share), ` : '',
-    from: `from ${t.name} as work${fence ? ', fence' : ''} where ${isDue(machine, t)}${options.where ? ` and ${options.where(valuesAt)}` : ''}`,
+    from: `from ${t.name} as work${fence ? ', fence' : ''}
+      where ${isDue(machine, t)}${options.where ? ` and ${options.where(valuesAt)}` : ''}`,
     // By an id, or an array of them: a join over them is planned as a scan of the whole table while that is small.
     take: `changed as (
       update ${t.name} as work
