@@ -46,15 +46,15 @@ async function addUpSome(tx: Database): Promise<number> {
   const { rows } = await sql<{ taken: number; emptied: string[] }>`
     with taken as (
       delete from row_change where ctid = any(array(select ctid from row_change limit ${sql.lit(BATCH)}))
-      returning model, crawl_id, status, rows, bytes
+      returning model, crawl_id, status, outcome, rows, bytes
     ), totals as (
-      insert into row_total as t (model, status, rows, bytes)
-      select model, status, sum(rows), sum(bytes) from taken group by model, status
-      on conflict (model, status) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
+      insert into row_total as t (model, status, outcome, rows, bytes)
+      select model, status, outcome, sum(rows), sum(bytes) from taken group by model, status, outcome
+      on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
     ), of_crawls as (
-      insert into crawl_total as t (crawl_id, status, pages)
-      select crawl_id, status, sum(rows) from taken where crawl_id is not null group by crawl_id, status
-      on conflict (crawl_id, status) do update set pages = t.pages + excluded.pages
+      insert into crawl_total as t (crawl_id, status, outcome, pages)
+      select crawl_id, status, outcome, sum(rows) from taken where crawl_id is not null group by crawl_id, status, outcome
+      on conflict (crawl_id, status, outcome) do update set pages = t.pages + excluded.pages
       returning crawl_id, pages
     )
     select (select count(*) from taken) as taken, array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(

@@ -35,9 +35,14 @@ export function snapshotRecord(row: SnapshotRow & { readonly tags?: readonly str
     depth: row.depth,
     tags: row.tags ?? [],
     status: row.status,
+    outcome: row.outcome,
+    cause: row.cause,
+    http_status: row.http_status,
     created_at: row.created_at,
     retry_at: row.retry_at,
+    sealed_at: row.status === 'sealed' ? row.status_changed_at : null,
     output_dir: row.output_dir,
+    output_size: row.output_size,
   }
 }
 

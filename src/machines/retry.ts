@@ -111,7 +111,7 @@ async function neverBegun(tx: Database, within: ReturnType<typeof sql>): Promise
 async function reopen(tx: Database, model: 'crawl' | 'snapshot', ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with reopened as (
-      update ${sql.table(model)} set ${model === 'crawl' ? sql`message = '',` : sql``}
+      update ${sql.table(model)} set ${model === 'crawl' ? sql`message = '',` : sql`outcome = null, cause = null, http_status = null,`}
         status = 'queued', retry_at = now(), attempts = 0, moved_by = null, status_changed_at = now(), modified_at = now()
       where id = any(${ids}::uuid[]) and status = 'sealed' returning id
     ), logged as (
