@@ -69,7 +69,7 @@ const LEASE = '$1 lease in seconds'
 const CURSOR = '$2, $3 cursor: schedule, id'
 
 /** What becomes of the rows of a graph once they are claimed, or without a claim. */
-function afterwards(machine: Machine): Entry[] {
+function afterwards(machine: Machine, columns: readonly string[] = []): Entry[] {
   const states = Object.entries(machine.states)
   const events = new Set(states.flatMap(([, { on }]) => Object.keys(on ?? {})))
   return [
@@ -78,11 +78,11 @@ function afterwards(machine: Machine): Entry[] {
     ['makes due again what dead owners claimed; $1 owners, $2 does the attempt count?', requeueStatement(machine)],
     [
       'moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who',
-      keepStatement(machine),
+      keepStatement(machine, []),
     ],
     [
-      'ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who, $8 attempts',
-      settleAlikeStatement(machine),
+      'ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who, $8 attempts, $9... columns',
+      settleAlikeStatement(machine, columns),
     ],
     ...[...events].map(
       (event): Entry => [
@@ -141,9 +141,10 @@ export async function archiveStatements(): Promise<string> {
     ...[[`${claim}, ${fence(6)}`, crawl] as Entry, ...afterwards(crawlMachine)].flatMap((entry) =>
       text(crawlMachine, entry),
     ),
-    ...[[`${claim}, $6 crawl worker, ${fence(7)}`, snapshot] as Entry, ...afterwards(snapshotMachine)].flatMap(
-      (entry) => text(snapshotMachine, entry),
-    ),
+    ...[
+      [`${claim}, $6 crawl worker, ${fence(7)}`, snapshot] as Entry,
+      ...afterwards(snapshotMachine, ['outcome', 'cause', 'http_status']),
+    ].flatMap((entry) => text(snapshotMachine, entry)),
     ...[[`${claim}, $6 machine, ${fence(7)}`, binary] as Entry, ...afterwards(binaryMachine)].flatMap((entry) =>
       text(binaryMachine, entry),
     ),

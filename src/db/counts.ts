@@ -28,6 +28,12 @@ export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<unknown> {
     from crawl_pages p where p.crawl_id = ${crawlId}`
 }
 
+/** How many pages a crawl has; exact for whoever has locked its row (`lockCrawl`). */
+export async function pageCount(tx: Database, crawlId: string): Promise<number> {
+  const { rows } = await sql<{ pages: number }>`${pagesOf(sql`${crawlId}`)}`.execute(tx)
+  return rows[0]!.pages
+}
+
 /** An arbitrary, fixed key: one at a time per database. */
 const LOCK = 7_241_203
 

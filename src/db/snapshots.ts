@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/queue.ts'
+import { pageCount } from './counts.ts'
 import { type LockedCrawl, lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
@@ -23,13 +24,10 @@ export async function insertSnapshots(
   if (pages.length === 0) return 0
   const crawl = await lockCrawl(tx, crawlId)
   if (!crawl) return 0
-  let { page_count: count } = crawl
-  for (let at = 0; at < pages.length; at += BATCH) {
-    const room = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : Math.max(0, crawl.max_urls - count)
-    count += await insertBatch(tx, crawlId, crawl, room, pages.slice(at, at + BATCH), options)
-  }
-  const added = count - crawl.page_count
-  if (added > 0) await sql`update crawl set page_count = ${count} where id = ${crawlId}`.execute(tx)
+  const room = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
+  let added = 0
+  for (let at = 0; at < pages.length && added < room; at += BATCH)
+    added += await insertBatch(tx, crawlId, crawl, room - added, pages.slice(at, at + BATCH), options)
   return added
 }
 

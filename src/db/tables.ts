@@ -124,8 +124,6 @@ export interface CrawlTable extends WorkColumns {
   urls_total: Generated<number>
   /** The part of its list that becomes pages next; null when nothing of it does any more. */
   next_part: Generated<number | null>
-  /** How many pages it has: kept by whoever adds or deletes one, under the lock of this row. */
-  page_count: Generated<number>
   max_depth: Generated<number>
   max_urls: Generated<number>
   max_size: Generated<Big>

@@ -105,8 +105,8 @@ select work.* from "job" as work where work."status" in ('queued', 'started') an
 
 -- writes another column of a claimed row; $1 id, $2 token, $3 state, $4 value
 prepare "job: update" as
-update "job" set "kind" = $4, "modified_at" = now() where "id" = $1 and "claim_token" = $2
-  and "status" = $3 returning "id"::text as id;
+update "job" set "kind" = $4, "modified_at" = now()
+where "id" = $1 and "claim_token" = $2 and "status" = $3 returning "id"::text as id;
 
 -- renews claims; $1 ids, $2 tokens, $3 lease in seconds
 prepare "job: renew" as
@@ -142,7 +142,8 @@ with moved as (
 )
 select id::text from moved;
 
--- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who, $8 attempts
+-- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who,
+--   $8 attempts, $9... columns
 prepare "job: settle alike" as
 with moved as (
   update "job" as work

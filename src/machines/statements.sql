@@ -57,7 +57,8 @@ with moved as (
 )
 select id::text from moved;
 
--- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who, $8 attempts
+-- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who,
+--   $8 attempts, $9... columns
 prepare "crawl: settle alike" as
 with moved as (
   update "crawl" as work
@@ -210,14 +211,16 @@ with moved as (
 )
 select id::text from moved;
 
--- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who, $8 attempts
+-- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who,
+--   $8 attempts, $9... columns
 prepare "snapshot: settle alike" as
 with moved as (
   update "snapshot" as work
   set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
-      when $5 = '' then work."status_changed_at" else now() end, "moved_by" = $2, "modified_at" = now()
+      when $5 = '' then work."status_changed_at" else now() end, "outcome" = $9, "cause" = $10, "http_status" = $11,
+      "moved_by" = $2, "modified_at" = now()
   where work."id" = any($1::uuid[]) and work."claim_token" = $2 and work."status" = $3
   returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
 ), logged as (
@@ -362,7 +365,8 @@ with moved as (
 )
 select id::text from moved;
 
--- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who, $8 attempts
+-- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who,
+--   $8 attempts, $9... columns
 prepare "binary: settle alike" as
 with moved as (
   update "binary" as work

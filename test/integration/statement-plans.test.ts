@@ -9,11 +9,12 @@ import { uuidv7 } from '../../src/base/ids.ts'
 import { UrlList } from '../../src/base/url-list.ts'
 import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
-import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
+import { addUpCounts, pageCount, rowCounts } from '../../src/db/counts.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import * as crawls from '../../src/db/crawls.ts'
 import { connectAhead, type Database, openDatabase, ping } from '../../src/db/database.ts'
 import { eachRow } from '../../src/db/each-row.ts'
+import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
 import {
@@ -36,6 +37,7 @@ import * as snapshots from '../../src/db/snapshots.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
 import * as commands from '../../src/machines/commands.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
+import { judge, recordVerdicts } from '../../src/machines/judge.ts'
 import * as queues from '../../src/machines/queues.ts'
 import { recover } from '../../src/machines/recover.ts'
 import * as hookResults from '../../src/machines/results.ts'
@@ -58,7 +60,7 @@ const LARGE = [
 /** Where every statement must have been sent. */
 const COVERED = [
   ...globSync('src/db/*.ts', { cwd: ROOT }),
-  ...['commands', 'handled', 'queues', 'recover', 'results', 'scope'].map((name) => `src/machines/${name}.ts`),
+  ...['commands', 'handled', 'judge', 'queues', 'recover', 'results', 'scope'].map((name) => `src/machines/${name}.ts`),
 ].filter((file) => !/db.(migrate|notifications|retry)\.ts$/.test(file)) // They make tables, listen, and send for others.
 
 const homes = useHomes()
@@ -245,14 +247,23 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/commands.ts wakeCrawls': () => commands.wakeCrawls(db, [other]),
   'machines/commands.ts pauseSnapshots': () => commands.pauseSnapshots(db, [other]),
   'machines/commands.ts resumeSnapshots': () => commands.resumeSnapshots(db, [other]),
-  'machines/commands.ts cancelSnapshots': () => commands.cancelSnapshots(db, [other]),
+  'machines/commands.ts cancelSnapshots': () => commands.cancelSnapshots(home, [other]),
   'machines/commands.ts pauseCrawls': () => commands.pauseCrawls(db, [crawl]),
   'machines/commands.ts resumeCrawls': () => commands.resumeCrawls(db, [crawl]),
-  'machines/commands.ts cancelCrawls': () => commands.cancelCrawls(db, [crawl]),
+  'machines/commands.ts cancelCrawls': () => commands.cancelCrawls(home, [crawl]),
   'machines/queues.ts requeueClaimsOf': () => queues.requeueClaimsOf(db, [other]),
   'machines/recover.ts recover': () => recover(db),
   'machines/handled.ts handledWithin': () => handledWithin(db, 60),
   'db/counts.ts addUpCounts': () => addUpCounts(db),
+  'db/counts.ts pageCount': () => pageCount(db, crawl),
+  'db/failures.ts latestFailures': async () => {
+    await latestFailures(db, { limit: 10 })
+    await latestFailures(db, { crawlId: other, limit: 10 })
+  },
+  'db/failures.ts failureGroups': () => failureGroups(db),
+  'machines/judge.ts judge': () => judge(db, home.dataDir, [{ id: other, output_dir: 'x' }]),
+  'machines/judge.ts recordVerdicts': () =>
+    recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
   'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),
 }
@@ -341,10 +352,7 @@ afterAll(async () => {
 const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** What a process sends once, or a person's command: nobody keeps its plan. */
-const SENT_ONCE = [
-  /eachListed|listedByIds|idsInRanges|countBelow|requestHandoff|unfinished|handledWithin|pauseSnapshots/,
-  /requeueClaimsOf: update "crawl"/,
-]
+const SENT_ONCE = [/eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /** What has no index, since crawls are few beside their pages: their tags, and parts of their lists. */
 const OF_ALL_CRAWLS = [/: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\))/]
 
