@@ -151,8 +151,8 @@ export async function openHome(
 }
 
 /**
- * Begins to connect to an embedded server that seems to serve, beside the lock that holds it up: together they take as long as one of them.
- * Whether it worked shows with the first statement.
+ * Begins to connect to an embedded server that seems to serve, beside the lock that holds it up: together they take as
+ * long as one of them. Whether it worked shows with the first statement.
  */
 function connectEarly(
   options: GlobalOptions,
@@ -211,8 +211,8 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
 }
 
 /**
- * Throws UsageError when a hook of this data dir's runner started us: as a newer runner we would end the one that the hook works for, and
- * its page, which is begun again then, would start us again.
+ * Throws UsageError when a hook of this data dir's runner started us: as a newer runner we would end the one that the
+ * hook works for, and its page, which is begun again then, would start us again.
  */
 export async function refuseBelowRunner(home: Home): Promise<void> {
   if ((await startedBy(home)) === null) return

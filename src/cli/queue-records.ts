@@ -26,7 +26,10 @@ export interface Asked {
   readonly others: readonly string[]
 }
 
-/** Reads lines as records, snapshot ids, or URLs. Throws UsageError for a record that says neither which row nor which URL it means. */
+/**
+ * Reads lines as records, snapshot ids, or URLs. Throws UsageError for a record that says neither which row nor which
+ * URL it means.
+ */
 export function askedFor(lines: readonly Line[]): Asked {
   const asked: { readonly [K in keyof Asked]: Asked[K][number][] } = {
     crawls: [],

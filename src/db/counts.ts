@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 
-// Counts are kept: triggers append each change to row_change in the transaction that makes it, so that they are exact and
-// nobody waits for anybody; what has gathered is added to row_total and crawl_total. Whoever reads sums up both.
+// Counts are kept: triggers append each change to row_change in the transaction that makes it, so that they are exact
+// and nobody waits for anybody; what has gathered is added to row_total and crawl_total. Whoever reads sums up both.
 
 /** How many rows of a model there are in each status that has any, and how many bytes they name. */
 export async function rowCounts(
@@ -16,7 +16,9 @@ export async function rowCounts(
     where ${model} = 'archive_result' and status in ('queued', 'started', 'backoff') group by status`
   const { rows } = await sql<{ status: string; rows: number; bytes: number }>`
     select status, sum(rows) as rows, sum(bytes) as bytes
-    from (select status, rows, bytes from row_count where model = ${model} ${model === 'archive_result' ? open : sql``}) counted
+    from (
+      select status, rows, bytes from row_count where model = ${model}
+      ${model === 'archive_result' ? open : sql``}) counted
     group by status having sum(rows) > 0`.execute(db)
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
@@ -24,7 +26,8 @@ export async function rowCounts(
 /** The pages of a crawl, and how many of them are sealed: `pages` and `sealed` of a lateral query. */
 export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
-    select coalesce(sum(p.pages), 0)::bigint as pages, coalesce(sum(p.pages) filter (where p.status = 'sealed'), 0)::bigint as sealed
+    select coalesce(sum(p.pages), 0)::bigint as pages,
+      coalesce(sum(p.pages) filter (where p.status = 'sealed'), 0)::bigint as sealed
     from crawl_pages p where p.crawl_id = ${crawlId}`
 }
 
@@ -59,13 +62,13 @@ async function addUpSome(tx: Database): Promise<number> {
       on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
     ), of_crawls as (
       insert into crawl_total as t (crawl_id, status, outcome, pages)
-      select crawl_id, status, outcome, sum(rows) from taken where crawl_id is not null group by crawl_id, status, outcome
+      select crawl_id, status, outcome, sum(rows) from taken
+      where crawl_id is not null group by crawl_id, status, outcome
       on conflict (crawl_id, status, outcome) do update set pages = t.pages + excluded.pages
       returning crawl_id, pages
     )
-    select (select count(*) from taken) as taken, array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(
-    tx,
-  )
+    select (select count(*) from taken) as taken,
+      array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(tx)
   const { taken, emptied } = rows[0]!
   if (emptied.length > 0)
     await sql`delete from crawl_total where crawl_id = any(${emptied}::uuid[]) and pages = 0`.execute(tx)

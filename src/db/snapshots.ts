@@ -11,8 +11,9 @@ import type { SnapshotTable } from './tables.ts'
 export type SnapshotRow = Selectable<SnapshotTable>
 
 /**
- * Adds pages to a crawl, at most up to its limit; one that the crawl already has is left as it is. Runs inside the caller's transaction and
- * takes the crawl's row first, so that two workers who add at once count each other's. A sealed crawl takes none.
+ * Adds pages to a crawl, at most up to its limit; one that the crawl already has is left as it is. Runs inside the
+ * caller's transaction and takes the crawl's row first, so that two workers who add at once count each other's. A
+ * sealed crawl takes none.
  * @returns how many were added
  */
 export async function insertSnapshots(
@@ -48,8 +49,8 @@ async function insertBatch(
   const inserted = await sql<{ id: string }>`
     insert into snapshot (id, crawl_id, parent_snapshot_id, url, url_hash, title, depth, output_dir)
     select page.id, ${crawlId}, ${options.parentId}, url, sha256(convert_to(url, 'UTF8')), title, ${options.depth}, dir
-    from unnest(${ids}::uuid[], ${fresh.map(({ url }) => url)}::text[], ${fresh.map(({ title }) => title ?? null)}::text[], ${dirs}::text[])
-      as page (id, url, title, dir)
+    from unnest(${ids}::uuid[], ${fresh.map(({ url }) => url)}::text[],
+      ${fresh.map(({ title }) => title ?? null)}::text[], ${dirs}::text[]) as page (id, url, title, dir)
     on conflict (crawl_id, url_hash) do nothing
     returning id`.execute(tx)
   if (inserted.rows.length > 0 && crawl.tags.length > 0) {
@@ -63,8 +64,8 @@ async function insertBatch(
 }
 
 /**
- * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a walk
- * through the whole table sooner or later.
+ * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a
+ * walk through the whole table sooner or later.
  */
 async function freshPages<Page extends { readonly url: string }>(
   tx: Database,
@@ -115,9 +116,9 @@ export interface OpenSnapshots {
   readonly open: boolean
   /** Is something of the crawl's list still to become pages? */
   readonly listed: boolean
-  /** How many are due now, counted up to MOST_DUE: more than a pool can take at once. */
+  /** How many are due now, counted up to MOST_DUE, which is more than a pool can take at once. */
   readonly due: number
-  /** How many somebody has, counted up to MOST_CLAIMED, by leases that run. */
+  /** How many are claimed under a running lease, counted up to MOST_CLAIMED. */
   readonly claimed: number
   /** Seconds until the first is due, when none is, nobody has one, and none is to come; else 0. */
   readonly rest_s: number
@@ -128,7 +129,10 @@ export interface OpenSnapshots {
 const MOST_DUE = 50
 const MOST_CLAIMED = 2_000
 
-/** What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages the crawl has. */
+/**
+ * What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages
+ * the crawl has.
+ */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
   const unfinished = sql`from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started')`
   const inOrder = sql`order by retry_at, id`
@@ -137,8 +141,10 @@ export async function openSnapshots(db: Database, crawlId: string): Promise<Open
       select (select claim_token from crawl where id = ${crawlId}) as token,
              exists (select 1 from crawl where id = ${crawlId} and next_part is not null) as listed,
              coalesce((select true ${unfinished} ${inOrder} limit 1),
-                      (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1), false) as there,
-             (select count(*) from (select ${unfinished} and retry_at <= now() ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
+                      (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1),
+                      false) as there,
+             (select count(*) from (
+                select ${unfinished} and retry_at <= now() ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
              (select count(*) from (
                 select ${unfinished} and claim_token is not null
                   and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
@@ -146,7 +152,8 @@ export async function openSnapshots(db: Database, crawlId: string): Promise<Open
     )
     select token, listed, there or listed as open, due, claimed,
            case when listed or due + claimed > 0 then 0
-                   else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now()) end as rest_s
+                else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now())
+           end as rest_s
     from counted`
   const { rows } = await withRetry(db, () => select.execute(db))
   return rows[0]!

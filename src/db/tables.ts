@@ -136,7 +136,7 @@ export interface CrawlTable extends WorkColumns {
 
 export interface CrawlSourceTable {
   crawl_id: string
-  /** From 1 on. */
+  /** Counted from 1. */
   part: number
   /** One a line. */
   urls: string
@@ -168,7 +168,10 @@ export interface OutputFile {
   readonly link?: string
 }
 
-/** What lies in a plugin's folder after a hook was published: what was written since the last time, and what was there before. */
+/**
+ * What lies in a plugin's folder after a hook was published: what was written since the last time, and what was there
+ * before.
+ */
 export interface PublishedFiles {
   readonly written: Readonly<Record<string, OutputFile>>
   readonly standing: Readonly<Record<string, OutputFile>>

@@ -7,7 +7,10 @@ const LOWEST = '00000000-0000-0000-0000-000000000000'
 const HIGHEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const SHORTEST = 8
 
-/** Every id that begins with these characters. Throws UsageError for what cannot be the beginning of one, and for less than 8 digits. */
+/**
+ * Every id that begins with these characters. Throws UsageError for what cannot be the beginning of one, and for less
+ * than 8 digits.
+ */
 export function idRange(text: string): { low: string; high: string } {
   const prefix = text.toLowerCase()
   const low = prefix + LOWEST.slice(prefix.length)
@@ -18,7 +21,10 @@ export function idRange(text: string): { low: string; high: string } {
   )
 }
 
-/** The ids of the rows that were meant: whole ids, or beginnings that only one has. Throws UsageError for one that nothing, or more than one, has. */
+/**
+ * The ids of the rows that were meant: whole ids, or beginnings that only one has. Throws UsageError for one that
+ * nothing, or more than one, has.
+ */
 export async function findIds(home: Home, model: Model, texts: readonly string[]): Promise<string[]> {
   const found = await idsInRanges(home.db, model, texts.map(idRange))
   const ids = found.map((candidates, index) => {

@@ -17,7 +17,10 @@ export interface RemoveOptions {
 
 /** How rows of one kind are deleted. */
 export interface Removing<Row> {
-  /** Deletes one; false when it was not there any more. Throws AppError when it cannot be, and then nothing of it is deleted. */
+  /**
+   * Deletes one; false when it was not there any more. Throws AppError when it cannot be, and then nothing of it is
+   * deleted.
+   */
   readonly remove: (home: Home, id: string) => Promise<boolean>
   /** The pages that show these rows: of which crawls, and of which snapshots. */
   readonly shownBy: (
