@@ -1,4 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
+import { byIndex } from './by-index.ts'
+import { eachRow } from './each-row.ts'
 import type { Home } from './home.ts'
 import { ages, type Identity, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
 import type { Tables } from './tables.ts'
@@ -47,11 +49,25 @@ export interface ProcessFilters {
   readonly status?: string
 }
 
-/** The rows of this data dir that match every filter, newest first. */
-export function listedProcesses(
+/** The newest rows of this data dir that match every filter, at most `limit`. */
+export async function listProcesses(home: Home, filters: ProcessFilters, limit: number): Promise<ProcessRow[]> {
+  return await byIndex(home.db, (db) =>
+    matching({ ...home, db }, filters)
+      .limit(limit)
+      .execute(),
+  )
+}
+
+/** Shows all of them to `visit`, newest first, until it answers false. */
+export async function eachProcess(
   home: Home,
   filters: ProcessFilters,
-): SelectQueryBuilder<Tables, 'process', ProcessRow> {
+  visit: (row: ProcessRow) => boolean,
+): Promise<void> {
+  await eachRow(home.db, matching(home, filters), visit)
+}
+
+function matching(home: Home, filters: ProcessFilters): SelectQueryBuilder<Tables, 'process', ProcessRow> {
   let query = home.db.selectFrom('process').selectAll().where('data_dir_id', '=', home.dataDirId)
   if (!filters.all && filters.status === undefined) query = query.where(IS_LIVE)
   if (filters.type !== undefined) query = query.where(sql`process_type`, '=', filters.type)

@@ -42,6 +42,7 @@ import * as queues from '../../src/machines/queues.ts'
 import { recover } from '../../src/machines/recover.ts'
 import * as hookResults from '../../src/machines/results.ts'
 import { isWithin, openCrawls } from '../../src/machines/scope.ts'
+import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { makeLargeArchive } from '../bench/large-archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { type Plan, PreparedStatements, wholeReads } from '../support/plans.ts'
@@ -165,9 +166,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/process-rows.ts liveRowOf': () => rows.liveRowOf(home, identity),
   'db/process-rows.ts lastRowOfPid': () => rows.lastRowOfPid(home, 1),
   'db/process-rows.ts childRows': () => rows.childRows(home, [worker]),
-  'db/process-rows.ts listedProcesses': async () => {
+  'db/process-rows.ts eachProcess': () => rows.eachProcess(home, { all: true }, () => true),
+  'db/process-rows.ts listProcesses': async () => {
     for (const filters of [{}, { all: true }, { type: 'hook' }, { workerType: 'crawl' }, { status: 'lost' }])
-      await rows.listedProcesses(home, filters)
+      await rows.listProcesses(home, filters, 100)
   },
   'db/processes.ts insertStarting': () => processes.insertStarting(home, { ...hook, id: other }),
   'db/processes.ts insertRunning': () => processes.insertRunning(home, hook, identity),
@@ -254,6 +256,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/queues.ts requeueClaimsOf': () => queues.requeueClaimsOf(db, [other]),
   'machines/recover.ts recover': () => recover(db),
   'machines/handled.ts handledWithin': () => handledWithin(db, 60),
+  'workers/reap.ts endFormerWorkers': async () => {
+    await endFormerWorkers(owner(), { crawlId: other })
+    await endFormerWorkers(owner(), { snapshotId: other })
+  },
   'db/counts.ts addUpCounts': () => addUpCounts(db),
   'db/counts.ts pageCount': () => pageCount(db, crawl),
   'db/failures.ts latestFailures': async () => {
@@ -353,8 +359,14 @@ const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** What a process sends once, or a person's command: nobody keeps its plan. */
 const SENT_ONCE = [/eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
-/** What has no index, since crawls are few beside their pages: their tags, and parts of their lists. */
-const OF_ALL_CRAWLS = [/: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\))/]
+/**
+ * What walks from the newest row on until it has enough: crawls by a tag or a part of their list, of which there are few
+ * beside their pages, and processes, most of which are of the data dir that is asked for.
+ */
+const WALKS = [
+  /: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\))/,
+  /: select \* from "process" where .* limit/,
+]
 
 /** What reads a whole table, and how. */
 async function dear(
@@ -364,7 +376,7 @@ async function dear(
   const found: Record<string, string[]> = {}
   for (const each of sent) {
     const name = `${each.by}: ${inOneLine(each.text)}`
-    if ([...except, ...OF_ALL_CRAWLS].some((pattern) => pattern.test(name))) continue
+    if ([...except, ...WALKS].some((pattern) => pattern.test(name))) continue
     const reads = wholeReads(await planOf(each), new Set(LARGE), partial)
     if (reads.length > 0) found[name] = reads
   }

@@ -1,6 +1,5 @@
 import pc from 'picocolors'
-import { eachRow } from '../../db/each-row.ts'
-import { listedProcesses, type ProcessFilters } from '../../db/process-rows.ts'
+import { eachProcess, listProcesses, type ProcessFilters } from '../../db/process-rows.ts'
 import type { ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { hooksAtWork } from '../../db/results.ts'
@@ -13,14 +12,13 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
 export async function processList(options: GlobalOptions, verb: ProcessFilters): Promise<void> {
   await withHome(options, async (home) => {
-    const query = listedProcesses(home, verb)
     if (wantsJson(options)) {
-      return await eachRow<ProcessRow>(home.db, query, (row) => {
+      return await eachProcess(home, verb, (row) => {
         printRecord(processRecord(row))
         return !process.stdout.destroyed // A reader that has seen enough.
       })
     }
-    const rows = await query.limit(TABLE_LINES + 1).execute()
+    const rows = await listProcesses(home, verb, TABLE_LINES + 1)
     const shown = rows.slice(0, TABLE_LINES)
     process.stdout.write(table(['pid', 'what', 'status', 'since', 'exit', 'id'], shown.map(listLine)))
     if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; --json shows all`)
