@@ -1,5 +1,5 @@
-// Writes the SQL that the state engine makes into files that a reader can paste into psql: for a graph that has everything
-// a graph can have, and for the archive's own queues, whose fence and conditions are filled in.
+// Writes the SQL that the state engine makes into files that a reader can paste into psql: for a graph that has
+// everything a graph can have, and for the archive's own queues, whose fence and conditions are filled in.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Home } from '../src/db/home.ts'

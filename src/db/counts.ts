@@ -23,19 +23,40 @@ export async function rowCounts(
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
 
-/** The pages of a crawl, and how many of them are sealed: `pages` and `sealed` of a lateral query. */
+/** The pages of a crawl: where they are, and of those that are sealed how they went. */
+export interface PageCounts {
+  readonly queued: number
+  readonly started: number
+  readonly paused: number
+  readonly archived: number
+  readonly partial: number
+  readonly failed: number
+}
+
+export const NO_PAGES: PageCounts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
+
+/**
+ * The pages of a crawl, how many of them are sealed, and all `PageCounts`: `pages`, `sealed` and `counts` of a lateral
+ * query.
+ */
 export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<unknown> {
+  const status = ['queued', 'started', 'paused'].map((name) => countOf(name, sql`p.status = ${sql.lit(name)}`))
+  const outcome = ['archived', 'partial', 'failed'].map((name) => countOf(name, sql`p.outcome = ${sql.lit(name)}`))
   return sql`
-    select coalesce(sum(p.pages), 0)::bigint as pages,
-      coalesce(sum(p.pages) filter (where p.status = 'sealed'), 0)::bigint as sealed
+    select coalesce(sum(p.pages), 0)::bigint as pages, ${sumOf(sql`p.status = 'sealed'`)} as sealed,
+      jsonb_build_object(${sql.join([...status, ...outcome])}) as counts
     from crawl_pages p where p.crawl_id = ${crawlId}`
 }
 
 /** How many pages a crawl has; exact for whoever has locked its row (`lockCrawl`). */
 export async function pageCount(tx: Database, crawlId: string): Promise<number> {
-  const { rows } = await sql<{ pages: number }>`${pagesOf(sql`${crawlId}`)}`.execute(tx)
+  const { rows } = await sql<{ pages: number }>`
+    select coalesce(sum(pages), 0) as pages from crawl_pages where crawl_id = ${crawlId}`.execute(tx)
   return rows[0]!.pages
 }
+
+const sumOf = (which: RawBuilder<unknown>) => sql`coalesce(sum(p.pages) filter (where ${which}), 0)::bigint`
+const countOf = (name: string, which: RawBuilder<unknown>) => sql`${sql.lit(name)}, ${sumOf(which)}`
 
 /** An arbitrary, fixed key: one at a time per database. */
 const LOCK = 7_241_203
@@ -62,8 +83,8 @@ async function addUpSome(tx: Database): Promise<number> {
       on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
     ), of_crawls as (
       insert into crawl_total as t (crawl_id, status, outcome, pages)
-      select crawl_id, status, outcome, sum(rows) from taken
-      where crawl_id is not null group by crawl_id, status, outcome
+      select crawl_id, status, outcome, sum(rows) from taken where crawl_id is not null
+      group by crawl_id, status, outcome
       on conflict (crawl_id, status, outcome) do update set pages = t.pages + excluded.pages
       returning crawl_id, pages
     )
