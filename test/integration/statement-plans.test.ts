@@ -362,8 +362,8 @@ const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 /** What a process sends once, or a person's command: nobody keeps its plan. */
 const SENT_ONCE = [/eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
- * What walks from the newest row on until it has enough: crawls by a tag or a part of their list, of which there are
- * few beside their pages, and processes, most of which are of the data dir that is asked for.
+ * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since they
+ * are few beside their pages; and processes, most of which are of the data dir that is asked for.
  */
 const WALKS = [
   /: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\)|p\.outcome = \$)/,
