@@ -58,11 +58,11 @@ export async function crawlProgress(
   const chosen = 'crawlId' in which ? sql`select * from crawl where id = ${which.crawlId}` : openCrawls(which.most)
   const paceBegin = sql`now() - make_interval(secs => ${PACE_SECONDS})`
   const query = sql<Read>`
-    select c.id, c.status, c.label, split_part(c.urls, E'\n', 1) as first_url,
+    select c.id, c.status, c.label, split_part(c.urls, chr(10), 1) as first_url,
            pages.counts, pages.sealed as done, pace.*,
            case when c.next_part is null then 0
-                else greatest(0, least(c.urls_total, nullif(c.max_urls, 0)) - c.page_count) end as unlisted,
-           c.max_depth > 0 and (c.max_urls = 0 or c.page_count < c.max_urls)
+                else greatest(0, least(c.urls_total, nullif(c.max_urls, 0)) - pages.pages) end as unlisted,
+           c.max_depth > 0 and (c.max_urls = 0 or pages.pages < c.max_urls)
              and coalesce(newest.created_at > ${paceBegin}, true) as grows
     from (${chosen}) c
     cross join lateral (${pagesOf(sql`c.id`)}) pages

@@ -52,5 +52,6 @@ export interface ClaimedCrawl {
 /** The crawls that are claimed. There are as many as workers. */
 export async function claimedCrawls(db: Database): Promise<ClaimedCrawl[]> {
   const query = sql<ClaimedCrawl>`select id, claimed_by from crawl where claimed_by is not null`
-  return (await query.execute(db)).rows
+  const { rows } = await byIndex(db, (tx) => query.execute(tx))
+  return rows
 }

@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import { AppError, UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
+import { rowById } from '../../db/process-rows.ts'
 import { isRunner, type LiveRow, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { presenceOf } from '../../processes/presence.ts'
 import { signalRow, terminate, waitForEnd } from '../../processes/registry/end.ts'
 import { follow, tail } from '../../processes/registry/log-tail.ts'
-import { rowById, rowByPid } from '../../processes/registry/lookup.ts'
+import { rowByPid } from '../../processes/registry/lookup.ts'
 import { ancestorsOf, childrenOf, descendantsOf } from '../../processes/registry/relatives.ts'
 import { ago } from '../format.ts'
 import { runnerLog, withHome } from '../home.ts'
@@ -73,9 +74,9 @@ export async function processLogs(
 }
 
 /**
- * `process kill ID|PID`: asks it to end, through its exact identity. A hook that does not is killed after 5 s, as at its
- * timeout; runners and workers drain for as long as their hooks may take. `force` ends it at once, with all below it.
- * Exit code 1 when it is still there.
+ * `process kill ID|PID`: asks it to end, through its exact identity. A hook that does not is killed after 5 s, as at
+ * its timeout; runners and workers drain for as long as their hooks may take. `force` ends it at once, with all below
+ * it. Exit code 1 when it is still there.
  */
 export async function processKill(options: GlobalOptions, which: string, verb: { force?: boolean }): Promise<void> {
   await withHome(options, async (home) => {

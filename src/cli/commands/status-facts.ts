@@ -1,13 +1,14 @@
 import { statfsSync } from 'node:fs'
-import { sql } from 'kysely'
 import { VERSION } from '../../base/version.ts'
-import { binariesOf } from '../../db/binaries.ts'
+import { binariesOf, binaryCounts } from '../../db/binaries.ts'
 import { byIndex } from '../../db/by-index.ts'
 import { allPages, rowCounts } from '../../db/counts.ts'
 import { FAILURES_LOOKED_AT, failureGroups, latestFailures } from '../../db/failures.ts'
 import type { Home } from '../../db/home.ts'
+import { machineById } from '../../db/machines.ts'
 import { type ClaimedCrawl, claimedCrawls, type PageInWork } from '../../db/pages-in-work.ts'
 import type { LiveRow } from '../../db/processes.ts'
+import { serverSize } from '../../db/server-identity.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import { dueNow } from '../../db/unfinished.ts'
 import type { Machine } from '../../engine/machine.ts'
@@ -42,11 +43,7 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   const snapshots = await rowCounts(home.db, 'snapshot')
   const due = await dueNow(home.db)
-  const [about] = (
-    await sql<{ server_version: string; size_bytes: number }>`
-    select current_setting('server_version') as server_version,
-           pg_database_size(current_database()) as size_bytes`.execute(home.db)
-  ).rows
+  const server = await serverSize(home.db)
   const disk = statfsSync(home.dataDir)
   const work = await workOf(home, undefined, crawls)
   const { counts, sealed } = await allPages(home.db)
@@ -55,17 +52,13 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
   return {
     data_dir: home.dataDir,
     version: VERSION,
-    machine: await home.db
-      .selectFrom('machine')
-      .select(['id', 'hostname'])
-      .where('id', '=', home.machineId)
-      .executeTakeFirstOrThrow(),
+    machine: await machineById(home.db, home.machineId),
     database: {
       kind,
       url: maskPassword(home.databaseUrl),
       running: true,
-      server_version: about!.server_version,
-      size_bytes: about!.size_bytes,
+      server_version: server.version,
+      size_bytes: server.size,
     },
     runner: {
       state: leader ? (leader.status === 'draining' ? 'draining' : 'running') : 'none',
@@ -83,7 +76,7 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
       crawl: statesOf(crawlMachine, await rowCounts(home.db, 'crawl')),
       snapshot: statesOf(snapshotMachine, snapshots),
       archive_result: statesOf(archiveResultMachine, await rowCounts(home.db, 'archive_result')),
-      binary: await binaryCounts(home),
+      binary: statesOf(binaryMachine, await binaryCounts(home.db)),
     },
     pages: {
       ...counts,
@@ -110,7 +103,7 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
     failures: groups.slice(0, FAILURES),
     failures_looked_at: groups.reduce((sum, { pages }) => sum + pages, 0),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(snapshots) },
-    blocked_reason: await blockedReason(home, alive),
+    blocked_reason: await blockedReason(home, alive, working.length > 0),
   }
 }
 
@@ -122,22 +115,12 @@ export async function handled({ home }: OpenHome) {
 type Counts = Awaited<ReturnType<typeof rowCounts>>
 
 /** Every state of a machine, with how many rows are in it. */
-function statesOf({ states }: Machine, counts: Counts): Record<string, number> {
+function statesOf({ states }: Machine, counts: ReadonlyMap<string, { readonly rows: number }>): Record<string, number> {
   return Object.fromEntries(Object.keys(states).map((state) => [state, counts.get(state)?.rows ?? 0]))
 }
 
 function bytesOf(counts: Counts): number {
   return [...counts.values()].reduce((sum, { bytes }) => sum + bytes, 0)
-}
-
-/** Counted: a machine has some dozens of programs. */
-async function binaryCounts({ db }: Home): Promise<Record<string, number>> {
-  const { rows } = await sql<{
-    status: string
-    count: number
-  }>`select status, count(*) as count from "binary" group by 1`.execute(db)
-  const found = new Map(rows.map(({ status, count }) => [status, { rows: count, bytes: 0 }]))
-  return statesOf(binaryMachine, found)
 }
 
 /** Who works, on what, and for how long: a hook's time is that of this hook on this page. */

@@ -15,8 +15,9 @@ const LATE_SECONDS = 15
 /**
  * Why nothing moves although something is unfinished, in a line that says what to do; null: nothing is left, or it moves.
  * @param alive the live processes of the data dir
+ * @param isWorking somebody who is there has a page
  */
-export async function blockedReason(home: Home, alive: readonly LiveRow[]): Promise<string | null> {
+export async function blockedReason(home: Home, alive: readonly LiveRow[], isWorking: boolean): Promise<string | null> {
   const work = await unfinished(home.db)
   if (!work.some) return null
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
@@ -24,7 +25,7 @@ export async function blockedReason(home: Home, alive: readonly LiveRow[]): Prom
   const stuck = await whyStuck(home, leader)
   if (stuck)
     return `${stuck}${standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over'}`
-  if (await isInWork(home, alive)) return null
+  if (isWorking || alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)) return null
   if (leader.status === 'draining') return `runner pid ${leader.pid} is leaving: start another one`
   return leader.blocked_reason ?? (await outOfScope(home, leader, work)) ?? waiting(work)
 }
@@ -54,14 +55,6 @@ async function whyStuck(home: Home, row: LiveRow): Promise<string | undefined> {
   const silent = row.heartbeat_age_s ?? 0
   if (silent <= TRUST_MS / 1_000) return undefined
   return `runner pid ${row.pid} has not been heard of for ${duration(silent)} (stuck, or cut off from the database)`
-}
-
-/** Has somebody who is there a page, or runs a hook? */
-async function isInWork(home: Home, alive: readonly LiveRow[]): Promise<boolean> {
-  const workers = alive.filter((row) => row.worker_type === 'snapshot').map(({ id }) => id)
-  const claimed = home.db.selectFrom('snapshot').select('id').where('claimed_by', 'in', workers).limit(1)
-  if (workers.length > 0 && (await claimed.executeTakeFirst())) return true
-  return alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)
 }
 
 /** Crawls that the runner may not work on. */
