@@ -71,7 +71,7 @@ Examples:
   archivebox-ts status                              who works on what
 
 Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or configuration, 3 status: no live runner,
-  10 add --run/--wait: finished, but some page has no successful result,
+  10 add --run/--wait: finished, but some page failed: there is no copy of it,
   130 second Ctrl-C, or Ctrl-C while waiting for the database`,
     )
   const asked = (makes: boolean) => atTheDoor(root.opts<GivenOptions>(), makes)
@@ -136,7 +136,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     )
 
   verb(root, 'status', 'who leads, what runs, what is queued, what failed')
-    .option('--watch', 'again every 2 s, until Ctrl-C')
+    .option('--watch', 'on the whole terminal, as it changes; q leaves')
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))

@@ -28,6 +28,18 @@ describe('the signals of a runner', () => {
     expect(asked(signals)).toEqual([true, true])
   })
 
+  it('tell a person what pressing again does, and nobody else', () => {
+    const said: string[] = []
+    const log = new Log('test', ({ text }) => said.push(text))
+    new Signals(new Bell(), log, undefined)
+    press()
+    expect(said).toEqual([expect.stringMatching(/^SIGTERM: draining(?!.*again)/)])
+    const other = new Signals(new Bell(), log, undefined)
+    process.emit('SIGINT', 'SIGINT')
+    expect(asked(other)).toEqual([true, false])
+    expect(said.at(-1)).toMatch(/^SIGINT: draining.*\(again: kill them/)
+  })
+
   it('are one when a terminal and a parent pass on the same key press', () => {
     const signals = new Signals(new Bell(), silent, undefined)
     press()

@@ -35,7 +35,10 @@ const COLOURS: Readonly<Record<string, keyof Pick<Palette, 'green' | 'yellow' | 
 const coloured = <Row>(name: string, value: (row: Row) => string, rank?: number): Column<Row> => ({
   name,
   value,
-  style: (row, palette) => palette[COLOURS[value(row)] ?? 'reset'],
+  style: (row, palette) => {
+    const colour = COLOURS[value(row)]
+    return colour ? palette[colour] : (text) => text
+  },
   ...(rank === undefined ? {} : { rank }),
 })
 
