@@ -56,7 +56,7 @@ function summary(facts: Facts, canvas: Canvas): string[] {
     ['standing by', facts.standbys.map(({ pid }) => ({ text: `pid ${pid}` }))],
     ['crawls', statesOf(queue.crawl)],
     ['pages', atLeastOne([...open, ...done].filter(({ text }) => text !== ''))],
-    ['programs', missing.length > 0 ? [{ text: `not found: ${missing.join(' ')}`, style: palette.yellow }] : []],
+    ['programs', missing.map((name, at) => ({ text: at === 0 ? `not found: ${name}` : name, style: palette.yellow }))],
     [
       'database',
       [
