@@ -42,6 +42,11 @@ export const FAILPOINTS = [
   'gate.registered',
   'gate.signalled',
   'gate.swept',
+  'guardian.closed',
+  'guardian.noticed',
+  'guardian.reaped',
+  'guardian.spawned',
+  'guardian.up',
   'heartbeat.beaten',
   'heartbeat.beating',
   'lead.recovered',
@@ -125,11 +130,6 @@ export const FAILPOINTS = [
   'spawn.worker_spawned',
   'sweep.backends_ended',
   'sweep.killed',
-  'watchdog.closed',
-  'watchdog.noticed',
-  'watchdog.spawned',
-  'watchdog.swept',
-  'watchdog.up',
 ] as const
 
 export type Failpoint = (typeof FAILPOINTS)[number]

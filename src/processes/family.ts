@@ -10,8 +10,8 @@ export const MARKER = {
   runner: 'ARCHIVEBOX_RUNNER_ID',
   /** Of a hook, and of the host of hooks: the worker that started it. Whoever reaps that finds it so without its row. */
   worker: 'ARCHIVEBOX_WORKER_ID',
-  /** Carried by a runner's watchdog alone, in place of the others. */
-  watchdog: 'ARCHIVEBOX_WATCHDOG_OF',
+  /** Carried by a runner's guardian alone, in place of the others. */
+  guardian: 'ARCHIVEBOX_GUARDIAN_OF',
 } as const
 
 /**

@@ -2,7 +2,7 @@ import { EXIT } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 
 /**
- * What nobody caught is a defect of ours, after which nothing that we know can be trusted: it is said, and we leave at once. The watchdog
+ * What nobody caught is a defect of ours, after which nothing that we know can be trusted: it is said, and we leave at once. The guardian
  * ends our workers and hooks, and closes our rows.
  */
 export function leaveOnDefects(log: Log): void {

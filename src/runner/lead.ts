@@ -15,13 +15,13 @@ import type { WorkerContext } from '../workers/worker-context.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { ArchivePageWriter } from './archive-page-writer.ts'
 import { DiskMonitor } from './disk-monitor.ts'
+import { Guardian } from './guardian.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
 import type { LeadOptions, WhyEnded } from './options.ts'
 import type { Outage } from './outage.ts'
 import type { Term } from './promote.ts'
 import type { Registered } from './registration.ts'
-import { Watchdog } from './watchdog.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
@@ -58,7 +58,7 @@ export async function lead(
     scope,
     containment,
   }
-  const watchdog = new Watchdog(context)
+  const guardian = new Guardian(context)
   const cleanUp = new CleanUp(context)
   const upkeep = new Upkeep(context)
   const pool = new WorkerPool(context, {
@@ -85,7 +85,7 @@ export async function lead(
     liveness.touch()
     await pool.killStuck()
     heart.isBlockedBy(disk.look() ?? pool.trouble)
-    await pool.fill(watchdog.isUp ? due : 0)
+    await pool.fill(guardian.isUp ? due : 0)
     await cleanUp.whenDue()
     upkeep.whenDue()
     const idle = options.exitOnIdle && open === 0 && pool.busy === 0
@@ -133,6 +133,6 @@ export async function lead(
     const listenerClosed = work.close()
     await failpoint('shutdown.heart_stopped')
     await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-    await Promise.all([listenerClosed, watchdog.leave(), upkeep.end()])
+    await Promise.all([listenerClosed, guardian.leave(), upkeep.end()])
   }
 }

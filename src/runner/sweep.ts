@@ -35,7 +35,7 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<boole
   if (runners.size === 0) return true
   const family = {
     ...familyOfRows(rows.filter((row) => runners.has(row.runner_id ?? row.id) && !there.has(row.id))),
-    markers: [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.watchdog}=${id}`]),
+    markers: [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.guardian}=${id}`]),
   }
   const found = (await membersOf(family)).length
   if (found > 0) log.warn(`ending ${found} processes that an earlier runner left behind`)

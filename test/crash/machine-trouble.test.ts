@@ -50,14 +50,14 @@ async function leave(runner: Running): Promise<void> {
 describe('a defect that nobody caught, in the leader', () => {
   it('is said, and ends it with 70; its workers and hooks end, its rows are closed, and the next one goes on', async () => {
     const { home, crawl } = await queued()
-    // Once, among all processes of this home, and as soon as a second watchdog is up: in the middle of the work.
-    const runner = home.start(['run'], { env: failpoints(home, 'watchdog.up=reject@2') })
+    // Once, among all processes of this home, and as soon as a second guardian is up: in the middle of the work.
+    const runner = home.start(['run'], { env: failpoints(home, 'guardian.up=reject@2') })
     await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
-    const watchdog = processesOf(home.dataDir).find(({ command }) => command.includes('archivebox-ts-watchdog'))
-    process.kill(watchdog!.pid, 'SIGKILL')
+    const guardian = processesOf(home.dataDir).find(({ command }) => command.includes('archivebox-ts-guardian'))
+    process.kill(guardian!.pid, 'SIGKILL')
     const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(70)
-    expect(stderr).toMatch(/a defect of archivebox-ts, leaving at once: Error: failpoint watchdog\.up/)
+    expect(stderr).toMatch(/a defect of archivebox-ts, leaving at once: Error: failpoint guardian\.up/)
     await eventually(async () => (await openRows(home)).length === 0)
     await eventually(() => processesOf(home.dataDir).length === 0)
     const next = home.start(['run'])
@@ -116,7 +116,7 @@ describe('too few file descriptors (EMFILE)', () => {
     const home = await homes.make()
     const runner = home.start(['run'])
     await runner.says(/leading/)
-    // Its watchdog is up by the end of a first piece of work.
+    // Its guardian is up by the end of a first piece of work.
     await sealedCrawl(home, await home.add('--plugins', 'headers', `${site.url}/page-2.html`))
     await eventually(async () => (await pidsOf(home, 'crawl')).length === 0)
     allow(runner.pid, 10)

@@ -319,7 +319,7 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
         if (os === 'running' && state.pauses > 0)
           happens('SIGSTOP', set(state, { [me]: { os: 'stopped' } }, { pauses: state.pauses - 1 }), true)
         if (os === 'stopped') happens('SIGCONT', set(state, { [me]: { os: 'running' } }), true)
-        if (os === 'gone' && hook) happens('the watchdog ends its hook', set(state, { [me]: { hook: false } }), true)
+        if (os === 'gone' && hook) happens('the guardian ends its hook', set(state, { [me]: { hook: false } }), true)
       }
       return happenings
     },

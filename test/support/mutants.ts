@@ -25,7 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/runner/gate.ts',
     find: 'if (!(await sweep(home, log, this.#me))) return undefined',
     replacement: 'void sweep',
-    test: 'test/crash/watchdog.test.ts',
+    test: 'test/crash/guardian.test.ts',
     only: 'killed together with its leader',
   },
   {
@@ -65,7 +65,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/hooks/environment.ts',
     find: '    [MARKER.runner]: ids.runnerId,\n',
     replacement: '',
-    test: 'test/crash/watchdog.test.ts',
+    test: 'test/crash/guardian.test.ts',
     only: 'by that leader’s mark alone',
   },
   {
@@ -77,11 +77,11 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'of a hook and of its worker are deleted',
   },
   {
-    name: 'the watchdog ends nobody',
-    file: 'src/runner/watchdog-process.ts',
+    name: 'the guardian ends nobody',
+    file: 'src/runner/guardian-process.ts',
     find: 'const survivors = await killFamily(family)',
     replacement: 'const survivors: number[] = []',
-    test: 'test/crash/watchdog.test.ts',
+    test: 'test/crash/guardian.test.ts',
     only: 'by that leader’s mark alone',
   },
   {
