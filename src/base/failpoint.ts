@@ -93,7 +93,6 @@ export const FAILPOINTS = [
   'reap.rows_closing',
   'registration.row_written',
   'registry.end_seen',
-  'registry.tree_asked',
   'registry.tree_killed',
   'shutdown.containers_gone',
   'shutdown.drain_seen',

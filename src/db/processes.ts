@@ -145,7 +145,7 @@ function logPath(home: Home, file: string | undefined): string | null {
   return file === undefined ? null : relative(home.dataDir, file)
 }
 
-interface Identity {
+export interface Identity {
   readonly bootId: string
   readonly pidNamespace: string
   readonly pid: number

@@ -1,15 +1,17 @@
 import { uptime } from 'node:os'
 import { UNSEEN_SECONDS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
+import { isOpen, lastRowOfPid, rowById, rowOfProcess } from '../db/process-rows.ts'
 import { identityIn, type LiveRow, liveRows } from '../db/processes.ts'
-import { livenessOf, type ProcessIdentity } from './identity.ts'
+import { MARKER } from './family.ts'
+import { identityOf, livenessOf, ownIdentity, type ProcessIdentity } from './identity.ts'
 import { bootId } from './proc.ts'
 
 export type Presence = 'there' | 'unseen' | 'gone'
 
 /**
  * Is the process of this row there? `unseen`: it lives where we cannot look, as far as its heartbeat tells.
- * A row without identity is a process between its announcement and its start, and not there yet.
+ * A row without an identity is a process between its announcement and its start, and not there yet.
  */
 export async function presenceOf(home: Pick<Home, 'machineId'>, row: LiveRow): Promise<Presence> {
   const identity = identityIn(row)
@@ -20,8 +22,9 @@ export async function presenceOf(home: Pick<Home, 'machineId'>, row: LiveRow): P
 }
 
 /**
- * Another boot of this machine is over; of another machine it says nothing (containers with names of their own share our boot). Cloned
- * machines have one id: whoever was heard of since our boot began is no process of an earlier one, but of a clone.
+ * Another boot of this machine is over; of another machine it says nothing (containers with names of their own share
+ * our boot). Cloned machines have one id: whoever was heard of since our boot began is no process of an earlier boot,
+ * but of a clone.
  */
 function livesElsewhere(home: Pick<Home, 'machineId'>, row: LiveRow, identity: ProcessIdentity): boolean {
   const silence = silenceOf(row)
@@ -39,4 +42,22 @@ export async function presentRows(home: Home): Promise<LiveRow[]> {
   const present: LiveRow[] = []
   for (const row of await liveRows(home)) if ((await presenceOf(home, row)) !== 'gone') present.push(row)
   return present
+}
+
+/** The row of the process that has this pid now, by its exact identity; else of the last one that had it. */
+export async function rowByPid(home: Home, pid: number): Promise<LiveRow | undefined> {
+  const identity = await identityOf(pid)
+  return (identity && (await rowOfProcess(home, identity))) ?? (await lastRowOfPid(home, pid))
+}
+
+/** Our own row; undefined when this process is not registered. For the `server` verb. */
+export async function currentRow(home: Home): Promise<LiveRow | undefined> {
+  return await rowOfProcess(home, await ownIdentity())
+}
+
+/** The open row of whoever of ours started this process, by the mark in our environment: a hook that calls us, say. */
+export async function startedBy(home: Home): Promise<string | null> {
+  const id = process.env[MARKER.process]
+  const row = id ? await rowById(home, id) : undefined
+  return row && isOpen(row) ? row.id : null
 }

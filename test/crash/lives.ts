@@ -108,10 +108,10 @@ export const LIVES: Readonly<Record<string, Life>> = {
     drive: async (home, _runner, env) => {
       const { id } = await held(home)
       home.start(['process', 'kill', id], { env })
-      await struck(home, 'registry.tree_asked', 'registry.tree_killed')
+      await struck(home, 'registry.tree_killed')
       waitForRelease(home)
     },
-    passes: ['registry.tree_asked', 'registry.tree_killed'],
+    passes: ['registry.tree_killed'],
   },
   'is ended by a command, with all below it': {
     settings: { ORACLE_SECONDS: '0.5' },

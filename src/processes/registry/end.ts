@@ -1,11 +1,11 @@
 import { sleep } from '../../base/abort.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Home } from '../../db/home.ts'
-import { identityIn, isRunner, LIVE_STATUSES, markEnded, type ProcessRow } from '../../db/processes.ts'
+import { isOpen, rowById } from '../../db/process-rows.ts'
+import { identityIn, isRunner, markEnded, type ProcessRow } from '../../db/processes.ts'
 import { type Family, killFamily, MARKER, membersOf, signalMembers } from '../family.ts'
 import { familyOfRows } from '../family-of-rows.ts'
 import { livenessOf, signalIdentity } from '../identity.ts'
-import { rowById } from './lookup.ts'
 import { descendantsOf, parentOf } from './relatives.ts'
 
 /** How a process ended; both null when nobody saw it. Code 0 is only what a parent's wait reported. */
@@ -26,11 +26,10 @@ const REPORT_MS = 1_000
  */
 export async function poll(home: Home, row: ProcessRow): Promise<End | null> {
   const now = await rowById(home, row.id)
-  if (!now || !isLive(now)) return { code: now?.exit_code ?? null, signal: now?.exit_signal ?? null, closed: true }
-  const identity = identityIn(now)
-  if (!identity || (await livenessOf(identity)) !== 'gone') return null
+  if (!now || !isOpen(now)) return { code: now?.exit_code ?? null, signal: now?.exit_signal ?? null, closed: true }
+  if (!(await hasEnded(now))) return null
   const parent = await parentOf(home, now)
-  const supervised = parent !== undefined && isLive(parent) && (await isThere(parent))
+  const supervised = parent !== undefined && isOpen(parent) && !(await hasEnded(parent))
   if (!supervised) await markEnded(home.db, now.id, null)
   await failpoint('registry.end_seen')
   return { code: null, signal: null, closed: !supervised }
@@ -78,7 +77,6 @@ export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Pr
     const youngestFirst = members.toSorted((a, b) => b.startTicks - a.startTicks)
     await signalMembers(youngestFirst, 'SIGTERM')
     await signalMembers(youngestFirst, 'SIGCONT')
-    await failpoint('registry.tree_asked')
     const deadline = performance.now() + graceMs
     while (performance.now() < deadline && (await membersOf(family)).length > 0) await sleep(LOOK_MS)
   }
@@ -86,21 +84,18 @@ export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Pr
   await failpoint('registry.tree_killed')
   if (survivors.length > 0)
     throw new Error(`cannot end ${survivors.join(', ')}: they survive SIGKILL, or belong to another user`)
-  for (const each of [...below.toReversed(), row]) if (isLive(each)) await poll(home, each)
+  for (const each of [...below.toReversed(), row]) if (isOpen(each)) await poll(home, each)
   return members.length
 }
 
 function familyOf(row: ProcessRow, below: readonly ProcessRow[]): Family {
-  const family = familyOfRows([row, ...below.filter(isLive)])
+  const family = familyOfRows([row, ...below.filter(isOpen)])
   const marks = isRunner(row) ? [`${MARKER.runner}=${row.id}`] : []
   return { ...family, markers: [...(family.markers ?? []), ...marks] }
 }
 
-function isLive(row: ProcessRow): boolean {
-  return (LIVE_STATUSES as readonly string[]).includes(row.status)
-}
-
-async function isThere(row: ProcessRow): Promise<boolean> {
+/** By the operating system alone: hooks and workers have no heartbeat that could grow old. */
+async function hasEnded(row: ProcessRow): Promise<boolean> {
   const identity = identityIn(row)
-  return identity !== null && (await livenessOf(identity)) !== 'gone'
+  return identity !== null && (await livenessOf(identity)) === 'gone'
 }
