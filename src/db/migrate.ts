@@ -46,11 +46,7 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   const known = migrations()
   const newest = known.at(-1)?.version ?? 0
   const current = await schemaVersion(db)
-  if (current > newest) {
-    throw new AppError(`the database has schema version ${current}, this program knows ${newest}`, {
-      hint: 'it was used by a newer archivebox-ts: install that version, or use another database',
-    })
-  }
+  if (current > newest) throw tooNew(current, newest)
   if (current === newest) return []
   // However long a change of a large table takes.
   const unhurried = openDatabase(url, {
@@ -73,6 +69,19 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   } finally {
     await unhurried.destroy()
   }
+}
+
+/** Throws AppError when a newer program has migrated the database: an older one must not work on it. */
+export async function refuseNewerSchema(db: Database): Promise<void> {
+  const current = await schemaVersion(db)
+  const newest = migrations().at(-1)?.version ?? 0
+  if (current > newest) throw tooNew(current, newest)
+}
+
+function tooNew(current: number, newest: number): AppError {
+  return new AppError(`the database has schema version ${current}, this program knows ${newest}`, {
+    hint: 'it was used by a newer archivebox-ts: install that version, or use another database',
+  })
 }
 
 /** What was applied; or who is there of an older program. */

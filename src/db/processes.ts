@@ -9,8 +9,8 @@ import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tabl
 
 export type ProcessRow = Selectable<ProcessTable>
 
-/** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since it leads. */
-export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly tenure_s: number | null }
+/** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since its promotion. */
+export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly led_s: number | null }
 
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
 /** The same as a condition; written out, so that every plan may use the index over live rows. */
@@ -197,7 +197,7 @@ export async function markEnded(
 /** Seconds since a process last said that it is there, and since it was promoted; by the database's clock. */
 export const ages = [
   sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'),
-  sql<number | null>`extract(epoch from now() - promoted_at)`.as('tenure_s'),
+  sql<number | null>`extract(epoch from now() - promoted_at)`.as('led_s'),
 ] as const
 
 /** Rows of this data dir that are not closed, in order of registration, with the age of their heartbeat by the database's clock. */

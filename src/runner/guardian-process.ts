@@ -1,5 +1,6 @@
-// What the guardian becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It knows its own runner
-// alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It begins with little, since speed counts here.
+// What the guardian becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It knows
+// its own runner alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It begins with
+// little, since speed counts here.
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'
 import { Log, toFile } from '../base/log.ts'
@@ -19,9 +20,9 @@ const cgroups = process.argv.slice(4)
 const log = new Log('guardian', toFile(guardianLog(dataDir)))
 
 if (!runnerId || !dataDir || !pid) throw new Error('the guardian is started by a runner, not by hand')
-void clearUp()
+void reap()
 
-async function clearUp(): Promise<void> {
+async function reap(): Promise<void> {
   await failpoint('guardian.noticed')
   while (isThere()) await delay(LOOK_MS)
   const family = { markers: [`${MARKER.runner}=${runnerId}`], cgroups }
@@ -32,8 +33,8 @@ async function clearUp(): Promise<void> {
   if (survivors.length > 0)
     log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
   else {
-    const { closeAfter } = await import('./after-death.ts')
-    await closeAfter(runnerId, log)
+    const { reconcileAfterDeath } = await import('./reconcile-after-death.ts')
+    await reconcileAfterDeath(runnerId, log)
   }
 }
 

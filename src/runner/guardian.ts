@@ -12,8 +12,8 @@ import type { WorkerContext } from '../workers/worker-context.ts'
 import { guardianLog } from './guardian-log.ts'
 
 /**
- * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line says that all is well and lets it go; the pipe's end without
- * one says that its runner is dead, and then it becomes the program that clears up (guardian-process.ts).
+ * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line says that all is well and lets it go; the
+ * pipe's end without one says that its runner is dead, and then it becomes the program that reaps (guardian-process.ts).
  */
 const WAIT = 'trap "" TERM INT HUP; echo up; read -r line || exec "$@"'
 
@@ -22,8 +22,8 @@ const LEAVE_MS = 2_000
 const LONGEST_PAUSE_MS = 5_000
 
 /**
- * The leader's end of its guardian: a process of its own session that outlives a kill -9 of the runner, and then ends whatever the runner
- * left behind. One that dies is replaced; while there is none, the leader starts nothing.
+ * The leader's end of its guardian: a process of its own session that outlives a kill -9 of the runner, and then ends
+ * whatever the runner left behind. One that dies is replaced; while there is none, the leader starts nothing.
  */
 export class Guardian {
   readonly #context: WorkerContext
@@ -94,7 +94,7 @@ export class Guardian {
       String(startTicks),
     ]
     if (containment.tier === 'cgroup') program.push(containment.path)
-    // Not the marks of what the runner works with: its own sweep must spare the guardian.
+    // Not the marks of what the runner works with: when the runner reaps those, it must spare the guardian.
     const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.guardian]: runnerId }
     const env = { ...process.env, ...homeEnvironment(owner.home), ...marks }
     const log = guardianLog(owner.home.dataDir)

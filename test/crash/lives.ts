@@ -206,14 +206,14 @@ export const LIVES: Readonly<Record<string, Life>> = {
     before: async (home) => {
       const former = home.start(['run'])
       await working(home)
-      // Else it might leave nothing to sweep.
+      // Else it might leave nothing to reap.
       const minders = guardians(home)
       for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
       former.signal('SIGKILL')
       killAll(minders)
       await former.finished()
     },
-    passes: ['sweep.backends_ended', 'sweep.killed'],
+    passes: ['gate.backends_ended', 'gate.leftovers_killed'],
   },
   'is killed itself': {
     settings: { ORACLE_SECONDS: '0.5' },
@@ -278,7 +278,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
       await working(home)
       home.start(['run', '--exit-on-idle'])
     },
-    passes: ['shutdown.stepped_back'],
+    passes: ['shutdown.demoted'],
   },
 }
 

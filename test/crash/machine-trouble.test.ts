@@ -70,7 +70,7 @@ describe('a defect that nobody caught, in the leader', () => {
 describe('an event loop that stands still in the leader', () => {
   it('makes its heartbeat old, and nothing else renews it; afterwards it goes on leading', async () => {
     const home = await homes.make()
-    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beating=busy:9000@2' } })
+    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=busy:9000@2' } })
     await runner.says(/leading/)
     const age = "select extract(epoch from now() - heartbeat_at) > 11 from process where worker_type = 'worker_runner'"
     await eventually(() => home.value<boolean>(age), 30_000)

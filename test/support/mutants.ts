@@ -23,8 +23,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'nothing is swept before a promotion',
     file: 'src/runner/gate.ts',
-    find: 'if (!(await sweep(home, log, this.#me))) return undefined',
-    replacement: 'void sweep',
+    find: "if (!(await reapOlder(home, log, me))) return 'look again'",
+    replacement: 'void reapOlder',
     test: 'test/crash/guardian.test.ts',
     only: 'killed together with its leader',
   },
@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a server of our own that is away stays away',
-    file: 'src/runner/outage.ts',
+    file: 'src/runner/outage-monitor.ts',
     find: 'if (this.#home.embedded && now - this.#since >= REVIVE_AFTER_MS) void this.#revive()',
     replacement: '',
     test: 'test/crash/database.test.ts',
@@ -310,8 +310,8 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'replaces a leader that stands still: it is ended',
   },
   {
-    name: 'a sweep takes whoever came to the gate meanwhile',
-    file: 'src/runner/sweep.ts',
+    name: 'the reaping takes whoever came to the gate meanwhile',
+    file: 'src/runner/reap-older.ts',
     find: 'if (row.seq < me.seq && !row.standby) return false',
     replacement: 'if (row.seq < me.seq && !row.standby) continue',
     test: 'test/crash/liveness.test.ts',

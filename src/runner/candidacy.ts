@@ -1,17 +1,17 @@
+import { goToGate, type Place } from '../db/runners.ts'
 import { holdOffToRespect } from './lead-hold-off.ts'
 import type { RunOptions } from './options.ts'
 import { ownerOf } from './ownership.ts'
-import { goToGate, type Registered } from './registration.ts'
 import {
   type Resumed,
   type StandbyOptions,
   standbyUntilForegroundRunnerNeeded,
   standbyUntilHoldOffIsOver,
   standbyUntilRunnerNeeded,
-} from './standby.ts'
+} from './standby-until.ts'
 
 /** Whom a runner lets go first, before it comes to the gate. */
-export interface Turn {
+export interface Candidacy {
   /** The command whose daemon we are: we lead only while it may have the runner. */
   readonly ownerId: string | undefined
   /** Wait until no other runner is left, instead of taking over. */
@@ -22,23 +22,30 @@ export interface Turn {
   readonly yieldsLead: boolean
 }
 
-/** A daemon belongs to the live command that it works for; one that stands on its own, or leaves when its work is done, to nobody. */
-export async function turnOf({ home, standby, daemon, exitOnIdle, parentId }: RunOptions): Promise<Turn> {
+/**
+ * A daemon belongs to the live command that it works for; a runner that stands on its own, or leaves when its work is
+ * done, belongs to nobody.
+ */
+export async function candidacyOf({ home, standby, daemon, exitOnIdle, parentId }: RunOptions): Promise<Candidacy> {
   const owner = daemon && !exitOnIdle && parentId ? await ownerOf(home, parentId) : undefined
-  const fight = await holdOffToRespect(home)
+  const holdOff = await holdOffToRespect(home)
   const yieldsLead = standby || owner !== undefined
-  return { ownerId: owner?.id, waitsForOthers: standby, standby: yieldsLead || fight !== undefined, yieldsLead }
+  return { ownerId: owner?.id, waitsForOthers: standby, standby: yieldsLead || holdOff !== undefined, yieldsLead }
 }
 
-/** Stands by until it is our turn to come to the gate, or we are told to stop. Returns our row, with the place in line that we have there. */
-export async function waitForTurn(options: StandbyOptions, me: Registered, turn: Turn): Promise<Registered> {
-  if (!turn.standby) return me
+/**
+ * Stands by until it is our turn to come to the gate, or we are told to stop.
+ * @returns our place in line at the gate
+ */
+export async function waitForTurn(options: StandbyOptions, me: Place, candidacy: Candidacy): Promise<Place> {
+  if (!candidacy.standby) return me
   const waits: Resumed[] = []
-  if (turn.ownerId) waits.push(await standbyUntilForegroundRunnerNeeded(options, turn.ownerId))
+  if (candidacy.ownerId) waits.push(await standbyUntilForegroundRunnerNeeded(options, candidacy.ownerId))
   waits.push(
-    turn.waitsForOthers ? await standbyUntilRunnerNeeded(options, me) : await standbyUntilHoldOffIsOver(options),
+    candidacy.waitsForOthers ? await standbyUntilRunnerNeeded(options, me) : await standbyUntilHoldOffIsOver(options),
   )
   if (options.stop.drain.aborted) return me
+  // Before somebody newer who has fallen silent we go as the newest.
   const hasPassed = waits.some(({ passed }) => passed.some((row) => !row.standby))
   return await goToGate(options.home, me, hasPassed)
 }
