@@ -101,7 +101,8 @@ export async function supersededLately(
   const select = sql<{ started_under: string[] }>`
     select started_under from process
     where data_dir_id = ${home.dataDirId} and promoted_at is not null and handoff_requested_by is not null
-      and ended_at between now() - make_interval(mins => ${minutes}) and now() - make_interval(secs => ${beforeSeconds})`
+      and ended_at between now() - make_interval(mins => ${minutes})
+        and now() - make_interval(secs => ${beforeSeconds})`
   const { rows } = await withRetry(home.db, () => select.execute(home.db))
   return rows.map(({ started_under }) => started_under)
 }

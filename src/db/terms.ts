@@ -26,7 +26,9 @@ export async function raiseTerm(tx: Database, dataDirId: string, runnerId: strin
   return rows[0]?.term
 }
 
-/** The term of a promotion of this runner that took effect though its answer was lost; `before` is the one until then. */
+/**
+ * The term of a promotion of this runner that took effect though its answer was lost; `before` is the one until then.
+ */
 export async function termSince(tx: Database, runnerId: string, before: number | null): Promise<number | undefined> {
   const { rows } = await sql<{ term: number }>`
     select t.term from runner_term t join process p on p.id = t.process_id and p.term = t.term
@@ -35,8 +37,8 @@ export async function termSince(tx: Database, runnerId: string, before: number |
 }
 
 /**
- * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that one
- * closed its row without being able to see what it had left running. Whoever leads in the same place sees to it.
+ * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that
+ * one closed its row without being able to see what it had left running. Whoever leads in the same place sees to it.
  */
 export async function lostLeaderIn(
   home: Home,

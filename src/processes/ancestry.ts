@@ -3,8 +3,8 @@ import { hostname } from 'node:os'
 import { hasProc, readProc } from './proc.ts'
 
 /**
- * What this process was started under, the nearest first: its ancestors up to init (`pid:start`), then its control group, then its host.
- * A supervisor that restarts its program is there before and after: two runs have it in common.
+ * What this process was started under, the nearest first: its ancestors up to init (`pid:start`), then its control
+ * group, then its host. A supervisor that restarts its program is there before and after: two runs have it in common.
  */
 export function startedUnder(): string[] {
   const names: string[] = []

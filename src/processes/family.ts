@@ -4,23 +4,32 @@ import type { ProcessIdentity } from './identity.ts'
 import { bootId, hasProc, type ProcEntry, pidNamespace, readEnviron } from './proc.ts'
 import { findProcess, isSame, processTable } from './table.ts'
 
-/** Environment variables that every process below a runner carries, so that a sweep finds it whoever its parent is by now. */
+/**
+ * Environment variables that every process below a runner carries, so that whoever reaps finds it whoever its parent is by
+ * now.
+ */
 export const MARKER = {
   process: 'ARCHIVEBOX_PROCESS_ID',
   runner: 'ARCHIVEBOX_RUNNER_ID',
-  /** Of a hook, and of the host of hooks: the worker that started it. Whoever reaps that finds it so without its row. */
+  /**
+   * Of a hook, and of the host of hooks: the worker that started it. Whoever reaps that finds it so without its row.
+   */
   worker: 'ARCHIVEBOX_WORKER_ID',
   /** Carried by a runner's guardian alone, in place of the others. */
   guardian: 'ARCHIVEBOX_GUARDIAN_OF',
 } as const
 
 /**
- * What belongs together: the processes below `roots`, in their groups and sessions, those that carry one of the markers (`NAME=value`),
- * and those in the control groups. A root counts only while exactly that process lives: its pid may be somebody else's by now.
+ * What belongs together: the processes below `roots`, in their groups and sessions, those that carry one of the markers
+ * (`NAME=value`), and those in the control groups. A root counts only while exactly that process lives: its pid may be
+ * somebody else's by now.
  */
 export interface Family {
   readonly roots?: readonly ProcessIdentity[]
-  /** The roots led sessions of their own and have only just ended: what is left in those sessions is theirs, since a pid is not given again while it names one. */
+  /**
+   * The roots led sessions of their own and have only just ended: what is left in those sessions is theirs, since a pid
+   * is not given again while it names one.
+   */
   readonly sessions?: boolean
   readonly markers?: readonly string[]
   /** Removed when they are empty. A family that has nothing else is all in there: nothing else is searched for. */
@@ -66,7 +75,10 @@ export async function membersOf(family: Family): Promise<ProcEntry[]> {
   return all.filter((entry) => inside.has(entry.pid))
 }
 
-/** The pids of the roots that are there, or whose session is. What a row says is believed only where it names this very process. */
+/**
+ * The pids of the roots that are there, or whose session is. What a row says is believed only where it names this very
+ * process.
+ */
 function liveRoots({ roots = [], sessions = false }: Family, all: readonly ProcEntry[]): Set<number> {
   const live = new Set<number>()
   for (const root of roots) {
@@ -96,8 +108,8 @@ export async function signalMembers(members: readonly ProcEntry[], signal: NodeJ
 }
 
 /**
- * Kills a family for good: stop it so that it cannot fork away, look again, kill, and verify, until two scans in a row find nobody, or its
- * control groups are empty and gone.
+ * Kills a family for good: stop it so that it cannot fork away, look again, kill, and verify, until two scans in a row
+ * find nobody, or its control groups are empty and gone.
  * @returns the pids that are still there at the deadline (uninterruptible, or another user's); empty is success
  */
 export async function killFamily(family: Family, deadlineMs = 5_000): Promise<number[]> {
@@ -127,7 +139,10 @@ function isInCgroups({ roots = [], markers = [], cgroups = [] }: Family): boolea
   return cgroups.length > 0 && roots.length === 0 && markers.length === 0
 }
 
-/** Where only `ps` tells who is there, asking it about each member would take longer than forking another: each tree is killed at once. */
+/**
+ * Where only `ps` tells who is there, asking it about each member would take longer than forking another: each tree is
+ * killed at once.
+ */
 async function killTrees(members: readonly ProcEntry[]): Promise<void> {
   const { default: treeKill } = await import('tree-kill')
   for (const root of members.filter(({ ppid }) => !members.some(({ pid }) => pid === ppid))) {

@@ -20,7 +20,10 @@ export const hasProc: boolean = process.platform === 'linux' && process.env['ARC
 
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
 
-/** What can be read, or `nothing`. Out of descriptors or memory we see nothing at all, which must not pass for nothing being there: that throws. */
+/**
+ * What can be read, or `nothing`. Out of descriptors or memory we see nothing at all, which must not pass for nothing
+ * being there: that throws.
+ */
 export function orNothing<T>(read: () => T, nothing: T): T {
   try {
     return read()

@@ -7,7 +7,10 @@ import { writeArchivePage } from '../workers/index-pages.ts'
 
 const EVERY_MS = 5_000
 
-/** Keeps the archive's top page true while a leader works: written after changes, at most every 5 s, and once more in the end. */
+/**
+ * Keeps the archive's top page true while a leader works: written after changes, at most every 5 s, and once more in
+ * the end.
+ */
 export class ArchivePageWriter {
   readonly #home: Home
   readonly #log: Log

@@ -9,9 +9,9 @@ import type { Home } from '../db/home.ts'
 const IN_LINE_MS = 100
 
 /**
- * The kernel's lock on the data dir, held for as long as a runner leads and gone with its process, however it dies: it has
- * no time at which it expires. It sees what the database cannot: a leader in another container of this machine, or one
- * that works on this data dir through another database.
+ * The kernel's lock on the data dir, held for as long as a runner leads and gone with its process, however it dies: it
+ * has no time at which it expires. It sees what the database cannot: a leader in another container of this machine, or
+ * one that works on this data dir through another database.
  */
 export class DataDirLock {
   readonly #path: string
@@ -31,7 +31,10 @@ export class DataDirLock {
     this.#line = { lock, taken }
   }
 
-  /** Takes it if nobody holds it, else stays in line for it. A taken one stays taken. Throws AppError where files cannot be locked. */
+  /**
+   * Takes it if nobody holds it, else stays in line for it. A taken one stays taken. Throws AppError where files cannot
+   * be locked.
+   */
   async take(): Promise<boolean> {
     if (this.#lock) return true
     this.enqueue()

@@ -2,7 +2,8 @@ import { lacksRoom } from '../base/disk-room.ts'
 import type { Log } from '../base/log.ts'
 
 /**
- * Says once when the disk is too full to begin pages, and once when there is space again. The workers look for themselves.
+ * Says once when the disk is too full to begin pages, and once when there is space again. The workers look for
+ * themselves.
  */
 export class DiskMonitor {
   readonly #dataDir: string

@@ -31,8 +31,8 @@ export interface EvictOptions {
 }
 
 /**
- * Asks older runners to hand over, waits until they are gone or stand by, and kills what does not go. Of a runner that we
- * can see the operating system alone decides; of others their row, and later the data dir's lock.
+ * Asks older runners to hand over, waits until they are gone or stand by, and kills what does not go. Of a runner that
+ * we can see the operating system alone decides; of others their row, and later the data dir's lock.
  * @returns false when a newer runner than we are came meanwhile, or we are to stop
  * Throws AppError when one survives that.
  */
@@ -76,7 +76,8 @@ async function askToHandOver(
     const what = row.worker_type === 'worker_runner' ? 'taking over from' : 'going before'
     const how = unseen.includes(row) ? ' in another container or on another machine: asked through the database' : ''
     log.info(`${what} runner pid ${row.pid}${how}`)
-    // One that waits at the gate sees us by itself. A second signal would mean "hurry"; a stopped process sees only SIGCONT.
+    // One that waits at the gate sees us by itself. A second signal would mean "hurry"; a stopped process sees only
+    // SIGCONT.
     if (asked.includes(row.id)) await signalIdentity(identityIn(row)!, 'SIGTERM')
     await signalIdentity(identityIn(row)!, 'SIGCONT')
   }
@@ -84,8 +85,8 @@ async function askToHandOver(
 }
 
 /**
- * Who of the older ones is in the way yet. A row that closed itself may belong to a process that has not left yet; where
- * we cannot look, the data dir's lock will tell.
+ * Who of the older ones is in the way yet. A row that closed itself may belong to a process that has not left yet;
+ * where we cannot look, the data dir's lock will tell.
  */
 async function stillThere(home: Home, older: readonly LiveRow[], rows: readonly LiveRow[]) {
   const seen: LiveRow[] = []
@@ -100,7 +101,9 @@ async function stillThere(home: Home, older: readonly LiveRow[], rows: readonly 
   return { seen, unseen }
 }
 
-/** Watches processes through the kernel alone for a moment: the first to go is noticed at once, without the database. */
+/**
+ * Watches processes through the kernel alone for a moment: the first to go is noticed at once, without the database.
+ */
 async function untilOneIsGone(seen: readonly LiveRow[], bell: Bell, stop: Stop): Promise<void> {
   const end = performance.now() + ROWS_MS
   while (performance.now() < end && !stop.drain.aborted) {

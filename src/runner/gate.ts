@@ -28,9 +28,9 @@ export type Passed =
   | { readonly term?: undefined; readonly why: 'held'; readonly error: AppError }
 
 /**
- * The single-runner gate. The newest runner wins, by the database's order of registrations; it is promoted only when the
- * operating system says that every older one is gone, nobody holds the data dir, and everything that carried the older
- * ones' marks is killed. Throws AppError when an older runner cannot be ended: then there is no promotion.
+ * The single-runner gate. The newest runner wins, by the database's order of registrations; it is promoted only when
+ * the operating system says that every older one is gone, nobody holds the data dir, and everything that carried the
+ * older ones' marks is killed. Throws AppError when an older runner cannot be ended: then there is no promotion.
  */
 export async function passGate(options: EvictOptions, me: Place): Promise<Passed> {
   const { home, bell, stop, waitsFor } = options
@@ -94,7 +94,7 @@ function lookAgain(error: unknown): 'look again' {
 function cannotHave(lock: DataDirLock): AppError {
   const message = `the data dir is held by a runner that this database does not show as alive: ${lock.holder()}`
   const hint =
-    'it hangs in another container, or uses another database: stop it there, its lock does not expire before it ends; ' +
+    'it hangs in another container, or uses another database: stop it there (its lock ends with it, and never expires); ' +
     'nothing was taken over'
   return new AppError(message, { hint })
 }

@@ -1,6 +1,6 @@
-// What the guardian becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It knows
-// its own runner alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It begins with
-// little, since speed counts here.
+// What the guardian becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It
+// knows its own runner alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It
+// begins with little, since speed counts here.
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'
 import { Log, toFile } from '../base/log.ts'

@@ -13,7 +13,8 @@ import { guardianLog } from './guardian-log.ts'
 
 /**
  * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line says that all is well and lets it go; the
- * pipe's end without one says that its runner is dead, and then it becomes the program that reaps (guardian-process.ts).
+ * pipe's end without one says that its runner is dead, and then it becomes the program that reaps
+ * (guardian-process.ts).
  */
 const WAIT = 'trap "" TERM INT HUP; echo up; read -r line || exec "$@"'
 

@@ -91,7 +91,10 @@ export class Heartbeat {
     clearTimeout(this.#trust)
   }
 
-  /** Is whoever asked for the lead still there? One that died since would leave nobody to lead: its request is forgotten. */
+  /**
+   * Is whoever asked for the lead still there? One that died since would leave nobody to lead: its request is
+   * forgotten.
+   */
   async #isThere(askedBy: string): Promise<boolean> {
     const row = await rowById(this.#home, askedBy)
     if (row && row.ended_at === null && (await presenceOf(this.#home, row)) !== 'gone') return true

@@ -26,15 +26,17 @@ import { oneAtATime, startSideJobs } from './side-jobs.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
-/** A runner that leaves when it has nothing to do waits for what is due so soon: a page put off for want of disk, too. */
+/**
+ * A runner that leaves when it has nothing to do waits for what is due so soon: a page put off for want of disk, too.
+ */
 const SOON_MS = 20_000
 /** How often a database that is away is looked for. */
 const AWAY_POLL_MS = 500
 
 /**
  * One leadership, from promotion to resignation. It keeps as many CrawlWorkers as there are crawls due, wakes them, and
- * replaces the dead; on a drain it waits for all of them. While the database is away it starts nothing, and workers keep
- * what their hooks have done until they can write it. Nothing of this term runs any more when it returns.
+ * replaces the dead; on a drain it waits for all of them. While the database is away it starts nothing, and workers
+ * keep what their hooks have done until they can write it. Nothing of this term runs any more when it returns.
  */
 export async function lead(options: LeadOptions, me: Place, term: Term): Promise<Why> {
   const { home, log, signals, bell, settings, scope, outage, containment } = options

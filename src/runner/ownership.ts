@@ -57,7 +57,10 @@ export async function commandOwnsRuntimeStack(home: Home, commandId: string): Pr
   return (await runtimeStackOwner(home))?.id === commandId
 }
 
-/** Who may have the runner now: the newest live server, add or update. A newer `add --run` borrows it from an older server. */
+/**
+ * Who may have the runner now: the newest live server, add or update. A newer `add --run` borrows it from an older
+ * server.
+ */
 export async function foregroundRunnerOwner(home: Home): Promise<LiveRow | undefined> {
   return (await presentRows(home)).findLast((row) =>
     (FOREGROUND_RUNNER_OWNER_TYPES as readonly ProcessType[]).includes(row.process_type),
@@ -83,7 +86,10 @@ export async function healthyOrchestrator(home: Home): Promise<LiveRow | undefin
   return (await liveRunnerProcesses(home)).find((row) => row.worker_type === 'worker_runner')
 }
 
-/** The command that a process works for: itself or its nearest ancestor that may own a runner; undefined for one that stands on its own. */
+/**
+ * The command that a process works for: itself or its nearest ancestor that may own a runner; undefined for one that
+ * stands on its own.
+ */
 export async function ownerOf(home: Home, processId: string): Promise<LiveRow | undefined> {
   return lineOf(await presentRows(home), processId).find((row) =>
     (FOREGROUND_RUNNER_OWNER_TYPES as readonly ProcessType[]).includes(row.process_type),

@@ -17,8 +17,8 @@ export interface Term {
 }
 
 /**
- * One transaction: closes the rows of the dead, makes due again what they had claimed, raises the term, and makes us the
- * one active runner.
+ * One transaction: closes the rows of the dead, makes due again what they had claimed, raises the term, and makes us
+ * the one active runner.
  * @returns undefined when our own row was closed or deleted: no row, no lead, and the term stays as it was
  * Throws the unique violation (23505) of the gate's index when somebody else is.
  */
@@ -48,8 +48,8 @@ class NoRow extends Error {}
 
 /**
  * Of a runner only the operating system says so, or a silence beyond what it may trust: one that came to the gate since
- * we looked is alive, and leaves or stands by when it sees us. Of what is below other runners the gate has proved it, in
- * other containers, too.
+ * we looked is alive, and leaves or stands by when it sees us. Of what is below other runners the gate has proved it,
+ * in other containers, too.
  */
 async function isDead(home: Home, me: Place, row: LiveRow): Promise<boolean> {
   if (!isRunner(row) && row.runner_id !== null && row.runner_id !== me.id) return true

@@ -8,8 +8,8 @@ const BOUND_MS = 5_000
 const PAUSE_MS = 250
 
 /**
- * Closes our row: the last thing that a runner does. While the database is away it is tried again, but not for long: then
- * the next runner closes the row.
+ * Closes our row: the last thing that a runner does. While the database is away it is tried again, but not for long:
+ * then the next runner closes the row.
  * @param code our exit code
  */
 export async function resign({ id, home, log }: RunOptions, code: number): Promise<void> {

@@ -5,8 +5,8 @@ import { nowAndEvery } from '../engine/every.ts'
 const LOOK_MS = 1_000
 
 /**
- * Does each job now and once a second, on a timer of its own, and never twice at once. One that fails is tried again the
- * next time, and takes nobody else along.
+ * Does each job now and once a second, on a timer of its own, and never twice at once. One that fails is tried again
+ * the next time, and takes nobody else along.
  * @param jobs by name
  * @param failed called with what a job threw; while it goes on failing in the same way, once
  * @returns ends them: resolves when none is under way any more

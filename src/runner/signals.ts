@@ -5,14 +5,17 @@ import { Stop } from '../base/stop.ts'
 
 /** A terminal and the program that started us may both pass on one key press: signals this close together are one. */
 const SAME_PRESS_MS = 150
-/** A newer runner asks for the lead in our row, and signals right after; we may have handed over before its signal comes. */
+/**
+ * A newer runner asks for the lead in our row, and signals right after; we may have handed over before its signal
+ * comes.
+ */
 const LATE_MS = 5_000
 
 /**
  * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next
- * start reaps). Handlers only pull these levers; the loops act. They stay until the process ends: one that is leaving in
- * order must not die of a late signal. The end of `--run-for`, on the monotonic clock, is one more reason to drain; the
- * death of the command that we work for is another.
+ * start reaps). Handlers only pull these levers; the loops act. They stay until the process ends: one that is leaving
+ * in order must not die of a late signal. The end of `--run-for`, on the monotonic clock, is one more reason to drain;
+ * the death of the command that we work for is another.
  */
 export class Signals {
   #stop = new Stop()

@@ -12,8 +12,9 @@ import { beatWhileWaiting } from './waiting-heartbeat.ts'
 export type Stood = (Promoted & { readonly prepared: Promise<Prepared> }) | Exclude<Passed, Promoted | { why: 'held' }>
 
 /**
- * Waits for our turn, and passes the gate. A runner that waits for others stands by again while somebody unknown holds the
- * data dir. Throws AppError when an older runner cannot be ended, or the data dir stays held from one that takes over.
+ * Waits for our turn, and passes the gate. A runner that waits for others stands by again while somebody unknown holds
+ * the data dir. Throws AppError when an older runner cannot be ended, or the data dir stays held from one that takes
+ * over.
  */
 export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promise<Stood> {
   const { home, log, outage, signals } = run

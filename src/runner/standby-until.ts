@@ -39,8 +39,8 @@ export interface Resumed {
 
 /**
  * Waits for as long as somebody is in the way who is heard of, and says so once. A process of this machine that ends is
- * noticed within 0.1 s, whether or not it could still tell anybody; others within 2 s; one that stands still when its own
- * trust in its lead is over.
+ * noticed within 0.1 s, whether or not it could still tell anybody; others within 2 s; one that stands still when its
+ * own trust in its lead is over.
  * @param inTheWay all who are, the one to name last
  */
 async function standbyWhile(
@@ -127,7 +127,10 @@ function other(row: LiveRow | undefined, id: string): LiveRow[] {
   return row && row.id !== id ? [row] : []
 }
 
-/** Until the process ends that we watch through the kernel; of one that we cannot see, until its row is worth another look. */
+/**
+ * Until the process ends that we watch through the kernel; of one that we cannot see, until its row is worth another
+ * look.
+ */
 async function untilGone(row: LiveRow, bell: Bell, stop: Stop): Promise<void> {
   const identity = identityIn(row)!
   const isSeen = (await livenessOf(identity)) === 'alive'

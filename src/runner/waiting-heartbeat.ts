@@ -17,8 +17,9 @@ export interface WaitingHeartbeat {
 }
 
 /**
- * Says again and again that a runner is there and whom it waits for; notices when its row is closed or deleted, and that
- * the database is away. Without it a standby would wait beside a dead database, or in the name of a row that nobody sees.
+ * Says again and again that a runner is there and whom it waits for; notices when its row is closed or deleted, and
+ * that the database is away. Without it a standby would wait beside a dead database, or in the name of a row that
+ * nobody sees.
  */
 export function beatWhileWaiting({ id, home, log, signals, outage }: Run): WaitingHeartbeat {
   const stop = signals.stop.part()

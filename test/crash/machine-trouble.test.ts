@@ -7,7 +7,7 @@ import { withPrograms } from '../support/bare-path.ts'
 import { failpoints } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
-import { processesOf } from '../support/processes.ts'
+import { isThere, processesOf } from '../support/processes.ts'
 import { eventually, NODE, type Running } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -79,6 +79,27 @@ describe('an event loop that stands still in the leader', () => {
     await sealedCrawl(home, crawl)
     await leave(runner)
     expect(await home.value('select max(term) from runner_term')).toBe('1')
+  })
+
+  it('for longer than it may trust its lead ends it with 70: its workers go, and a standby takes over', async () => {
+    const { home, crawl } = await queued()
+    await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"1000\"')")
+    const leader = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=busy:600000@3' } })
+    await eventually(async () => (await pidsOf(home, 'snapshot')).length > 0)
+    const below = processesOf(home.dataDir).filter(({ pid }) => pid !== leader.pid)
+    // With so much patience that it is not the one who ends the leader.
+    const heir = home.start(['run', '--standby', '--handoff-grace', '600'])
+    await heir.says(/standing by/)
+    const { code, signal, stderr } = await leader.finished(90_000)
+    expect({ code, signal }, stderr).toEqual({ code: 70, signal: null })
+    expect(stderr).toMatch(/watchdog: the loop has been silent for 25000 ms, ending process \d+ with exit code 70/)
+    await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"0.1\"')")
+    await heir.says(/leading \(term 2\)/)
+    await eventually(() => below.every(({ pid }) => !isThere(pid)))
+    await sealedCrawl(home, crawl)
+    expectOneAtATime(home)
+    await leave(heir)
+    expect(await openRows(home)).toEqual([])
   })
 })
 

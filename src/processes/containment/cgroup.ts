@@ -16,7 +16,8 @@ const ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
 const LEFTOVER_MS = 60_000
 
 /**
- * Finds out whether a runner can have a control group (version 2) inside the one that this process is in. It is made with the first hook.
+ * Finds out whether a runner can have a control group (version 2) inside the one that this process is in. It is made
+ * with the first hook.
  * @returns its path, or why there is none
  */
 export async function findCgroup(runnerId: string): Promise<{ readonly path: string } | { readonly missing: string }> {
@@ -79,7 +80,10 @@ export function workersIn(runner: string): string[] {
   return below(runner).map((path) => basename(path))
 }
 
-/** Removes a group with those below it. Once it is gone, it is proved empty, and nobody enters it any more. Answers whether it is. */
+/**
+ * Removes a group with those below it. Once it is gone, it is proved empty, and nobody enters it any more. Answers
+ * whether it is.
+ */
 export function removeCgroup(path: string): boolean {
   try {
     for (const inner of below(path)) removeCgroup(inner)
@@ -96,7 +100,8 @@ export function removeCgroup(path: string): boolean {
 }
 
 /**
- * The group that a row names, if it is the one that we would have made for it: a row edited by hand must not have others' processes killed.
+ * The group that a row names, if it is the one that we would have made for it: a row edited by hand must not have
+ * others' processes killed.
  */
 export function cgroupIn(row: {
   readonly id: string

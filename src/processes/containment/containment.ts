@@ -10,8 +10,8 @@ import { hasDeathSignal, withDeathSignal } from './death-signal.ts'
 import { howToUnshare, inNamespace } from './pid-namespace.ts'
 
 /**
- * How a runner keeps the processes of its hooks together. Plain data: workers get it in their environment.
- * `basic`: a session, a mark in the environment, and the death signal where there is one; what changes all three escapes.
+ * How a runner keeps the processes of its hooks together. Plain data: workers get it in their environment. `basic`: a
+ * session, a mark in the environment, and the death signal where there is one; what changes all three escapes.
  */
 export type Containment =
   | { readonly tier: 'basic'; readonly deathSignal: boolean }
@@ -19,9 +19,10 @@ export type Containment =
   | { readonly tier: 'cgroup'; readonly path: string }
 
 /**
- * Finds out what this machine offers: the tier that `CONTAINMENT` names, or with `auto` the control group (0.8 ms a hook), else basic. A PID
- * namespace (3 ms) only by name: hooks in it see other pids than those outside, and some of ArchiveBox's plugins pass pids on to each other.
- * Throws UsageError when the setting asks for what the machine does not offer.
+ * Finds out what this machine offers: the tier that `CONTAINMENT` names, or with `auto` the control group (0.8 ms a
+ * hook), else basic. A PID namespace (3 ms) only by name: hooks in it see other pids than those outside, and some of
+ * ArchiveBox's plugins pass pids on to each other. Throws UsageError when the setting asks for what the machine does
+ * not offer.
  */
 export async function detectContainment(tier: Config['CONTAINMENT'], runnerId: string): Promise<Containment> {
   if (tier === 'pidns') {
@@ -54,7 +55,9 @@ export interface Container {
   readonly cgroup: string | null
 }
 
-/** The container for a process of a worker, by their rows; its control group lies in the worker's. Nothing is made yet. */
+/**
+ * The container for a process of a worker, by their rows; its control group lies in the worker's. Nothing is made yet.
+ */
 export function containerFor(
   containment: Containment,
   { processId, workerId }: { readonly processId: string; readonly workerId: string },

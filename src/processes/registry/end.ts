@@ -21,8 +21,8 @@ const LOOK_MS = 20
 const REPORT_MS = 1_000
 
 /**
- * How a process ended; null while it is there, or cannot be seen from here. One that is gone without a report, and without a supervisor
- * that could still make one, is closed as lost.
+ * How a process ended; null while it is there, or cannot be seen from here. One that is gone without a report, and
+ * without a supervisor that could still make one, is closed as lost.
  */
 export async function poll(home: Home, row: ProcessRow): Promise<End | null> {
   const now = await rowById(home, row.id)
@@ -49,7 +49,10 @@ export async function waitForEnd(home: Home, row: ProcessRow, ms: number): Promi
   }
 }
 
-/** Sends a signal to exactly the process of this row. False: it is gone, cannot be seen from here, or may not be signalled. */
+/**
+ * Sends a signal to exactly the process of this row. False: it is gone, cannot be seen from here, or may not be
+ * signalled.
+ */
 export async function signalRow(row: ProcessRow, signal: NodeJS.Signals): Promise<boolean> {
   const identity = identityIn(row)
   const reached = identity !== null && (await signalIdentity(identity, signal))
@@ -65,8 +68,8 @@ export async function terminate(home: Home, row: ProcessRow, graceMs = 5_000): P
 }
 
 /**
- * Ends a process and all below it: SIGTERM to all, the youngest first, and after the grace SIGKILL, until the operating system says that
- * they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
+ * Ends a process and all below it: SIGTERM to all, the youngest first, and after the grace SIGKILL, until the operating
+ * system says that they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
  * @returns how many processes it ended. Throws when some cannot be ended.
  */
 export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Promise<number> {
