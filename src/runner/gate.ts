@@ -94,7 +94,7 @@ function lookAgain(error: unknown): 'look again' {
 function cannotHave(lock: DataDirLock): AppError {
   const message = `the data dir is held by a runner that this database does not show as alive: ${lock.holder()}`
   const hint =
-    'it hangs in another container, or uses another database: stop it there (its lock ends with it, and never expires); ' +
-    'nothing was taken over'
+    'it hangs in another container, or uses another database: stop it there, since its lock ends ' +
+    'with it and never expires; nothing was taken over'
   return new AppError(message, { hint })
 }

@@ -107,7 +107,21 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
     if (isDatabaseAway(error)) outage.seen(error)
     else log.warn(`${name}: ${messageOf(error)}; trying again`)
   })
-  return { ...options, context, heart, guardian, pool, listener, cleanUp, upkeep, page, liveness, inTurn, endJobs }
+  return {
+    ...options,
+    context,
+    heart,
+    guardian,
+    pool,
+    listener,
+    cleanUp,
+    upkeep,
+    page,
+    disk,
+    liveness,
+    inTurn,
+    endJobs,
+  }
 }
 
 /** The orchestrator's loop. */
@@ -168,7 +182,7 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
 
 /** Ends what was started, in the opposite order: jobs and workers, what they left behind, last of all the guardian. */
 async function shutDown(leader: Leader): Promise<void> {
-  const { home, log, context, guardian, pool, listener, upkeep, page, liveness, endJobs } = leader
+  const { home, log, context, guardian, pool, listener, upkeep, page, disk, liveness, endJobs } = leader
   await Promise.all([endJobs(), pool.close()])
   await failpoint('shutdown.workers_gone')
   try {
@@ -178,6 +192,7 @@ async function shutDown(leader: Leader): Promise<void> {
     log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot clean up: ${messageOf(error)}`)
   }
   liveness.end()
+  disk.look() // What was said of it must not stand when it is over.
   const closed = listener.close()
   await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   await Promise.all([closed, guardian.leave(), upkeep.end()])

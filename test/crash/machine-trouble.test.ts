@@ -94,7 +94,7 @@ describe('an event loop that stands still in the leader', () => {
     expect({ code, signal }, stderr).toEqual({ code: 70, signal: null })
     expect(stderr).toMatch(/watchdog: the loop has been silent for 25000 ms, ending process \d+ with exit code 70/)
     await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"0.1\"')")
-    await heir.says(/leading \(term 2\)/)
+    await heir.says(/leading \(term 2/)
     await eventually(() => below.every(({ pid }) => !isThere(pid)))
     await sealedCrawl(home, crawl)
     expectOneAtATime(home)

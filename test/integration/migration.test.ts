@@ -116,7 +116,9 @@ describe('a runner that starts in the very moment of a migration', () => {
       await migration.query('lock table process in access exclusive mode')
       const runner = home.start(['run'])
       await eventually(async () => {
-        const { rows } = await migration.query('select 1 from pg_locks l join pg_database d on d.oid = l.database and datname = current_database() where not granted')
+        const { rows } = await migration.query(
+          'select 1 from pg_locks l join pg_database d on d.oid = l.database and datname = current_database() where not granted',
+        )
         return rows.length > 0
       })
       await migration.query("insert into schema_migration (version, name) values (9999, 'newer')")
