@@ -5,14 +5,13 @@ import { bootId, hasProc, type ProcEntry, pidNamespace, readEnviron } from './pr
 import { findProcess, isSame, processTable } from './table.ts'
 
 /**
- * Environment variables that every process below a runner carries, so that whoever reaps finds it whoever its parent is by
- * now.
+ * Environment variables that every process below a runner carries: reaping finds it by them, whoever its parent is now.
  */
 export const MARKER = {
   process: 'ARCHIVEBOX_PROCESS_ID',
   runner: 'ARCHIVEBOX_RUNNER_ID',
   /**
-   * Of a hook, and of the host of hooks: the worker that started it. Whoever reaps that finds it so without its row.
+   * On a hook, and on the host of hooks: the worker that started it. Reaping the worker finds it, even without its row.
    */
   worker: 'ARCHIVEBOX_WORKER_ID',
   /** Carried by a runner's guardian alone, in place of the others. */
@@ -32,16 +31,16 @@ export interface Family {
    */
   readonly sessions?: boolean
   readonly markers?: readonly string[]
-  /** Removed when they are empty. A family that has nothing else is all in there: nothing else is searched for. */
+  /** Removed when they are empty. A family with control groups alone is all in there: nothing else is searched. */
   readonly cgroups?: readonly string[]
 }
 
-/** The marks of a process with this row, and of what it started, if it is a worker: whatever other rows say. */
+/** The marks of the process with this row, and of what it started if it is a worker, whatever other rows say. */
 export function marksOf(id: string): string[] {
   return [`${MARKER.process}=${id}`, `${MARKER.worker}=${id}`]
 }
 
-/** Which of ours a process is, and whose hook, by the marks in its environment. */
+/** The process and the worker that the marks in a process's environment name. */
 export function marksIn(pid: number): { readonly process: string | undefined; readonly worker: string | undefined } {
   const lines = readEnviron(pid)
   const mark = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)
@@ -76,8 +75,7 @@ export async function membersOf(family: Family): Promise<ProcEntry[]> {
 }
 
 /**
- * The pids of the roots that are there, or whose session is. What a row says is believed only where it names this very
- * process.
+ * The pids of the roots that live, or whose session does. A row is believed only where it names exactly that process.
  */
 function liveRoots({ roots = [], sessions = false }: Family, all: readonly ProcEntry[]): Set<number> {
   const live = new Set<number>()
@@ -124,7 +122,7 @@ export async function killFamily(family: Family, deadlineMs = 5_000): Promise<nu
     if (performance.now() > end)
       return members.length === 0 && cgroups.every(isEmptyCgroup) ? [] : members.map(({ pid }) => pid)
     if (members.length === 0 && !removed) await sleep(1)
-    // Before anybody ends: whoever waits for one of them must not take it for an end of its own, and write that down.
+    // Before any of them ends: a member that waits for another must not record that end as an ordinary one.
     if (hasProc && !isInCgroups(family)) await signalMembers(members, 'SIGSTOP')
     for (const cgroup of cgroups) killCgroup(cgroup)
     if (!hasProc) await killTrees(members)
@@ -140,7 +138,7 @@ function isInCgroups({ roots = [], markers = [], cgroups = [] }: Family): boolea
 }
 
 /**
- * Where only `ps` tells who is there, asking it about each member would take longer than forking another: each tree is
+ * Where only `ps` tells which processes exist, a member can fork faster than `ps` can be asked about each: each tree is
  * killed at once.
  */
 async function killTrees(members: readonly ProcEntry[]): Promise<void> {

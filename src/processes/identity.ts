@@ -22,7 +22,7 @@ export async function identityOf(pid: number): Promise<ProcessIdentity | null> {
 }
 
 let own: ProcessIdentity | null = null
-/** Who we are. Looked up once: later there may be no descriptor for it. */
+/** Our own identity. Looked up once: later there may be no file descriptor left to do it. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   own ??= await identityOf(process.pid)
   if (!own) throw new Error(`cannot read the identity of our own process ${process.pid}`)

@@ -22,13 +22,13 @@ export async function presenceOf(home: Pick<Home, 'machineId'>, row: LiveRow): P
 }
 
 /**
- * Another boot of this machine is over; of another machine it says nothing (containers with names of their own share
- * our boot). Cloned machines have one id: whoever was heard of since our boot began is no process of an earlier boot,
- * but of a clone.
+ * An earlier boot of this machine is over; of another machine a boot id says nothing (containers with names of their
+ * own share our boot). Cloned machines have one id: a process that gave a sign of life since our boot began belongs to
+ * a clone, not to an earlier boot.
  */
 function livesElsewhere(home: Pick<Home, 'machineId'>, row: LiveRow, identity: ProcessIdentity): boolean {
   const silence = silenceOf(row)
-  // Heard of in the future: by a clock that was set back since, which says nothing about when.
+  // A heartbeat from the future: the clock was set back since, so it does not say when that was.
   const sinceBoot = silence >= 0 && silence < uptime()
   return identity.bootId !== bootId() && (row.machine_id !== home.machineId || sinceBoot)
 }
@@ -55,7 +55,7 @@ export async function currentRow(home: Home): Promise<LiveRow | undefined> {
   return await rowOfProcess(home, await ownIdentity())
 }
 
-/** The open row of whoever of ours started this process, by the mark in our environment: a hook that calls us, say. */
+/** The id of the open row of the process that started us (a hook, say), by the mark in our environment. */
 export async function startedBy(home: Home): Promise<string | null> {
   const id = process.env[MARKER.process]
   const row = id ? await rowById(home, id) : undefined

@@ -4,7 +4,7 @@ import { codeOf } from '../base/errors.ts'
 
 /**
  * The machine can start no process at the moment: too many of them, no memory, no descriptors, no disk space for logs.
- * Nothing is said against the program.
+ * The program is not to blame.
  */
 const PASSING = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC'])
 

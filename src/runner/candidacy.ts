@@ -10,13 +10,13 @@ import {
   standbyUntilRunnerNeeded,
 } from './standby-until.ts'
 
-/** Whom a runner lets go first, before it comes to the gate. */
+/** What a runner waits for before it comes to the gate. */
 export interface Candidacy {
   /** The command whose daemon we are: we lead only while it may have the runner. */
   readonly ownerId: string | undefined
   /** Wait until no other runner is left, instead of taking over. */
   readonly waitsForOthers: boolean
-  /** There may be something to wait for: we begin as one that stands by, whom nobody minds. */
+  /** There may be something to wait for: we begin as a standby, which no other runner minds. */
   readonly standby: boolean
   /** A newer runner only borrows the lead from us. */
   readonly yieldsLead: boolean
@@ -45,7 +45,7 @@ export async function waitForTurn(options: StandbyOptions, me: Place, candidacy:
     candidacy.waitsForOthers ? await standbyUntilRunnerNeeded(options, me) : await standbyUntilHoldOffIsOver(options),
   )
   if (options.stop.drain.aborted) return me
-  // Before somebody newer who has fallen silent we go as the newest.
+  // To go before a newer runner that has fallen silent we become the newest.
   const hasPassed = waits.some(({ passed }) => passed.some((row) => !row.standby))
   return await goToGate(options.home, me, hasPassed)
 }

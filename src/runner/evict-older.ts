@@ -22,19 +22,20 @@ export interface EvictOptions {
   readonly log: Log
   readonly stop: Stop
   readonly bell: Bell
-  /** Called with whom we wait for. */
+  /** Called with the reason why we wait. */
   readonly waitsFor: (reason: string | null) => void
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
-  /** Called when older runners were asked to leave: for what can be done while they do. */
+  /** Called when older runners have been asked to leave: time to prepare what a leader needs. */
   readonly onWaiting: () => void
 }
 
 /**
- * Asks older runners to hand over, waits until they are gone or stand by, and kills what does not go. Of a runner that
- * we can see the operating system alone decides; of others their row, and later the data dir's lock.
- * @returns false when a newer runner than we are came meanwhile, or we are to stop
- * Throws AppError when one survives that.
+ * Asks older runners to hand over, waits until they are gone or stand by, and kills those that stay. For a runner that
+ * we can see, the operating system alone decides whether it is gone; for others their row does, and later the data
+ * dir's lock.
+ * @returns false when a runner newer than we are has come, or we are to stop
+ * Throws AppError when one survives being killed.
  */
 export async function evictOlderRunners(options: EvictOptions, me: Place, older: readonly LiveRow[]): Promise<boolean> {
   const { home, log, stop, bell, handoffGraceMs, onWaiting, waitsFor } = options
@@ -62,7 +63,7 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
   }
 }
 
-/** In their rows, and by a signal where one reaches them. */
+/** Asks in their rows, and by a signal where one reaches them. */
 async function askToHandOver(
   { home, log, handoffGraceMs }: EvictOptions,
   me: Place,
@@ -76,8 +77,7 @@ async function askToHandOver(
     const what = row.worker_type === 'worker_runner' ? 'taking over from' : 'going before'
     const how = unseen.includes(row) ? ' in another container or on another machine: asked through the database' : ''
     log.info(`${what} runner pid ${row.pid}${how}`)
-    // One that waits at the gate sees us by itself. A second signal would mean "hurry"; a stopped process sees only
-    // SIGCONT.
+    // A runner at the gate sees us by itself. A second SIGTERM would mean "hurry". A stopped process needs SIGCONT.
     if (asked.includes(row.id)) await signalIdentity(identityIn(row)!, 'SIGTERM')
     await signalIdentity(identityIn(row)!, 'SIGCONT')
   }
@@ -85,8 +85,8 @@ async function askToHandOver(
 }
 
 /**
- * Who of the older ones is in the way yet. A row that closed itself may belong to a process that has not left yet;
- * where we cannot look, the data dir's lock will tell.
+ * The older runners that are still in the way. A closed row may belong to a process that has not left yet; where we
+ * cannot look, the data dir's lock will tell.
  */
 async function stillThere(home: Home, older: readonly LiveRow[], rows: readonly LiveRow[]) {
   const seen: LiveRow[] = []
@@ -101,9 +101,7 @@ async function stillThere(home: Home, older: readonly LiveRow[], rows: readonly 
   return { seen, unseen }
 }
 
-/**
- * Watches processes through the kernel alone for a moment: the first to go is noticed at once, without the database.
- */
+/** Watches processes for a moment, without the database: the end of the first one is noticed at once. */
 async function untilOneIsGone(seen: readonly LiveRow[], bell: Bell, stop: Stop): Promise<void> {
   const end = performance.now() + ROWS_MS
   while (performance.now() < end && !stop.drain.aborted) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Where a guardian says what it did: nobody else is left to tell. */
+/** Where a guardian logs what it did. */
 export function guardianLog(dataDir: string): string {
   return join(dataDir, 'logs', 'guardian.log')
 }

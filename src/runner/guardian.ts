@@ -12,13 +12,13 @@ import type { WorkerContext } from '../workers/worker-context.ts'
 import { guardianLog } from './guardian-log.ts'
 
 /**
- * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line says that all is well and lets it go; the
+ * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line dismisses it; the
  * pipe's end without one says that its runner is dead, and then it becomes the program that reaps
  * (guardian-process.ts).
  */
 const WAIT = 'trap "" TERM INT HUP; echo up; read -r line || exec "$@"'
 
-/** How long it may take to leave when it is let go; a stopped one never does. */
+/** How long it may take to leave when it is dismissed; a stopped one never does. */
 const LEAVE_MS = 2_000
 const LONGEST_PAUSE_MS = 5_000
 
@@ -39,12 +39,12 @@ export class Guardian {
     this.#kept = this.#keep()
   }
 
-  /** Does it watch over us? */
+  /** Is there one that watches us? */
   get isUp(): boolean {
     return this.#isUp
   }
 
-  /** Lets it go: when nothing is left that it would have to end. */
+  /** Dismisses it: nothing is left that it would have to end. */
   async leave(): Promise<void> {
     this.#leaving.abort()
     this.#child?.stdin?.end('\n')
@@ -64,7 +64,7 @@ export class Guardian {
     }
   }
 
-  /** From its start to its end, which is returned in words. */
+  /** One process, from its start to its end. Returns how it ended, in words. */
   async #oneLife(startTicks: number): Promise<string> {
     const ended = Promise.withResolvers<string>()
     try {

@@ -15,10 +15,7 @@ import type { OutageMonitor } from './outage-monitor.ts'
 /** The part of a newer runner's grace that our hooks may use up: the rest is for killing them, and for leaving. */
 export const HANDOFF_SHARE = 0.5
 
-/**
- * Keeps our lead known, and learns from the same statement whether we still have it and whether a newer runner asks for
- * it.
- */
+/** Keeps our lead known, and learns in the same statement whether we still have it and whether it is asked for. */
 export class Heartbeat {
   readonly #home: Home
   readonly #id: string
@@ -26,10 +23,10 @@ export class Heartbeat {
   readonly #log: Log
   readonly #outage: OutageMonitor
   readonly #timer: NodeJS.Timeout
-  /** Fires when trust ends, whatever a query hangs on. */
+  /** Fires when our trust in the lead ends, even while a query hangs. */
   #trust: NodeJS.Timeout
   #beating = false
-  /** The server that we were promoted on. */
+  /** The database server on which we were promoted. */
   #server: string | null = null
   #ended = false
   #blockedReason: string | null = null
@@ -80,7 +77,7 @@ export class Heartbeat {
   /** Has `status` show what keeps us from starting work; undefined: nothing. */
   isBlockedBy(reason: string | undefined): void {
     const kind = (text: string | null | undefined) => text?.replace(/\d+/g, '')
-    if (kind(reason) === kind(this.#blockedReason ?? undefined)) return // Only its figures are others.
+    if (kind(reason) === kind(this.#blockedReason ?? undefined)) return // Only its figures differ.
     this.#blockedReason = reason ?? null
     void this.beat()
   }
@@ -92,8 +89,8 @@ export class Heartbeat {
   }
 
   /**
-   * Is whoever asked for the lead still there? One that died since would leave nobody to lead: its request is
-   * forgotten.
+   * Is the runner that asked for the lead still there? If it has died, its request is forgotten: nobody else would
+   * lead.
    */
   async #isThere(askedBy: string): Promise<boolean> {
     const row = await rowById(this.#home, askedBy)

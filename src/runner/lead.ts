@@ -26,9 +26,7 @@ import { oneAtATime, startSideJobs } from './side-jobs.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
-/**
- * A runner that leaves when it has nothing to do waits for what is due so soon: a page put off for want of disk, too.
- */
+/** `--exit-on-idle` waits for what is due so soon, such as a page that was put off for want of disk space. */
 const SOON_MS = 20_000
 /** How often a database that is away is looked for. */
 const AWAY_POLL_MS = 500
@@ -172,7 +170,8 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
   await failpoint('shutdown.drain_seen')
   const { drain, force } = signals.stop
   if (heart.lost && !drain.aborted) return 'lost'
-  // Was it a newer runner who signalled? Then the time is shorter. Nobody sees a drain that has nothing to wait for.
+  // A beat tells whether a newer runner signalled: then the time is shorter. A drain with nothing to wait for is not
+  // shown.
   const draining = pool.size === 0 || markDraining(home.db, context.runnerId)
   await Promise.all([heart.handoff || heart.beat(), draining])
   await failpoint('shutdown.row_draining')

@@ -3,21 +3,21 @@ import type { Log } from '../base/log.ts'
 import { reviveServer } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 
-/** A long outage is said again so often. */
+/** How often a long outage is logged again. */
 const SAY_MS = 60_000
-/** Our own server may be on its way back by somebody else's hand: it is left to them for so long. */
+/** Somebody else may be restarting our own server: for so long it is left to them. */
 const REVIVE_AFTER_MS = 1_000
 
 /**
- * The database's outages: each is said when it begins and when it is over, and a long one, or one of many, once a
- * minute. Our own server is started again.
+ * Watches for outages of the database: logs when one begins and ends, and a long one, or one of many, once a minute.
+ * Starts our own server again.
  */
 export class OutageMonitor {
   readonly #home: Home
   readonly #log: Log
   #since: number | undefined
   #saidAt = Number.NEGATIVE_INFINITY
-  /** The present one was said. */
+  /** The present one was logged. */
   #said = false
   #reviving = false
 
@@ -45,7 +45,7 @@ export class OutageMonitor {
     if (this.#home.embedded && now - this.#since >= REVIVE_AFTER_MS) void this.#revive()
   }
 
-  /** It has written something of ours: that it answers alone would not do. */
+  /** The database has written something of ours; an answer alone would not prove that it can. */
   over(): void {
     if (this.#since === undefined) return
     const seconds = Math.ceil((performance.now() - this.#since) / 1000)

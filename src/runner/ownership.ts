@@ -58,8 +58,7 @@ export async function commandOwnsRuntimeStack(home: Home, commandId: string): Pr
 }
 
 /**
- * Who may have the runner now: the newest live server, add or update. A newer `add --run` borrows it from an older
- * server.
+ * The command that may have the runner: the newest live server, add or update. `add --run` borrows it from a server.
  */
 export async function foregroundRunnerOwner(home: Home): Promise<LiveRow | undefined> {
   return (await presentRows(home)).findLast((row) =>
@@ -71,7 +70,7 @@ export async function commandOwnsForegroundRunner(home: Home, commandId: string)
   return (await foregroundRunnerOwner(home))?.id === commandId
 }
 
-/** What belongs to an owner, for messages: a server has more than its runner. */
+/** What an owner has, for messages: a server has more than its runner. */
 export function runtimeStackComponentLabel(owner: Pick<LiveRow, 'process_type'>): string {
   return owner.process_type === 'server' ? 'server and runner' : 'runner'
 }

@@ -12,7 +12,7 @@ import type { RunOptions } from './options.ts'
  * Writes our row as a runner that waits, and puts our mark into the environment that children inherit. Done again,
  * after the database was away or our row was closed or deleted, it makes the row say what we do from now on: nobody may
  * wait for a leader that only stands by.
- * @param standby we begin as one that stands by, whom nobody minds
+ * @param standby we begin as a standby, which no other runner minds
  * @returns undefined when a newer runner has led since, which had good reason to close the row of one that takes over.
  * Throws AppError when a newer program has changed the database since we opened it.
  */

@@ -25,7 +25,7 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
   }
   const away = (error: unknown) => {
     if (isDatabaseAway(error)) outage.seen(error)
-    else if (isTransient(error)) log.warn(`looking who leads: ${messageOf(error)}; trying again`)
+    else if (isTransient(error)) log.warn(`looking for who leads: ${messageOf(error)}; trying again`)
     else throw error
   }
   const options = { ...run, stop: heart.stop, waitsFor: heart.waitsFor, away, onWaiting }

@@ -16,15 +16,15 @@ const LOOK_MS = 100
 /** How often a database that is away is looked for. */
 const AWAY_MS = 500
 
-/** What those who stand by share. */
+/** What every wait needs. */
 export interface StandbyOptions {
   readonly home: Home
   readonly log: Log
   readonly stop: Stop
   readonly bell: Bell
-  /** Called with whom we wait for, and with null when nobody is in the way any more. */
+  /** Called with the reason why we wait, and with null when there is none any more. */
   readonly waitsFor?: (reason: string | null) => void
-  /** Called when a look at the database failed; throws what waiting does not mend. */
+  /** Called when a query failed; throws what waiting does not mend. */
   readonly away: (error: unknown) => void
 }
 
@@ -33,15 +33,15 @@ export interface Resumed {
   readonly resumed: boolean
   /** The last one that we waited for; undefined when nobody was in the way. */
   readonly previousOwnerPid: number | undefined
-  /** Those in the way who had fallen silent: they are there, and somebody has to end them. */
+  /** Processes in the way that have fallen silent: they still exist, and somebody has to end them. */
   readonly passed: readonly LiveRow[]
 }
 
 /**
- * Waits for as long as somebody is in the way who is heard of, and says so once. A process of this machine that ends is
- * noticed within 0.1 s, whether or not it could still tell anybody; others within 2 s; one that stands still when its
- * own trust in its lead is over.
- * @param inTheWay all who are, the one to name last
+ * Waits for as long as a process that shows signs of life is in the way, and says so once. The end of a process of this
+ * machine is noticed within 0.1 s, however it ended; of another machine within 2 s; one that stands still is passed
+ * when its own trust in its lead is over.
+ * @param inTheWay all processes that are; the last one is named
  */
 async function standbyWhile(
   { log, stop, bell, away, waitsFor = () => {} }: StandbyOptions,
@@ -128,8 +128,8 @@ function other(row: LiveRow | undefined, id: string): LiveRow[] {
 }
 
 /**
- * Until the process ends that we watch through the kernel; of one that we cannot see, until its row is worth another
- * look.
+ * Returns when the process ends, which the kernel tells; or when its row is worth another look, as for one that we
+ * cannot see.
  */
 async function untilGone(row: LiveRow, bell: Bell, stop: Stop): Promise<void> {
   const identity = identityIn(row)!

@@ -11,13 +11,13 @@ export interface WaitingHeartbeat {
   readonly stop: Stop
   /** Aborts when somebody else has closed or deleted our row. */
   readonly lost: AbortSignal
-  /** Has `status` show whom we wait for. */
+  /** Has `status` show the reason why we wait. */
   readonly waitsFor: (reason: string | null) => void
   readonly end: () => void
 }
 
 /**
- * Says again and again that a runner is there and whom it waits for; notices when its row is closed or deleted, and
+ * Says again and again that a runner is there and why it waits; notices when its row is closed or deleted, and
  * that the database is away. Without it a standby would wait beside a dead database, or in the name of a row that
  * nobody sees.
  */

@@ -38,7 +38,7 @@ export async function detectContainment(tier: Config['CONTAINMENT'], runnerId: s
   return { tier: 'basic', deathSignal: await hasDeathSignal() }
 }
 
-/** When a runner leaves: whatever is still in its containers ends, and nothing of them stays. */
+/** When a lead ends: kills whatever is still in its containers, and removes them. */
 export async function releaseContainment(containment: Containment): Promise<void> {
   if (containment.tier === 'cgroup') await killFamily({ cgroups: [containment.path] })
 }
@@ -75,12 +75,12 @@ export function openContainer({ cgroup }: Container): void {
   if (cgroup !== null) mkdirSync(cgroup, { recursive: true })
 }
 
-/** Removes what was made for a process that could not be started. What cannot be removed goes with its runner's. */
+/** Removes what was made for a process that could not be started. What cannot be removed now goes with the runner's. */
 export function closeContainer({ cgroup }: Container): void {
   if (cgroup !== null) removeCgroup(cgroup)
 }
 
-/** All that a process started in this container may have started in turn. */
+/** All that a process in this container may have started. */
 export function familyIn({ cgroup }: Container, processId: string, identity: ProcessIdentity | null): Family {
   if (cgroup !== null) return { cgroups: [cgroup] }
   return { sessions: true, roots: identity ? [identity] : [], markers: [`${MARKER.process}=${processId}`] }

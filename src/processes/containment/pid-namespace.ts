@@ -2,7 +2,7 @@ import { withDeathSignal } from './death-signal.ts'
 import { runs } from './runs.ts'
 
 const UNSHARE = ['unshare', '--pid', '--fork', '--kill-child=KILL', '--mount-proc']
-/** Who may not make namespaces may make a user namespace that may; the user stays the same in there. */
+/** A user who may not make PID namespaces may do so inside a user namespace; the user id stays the same there. */
 const AS_USER = ['--user', '--map-current-user']
 
 /**

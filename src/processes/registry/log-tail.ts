@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { sleep } from '../../base/abort.ts'
 import { codeOf } from '../../base/errors.ts'
 
-/** As much of a log is looked at for its last lines, however long they are. */
+/** How much of a log is searched for its last lines, however long they are. */
 const MAX_TAIL_BYTES = 1024 * 1024
 const LOOK_MS = 100
 
@@ -21,8 +21,8 @@ export function tail(file: string, lines: number): { readonly text: string; read
 }
 
 /**
- * What is added to a log from `position` on, until `isOver` says that nobody writes any more and all of it was read. A
- * file that became shorter has begun anew.
+ * What is added to a log from `position` on, until `isOver` says that nobody writes to it any more and all of it was
+ * read. A file that became shorter has begun anew.
  */
 export async function* follow(file: string, position: number, isOver: () => Promise<boolean>): AsyncGenerator<string> {
   const decoder = new TextDecoder()

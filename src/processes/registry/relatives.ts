@@ -21,7 +21,7 @@ export async function parentOf(home: Home, row: ProcessRow): Promise<LiveRow | u
   return row.parent_id === null ? undefined : await rowById(home, row.parent_id)
 }
 
-/** The first of the line that a process stands in: itself, when nobody of ours started it. */
+/** The first of a process's line of ancestors: itself, when no process of ours started it. */
 export async function rootOf(home: Home, row: LiveRow): Promise<LiveRow> {
   return (await ancestorsOf(home, row)).at(-1) ?? row
 }
