@@ -2,19 +2,21 @@ import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 
-export interface NewMachine {
-  /** What stays the same for a machine, its host name apart. */
+/** What is known of a machine. The guid stays the same for as long as it is the same machine. */
+export interface Machine {
   readonly guid: string
   readonly hostname: string
   readonly platform: string
   readonly arch: string
 }
 
-/** The row of this machine, made on first sight; its host name is kept up to date. */
-export async function machineRow(db: Database, machine: NewMachine): Promise<{ id: string; hostname: string }> {
-  const { guid, hostname, platform, arch } = machine
+/** The row of a machine, which is made on first sight and follows its host name. */
+export async function machineRow(
+  db: Database,
+  { guid, hostname, platform, arch }: Machine,
+): Promise<{ id: string; hostname: string }> {
   const found = await db.selectFrom('machine').select(['id', 'hostname']).where('guid', '=', guid).executeTakeFirst()
-  if (found?.hostname === hostname) return found
+  if (found && found.hostname === hostname) return found
   const { rows } = await sql<{ id: string; hostname: string }>`
     insert into machine (id, guid, hostname, os_platform, os_arch)
     values (${uuidv7()}, ${guid}, ${hostname}, ${platform}, ${arch})

@@ -12,6 +12,7 @@ export type ProcessRow = Selectable<ProcessTable>
 /** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since its promotion. */
 export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly led_s: number | null }
 
+/** A process in one of these is there, as far as its row says. */
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
 /** The same as a condition; written out, so that every plan may use the index over live rows. */
 export const IS_LIVE = sql<boolean>`process.status in (${sql.join(LIVE_STATUSES.map((status) => sql.lit(status)))})`
@@ -145,6 +146,7 @@ function logPath(home: Home, file: string | undefined): string | null {
   return file === undefined ? null : relative(home.dataDir, file)
 }
 
+/** What names one process of the operating system (processes/identity.ts). */
 export interface Identity {
   readonly bootId: string
   readonly pidNamespace: string
@@ -210,6 +212,11 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
     .where(IS_LIVE)
     .orderBy('seq')
   return await withRetry(home.db, () => select.execute())
+}
+
+/** Is this row open: has nobody yet said that its process has ended? */
+export function isLive(row: Pick<ProcessRow, 'status'>): boolean {
+  return (LIVE_STATUSES as readonly string[]).includes(row.status)
 }
 
 /** Is this a runner, leading or waiting? */

@@ -78,8 +78,8 @@ export async function requestHandoff(
 /** Has a newer runner, whose row is open, asked this one for the lead? */
 export async function isHandoffRequested({ db }: Home, id: string): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from process me join process asker on asker.id = me.handoff_requested_by and asker.ended_at is null
-    where me.id = ${id}`.execute(db)
+    select 1 from process
+    where id = (select handoff_requested_by from process where id = ${id}) and ended_at is null`.execute(db)
   return rows.length > 0
 }
 

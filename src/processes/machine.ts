@@ -4,10 +4,7 @@ import { arch, hostname, platform } from 'node:os'
 import type { Database } from '../db/database.ts'
 import { machineRow } from '../db/machines.ts'
 
-/**
- * What stays the same for this machine: its machine-id, hashed with our name so that the id itself is not given away;
- * else its host name.
- */
+/** What names this machine: its machine-id, hashed with our name so as not to give it away; else its host name. */
 function machineGuid(): string {
   let id = ''
   try {

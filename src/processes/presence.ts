@@ -1,7 +1,7 @@
 import { uptime } from 'node:os'
 import { UNSEEN_SECONDS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
-import { isOpen, lastRowOfPid, rowById, rowOfProcess } from '../db/process-rows.ts'
+import { lastRowOfPid, liveRowById, liveRowOf } from '../db/process-rows.ts'
 import { identityIn, type LiveRow, liveRows } from '../db/processes.ts'
 import { MARKER } from './family.ts'
 import { identityOf, livenessOf, ownIdentity, type ProcessIdentity } from './identity.ts'
@@ -47,17 +47,16 @@ export async function presentRows(home: Home): Promise<LiveRow[]> {
 /** The row of the process that has this pid now, by its exact identity; else of the last one that had it. */
 export async function rowByPid(home: Home, pid: number): Promise<LiveRow | undefined> {
   const identity = await identityOf(pid)
-  return (identity && (await rowOfProcess(home, identity))) ?? (await lastRowOfPid(home, pid))
+  return (identity && (await liveRowOf(home, identity))) ?? (await lastRowOfPid(home, pid))
 }
 
 /** Our own row; undefined when this process is not registered. For the `server` verb. */
 export async function currentRow(home: Home): Promise<LiveRow | undefined> {
-  return await rowOfProcess(home, await ownIdentity())
+  return await liveRowOf(home, await ownIdentity())
 }
 
 /** The id of the open row of the process that started us (a hook, say), by the mark in our environment. */
 export async function startedBy(home: Home): Promise<string | null> {
   const id = process.env[MARKER.process]
-  const row = id ? await rowById(home, id) : undefined
-  return row && isOpen(row) ? row.id : null
+  return (id && (await liveRowById(home, id))?.id) || null
 }

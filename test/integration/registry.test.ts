@@ -3,14 +3,13 @@ import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import { Log } from '../../src/base/log.ts'
-import { childrenOf } from '../../src/db/process-rows.ts'
 import { killFamily, membersOf } from '../../src/processes/family.ts'
 import { familyOfRows } from '../../src/processes/family-of-rows.ts'
 import { ownIdentity } from '../../src/processes/identity.ts'
 import { currentRow, rowByPid, startedBy } from '../../src/processes/presence.ts'
 import { readProc } from '../../src/processes/proc.ts'
 import { killTree, poll, signalRow, terminate, waitForEnd } from '../../src/processes/registry/end.ts'
-import { ancestorsOf, descendantsOf, parentOf, rootOf } from '../../src/processes/registry/relatives.ts'
+import { ancestorsOf, childrenOf, descendantsOf, parentOf, rootOf } from '../../src/processes/registry/relatives.ts'
 import { CleanUp } from '../../src/workers/clean-up.ts'
 import type { WorkerContext } from '../../src/workers/worker-context.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -45,7 +44,7 @@ describe('relatives', () => {
     expect(rowsOf(await ancestorsOf(registry.home, hook))).toEqual([worker, runner])
     expect((await rootOf(registry.home, hook)).id).toBe(runner)
     expect((await rootOf(registry.home, await registry.again({ id: runner }))).id).toBe(runner)
-    expect(rowsOf(await childrenOf(registry.home, [worker]))).toEqual(hooks)
+    expect(rowsOf(await childrenOf(registry.home, worker))).toEqual(hooks)
     expect(rowsOf(await descendantsOf(registry.home, runner))).toEqual([worker, ...hooks])
   })
 

@@ -3,13 +3,13 @@ import { stripVTControlCharacters } from 'node:util'
 import pc from 'picocolors'
 import { AppError, UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
-import { childrenOf, rowById } from '../../db/process-rows.ts'
+import { rowById } from '../../db/process-rows.ts'
 import { isRunner, type LiveRow, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { presenceOf, rowByPid } from '../../processes/presence.ts'
 import { signalRow, terminate, waitForEnd } from '../../processes/registry/end.ts'
 import { follow, tail } from '../../processes/registry/log-tail.ts'
-import { ancestorsOf, descendantsOf } from '../../processes/registry/relatives.ts'
+import { ancestorsOf, childrenOf, descendantsOf } from '../../processes/registry/relatives.ts'
 import { ago } from '../format.ts'
 import { runnerLog, withHome } from '../home.ts'
 import { isUuid } from '../ids.ts'
@@ -28,7 +28,7 @@ export async function processShow(options: GlobalOptions, which: string): Promis
     const row = await find(home, which)
     if (wantsJson(options)) return printRecord(processRecord(row))
     const ancestors = await ancestorsOf(home, row)
-    const children = await childrenOf(home, [row.id])
+    const children = await childrenOf(home, row.id)
     const below = await descendantsOf(home, row.id)
     const presence = await presenceOf(home, row)
     const line = (key: string, value: string | null) => {

@@ -1,8 +1,8 @@
 import { sleep } from '../../base/abort.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Home } from '../../db/home.ts'
-import { isOpen, rowById } from '../../db/process-rows.ts'
-import { identityIn, isRunner, markEnded, type ProcessRow } from '../../db/processes.ts'
+import { rowById } from '../../db/process-rows.ts'
+import { identityIn, isLive, isRunner, markEnded, type ProcessRow } from '../../db/processes.ts'
 import { type Family, killFamily, MARKER, membersOf, signalMembers } from '../family.ts'
 import { familyOfRows } from '../family-of-rows.ts'
 import { livenessOf, signalIdentity } from '../identity.ts'
@@ -26,10 +26,10 @@ const REPORT_MS = 1_000
  */
 export async function poll(home: Home, row: ProcessRow): Promise<End | null> {
   const now = await rowById(home, row.id)
-  if (!now || !isOpen(now)) return { code: now?.exit_code ?? null, signal: now?.exit_signal ?? null, closed: true }
+  if (!now || !isLive(now)) return { code: now?.exit_code ?? null, signal: now?.exit_signal ?? null, closed: true }
   if (!(await hasEnded(now))) return null
   const parent = await parentOf(home, now)
-  const supervised = parent !== undefined && isOpen(parent) && !(await hasEnded(parent))
+  const supervised = parent !== undefined && isLive(parent) && !(await hasEnded(parent))
   if (!supervised) await markEnded(home.db, now.id, null)
   await failpoint('registry.end_seen')
   return { code: null, signal: null, closed: !supervised }
@@ -87,12 +87,12 @@ export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Pr
   await failpoint('registry.tree_killed')
   if (survivors.length > 0)
     throw new Error(`cannot end ${survivors.join(', ')}: they survive SIGKILL, or belong to another user`)
-  for (const each of [...below.toReversed(), row]) if (isOpen(each)) await poll(home, each)
+  for (const each of [...below.toReversed(), row]) if (isLive(each)) await poll(home, each)
   return members.length
 }
 
 function familyOf(row: ProcessRow, below: readonly ProcessRow[]): Family {
-  const family = familyOfRows([row, ...below.filter(isOpen)])
+  const family = familyOfRows([row, ...below.filter(isLive)])
   const marks = isRunner(row) ? [`${MARKER.runner}=${row.id}`] : []
   return { ...family, markers: [...(family.markers ?? []), ...marks] }
 }

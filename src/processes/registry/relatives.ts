@@ -1,5 +1,5 @@
 import type { Home } from '../../db/home.ts'
-import { childrenOf, rowById } from '../../db/process-rows.ts'
+import { childRows, rowById } from '../../db/process-rows.ts'
 import type { LiveRow, ProcessRow } from '../../db/processes.ts'
 
 /** Who started a process, who started that, and so on: the nearest first. A circle ends where it would begin again. */
@@ -26,9 +26,14 @@ export async function rootOf(home: Home, row: LiveRow): Promise<LiveRow> {
   return (await ancestorsOf(home, row)).at(-1) ?? row
 }
 
+/** What a process started itself, in the order in which that was. */
+export async function childrenOf(home: Home, id: string): Promise<ProcessRow[]> {
+  return await childRows(home, [id])
+}
+
 /** All that a process started, level by level. */
 export async function descendantsOf(home: Home, id: string): Promise<ProcessRow[]> {
-  return await below(id, (ids) => childrenOf(home, ids))
+  return await below(id, (ids) => childRows(home, ids))
 }
 
 /** The same among rows that were read already. */
@@ -37,10 +42,10 @@ export async function descendantsAmong(rows: readonly ProcessRow[], id: string):
 }
 
 /** Each row once: one that was edited into a circle must not hold us up. */
-async function below(id: string, childrenOf: (ids: string[]) => Promise<ProcessRow[]>): Promise<ProcessRow[]> {
+async function below(id: string, childrenOfAll: (ids: string[]) => Promise<ProcessRow[]>): Promise<ProcessRow[]> {
   const found = new Map<string, ProcessRow>()
   for (let level = [id]; level.length > 0; ) {
-    const fresh = (await childrenOf(level)).filter((row) => row.id !== id && !found.has(row.id))
+    const fresh = (await childrenOfAll(level)).filter((row) => row.id !== id && !found.has(row.id))
     for (const row of fresh) found.set(row.id, row)
     level = fresh.map((row) => row.id)
   }
