@@ -33,8 +33,8 @@ async function reap(): Promise<void> {
   if (survivors.length > 0)
     log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
   else {
-    const { reconcileAfterDeath } = await import('./reconcile-after-death.ts')
-    await reconcileAfterDeath(runnerId, log)
+    const { reconcileAfter } = await import('./after-death.ts')
+    await reconcileAfter(runnerId, log)
   }
 }
 

@@ -52,5 +52,12 @@ export interface LeadOptions extends Run {
 /** Why a runner left. All of them are fine: exit code 0, but for `forced`. */
 export type WhyEnded = 'idle' | 'maintained' | 'drained' | 'superseded' | 'forced'
 
+/** How a run ended. */
+export interface Ended {
+  readonly why: WhyEnded
+  /** What made us drain first, as people know it. */
+  readonly reason: string | undefined
+}
+
 /** Why a term ended, or there was none. `lost`: it could not know any longer that it leads; through the gate again. */
 export type Why = WhyEnded | 'lost'

@@ -5,7 +5,7 @@ import { demote, isHandoffRequested, type Place } from '../db/runners.ts'
 import { candidacyOf } from './candidacy.ts'
 import { leaveOnDefects } from './defects.ts'
 import { HANDOFF_SHARE } from './heartbeat.ts'
-import type { Run, RunOptions, Why, WhyEnded } from './options.ts'
+import type { Ended, Run, RunOptions, Why } from './options.ts'
 import { OutageMonitor } from './outage-monitor.ts'
 import { register } from './register.ts'
 import { resign } from './resign.ts'
@@ -17,7 +17,7 @@ import { throughOutages } from './through-outages.ts'
  * The one daemon, from start to end: register, stand by, lead, resign. Any number of these may be started; the newest
  * passes the gate, and only when every older one is really gone.
  */
-export async function run(options: RunOptions): Promise<WhyEnded> {
+export async function run(options: RunOptions): Promise<Ended> {
   const { home, log, runForMs, parentId, handoffGraceMs } = options
   leaveOnDefects(log)
   const bell = new Bell()
@@ -27,20 +27,10 @@ export async function run(options: RunOptions): Promise<WhyEnded> {
   try {
     const why = await throughOutages(here, () => registered(here))
     code = Number(process.exitCode ?? EXIT.ok)
-    const { reason } = signals.stop
-    log.info(reason !== undefined && why !== 'superseded' ? `${ENDS[why]} (${reason})` : ENDS[why])
-    return why
+    return { why, reason: why === 'drained' || why === 'forced' ? signals.stop.reason : undefined }
   } finally {
     await resign(options, code)
   }
-}
-
-const ENDS: Readonly<Record<WhyEnded, string>> = {
-  idle: 'nothing left to do',
-  maintained: 'nothing is left over from earlier runners',
-  drained: 'drained',
-  superseded: 'handed over',
-  forced: 'stopped',
 }
 
 /** Registers, then leads when it is our turn; and again, when a newer runner has only borrowed the lead. */

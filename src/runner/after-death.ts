@@ -14,7 +14,7 @@ const PATIENCE_MS = 10_000
  * What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims
  * due, closes its rows. What cannot be done in time is left to the next runner.
  */
-export async function reconcileAfterDeath(runnerId: string, log: Log): Promise<void> {
+export async function reconcileAfter(runnerId: string, log: Log): Promise<void> {
   const home = homeFromEnvironment('guardian', runnerId, {
     connections: 1,
     wait: { until: AbortSignal.timeout(PATIENCE_MS) },
