@@ -1,7 +1,5 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Home } from './home.ts'
 import { ages, type Identity, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
-import type { Tables } from './tables.ts'
 
 // Rows of processes as people and supervisors look for them. What changes them is in processes.ts.
 
@@ -37,25 +35,4 @@ export async function lastRowOfPid(home: Home, pid: number): Promise<LiveRow | u
 /** What these processes started themselves, in the order in which they did. */
 export async function childRows(home: Home, parentIds: readonly string[]): Promise<ProcessRow[]> {
   return await home.db.selectFrom('process').selectAll().where('parent_id', 'in', parentIds).orderBy('seq').execute()
-}
-
-/** What narrows a list of processes down; without a status it has live ones alone, unless `all` is asked for. */
-export interface ProcessFilters {
-  readonly all?: boolean
-  readonly type?: string
-  readonly workerType?: string
-  readonly status?: string
-}
-
-/** The rows of this data dir that match every filter, newest first. */
-export function listedProcesses(
-  home: Home,
-  filters: ProcessFilters,
-): SelectQueryBuilder<Tables, 'process', ProcessRow> {
-  let query = home.db.selectFrom('process').selectAll().where('data_dir_id', '=', home.dataDirId)
-  if (!filters.all && filters.status === undefined) query = query.where(IS_LIVE)
-  if (filters.type !== undefined) query = query.where(sql`process_type`, '=', filters.type)
-  if (filters.workerType !== undefined) query = query.where(sql`worker_type`, '=', filters.workerType)
-  if (filters.status !== undefined) query = query.where(sql`status`, '=', filters.status)
-  return query.orderBy('seq', 'desc')
 }
