@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { withRetry } from './retry.ts'
@@ -83,7 +84,7 @@ export async function isHandoffRequested({ db }: Home, id: string): Promise<bool
   return rows.length > 0
 }
 
-/** Forgets what a runner was asked by one that is gone. */
+/** Takes back the hand-over request of a runner that is gone. */
 export async function withdrawHandoff({ db }: Home, id: string, askedBy: string): Promise<void> {
   await sql`
     update process set handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
@@ -121,13 +122,14 @@ export async function closeAsLost(tx: Database, ids: readonly string[]): Promise
  * @param dying those whose rows are about to be closed
  */
 export async function deadClaimants(home: Home, dying: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
+  const select = sql<{ id: string }>`
     select p.id from process p
     where p.id = any(array(select claimed_by from crawl where claimed_by is not null
         union select claimed_by from snapshot where claimed_by is not null
         union select claimed_by from "binary" where claimed_by is not null))
       and p.data_dir_id = ${home.dataDirId}
-      and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))`.execute(home.db)
+      and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))`
+  const { rows } = await byIndex(home.db, (tx) => select.execute(tx))
   return rows.map(({ id }) => id)
 }
 

@@ -6,7 +6,7 @@ import type { Home } from './home.ts'
 
 /** In this transaction a lock that somebody else holds is waited for two seconds at most; then it fails (55P03). */
 export async function limitLockWaits(tx: Database): Promise<void> {
-  await sql`set local lock_timeout = '2s'`.execute(tx)
+  await sql`select set_config('lock_timeout', '2s', true)`.execute(tx)
 }
 
 /**
