@@ -19,8 +19,8 @@ export interface RunVerbOptions extends WorkOptions {
 }
 
 const LEAVE_MS = 500
-/** The loop, the heartbeat, and the reaping of workers do not wait for each other. */
-const CONNECTIONS = 4
+/** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
+const CONNECTIONS = 5
 
 /** The parent's row, when a command of ours started this runner. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
@@ -61,7 +61,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
       view = new LiveView(home, settings, scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined)
       process.on('SIGINT', onInterrupt)
     }
-    const why = await run({
+    const { why, reason } = await run({
       id,
       home,
       log,
@@ -76,15 +76,14 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
       ...work,
     })
     view?.end()
-    log.info(
-      {
-        idle: 'nothing left to do',
-        maintained: 'nothing is left over from earlier runners',
-        drained: 'drained',
-        superseded: 'handed over',
-        forced: 'stopped',
-      }[why],
-    )
+    const end = {
+      idle: 'nothing left to do',
+      maintained: 'nothing is left over from earlier runners',
+      drained: 'drained',
+      superseded: 'handed over',
+      forced: 'stopped',
+    }[why]
+    log.info(reason === undefined ? end : `${end} (${reason})`)
     // The newer runner waits for the end of this process: what we would let go in order is its own by now.
     if (why === 'superseded') process.exit()
   } finally {
