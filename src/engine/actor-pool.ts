@@ -1,11 +1,16 @@
-import { Bell } from '../base/abort.ts'
-import { type ActorMode, type ActorSlot, startActor } from './actor-slot.ts'
+import { Bell, sleep } from '../base/abort.ts'
+import { Stop } from '../base/stop.ts'
+import type { FromActor } from './actor-messages.ts'
+import { type ActorMode, ActorSlot, type Exit, startActor } from './actor-slot.ts'
 import type { QueueOptions } from './claim-statements.ts'
+import { CrashPause } from './crash-pause.ts'
 import { asError } from './executor.ts'
 import type { Machine } from './machine.ts'
 import { Queue } from './queue.ts'
+import { SlotAllocator } from './slot-allocator.ts'
 import { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
 import type { Sql } from './sql.ts'
+import { Standstill } from './standstill.ts'
 import { type QueueView, viewsOf } from './views.ts'
 
 export interface ActorPoolOptions {
@@ -15,111 +20,292 @@ export interface ActorPoolOptions {
   readonly queue?: QueueOptions
   readonly values?: () => readonly unknown[]
   readonly actors: ActorMode
+  /** What its actors are called where it speaks of one. */
+  readonly name?: string
   readonly maxConcurrentActors?: number
+  /** How many actors its own may have together, below pools of their own; not bounded when not given. */
+  readonly slots?: number | undefined
   /** Handed on to each actor; text for a process, so nothing but JSON. */
   readonly launch?: Readonly<Record<string, unknown>>
-  /** How often the queue is looked at. */
+  /** How often `run` looks at the queue. */
   readonly tickMs?: number
-  /** How long a drain waits for ticks to end before actors are killed. */
+  /** How long a drain of `run` waits for ticks to end before it forces. */
   readonly drainMs?: number
-  /** Leaves when nothing is due and no actor is left. */
+  /** `run` leaves when nothing is due and no actor is left. */
   readonly exitOnIdle?: boolean
+  /** For callers with a loop of their own: what they are told to do, and what rings when the pool has news. */
+  readonly stop?: Stop
+  readonly bell?: Bell
+  /** After an actor is gone: has what it had claimed due again. Nobody takes its place before. */
+  readonly reap?: (actor: ActorSlot, exit: Exit) => Promise<void>
+  readonly onNote?: (note: unknown) => void
   readonly onError?: (error: Error) => void
 }
 
 const TICK_MS = 1_000
 const DRAIN_MS = 60_000
-/** Actors that die one after the other are started no faster than this. */
-const LONGEST_PAUSE_MS = 30_000
 /** The spawn policy asks for no more. */
 const COUNT_AT_MOST = 11
+/** An actor that was told to stop at once and is there so much later does not listen. */
+const DEAF_MS = 3_000
+/** An actor says every few seconds that it is there. One that was started, or woken, and says nothing for so long stands still. */
+const MUTE_MS = 30_000
+/** One that has nothing to do leaves within moments when it is asked to. */
+const LEAVE_MS = 10_000
+/** How often those who are to leave are looked after. */
+const CLOSING_MS = 2_000
 
 /**
- * Starts actors while rows wait, a few at a time, and sees them end: what a dead one had claimed is due again at once, long before its lease
- * would end.
+ * The actors of one kind below one supervisor: started while rows wait, a few at a time, woken, drained, and reaped. What a
+ * dead one had claimed is due again at once, long before its lease would end. `run` is a loop of its own; who has one calls
+ * `fill`, `killStuck` and `close`.
  */
 export class ActorPool {
   readonly #options: ActorPoolOptions
   readonly #queue: Queue<Machine>
   readonly #pending: QueueView<unknown>
+  readonly #standstill: Standstill
+  readonly #allocator: SlotAllocator<ActorSlot> | undefined
+  readonly #stop: Stop
+  readonly #bell: Bell
+  readonly #pause = new CrashPause()
   readonly #slots = new Set<ActorSlot>()
-  /** Owners (or tokens) that are gone, and whose rows are still to be taken from them. */
-  #dead: string[] = []
-  readonly #bell = new Bell()
-  /** Actors that died since one last left by itself: from the second on, the next one waits. */
-  #deaths = 0
-  #spawnAt = 0
+  /** Gone, but not yet reaped. */
+  readonly #dying = new Set<ActorSlot>()
+  #max: number
+  #onSmall: (() => void) | undefined
+  /** How often an actor said that something was finished. */
+  changes = 0
+  /** Was any actor ever started? */
+  used = false
 
   constructor(options: ActorPoolOptions) {
+    const { machine, sql, queue, values, slots } = options
     this.#options = options
-    this.#queue = new Queue(options.machine, options.sql)
-    const { machine, sql, queue, values } = options
+    this.#max = options.maxConcurrentActors ?? MAX_CONCURRENT_ACTORS
+    this.#queue = new Queue(machine, sql, queue)
     this.#pending = viewsOf(machine, sql, queue, () => (values?.() ?? []).slice(0, queue?.whereValues ?? 0)).pending
+    this.#standstill = new Standstill(this.#queue)
+    this.#allocator = slots === undefined ? undefined : new SlotAllocator(slots)
+    this.#stop = options.stop ?? new Stop()
+    this.#bell = options.bell ?? new Bell()
   }
 
   /** The actors that run, by process id; in-process ones have none. */
-  get running(): readonly Pick<ActorSlot, 'owner' | 'pid'>[] {
+  get running(): readonly Pick<ActorSlot, 'owner' | 'pid' | 'state'>[] {
     return [...this.#slots]
   }
 
-  /** Works until `signal` aborts (drains) or `force` does (kills); with `exitOnIdle`, until there is nothing to do. Never throws. */
+  /** Actors that are there, or not yet reaped. */
+  get size(): number {
+    return this.#slots.size + this.#dying.size
+  }
+
+  get busy(): number {
+    return [...this.#slots].filter(({ state }) => state !== 'idle').length + this.#dying.size
+  }
+
+  /** Actors that died, one after another, since one last got somewhere. */
+  get crashes(): number {
+    return this.#pause.crashes
+  }
+
+  /** Works until `signal` aborts (drains) or `force` does (stops); with `exitOnIdle`, until there is nothing to do. Never throws. */
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
-    const stop = AbortSignal.any([signal, force].filter((each) => each !== undefined))
-    for (let idle = false; !stop.aborted && !(idle && this.#options.exitOnIdle); ) {
+    const { drainMs = DRAIN_MS, tickMs = TICK_MS, exitOnIdle } = this.#options
+    const onStop = () => this.#stop.requestDrain(drainMs, false)
+    const onForce = () => this.#stop.requestForce(false)
+    if (signal?.aborted) onStop()
+    if (force?.aborted) onForce()
+    signal?.addEventListener('abort', onStop, { once: true })
+    force?.addEventListener('abort', onForce, { once: true })
+    for (let isIdle = false; !this.#stop.drain.aborted && !(isIdle && exitOnIdle); ) {
       try {
-        await this.#reap()
-        idle = (await this.#spawn()) === 0 && this.#slots.size === 0
+        await this.killStuck()
+        const waiting = await this.#pending.count(COUNT_AT_MOST)
+        await this.fill(waiting)
+        isIdle = waiting === 0 && this.size === 0
       } catch (error) {
         this.#report(error) // The database is away: later.
       }
-      if (!idle || !this.#options.exitOnIdle) await this.#bell.wait(this.#options.tickMs ?? TICK_MS, stop)
+      if (!(isIdle && exitOnIdle)) await this.#bell.wait(tickMs, this.#stop.drain)
     }
-    await this.#drain(force)
+    const late = setTimeout(() => this.#stop.requestForce(false), drainMs)
+    await this.close()
+    clearTimeout(late)
+    signal?.removeEventListener('abort', onStop)
+    force?.removeEventListener('abort', onForce)
   }
 
-  /** Starts as many actors as the queue is worth. Returns how many rows wait, as far as they were counted. */
-  async #spawn(): Promise<number> {
-    const waiting = await this.#pending.count(COUNT_AT_MOST)
-    if (performance.now() < this.#spawnAt) return waiting
-    const { actors, launch = {}, maxConcurrentActors = MAX_CONCURRENT_ACTORS } = this.#options
-    for (let count = actorsToSpawn(waiting, this.#slots.size, maxConcurrentActors); count > 0; count--) {
-      const slot = startActor(actors, launch)
-      this.#slots.add(slot)
-      void slot.gone.then((error) => this.#ended(slot, error))
-    }
-    return waiting
+  /** One round of the spawn policy for `due` waiting rows: wakes the idle, starts what is missing, at most one or two at a time. */
+  async fill(due: number): Promise<void> {
+    if (due === 0) return
+    const idle = this.#in('idle')
+    for (const slot of idle) slot.ask({ type: 'wake' })
+    const missing = due - idle.length - this.#in('starting').length
+    const count = this.#pause.isOver ? Math.min(missing, actorsToSpawn(due, this.size, this.#max)) : 0
+    for (let started = 0; started < count; started += 1) await this.#start()
   }
 
-  #ended(slot: ActorSlot, error: Error | undefined): void {
+  /** From now on at most so many actors: those beyond leave when what they run has ended. `onSmall` is called when they have. */
+  resize(max: number, onSmall: () => void): void {
+    this.#max = max
+    this.#onSmall = onSmall
+    const idleFirst = [...this.#slots].sort((a, b) => Number(b.state === 'idle') - Number(a.state === 'idle'))
+    for (const { body } of idleFirst.slice(0, Math.max(0, this.size - max)))
+      body.send({ type: 'drain', capMs: null, isExplained: true })
+    this.#sayWhenSmall()
+  }
+
+  /** Asks every actor to leave when what it runs has ended. */
+  drain(): void {
+    const { capMs, isExplained } = this.#stop
+    const order = { type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null, isExplained } as const
+    for (const { body } of this.#slots) body.send(order)
+  }
+
+  /** Has every actor stop what it runs, and leave. */
+  force(): void {
+    const { isExplained } = this.#stop
+    for (const { body } of this.#slots) body.send({ type: 'force', isExplained })
+  }
+
+  /** Has every actor see at once whether its claim still holds. */
+  recheck(): void {
+    for (const { body } of this.#slots) body.send({ type: 'recheck' })
+  }
+
+  /** Kills actors that are there and do nothing. Reaping makes their work due. Throws what the database throws. */
+  async killStuck(): Promise<void> {
+    this.#kill('does not answer', this.#standstill.mute(this.#slots, MUTE_MS))
+    this.#kill('gets nowhere', this.#standstill.overdue(this.#slots))
+    this.#kill('does not renew its lease', await this.#standstill.late(this.#slots))
+  }
+
+  /** Drains, and waits until all are gone and reaped; `force` of the stop cuts it short. */
+  async close(): Promise<void> {
+    const stop = this.#stop
+    this.drain()
+    for (const slot of this.#in('idle')) slot.askedAt ??= performance.now()
+    let killTimer: NodeJS.Timeout | undefined
+    const onForce = () => {
+      this.force()
+      killTimer = setTimeout(() => this.#killAll(), DEAF_MS)
+    }
+    stop.force.addEventListener('abort', onForce)
+    if (stop.force.aborted) onForce()
+    for (let lookAt = performance.now() + CLOSING_MS, over = 0; this.size > 0; ) {
+      // An actor can be asked again at no cost: one that was only just starting missed the first time.
+      this.drain()
+      await this.#bell.wait(200)
+      if (performance.now() < lookAt) continue
+      lookAt = performance.now() + CLOSING_MS
+      // Whoever waits for us must not wait for one that stands still: its time was over, and it had as much again.
+      over = stop.capMs === 0 ? over + CLOSING_MS : 0
+      if (over > DEAF_MS) this.#killAll()
+      this.#kill('does not answer', this.#standstill.mute(this.#slots, LEAVE_MS))
+      const late = await this.#standstill.late(this.#slots).catch(() => []) // The database is away: later.
+      this.#kill('does not renew its lease', late)
+    }
+    clearTimeout(killTimer)
+    stop.force.removeEventListener('abort', onForce)
+  }
+
+  #in(state: ActorSlot['state']): ActorSlot[] {
+    return [...this.#slots].filter((slot) => slot.state === state)
+  }
+
+  #killAll(): void {
+    for (const { body } of this.#slots) body.kill()
+  }
+
+  #kill(why: string, slots: readonly ActorSlot[]): void {
+    for (const { body, pid } of slots) {
+      this.#report(new Error(`${this.#name} ${pid ?? ''} ${why}: killing it`))
+      body.kill()
+    }
+  }
+
+  #sayWhenSmall(): void {
+    if (this.size > this.#max) return
+    this.#onSmall?.()
+    this.#onSmall = undefined
+  }
+
+  /** Gives those that have work their share of the slots; to the others nothing. A dead one keeps its share until it is reaped. */
+  #divide(): void {
+    const atWork = [...this.#slots, ...this.#dying].filter(({ state }) => state !== 'idle')
+    for (const [{ body }, count] of this.#allocator?.divide(atWork) ?? []) body.send({ type: 'slots', count })
+  }
+
+  async #start(): Promise<void> {
+    this.used = true
+    const { actors, launch = {} } = this.#options
+    const body = await startActor(actors, launch)
+    if (!body) return this.#pauseAfter('idle')
+    const slot = new ActorSlot(body)
+    this.#slots.add(slot)
+    this.#divide()
+    body.listen((message) => this.#hear(slot, message))
+    void body.gone.then((exit) => this.#ended(slot, exit))
+    if (actors.mode === 'custom') await actors.started?.(body)
+  }
+
+  #pauseAfter(how: 'atWork' | 'idle'): void {
+    setTimeout(() => this.#bell.wake(), this.#pause.crashed(how)).unref()
+  }
+
+  #hear(slot: ActorSlot, message: FromActor): void {
+    const { state } = slot
+    slot.heard(message)
+    const { type } = message
+    if (type === 'note') this.#options.onNote?.(message.note)
+    if (type === 'here' || type === 'note') return
+    if (type === 'slots released') this.#allocator?.released(slot, message.count)
+    // What it has left holds no claim: it is nobody's share, until there is work again.
+    if (type === 'idle' && this.#allocator) slot.body.send({ type: 'slots', count: 0 })
+    if (type === 'progress') {
+      this.changes += 1
+      this.#pause.gotSomewhere()
+    }
+    this.#divide()
+    if (type === 'idle' || type === 'progress' || slot.state !== state) this.#bell.wake()
+  }
+
+  #ended(slot: ActorSlot, exit: Exit): void {
     this.#slots.delete(slot)
-    this.#deaths = error ? this.#deaths + 1 : 0
+    this.#dying.add(slot)
+    if (exit.code !== 0) this.#pauseAfter(slot.state === 'busy' ? 'atWork' : 'idle')
+    const reaping = this.#options.reap ? this.#options.reap(slot, exit) : this.#requeue(slot, exit)
+    void reaping
+      .catch((error: unknown) => this.#report(error)) // Else its leases end by themselves.
+      .finally(() => {
+        this.#dying.delete(slot)
+        this.#divide()
+        this.#sayWhenSmall()
+        this.#bell.wake()
+      })
+  }
+
+  /** Takes its rows from one that is gone; while the database is away again and again, but not for longer than we are here. */
+  async #requeue({ owner, pid, token }: ActorSlot, { code, signal, error }: Exit): Promise<void> {
     if (error) this.#report(error)
-    if (this.#deaths > 1) this.#spawnAt = performance.now() + Math.min(LONGEST_PAUSE_MS, 500 * 2 ** (this.#deaths - 2))
-    this.#dead.push(
-      ...(this.#options.machine.columns.owner ? [slot.owner] : slot.token === undefined ? [] : [slot.token]),
-    )
-    this.#bell.wake()
-  }
-
-  /** Takes their rows from the dead. Throws what the database throws; they are not forgotten. */
-  async #reap(): Promise<void> {
-    const dead = this.#dead
-    await this.#queue.requeueClaimsOf(dead)
-    this.#dead = this.#dead.filter((each) => !dead.includes(each))
-  }
-
-  async #drain(force: AbortSignal | undefined): Promise<void> {
-    const kill = () => {
-      for (const slot of this.#slots) slot.kill()
+    else if (code !== 0) this.#report(new Error(`${this.#name} ${pid} ended with ${signal ?? `exit code ${code}`}`))
+    const known = this.#options.machine.columns.owner ? owner : token
+    for (let isDone = known === undefined; !isDone; ) {
+      try {
+        await this.#queue.requeueClaimsOf([known!])
+        isDone = true
+      } catch (trouble) {
+        if (this.#stop.drain.aborted) throw trouble
+        this.#report(trouble)
+        await sleep(this.#options.tickMs ?? TICK_MS, this.#stop.drain)
+      }
     }
-    for (const slot of this.#slots) slot.drain()
-    if (force?.aborted) kill()
-    force?.addEventListener('abort', kill, { once: true })
-    const timer = setTimeout(kill, this.#options.drainMs ?? DRAIN_MS)
-    while (this.#slots.size > 0) await this.#bell.wait(TICK_MS)
-    clearTimeout(timer)
-    force?.removeEventListener('abort', kill)
-    await this.#reap().catch((error) => this.#report(error)) // Else their leases end by themselves.
+  }
+
+  get #name(): string {
+    return this.#options.name ?? 'actor'
   }
 
   #report(error: unknown): void {

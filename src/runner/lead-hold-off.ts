@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { backoff } from '../base/backoff.ts'
 import type { Home } from '../db/home.ts'
 import type { LiveRow } from '../db/processes.ts'
 import { withRetry } from '../db/retry.ts'
@@ -35,6 +36,7 @@ export async function holdOffToRespect(home: Home): Promise<LeadHoldOff | undefi
   const distance = kinship(mine, leader.started_under)
   const takeovers = rows.filter((row) => kinship(mine, row.started_under) < distance).length
   if (takeovers === 0) return undefined
-  const leftSeconds = Math.min(FIRST_TENURE_S * 2 ** (takeovers - 1), MAX_TENURE_S) - (leader.tenure_s ?? 0)
+  const tenureMs = backoff(takeovers, { baseMs: FIRST_TENURE_S * 1_000, maxMs: MAX_TENURE_S * 1_000 })
+  const leftSeconds = tenureMs / 1_000 - (leader.tenure_s ?? 0)
   return leftSeconds > 0 ? { leader, leftSeconds, takeovers } : undefined
 }

@@ -12,7 +12,7 @@ import { reapRunner } from '../workers/reap.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import { Upkeep } from '../workers/upkeep.ts'
 import type { WorkerContext } from '../workers/worker-context.ts'
-import { WorkerPool } from '../workers/worker-pool.ts'
+import { closeWorkers, troubleOf, workerPool } from '../workers/worker-pool.ts'
 import { ArchivePageWriter } from './archive-page-writer.ts'
 import { DiskMonitor } from './disk-monitor.ts'
 import { Heartbeat } from './heartbeat.ts'
@@ -53,7 +53,6 @@ export async function lead(
     log,
     stop,
     bell,
-    onRecheck: new Set(),
     settings,
     scope,
     containment,
@@ -61,10 +60,9 @@ export async function lead(
   const watchdog = new Watchdog(context)
   const cleanUp = new CleanUp(context)
   const upkeep = new Upkeep(context)
-  const pool = new WorkerPool(context, {
+  const pool = workerPool(context, {
     kind: 'crawl',
     size: crawlWorkers(settings.config, concurrency),
-    cwd: home.dataDir,
     slots: concurrency,
   })
   const disk = new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log)
@@ -84,7 +82,7 @@ export async function lead(
     const { due, open } = await openCrawls(home.db, scope, SOON_MS)
     liveness.touch()
     await pool.killStuck()
-    heart.isBlockedBy(disk.look() ?? pool.trouble)
+    heart.isBlockedBy(disk.look() ?? troubleOf(pool))
     await pool.fill(watchdog.isUp ? due : 0)
     await cleanUp.whenDue()
     upkeep.whenDue()
@@ -120,7 +118,7 @@ export async function lead(
     if (outer.force.aborted) return 'forced'
     return heart.handoff ? 'superseded' : 'drained'
   } finally {
-    await pool.close()
+    await closeWorkers(pool)
     await failpoint('shutdown.workers_gone')
     // Rows that cannot be closed while the database is away are closed by the next promotion.
     const reaped = pool.used ? reapRunner(home, me.id) : Promise.resolve()

@@ -24,7 +24,7 @@ export async function sealCrawl(
   await writeCrawlPage(home, claim.row, 'sealed')
   await failpoint('publish.crawl_page_written')
   return await transact(home.db, async (tx, again) => {
-    if (again && (await queue.hasMoved(tx, claim, 'sealed'))) return true
+    if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'sealed'))) return true
     // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
     await lockCrawl(tx, claim.id)
     if ((await openSnapshots(tx, claim.id)).open) return false

@@ -145,8 +145,7 @@ export class SnapshotHooks {
 
   /** A hook came to its end: earlier attempts that came to none are no sign any more. */
   async #progressed(): Promise<void> {
-    if (!this.#gotSomewhere && this.#claim.attempts > 1)
-      await forgetAttempts(this.#context.owner.home.db, 'snapshot', this.#claim)
+    if (!this.#gotSomewhere && this.#claim.attempts > 1) await forgetAttempts(this.#context.owner.home.db, this.#claim)
     this.#gotSomewhere = true
   }
 

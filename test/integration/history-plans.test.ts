@@ -137,7 +137,6 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     log: new Log('the test', () => {}),
     stop: new Stop(),
     bell: new Bell(),
-    onRecheck: new Set(),
     settings: settingsOf({}),
     scope: {},
     containment: { tier: 'basic', deathSignal: false },
