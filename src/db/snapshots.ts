@@ -104,6 +104,22 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+/** Sealed snapshots of a crawl, in order of their ids, from behind `after` on; `only`: of these. */
+export async function sealedSnapshots(
+  db: Database,
+  crawlId: string,
+  {
+    after,
+    limit,
+    only,
+  }: { readonly after: string | undefined; readonly limit: number; readonly only?: readonly string[] | undefined },
+): Promise<SnapshotRow[]> {
+  const sealed = db.selectFrom('snapshot').selectAll().where('crawl_id', '=', crawlId).where('status', '=', 'sealed')
+  const wanted = only ? sealed.where(sql<boolean>`id = any(${only}::uuid[])`) : sealed
+  const rest = after === undefined ? wanted : wanted.where('id', '>', after)
+  return await rest.orderBy('id').limit(limit).execute()
+}
+
 /** The snapshots of a crawl that are not sealed, as far as its supervisor has to know them. */
 export interface OpenSnapshots {
   /** Is there any, or will there be? */

@@ -11,7 +11,7 @@ import { reapRunner } from '../workers/reap.ts'
 const PATIENCE_MS = 10_000
 
 /** What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims due, closes its rows. */
-export async function closeAfter(runnerId: string, log: Log): Promise<void> {
+export async function reconcileAfter(runnerId: string, log: Log): Promise<void> {
   const home = homeFromEnvironment('watchdog', runnerId, {
     connections: 1,
     wait: { until: AbortSignal.timeout(PATIENCE_MS) },

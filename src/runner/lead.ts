@@ -7,8 +7,8 @@ import { markDraining } from '../db/processes.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { openCrawls } from '../machines/scope.ts'
 import { isTransient } from '../processes/spawned.ts'
-import { CleanUp } from '../workers/clean-up.ts'
 import { reapRunner } from '../workers/reap.ts'
+import { Reconciler } from '../workers/reconciler.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import { Upkeep } from '../workers/upkeep.ts'
 import type { WorkerContext } from '../workers/worker-context.ts'
@@ -58,7 +58,7 @@ export async function lead(
     containment,
   }
   const watchdog = new Watchdog(context)
-  const cleanUp = new CleanUp(context)
+  const reconciler = new Reconciler(context)
   const upkeep = new Upkeep(context)
   const pool = workerPool(context, {
     kind: 'crawl',
@@ -84,10 +84,10 @@ export async function lead(
     await pool.killStuck()
     heart.isBlockedBy(disk.look() ?? troubleOf(pool))
     await pool.fill(watchdog.isUp ? due : 0)
-    await cleanUp.whenDue()
+    await reconciler.whenDue()
     upkeep.whenDue()
     const idle = options.exitOnIdle && open === 0 && pool.busy === 0
-    if (idle) await cleanUp.beforeLeaving()
+    if (idle) await reconciler.beforeLeaving()
     await page.write(pool.changes, idle)
     return idle
   }

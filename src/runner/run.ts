@@ -3,7 +3,7 @@ import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { heartbeatWhileWaiting, recordContainment } from '../db/processes.ts'
 import { isHandoffRequested } from '../db/runners.ts'
-import { recover } from '../machines/recover.ts'
+import { reconcileSchedules } from '../machines/reconcile-schedules.ts'
 import { leaveOnDefects } from './defects.ts'
 import { Gate, type Passed } from './gate.ts'
 import { HANDOFF_SHARE } from './heartbeat.ts'
@@ -101,7 +101,7 @@ async function leadOnce(
   try {
     const { lead, containment } = await run.preparation.done()
     await recordContainment(home.db, me.id, containment)
-    const mended = await recover(home.db)
+    const mended = await reconcileSchedules(home.db)
     await failpoint('lead.recovered')
     endBeating()
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)

@@ -32,8 +32,8 @@ async function clearUp(): Promise<void> {
   if (survivors.length > 0)
     log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
   else {
-    const { closeAfter } = await import('./after-death.ts')
-    await closeAfter(runnerId, log)
+    const { reconcileAfter } = await import('./after-death.ts')
+    await reconcileAfter(runnerId, log)
   }
 }
 

@@ -1,8 +1,8 @@
 import { failpoint } from '../base/failpoint.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import { crawlQueue } from '../machines/queues.ts'
-import { clearIfDeleted } from './deleted.ts'
 import { HookSequence } from './hook-sequence.ts'
+import { reconcileDeleted } from './reconcile-work.ts'
 import { runCrawl } from './run-crawl.ts'
 import { snapshotWorkers } from './sizes.ts'
 import { workerActor } from './worker-actor.ts'
@@ -33,7 +33,7 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
     // Its snapshots' workers see that a lost crawl is not ours any more when they claim next, and their own claims are theirs.
     onTickException: async (claim, error) => {
       await sequence.endBackground(AbortSignal.abort())
-      if (error instanceof ClaimLost) await clearIfDeleted(home, 'crawl', claim.row)
+      if (error instanceof ClaimLost) await reconcileDeleted(home, 'crawl', claim.row)
     },
     onShutdown: async () => {
       await closeWorkers(pool)

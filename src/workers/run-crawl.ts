@@ -52,7 +52,7 @@ export async function runCrawl(
   mkdirSync(join(home.dataDir, crawl.output_dir), { recursive: true })
   if (isGivenUp) {
     log.error(`crawl ${crawl.id}: given up: ${COME_TO_NO_END}`)
-    await giveUpCrawl(owner, claim, `given up: ${COME_TO_NO_END}`)
+    await giveUpCrawl(owner, queue, claim, `given up: ${COME_TO_NO_END}`)
     return ENDED
   }
   // A dead owner may have left it started.

@@ -5,12 +5,12 @@ import type { Hook } from '../hooks/discover.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import { moveResult, type ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHook } from './hook-settle.ts'
-import { type Retries, retriesOf } from './retries.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
@@ -31,7 +31,7 @@ export class SnapshotHooks {
   readonly #tree: WorkTree
   readonly #scope: HookScope
   readonly #abort: AbortSignal
-  readonly #retries: Retries
+  readonly #retries: HookRetries
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
   #interrupted = false
@@ -51,7 +51,7 @@ export class SnapshotHooks {
     this.#tree = tree
     this.#scope = scope
     this.#abort = abort
-    this.#retries = retriesOf(scope.settings)
+    this.#retries = hookRetries(scope.settings)
   }
 
   /** Some hook is still to be run: a drain came first, or one failed in a way that may pass. */

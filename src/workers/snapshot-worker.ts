@@ -5,7 +5,7 @@ import { snapshotQueue } from '../machines/queues.ts'
 import { forgetStarted } from '../machines/results.ts'
 import { archiveSnapshot } from './archive-snapshot.ts'
 import { HookSequence } from './hook-sequence.ts'
-import { tidyUp } from './tidy-up.ts'
+import { reconcileWork } from './reconcile-work.ts'
 import { workerActor } from './worker-actor.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
@@ -27,7 +27,7 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
       if (!(error instanceof ClaimLost)) return
       await forgetStarted(owner, claim.id)
       await failpoint('claim.lost_results_forgotten')
-      await tidyUp(owner.home, claim.row)
+      await reconcileWork(owner.home, claim.row)
     },
     onShutdown: () => sequence.close(),
   })

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { AppError, EXIT } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { sizeText } from '../../pages/layout.ts'
-import { rewritePages } from '../../workers/rewrite-pages.ts'
+import { reconcilePages } from '../../workers/reconcile-pages.ts'
 import { table } from '../format.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, sayError, terminal, wantsJson } from '../terminal.ts'
@@ -48,7 +48,7 @@ export async function remove<Row extends { readonly id: string }>(
       })
     const shownBy = await removing.shownBy(home, rows)
     const refused = await removeEach(options, home, kind, rows, removing)
-    await rewritePages(home, shownBy.crawls, shownBy.snapshots)
+    await reconcilePages(home, shownBy.crawls, shownBy.snapshots)
     if (refused === 0) return terminal.say(`deleted ${what}`)
     terminal.say(`${refused} of ${rows.length} were not deleted`)
     process.exitCode = EXIT.failed
