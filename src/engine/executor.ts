@@ -173,9 +173,7 @@ export class Executor {
       else if (answer === ENDED) this.#over(tick, { how: 'settled' })
       else if (tick.stopped instanceof DeadlineExceeded) this.#fail(tick, tick.stopped)
       else if (performance.now() > tick.deadlineAt) this.#overdue(tick, true)
-      else if (answer === undefined && isLethal(this.#machine, tick.claim))
-        this.#end(tick, stepOf(this.#machine, tick.claim, FAILED), { how: 'settled' })
-      else this.#end(tick, stepOf(this.#machine, tick.claim, answer), { how: 'settled' })
+      else this.#end(tick, this.#stepOf(tick, answer), { how: 'settled' })
     } catch (error) {
       this.#fail(tick, asError(error))
     }
@@ -198,14 +196,19 @@ export class Executor {
     if (hasReturned || !this.#options.waitForHandlers) this.#fail(tick, error)
   }
 
-  /** The row waits for its next attempt; where something is to be done before it is given up, the next claim does it. */
   #fail(tick: Tick, error: Error): void {
-    const { machine, giveUp } = this.#options.model
-    const { retryAfterMs } = machine.states[tick.claim.state] ?? {}
     this.#options.counts.failed += 1
     this.#report(error, tick.claim)
-    const outcome = giveUp ? failed(backoff(tick.claim.attempts, retryOf(retryAfterMs))) : FAILED
-    this.#end(tick, stepOf(machine, tick.claim, outcome), { how: 'failed', error })
+    this.#end(tick, this.#stepOf(tick, FAILED), { how: 'failed', error })
+  }
+
+  /** Where something is to be done before a row is given up, a failure alone does not give it up: the next claim does. */
+  #stepOf({ claim }: Tick, answer: unknown): Step {
+    const { giveUp } = this.#options.model
+    if (giveUp && answer === undefined && isLethal(this.#machine, claim)) return stepOf(this.#machine, claim, FAILED)
+    if (!giveUp || answer !== FAILED) return stepOf(this.#machine, claim, answer)
+    const { retryAfterMs } = this.#machine.states[claim.state] ?? {}
+    return stepOf(this.#machine, claim, failed(backoff(claim.attempts, retryOf(retryAfterMs))))
   }
 
   #lose(tick: Tick, why: string, hasReturned = false): void {

@@ -5,7 +5,7 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import { Actor } from '../engine/actor.ts'
 import type { AnyClaimed } from '../engine/claimed.ts'
 import { type Context, withHandlers } from '../engine/handlers.ts'
-import { type Ended, type Failed, failed, PUT_BACK, type PutBack, putBack } from '../engine/outcome.ts'
+import { type Ended, FAILED, type Failed, failed, PUT_BACK, type PutBack, putBack } from '../engine/outcome.ts'
 import { ClaimLost, type Queue } from '../engine/queue.ts'
 import type { crawlMachine } from '../machines/crawl.ts'
 import type { snapshotMachine } from '../machines/snapshot.ts'
@@ -84,12 +84,13 @@ export async function workerActor<M extends WorkMachine, Row>(
 
 /**
  * What becomes of a row whose tick threw. Not its hooks' failure but ours counts, and comes later each time; the machine's
- * is nobody's. Throws ClaimLost, and what is to be counted.
+ * is nobody's. A claim that was lost gives nothing back; it still holds when only a result was taken away. Throws what is
+ * to be counted and told.
  */
 function blame({ stop, log }: WorkerProcessContext, what: string, error: unknown): Failed | PutBack {
   if (error instanceof ClaimLost) {
     log.warn(`claim lost: ${messageOf(error)}`)
-    throw error
+    return FAILED
   }
   const isForced = stop.force.aborted
   const isBlameless = (isForced && stop.isExplained) || isMachineTrouble(error) || isDatabaseAway(error)

@@ -10,6 +10,7 @@ import {
   failed,
   putBack,
   Queue,
+  Runner,
   Supervised,
   withHandlers,
 } from '../../src/engine/index.ts'
@@ -121,6 +122,29 @@ describe('a tick that is over when its handler has returned', () => {
     expect(supervised.onRecheck.size).toBe(0)
     expect(await rowOf(database)).toMatchObject({ status: 'queued', claimed: true })
     supervised.close()
+  })
+
+  it('is the same of a runner, which leaves when its handlers have returned', async () => {
+    const database = await make()
+    const { opened, open } = gate()
+    const force = new AbortController()
+    let isStopped = false
+    let isTicking = false
+    const work: Work = async (_, context) => {
+      isTicking = true
+      await untilStopped(context, opened, () => (isStopped = true))
+      return 'finish'
+    }
+    const handlers = withHandlers<typeof job, Job>(job, { queued: work as never, started: work as never })
+    const runner = new Runner({ sql: database.sql, models: [{ handlers, waitForHandlers: true }] })
+    const running = runner.run({ force: force.signal })
+    await eventually(() => isTicking)
+    force.abort()
+    await eventually(() => isStopped)
+    expect(await rowOf(database)).toMatchObject({ status: 'queued', claimed: true })
+    open()
+    await running
+    expect(await rowOf(database)).toMatchObject({ status: 'done', claimed: false })
   })
 
   it('has its deadline counted from each sign of progress, which its pool hears of, too', async () => {
