@@ -42,7 +42,9 @@ export async function workerActor<M extends WorkMachine, Row>(
 ): Promise<void> {
   const { owner, stop, log, supervised } = context
   const { queue, tick, onTickException, ...options } = work
+  const broken = Promise.withResolvers<never>()
   let hasFailed = false
+  let unwritten: Error | undefined
   const ticking =
     (isGivenUp = false) =>
     async (claim: AnyClaimed<M, Row>, tickContext: Context) => {
@@ -53,7 +55,7 @@ export async function workerActor<M extends WorkMachine, Row>(
         return await tick(claim, tickContext, isGivenUp)
       } catch (error) {
         hasFailed = true
-        await onTickException(claim, error)
+        await onTickException(claim, error).catch((why: unknown) => endAtOnce(broken, why))
         return blame(context, `${queue.machine.name} ${claim.id}`, error)
       }
     }
@@ -76,10 +78,19 @@ export async function workerActor<M extends WorkMachine, Row>(
       const level = stop.force.aborted ? 'debug' : isDatabaseAway(error) ? 'warn' : 'error'
       log[level](`${claim ? `${queue.machine.name} ${claim.id}: ` : ''}${messageOf(error)}`)
       log.debug(error.stack ?? '')
-      if (!claim) throw error // A worker that cannot claim leaves: its supervisor starts another, ever later.
+      if (claim) return
+      if (stop.force.aborted) unwritten = error
+      throw error // A worker that cannot claim leaves: its supervisor starts another, ever later.
     },
   })
-  await actor.run({ signal: stop.drain, force: stop.force })
+  await Promise.race([actor.run({ signal: stop.drain, force: stop.force }), broken.promise])
+  if (unwritten) throw unwritten // Its row may be still its own: whoever reaps it gives that back.
+}
+
+/** What its tick left running could not be ended: the worker is, its row still its own, and whoever reaps it ends the rest. */
+async function endAtOnce(broken: PromiseWithResolvers<never>, why: unknown): Promise<never> {
+  broken.reject(why)
+  return await new Promise(() => {})
 }
 
 /**

@@ -77,5 +77,8 @@ export async function workerProcess(
   }
   await home.db.destroy().catch(() => {})
   // The channel keeps the process alive; closing it lets what is still on its way out be sent.
+  // One that failed may have left something that would do so for ever.
+  if (process.exitCode !== 0) process.once('disconnect', () => process.exit())
   if (process.connected) process.disconnect()
+  else process.exit()
 }
