@@ -3,8 +3,8 @@ import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 import type { SnapshotTable } from './tables.ts'
 
-// Pages that were sealed before their end: whoever worked on one may notice late, and whoever sealed it may die before its
-// folder says so. Each is looked at for some time, ever less often.
+// Pages that were sealed before their end: whoever worked on one may notice late, and whoever sealed it may die before
+// its folder says so. Each is looked at for some time, ever less often.
 
 /** How long a page is looked at. */
 const WATCHED_S = 600
@@ -26,7 +26,8 @@ export async function cancelledPages(db: Database, limit: number): Promise<Cance
 /** They were looked at: the next look comes later, or not at all. */
 export async function lookAgainLater(db: Database, ids: readonly string[]): Promise<void> {
   await transact(db, async (tx) => {
-    // In the order in which everybody takes them; those that somebody deletes, or cancels again, are looked at next time.
+    // In the order in which everybody takes them; those that somebody deletes, or cancels again, are looked at next
+    // time.
     const { rows } = await sql<{ id: string }>`
       select snapshot_id as id from cancelled_page where snapshot_id = any(${ids}::uuid[])
       order by snapshot_id for update skip locked`.execute(tx)

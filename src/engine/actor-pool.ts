@@ -48,7 +48,10 @@ const DRAIN_MS = 60_000
 const COUNT_AT_MOST = 11
 /** An actor that was told to stop at once and is there so much later does not listen. */
 const DEAF_MS = 3_000
-/** An actor says every few seconds that it is there. One that was started, or woken, and says nothing for so long stands still. */
+/**
+ * An actor says every few seconds that it is there. One that was started, or woken, and says nothing for so long stands
+ * still.
+ */
 const MUTE_MS = 30_000
 /** One that has nothing to do leaves within moments when it is asked to. */
 const LEAVE_MS = 10_000
@@ -56,9 +59,9 @@ const LEAVE_MS = 10_000
 const CLOSING_MS = 2_000
 
 /**
- * The actors of one kind below one supervisor: started while rows wait, a few at a time, woken, drained, and reaped. What a
- * dead one had claimed is due again at once, long before its lease would end. `run` is a loop of its own; who has one calls
- * `fill`, `killStuck` and `close`.
+ * The actors of one kind below one supervisor: started while rows wait, a few at a time, woken, drained, and reaped.
+ * What a dead one had claimed is due again at once, long before its lease would end. `run` is a loop of its own; who
+ * has one calls `fill`, `killStuck` and `close`.
  */
 export class ActorPool {
   readonly #options: ActorPoolOptions
@@ -110,7 +113,10 @@ export class ActorPool {
     return this.#pause.crashes
   }
 
-  /** Works until `signal` aborts (drains) or `force` does (stops); with `exitOnIdle`, until there is nothing to do. Never throws. */
+  /**
+   * Works until `signal` aborts (drains) or `force` does (stops); with `exitOnIdle`, until there is nothing to do.
+   * Never throws.
+   */
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
     const { drainMs = DRAIN_MS, tickMs = TICK_MS, exitOnIdle } = this.#options
     const onStop = () => this.#stop.requestDrain(drainMs, false)
@@ -137,7 +143,10 @@ export class ActorPool {
     force?.removeEventListener('abort', onForce)
   }
 
-  /** One round of the spawn policy for `due` waiting rows: wakes the idle, starts what is missing, at most one or two at a time. */
+  /**
+   * One round of the spawn policy for `due` waiting rows: wakes the idle, starts what is missing, at most one or two at
+   * a time.
+   */
   async fill(due: number): Promise<void> {
     if (due === 0) return
     const idle = this.#in('idle')
@@ -147,7 +156,10 @@ export class ActorPool {
     for (let started = 0; started < count; started += 1) await this.#start()
   }
 
-  /** From now on at most so many actors: those beyond leave when what they run has ended. `onSmall` is called when they have. */
+  /**
+   * From now on at most so many actors: those beyond leave when what they run has ended. `onSmall` is called when they
+   * have.
+   */
   resize(max: number, onSmall: () => void): void {
     this.#max = max
     this.#onSmall = onSmall
@@ -232,7 +244,10 @@ export class ActorPool {
     this.#onSmall = undefined
   }
 
-  /** Gives those that have work their share of the slots; to the others nothing. A dead one keeps its share until it is reaped. */
+  /**
+   * Gives those that have work their share of the slots; to the others nothing. A dead one keeps its share until it is
+   * reaped.
+   */
   #divide(): void {
     const atWork = [...this.#slots, ...this.#dying].filter(({ state }) => state !== 'idle')
     for (const [{ body }, count] of this.#allocator?.divide(atWork) ?? []) body.send({ type: 'slots', count })
@@ -287,7 +302,10 @@ export class ActorPool {
       })
   }
 
-  /** Takes its rows from one that is gone; while the database is away again and again, but not for longer than we are here. */
+  /**
+   * Takes its rows from one that is gone; while the database is away again and again, but not for longer than we are
+   * here.
+   */
   async #requeue({ owner, pid, token }: ActorSlot, { code, signal, error }: Exit): Promise<void> {
     if (error) this.#report(error)
     else if (code !== 0) this.#report(new Error(`${this.#name} ${pid} ended with ${signal ?? `exit code ${code}`}`))

@@ -25,7 +25,10 @@ export interface ActorBody {
   kill(): void
 }
 
-/** How actors of a pool are started: each in a process of its own, from a module that calls `serveActor`; as loops in this one; or as the caller does it. */
+/**
+ * How actors of a pool are started: each in a process of its own, from a module that calls `serveActor`; as loops in
+ * this one; or as the caller does it.
+ */
 export type ActorMode =
   | {
       readonly mode: 'process'

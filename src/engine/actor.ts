@@ -22,8 +22,8 @@ export class ObjectAlreadyClaimed extends Error {
 }
 
 /**
- * A loop over one queue, one row at a time: claims, ticks, and leaves when there has been nothing to do for a while. Below a
- * pool it says what it is at, and takes orders.
+ * A loop over one queue, one row at a time: claims, ticks, and leaves when there has been nothing to do for a while.
+ * Below a pool it says what it is at, and takes orders.
  */
 export class Actor<M extends Machine, Row = Record<string, unknown>> {
   readonly queues: Readonly<Record<ViewName, QueueView<Row>>>

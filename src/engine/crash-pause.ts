@@ -1,8 +1,8 @@
 import { backoff } from '../base/backoff.ts'
 
 /**
- * What an actor died of at work has its attempts counted, and other work need not wait for it. One that comes to no work
- * at all is broken.
+ * What an actor died of at work has its attempts counted, and other work need not wait for it. One that comes to no
+ * work at all is broken.
  */
 const LONGEST_MS = { atWork: 1_000, idle: 10_000 } as const
 

@@ -110,8 +110,8 @@ export class Executor {
   }
 
   /**
-   * Stops every handler, and gives their rows back without blame; of one that is waited for as it answers. From now on an
-   * outcome that the database does not take is dropped.
+   * Stops every handler, and gives their rows back without blame; of one that is waited for as it answers. From now on
+   * an outcome that the database does not take is dropped.
    */
   putAllBack(reason: Error): void {
     this.#completer.isForced = true
@@ -202,7 +202,9 @@ export class Executor {
     this.#end(tick, this.#stepOf(tick, FAILED), { how: 'failed', error })
   }
 
-  /** Where something is to be done before a row is given up, a failure alone does not give it up: the next claim does. */
+  /**
+   * Where something is to be done before a row is given up, a failure alone does not give it up: the next claim does.
+   */
   #stepOf({ claim }: Tick, answer: unknown): Step {
     const { giveUp } = this.#options.model
     if (giveUp && answer === undefined && isLethal(this.#machine, claim)) return stepOf(this.#machine, claim, FAILED)

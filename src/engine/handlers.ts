@@ -12,7 +12,10 @@ export interface Context {
   readonly log?: (line: string) => void
   /** The work got somewhere, and its next step may take `withinMs`: its deadline counts from the end of that. */
   progress(withinMs?: number): void
-  /** The handler moved its row to another state (`queue.move`), and its claim goes on there: what it answers counts from there. */
+  /**
+   * The handler moved its row to another state (`queue.move`), and its claim goes on there: what it answers counts from
+   * there.
+   */
   holds(claim: Held & { readonly state: string }): void
 }
 

@@ -65,8 +65,8 @@ export function requeueStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: token, owner (when the table names one). Undoes a claim whose answer was lost: else its row would be held,
- * unknown to its owner, for a whole lease.
+ * Parameters: token, owner (when the table names one). Undoes a claim whose answer was lost: else its row would be
+ * held, unknown to its owner, for a whole lease.
  */
 export function unclaimStatement(machine: Machine): Statement {
   const t = tableOf(machine)

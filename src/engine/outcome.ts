@@ -21,7 +21,10 @@ export class Failed {
   }
 }
 
-/** What becomes of a row that was claimed, but not worked on: due after `afterMs`, or at once; the attempt does not count. */
+/**
+ * What becomes of a row that was claimed, but not worked on: due after `afterMs`, or at once; the attempt does not
+ * count.
+ */
 export class PutBack {
   readonly afterMs: number
   constructor(afterMs = 0) {
@@ -78,7 +81,9 @@ export interface Step {
   readonly attempts: number
 }
 
-/** How a failed row waits whose state does not say for how long; a `retryAfterMs` above the longest wait is never cut. */
+/**
+ * How a failed row waits whose state does not say for how long; a `retryAfterMs` above the longest wait is never cut.
+ */
 export const RETRY: Required<Backoff> = { baseMs: 1_000, maxMs: 3_600_000, jitter: 0.2 }
 
 /** No schedule is further away: what is longer is an error in somebody's arithmetic. */

@@ -58,7 +58,10 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     this.#cursor = new Cursor(LOWEST_ID[machine.idType])
   }
 
-  /** The same queue inside a transaction, or on another connection. What is done again there is done as a whole, by the caller. */
+  /**
+   * The same queue inside a transaction, or on another connection. What is done again there is done as a whole, by the
+   * caller.
+   */
   on(sql: Sql): Queue<M, Row> {
     const { retry: _, ...options } = this.options
     return new Queue(this.machine, sql, options)

@@ -56,8 +56,8 @@ export class Supervised {
 }
 
 /**
- * The channel of a process that a pool has started. The end of the channel is an order, too, as SIGTERM is: an actor never
- * outlives its pool. Ctrl-C reaches the pool as well: it decides.
+ * The channel of a process that a pool has started. The end of the channel is an order, too, as SIGTERM is: an actor
+ * never outlives its pool. Ctrl-C reaches the pool as well: it decides.
  */
 export function supervisedProcess(): Supervised {
   const supervised = new Supervised((message) => {

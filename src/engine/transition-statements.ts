@@ -113,8 +113,9 @@ export function movedStatement(machine: Machine): Statement {
     'moved',
     `
     select work.${t.id}::text as id from ${t.name} as work
-    join unnest($1::${machine.idType}[], $2::uuid[], $3::text[]) as asked (id, token, to_status) on work.${t.id} = asked.id
-    where work.${t.id} = any($1::${machine.idType}[]) and work.${t.movedBy} = asked.token and work.${t.status} = asked.to_status`,
+    join unnest($1::${machine.idType}[], $2::uuid[], $3::text[]) as asked (id, token, to_status)
+      on work.${t.id} = asked.id and work.${t.movedBy} = asked.token and work.${t.status} = asked.to_status
+    where work.${t.id} = any($1::${machine.idType}[])`,
   )
 }
 

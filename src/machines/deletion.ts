@@ -11,7 +11,8 @@ import { outputSize } from './outputs.ts'
 import { waitForRelease } from './wait-for-release.ts'
 
 // Files are moved aside, rows are deleted in one transaction, files are removed: in this order, so that a crash in between leaves either
-// everything or nothing. What it leaves aside, whoever opens the data dir next puts back or removes, as the rows have it (reconcileDeletions).
+// everything or nothing. What it leaves aside, whoever opens the data dir next puts back or removes, as the rows have
+// it (reconcileDeletions).
 
 /** An arbitrary, fixed key: one deletion at a time per database, so that nobody settles what somebody else is at. */
 const LOCK = 7_241_202

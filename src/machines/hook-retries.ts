@@ -9,7 +9,10 @@ export interface HookRetries {
   readonly waitMs: (before: number) => number
 }
 
-/** What the settings of a crawl make of the numbers of `backoff` (`archive-result.ts`): twice as long each time, up to an hour. */
+/**
+ * What the settings of a crawl make of the numbers of `backoff` (`archive-result.ts`): twice as long each time, up to
+ * an hour.
+ */
 export function hookRetries(settings: Texts): HookRetries {
   const wait = { baseMs: 1_000 * readSetting('HOOK_RETRY_SECONDS', settings), maxMs: RETRY.maxMs }
   return { most: readSetting('HOOK_RETRIES', settings), waitMs: (before) => backoff(before + 1, wait) }

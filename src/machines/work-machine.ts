@@ -1,8 +1,8 @@
 import { defineMachine } from '../engine/machine.ts'
 
 /**
- * What a crawl and a page have in common: one worker claims the row, starts it, and seals it when nothing of it is open.
- * People pause, resume and seal it from outside.
+ * What a crawl and a page have in common: one worker claims the row, starts it, and seals it when nothing of it is
+ * open. People pause, resume and seal it from outside.
  * @param name of the graph and of its table
  * @param attempts claims in a row that came to nothing, after which it is sealed with what it has
  */

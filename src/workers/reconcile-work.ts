@@ -38,8 +38,8 @@ export async function reconcileDeleted(
 }
 
 /**
- * Completes what was cancelled: a page's worker may have died before it noticed, and the command that cancelled it before
- * it had written what became of it.
+ * Completes what was cancelled: a page's worker may have died before it noticed, and the command that cancelled it
+ * before it had written what became of it.
  * @returns whether more may be due
  */
 export async function reconcileCancelled(home: Home): Promise<boolean> {

@@ -87,16 +87,19 @@ export async function workerActor<M extends WorkMachine, Row>(
   if (unwritten) throw unwritten // Its row may be still its own: whoever reaps it gives that back.
 }
 
-/** What its tick left running could not be ended: the worker is, its row still its own, and whoever reaps it ends the rest. */
+/**
+ * What its tick left running could not be ended: the worker is, its row still its own, and whoever reaps it ends the
+ * rest.
+ */
 async function endAtOnce(broken: PromiseWithResolvers<never>, why: unknown): Promise<never> {
   broken.reject(why)
   return await new Promise(() => {})
 }
 
 /**
- * What becomes of a row whose tick threw. Not its hooks' failure but ours counts, and comes later each time; the machine's
- * is nobody's. A claim that was lost gives nothing back; it still holds when only a result was taken away. Throws what is
- * to be counted and told.
+ * What becomes of a row whose tick threw. Not its hooks' failure but ours counts, and comes later each time; the
+ * machine's is nobody's. A claim that was lost gives nothing back; it still holds when only a result was taken away.
+ * Throws what is to be counted and told.
  */
 function blame({ stop, log }: WorkerProcessContext, what: string, error: unknown): Failed | PutBack {
   if (error instanceof ClaimLost) {

@@ -18,8 +18,8 @@ import type { WorkerContext } from './worker-context.ts'
 const MANY_CRASHES = 3
 
 /**
- * The worker processes of one kind below one supervisor: actors, each with a row in the registry. One that dies has its tree
- * killed and its claims made due again before anybody else may take them.
+ * The worker processes of one kind below one supervisor: actors, each with a row in the registry. One that dies has its
+ * tree killed and its claims made due again before anybody else may take them.
  * @param options.slots how many workers ours may have together, if that is bounded
  */
 export function workerPool(

@@ -22,9 +22,8 @@ export interface WorkerProcessContext extends WorkerContext {
 }
 
 /**
- * The frame of every worker process: who it is comes from the environment, orders come through the channel to its supervisor,
- * whose end is one, too.
- * Sets the process's exit code: 0 done, 1 failed (the supervisor then reaps).
+ * The frame of every worker process: who it is comes from the environment, orders come through the channel to its
+ * supervisor, whose end is one, too. Sets the process's exit code: 0 done, 1 failed (the supervisor then reaps).
  */
 export async function workerProcess(
   kind: 'crawl' | 'snapshot',

@@ -41,7 +41,8 @@ const rowOf = async (database: TestDatabase) =>
   (
     await database.query(`
     select status, attempts, claim_token is not null as claimed,
-      case when retry_at <= now() then 'now' when retry_at < now() + interval '30 s' then 'soon' when retry_at is not null then 'later' end as due
+      case when retry_at <= now() then 'now' when retry_at < now() + interval '30 s' then 'soon'
+        when retry_at is not null then 'later' end as due
     from job`)
   )[0]
 
