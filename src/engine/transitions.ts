@@ -63,13 +63,20 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     return new Set(steps.map(({ claim }) => claim.id).filter((id) => !lost.has(id)))
   }
 
-  /** What `settle` does once it is known where each outcome leads. Returns the ids that are lost. */
-  async apply(steps: readonly Stepped[], by: string | null = null): Promise<Set<string>> {
+  /**
+   * What `settle` does once it is known where each outcome leads. Returns the ids that are lost.
+   * @param fields other columns of rows that all take the same step
+   */
+  async apply(
+    steps: readonly Stepped[],
+    by: string | null = null,
+    fields?: Readonly<Partial<Row>>,
+  ): Promise<Set<string>> {
     const first = steps[0]
     if (!first) return new Set()
     return await this.retry(async (isAgain) => {
       const rows = steps.every((one) => isAlike(one, first))
-        ? await this.#applyAlike(steps, first, by)
+        ? await this.#applyAlike(steps, first, by, fields)
         : await this.#applyEach(steps, by)
       const lost = new Set(rows.map(({ id }) => id))
       const unsure = steps.filter((one) => lost.has(one.claim.id) && (isAgain || one.isAgain))
@@ -96,14 +103,20 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     return (await this.sql.query<{ id: string }>(statement, values)).map(({ id }) => id)
   }
 
-  async #applyAlike(steps: readonly Stepped[], { claim, step }: Stepped, by: string | null): Promise<{ id: string }[]> {
+  async #applyAlike(
+    steps: readonly Stepped[],
+    { claim, step }: Stepped,
+    by: string | null,
+    fields?: Readonly<Partial<Row>>,
+  ): Promise<{ id: string }[]> {
     const { from, to, event, afterSeconds, attempts } = step
     const [ids] = inOrder(steps, ({ claim }) => claim.id, [({ claim }) => claim.id])
     if (vanishesIn(this.machine, to)) {
       const statement = this.once('vanish alike', () => vanishAlikeStatement(this.machine))
       return await this.sql.query(statement, [ids, claim.token, from, to, event, by])
     }
-    const statement = this.once('settle alike', () => settleAlikeStatement(this.machine))
+    const names = Object.keys(fields ?? {})
+    const statement = this.once(`settle alike ${names}`, () => settleAlikeStatement(this.machine, names))
     return await this.sql.query(statement, [
       ids,
       claim.token,
@@ -113,6 +126,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
       afterSeconds,
       by,
       ...this.#counted(attempts),
+      ...Object.values(fields ?? {}),
     ])
   }
 
@@ -147,24 +161,35 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   /**
    * Moves a claimed row along one edge. Into a state in which rows are claimed the claim goes on; into any other it ends. Throws ClaimLost
    * when the row is not ours, or not in that state, any more.
+   * @param fields other columns, which are written with the move; of a row that vanishes with it there are none
    */
   async move<S extends WorkState<M>, const E extends EventOf<M, S>>(
     claim: Claimed<M, S, Row>,
     event: E,
     by: string | null = null,
+    fields?: Readonly<Partial<Row>>,
   ): Promise<Moved<M, Target<M, S, E>, Row>> {
     const step = stepOf(this.machine, claim, event)
     const { final, external } = this.machine.states[step.to]!
     const ends = final || external
-    const isLost = ends ? (await this.apply([{ claim, step }], by)).size > 0 : !(await this.#keep(claim, step, by))
+    const isLost = ends
+      ? (await this.apply([{ claim, step }], by, fields)).size > 0
+      : !(await this.#keep(claim, step, by, fields))
     if (isLost) throw new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${step.to}`)
     return (ends ? undefined : { ...claim, state: step.to }) as Moved<M, Target<M, S, E>, Row>
   }
 
-  async #keep(claim: Held, { from, to, event }: Step, by: string | null): Promise<boolean> {
-    const statement = this.once('keep', () => keepStatement(this.machine))
+  async #keep(
+    claim: Held,
+    { from, to, event }: Step,
+    by: string | null,
+    fields?: Readonly<Partial<Row>>,
+  ): Promise<boolean> {
+    const names = Object.keys(fields ?? {})
+    const statement = this.once(`keep ${names}`, () => keepStatement(this.machine, names))
+    const values = [claim.id, claim.token, from, to, event, by, ...Object.values(fields ?? {})]
     return await this.retry(async (isAgain) => {
-      const rows = await this.sql.query(statement, [claim.id, claim.token, from, to, event, by])
+      const rows = await this.sql.query(statement, values)
       return rows.length === 1 || (isAgain && (await this.hasMoved(claim, to as State<M>)))
     })
   }

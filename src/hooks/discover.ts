@@ -17,6 +17,8 @@ export interface Hook {
   /** One of our own foreground hooks: the warm host process runs it, instead of a Node process of its own. */
   readonly hosted: boolean
   readonly timeoutMs: number
+  /** Plugins whose output its own needs. */
+  readonly requires: readonly string[]
   /** Programs that its plugin needs. */
   readonly binaries: readonly RequiredBinary[]
 }
@@ -95,6 +97,7 @@ export function selectHooks(
         background,
         hosted,
         timeoutMs,
+        requires: plugin.requires,
         binaries: plugin.binaries,
       })
     }

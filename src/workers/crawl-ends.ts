@@ -65,7 +65,7 @@ export async function giveUpCrawl(
 ): Promise<void> {
   await transact(home.db, async (tx) => {
     await queue.on(kyselySql(tx)).update(claim, { message })
-    await cancelCrawls(tx, [claim.id])
+    await cancelCrawls({ db: tx, dataDir: home.dataDir }, [claim.id])
   })
   await failpoint('publish.crawl_given_up')
   await reconcilePages(home, [claim.id])

@@ -4,11 +4,12 @@ import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import type { CrawlOfPage } from '../db/crawls.ts'
-import { transact } from '../db/retry.ts'
+import { transact, withRetry } from '../db/retry.ts'
 import { insertSnapshots, type SnapshotRow, tagSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { judge } from '../machines/judge.ts'
 import { outputSize } from '../machines/outputs.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { skipOpenResults } from '../machines/results.ts'
@@ -21,9 +22,9 @@ interface Found {
 }
 
 /**
- * The end of a page whose hooks have all ended: adds what it found, writes its index, seals. The page is open until the last of these steps,
- * so its crawl never looks finished in between; whoever claims it after a crash repeats them. No lock is held while files are flushed.
- * Throws ClaimLost.
+ * The end of a page whose hooks have all ended: adds what it found, judges it, writes its index, seals. The page is
+ * open until the last of these steps, so its crawl never looks finished in between; whoever claims it after a crash
+ * repeats them. No lock is held while files are flushed. Throws ClaimLost.
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -33,12 +34,14 @@ export async function sealSnapshot(
   tree: WorkTree,
   found: Found,
 ): Promise<void> {
+  const { home, processId } = owner
   const snapshot = { ...claim.row, title: titleIn(tree) ?? claim.row.title }
-  await addFindings(owner, claim, snapshot, crawl, found)
+  const written = await addFindings(owner, claim, snapshot, crawl, found)
   await failpoint('publish.page_findings_added')
-  await writeSnapshotPages(owner.home, snapshot, crawl)
+  const verdict = (await withRetry(home.db, () => judge(home.db, home.dataDir, [snapshot]))).get(snapshot.id)!
+  await writeSnapshotPages(home, { ...snapshot, ...written, ...verdict, status: 'sealed' }, crawl)
   await failpoint('publish.page_written')
-  await queue.move(claim, 'seal', owner.processId)
+  await queue.move(claim, 'seal', processId, verdict)
   await failpoint('publish.page_sealed')
 }
 
@@ -48,19 +51,21 @@ async function addFindings(
   { id, depth, title }: SnapshotRow,
   crawl: CrawlOfPage,
   found: Found,
-): Promise<void> {
+): Promise<Pick<SnapshotRow, 'output_size' | 'status_changed_at'>> {
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
-  await transact(home.db, async (tx) => {
+  return await transact(home.db, async (tx) => {
     // The commit that seals flushes this one, too.
     await sql`set local synchronous_commit = off`.execute(tx)
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     await failpoint('publish.page_children_added')
-    const { numAffectedRows } = await sql`
+    const { rows } = await sql<Pick<SnapshotRow, 'output_size' | 'status_changed_at'>>`
       update snapshot set title = ${title}, output_size = ${outputSize(sql`${id}`)}
-      where id = ${id} and claim_token = ${claim.token}`.execute(tx)
-    if (numAffectedRows !== 1n) throw new ClaimLost(`snapshot ${id}`)
+      where id = ${id} and claim_token = ${claim.token}
+      returning output_size, now() as status_changed_at`.execute(tx)
+    if (!rows[0]) throw new ClaimLost(`snapshot ${id}`)
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
     await skipOpenResults(tx, id, 'its plugin is not there, or switched off, any more')
+    return rows[0]
   })
 }
 
