@@ -1,4 +1,4 @@
-import { Bell, sleep } from '../base/abort.ts'
+import { aborted, Bell, sleep } from '../base/abort.ts'
 import { Stop } from '../base/stop.ts'
 import type { FromActor } from './actor-messages.ts'
 import { type ActorMode, ActorSlot, type Exit, startActor } from './actor-slot.ts'
@@ -119,12 +119,9 @@ export class ActorPool {
    */
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
     const { drainMs = DRAIN_MS, tickMs = TICK_MS, exitOnIdle } = this.#options
-    const onStop = () => this.#stop.requestDrain(drainMs, false)
-    const onForce = () => this.#stop.requestForce(false)
-    if (signal?.aborted) onStop()
-    if (force?.aborted) onForce()
-    signal?.addEventListener('abort', onStop, { once: true })
-    force?.addEventListener('abort', onForce, { once: true })
+    if (signal) void aborted(signal).then(() => this.#stop.requestDrain(drainMs, false))
+    if (force) void aborted(force).then(() => this.#stop.requestForce(false))
+    await undefined // One that has aborted already is heard before anybody is started.
     for (let isIdle = false; !this.#stop.drain.aborted && !(isIdle && exitOnIdle); ) {
       try {
         await this.killStuck()
@@ -139,8 +136,6 @@ export class ActorPool {
     const late = setTimeout(() => this.#stop.requestForce(false), drainMs)
     await this.close()
     clearTimeout(late)
-    signal?.removeEventListener('abort', onStop)
-    force?.removeEventListener('abort', onForce)
   }
 
   /**

@@ -82,11 +82,8 @@ export class ActorSlot {
     if (message.type === 'claiming') this.token = message.token
     if (message.type === 'idle') this.state = 'idle'
     if (message.type === 'busy' || message.type === 'claiming') this.state = 'busy'
-    this.busyUntil = message.type === 'busy' ? performance.now() + message.forMs : this.#untilNext(message)
-  }
-
-  #untilNext({ type }: FromActor): number {
-    return type === 'idle' || type === 'progress' ? Number.POSITIVE_INFINITY : this.busyUntil
+    if (message.type === 'busy') this.busyUntil = performance.now() + message.forMs
+    if (message.type === 'idle' || message.type === 'progress') this.busyUntil = Number.POSITIVE_INFINITY
   }
 }
 

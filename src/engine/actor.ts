@@ -126,7 +126,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
       const { idleMs, maxIdleTicks } = this.#options
       for (let idleSince = performance.now(); !stop.aborted; ) {
         try {
-          const claim = await this.#next()
+          const claim = await this.#next(stop)
           if (claim) {
             last = claim
             const end = await this.tick(claim)
@@ -150,8 +150,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /** The next row, if there is one; whoever was slower than others looks again. */
-  async #next(): Promise<AnyClaimed<M, Row> | undefined> {
-    for (;;) {
+  async #next(stop: AbortSignal): Promise<AnyClaimed<M, Row> | undefined> {
+    while (!stop.aborted) {
       const claiming = this.#options.mayClaim?.() === false ? undefined : this.getNext()
       this.#warmUp?.()
       this.#warmUp = undefined
@@ -162,6 +162,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
         if (!(error instanceof ObjectAlreadyClaimed)) throw error
       }
     }
+    return undefined
   }
 
   async #getFirst(): Promise<AnyClaimed<M, Row>> {
