@@ -18,7 +18,7 @@ export interface RetryPolicy {
   readonly onWait?: (error: unknown) => void
 }
 
-/** Those of a database that is not in here fail at once. */
+/** Statements of a database that is not listed here fail at once. */
 const patience = new WeakMap<object, RetryPolicy>()
 
 /** From now on the statements of `db` wait for a database that is away. */
@@ -39,9 +39,10 @@ export async function connectWithRetry<T>(connect: () => Promise<T>, wait: Retry
 }
 
 /**
- * Does work that may be done again, until it was: after a collision, and after its connection broke, when nobody knows whether the statement
- * took effect (`again` is true then, for work that has to look first). Inside a transaction it is done once: the whole transaction is what must
- * be done again. Throws the last error after five tries; a patient database that is away is waited for without counting.
+ * Does work that may be done again, until it was: after a collision, and after its connection broke, when nobody knows
+ * whether the statement took effect (`again` is true then, for work that has to look first). Inside a transaction it is
+ * done once: the whole transaction is what must be done again. Throws the last error after five tries; a patient
+ * database that is away is waited for without counting.
  */
 export async function withRetry<T>(db: Database, work: (again: boolean) => Promise<T>): Promise<T> {
   const wait = patience.get(db)
@@ -51,7 +52,7 @@ export async function withRetry<T>(db: Database, work: (again: boolean) => Promi
     } catch (error) {
       const away = isDatabaseAway(error)
       if (db.isTransaction || !(away || isCollision(error))) throw error
-      // A statement that is too long for its deadline stays too long.
+      // A statement that took too long once will take too long again.
       const waits = wait && away && !isTooLate(error)
       if (tries >= MAX_TRIES && !waits) throw error
       again ||= away

@@ -10,6 +10,8 @@ export type ToActor =
   | { readonly type: 'slots'; readonly count: number }
   /** Stop what runs, and leave. */
   | { readonly type: 'force'; readonly isExplained: boolean }
+  /** Something between the two of them, for the actor's `onNote`. */
+  | { readonly type: 'note'; readonly note: unknown }
 
 /** What an actor tells its pool. */
 export type FromActor =

@@ -32,6 +32,8 @@ export class Supervised {
   /** Called back when a claim may have been taken away. */
   readonly onRecheck = new Set<() => void>()
   readonly tell: (message: FromActor) => void
+  /** Called back with what the pool's caller has to say. */
+  onNote: ((note: unknown) => void) | undefined
 
   readonly #here: NodeJS.Timeout
 
@@ -50,6 +52,7 @@ export class Supervised {
     if (order.type === 'drain') this.stop.requestDrain(order.capMs ?? Number.POSITIVE_INFINITY, order.isExplained)
     if (order.type === 'force') this.stop.requestForce(order.isExplained)
     if (order.type === 'recheck') for (const recheck of this.onRecheck) recheck()
+    if (order.type === 'note') this.onNote?.(order.note)
     if (order.type === 'slots') this.slots.set(order.count)
     this.bell.wake()
   }

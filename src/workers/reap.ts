@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
+import { childRows } from '../db/process-rows.ts'
 import {
-  childrenOf,
   type HookTarget,
   isRunner,
   liveRows,
@@ -35,7 +35,7 @@ export async function reapWorker(
   const survivors = await killFamily({
     roots,
     // Of rows that are closed already, too: a background hook that died by itself may have left somebody behind.
-    markers: [...ids, ...(await childrenOf(home, ids))].flatMap(marksOf),
+    markers: [...ids, ...(await childRows(home, ids)).map(({ id }) => id)].flatMap(marksOf),
     // And of rows that somebody has deleted: by the worker's mark, and by its group in that of its runner.
     cgroups: [
       ...cgroups,
@@ -82,7 +82,7 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
 
 /**
  * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
- * It is ended, with all below it, before the work begins again.
+ * It is ended, with all below it, before the work begins again. What works for another data dir is left to that.
  */
 export async function endFormerWorkers({ home, processId }: Owner, of: HookTarget): Promise<void> {
   for (const id of await supervisorsOfHooks(home, of)) if (id !== processId) await reapWorker(home, id, null)

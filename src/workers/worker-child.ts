@@ -52,7 +52,6 @@ export async function startWorker(
   const env = {
     ...process.env,
     ...homeEnvironment(home),
-    LOG_LEVEL: settings.texts['LOG_LEVEL'], // It may come from our command line.
     [MARKER.process]: row.id,
     [MARKER.runner]: runnerId,
     [WORKER_ENV.parentId]: parentId,
@@ -65,7 +64,9 @@ export async function startWorker(
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
   try {
     const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
-    return processBody(row.id, child)
+    const body = processBody(row.id, child)
+    body.send({ type: 'note', note: settings.texts })
+    return body
   } catch (error) {
     log.error(`cannot start a ${kind} worker: ${messageOf(error)}`)
   }

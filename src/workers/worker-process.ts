@@ -1,8 +1,8 @@
-import { ENVIRONMENT, readSetting, settingsOf, strongest } from '../base/config.ts'
-import { readConfigFile } from '../base/config-file.ts'
+import { aborted } from '../base/abort.ts'
+import { type Settings, settingsOf, type Texts } from '../base/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { atLeast, Log } from '../base/log.ts'
-import { STATEMENT_MS } from '../db/database.ts'
+import { connectAhead, STATEMENT_MS } from '../db/database.ts'
 import { type Supervised, supervisedProcess } from '../engine/supervised.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
@@ -31,10 +31,11 @@ export async function workerProcess(
 ): Promise<void> {
   const supervised = supervisedProcess()
   const { stop, bell, tell } = supervised
+  const settings = await settingsFrom(supervised)
   const runnerId = required(MARKER.runner)
   const log = new Log(
     kind,
-    atLeast(readSetting('LOG_LEVEL', ENVIRONMENT), (line) => tell({ type: 'note', note: line })),
+    atLeast(settings.config.LOG_LEVEL, (line) => tell({ type: 'note', note: line })),
   )
   // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as long as our leader trusts
   // its lead: then it tells us to stop at once.
@@ -43,21 +44,14 @@ export async function workerProcess(
     statementMs: STATEMENT_MS,
     wait: { until: stop.force, onWait: sayServerTrouble(log) },
   })
-  const connected = home.db
-    .connection()
-    .execute(async () => {})
-    .catch(() => {}) // The first real query says what is wrong.
-  const file = await readConfigFile(home.dataDir).catch((error: unknown) => {
-    log.error(messageOf(error)) // Edited since the runner started.
-    return {}
-  })
+  const connected = connectAhead(home.db)
   const context: WorkerProcessContext = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
     log,
     stop,
     bell,
-    settings: settingsOf(strongest(ENVIRONMENT, file)),
+    settings,
     containment: JSON.parse(required(WORKER_ENV.containment)) as Containment,
     parentId: required(WORKER_ENV.parentId),
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,
@@ -80,4 +74,13 @@ export async function workerProcess(
   if (process.exitCode !== 0) process.once('disconnect', () => process.exit())
   if (process.connected) process.disconnect()
   else process.exit()
+}
+
+/** What a worker is told first. One whose supervisor died meanwhile is told nothing any more, and has nothing to do. */
+async function settingsFrom(supervised: Supervised): Promise<Settings> {
+  const texts = await new Promise<Texts>((resolve) => {
+    supervised.onNote = (note) => resolve(note as Texts)
+    void aborted(supervised.stop.force).then(() => resolve({}))
+  })
+  return settingsOf(texts)
 }

@@ -83,6 +83,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
   }
   const begun = performance.now()
   const child = startNode(argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  child.send({ type: 'note', note: {} } satisfies ToActor) // Its settings: none.
   const exited = once(child, 'exit')
   const ready = Promise.withResolvers<number>()
   child.on('message', (message: FromActor) => {
