@@ -18,8 +18,13 @@ export type CancelledPage = Pick<Selectable<SnapshotTable>, 'id' | 'crawl_id' | 
 /** Those that are to be looked at now, the first of them first; at most `limit`. */
 export async function cancelledPages(db: Database, limit: number): Promise<CancelledPage[]> {
   const { rows } = await sql<CancelledPage>`
-    select s.id, s.crawl_id, s.output_dir, s.status, c.at from cancelled_page c join snapshot s on s.id = c.snapshot_id
-    where c.look_at <= now() order by c.look_at limit ${sql.lit(limit)}`.execute(db)
+    with due as materialized (
+      select snapshot_id, at, look_at from cancelled_page where look_at <= now() order by look_at limit ${sql.lit(limit)}
+    )
+    select page.*, due.at from due cross join lateral (
+      select id, crawl_id, output_dir, status from snapshot where id = due.snapshot_id limit 1 -- Page by page: no join.
+    ) page
+    order by due.look_at`.execute(db)
   return rows
 }
 

@@ -1,46 +1,18 @@
-import { aborted, Bell, sleep } from '../base/abort.ts'
+import { aborted, Bell } from '../base/abort.ts'
 import { Stop } from '../base/stop.ts'
 import type { FromActor } from './actor-messages.ts'
-import { type ActorMode, ActorSlot, type Exit, startActor } from './actor-slot.ts'
-import type { QueueOptions } from './claim-statements.ts'
+import type { ActorPoolOptions } from './actor-pool-options.ts'
+import { ActorSlot, type Exit, startActor } from './actor-slot.ts'
 import { CrashPause } from './crash-pause.ts'
 import { asError } from './executor.ts'
 import type { Machine } from './machine.ts'
 import { Queue } from './queue.ts'
+import { requeueDead } from './requeue-dead.ts'
+import { Roster } from './roster.ts'
 import { SlotAllocator } from './slot-allocator.ts'
 import { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
-import type { Sql } from './sql.ts'
 import { Standstill } from './standstill.ts'
 import { type QueueView, viewsOf } from './views.ts'
-
-export interface ActorPoolOptions {
-  readonly sql: Sql
-  readonly machine: Machine
-  /** Which rows count as waiting: the same as for the actors. */
-  readonly queue?: QueueOptions
-  readonly values?: () => readonly unknown[]
-  readonly actors: ActorMode
-  /** What its actors are called where it speaks of one. */
-  readonly name?: string
-  readonly maxConcurrentActors?: number
-  /** How many actors its own may have together, below pools of their own; not bounded when not given. */
-  readonly slots?: number | undefined
-  /** Handed on to each actor; text for a process, so nothing but JSON. */
-  readonly launch?: Readonly<Record<string, unknown>>
-  /** How often `run` looks at the queue. */
-  readonly tickMs?: number
-  /** How long a drain of `run` waits for ticks to end before it forces. */
-  readonly drainMs?: number
-  /** `run` leaves when nothing is due and no actor is left. */
-  readonly exitOnIdle?: boolean
-  /** For callers with a loop of their own: what they are told to do, and what rings when the pool has news. */
-  readonly stop?: Stop
-  readonly bell?: Bell
-  /** After an actor is gone: has what it had claimed due again. Nobody takes its place before. */
-  readonly reap?: (actor: ActorSlot, exit: Exit) => Promise<void>
-  readonly onNote?: (note: unknown) => void
-  readonly onError?: (error: Error) => void
-}
 
 const TICK_MS = 1_000
 const DRAIN_MS = 60_000
@@ -72,9 +44,7 @@ export class ActorPool {
   readonly #stop: Stop
   readonly #bell: Bell
   readonly #pause = new CrashPause()
-  readonly #slots = new Set<ActorSlot>()
-  /** Gone, but not yet reaped. */
-  readonly #dying = new Set<ActorSlot>()
+  readonly #roster = new Roster()
   #max: number
   #onSmall: (() => void) | undefined
   /** How often an actor said that something was finished. */
@@ -96,16 +66,16 @@ export class ActorPool {
 
   /** The actors that run, by process id; in-process ones have none. */
   get running(): readonly Pick<ActorSlot, 'owner' | 'pid' | 'state'>[] {
-    return [...this.#slots]
+    return [...this.#roster.there]
   }
 
   /** Actors that are there, or not yet reaped. */
   get size(): number {
-    return this.#slots.size + this.#dying.size
+    return this.#roster.size
   }
 
   get busy(): number {
-    return [...this.#slots].filter(({ state }) => state !== 'idle').length + this.#dying.size
+    return this.#roster.atWork.length
   }
 
   /** Actors that died, one after another, since one last got somewhere. */
@@ -144,9 +114,9 @@ export class ActorPool {
    */
   async fill(due: number): Promise<void> {
     if (due === 0) return
-    const idle = this.#in('idle')
+    const idle = this.#roster.in('idle')
     for (const slot of idle) slot.ask({ type: 'wake' })
-    const missing = due - idle.length - this.#in('starting').length
+    const missing = due - idle.length - this.#roster.in('starting').length
     const count = this.#pause.isOver ? Math.min(missing, actorsToSpawn(due, this.size, this.#max)) : 0
     for (let started = 0; started < count; started += 1) await this.#start()
   }
@@ -158,7 +128,7 @@ export class ActorPool {
   resize(max: number, onSmall: () => void): void {
     this.#max = max
     this.#onSmall = onSmall
-    const idleFirst = [...this.#slots].sort((a, b) => Number(b.state === 'idle') - Number(a.state === 'idle'))
+    const idleFirst = [...this.#roster.there].sort((a, b) => Number(b.state === 'idle') - Number(a.state === 'idle'))
     for (const { body } of idleFirst.slice(0, Math.max(0, this.size - max)))
       body.send({ type: 'drain', capMs: null, isExplained: true })
     this.#sayWhenSmall()
@@ -167,37 +137,35 @@ export class ActorPool {
   /** Asks every actor to leave when what it runs has ended. */
   drain(): void {
     const { capMs, isExplained } = this.#stop
-    const order = { type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null, isExplained } as const
-    for (const { body } of this.#slots) body.send(order)
+    this.#roster.tell({ type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null, isExplained })
   }
 
   /** Has every actor stop what it runs, and leave. */
   force(): void {
-    const { isExplained } = this.#stop
-    for (const { body } of this.#slots) body.send({ type: 'force', isExplained })
+    this.#roster.tell({ type: 'force', isExplained: this.#stop.isExplained })
   }
 
   /** Has every actor see at once whether its claim still holds. */
   recheck(): void {
-    for (const { body } of this.#slots) body.send({ type: 'recheck' })
+    this.#roster.tell({ type: 'recheck' })
   }
 
   /** Kills actors that are there and do nothing. Reaping makes their work due. Throws what the database throws. */
   async killStuck(): Promise<void> {
-    this.#kill('does not answer', this.#standstill.mute(this.#slots, MUTE_MS))
-    this.#kill('gets nowhere', this.#standstill.overdue(this.#slots))
-    this.#kill('does not renew its lease', await this.#standstill.late(this.#slots))
+    this.#kill('does not answer', this.#standstill.mute(this.#roster.there, MUTE_MS))
+    this.#kill('gets nowhere', this.#standstill.overdue(this.#roster.there))
+    this.#kill('does not renew its lease', await this.#standstill.late(this.#roster.there))
   }
 
   /** Drains, and waits until all are gone and reaped; `force` of the stop cuts it short. */
   async close(): Promise<void> {
     const stop = this.#stop
     this.drain()
-    for (const slot of this.#in('idle')) slot.askedAt ??= performance.now()
+    for (const slot of this.#roster.in('idle')) slot.askedAt ??= performance.now()
     let killTimer: NodeJS.Timeout | undefined
     const onForce = () => {
       this.force()
-      killTimer = setTimeout(() => this.#killAll(), DEAF_MS)
+      killTimer = setTimeout(() => this.#roster.kill(), DEAF_MS)
     }
     stop.force.addEventListener('abort', onForce)
     if (stop.force.aborted) onForce()
@@ -209,21 +177,13 @@ export class ActorPool {
       lookAt = performance.now() + CLOSING_MS
       // Whoever waits for us must not wait for one that stands still: its time was over, and it had as much again.
       over = stop.capMs === 0 ? over + CLOSING_MS : 0
-      if (over > DEAF_MS) this.#killAll()
-      this.#kill('does not answer', this.#standstill.mute(this.#slots, LEAVE_MS))
-      const late = await this.#standstill.late(this.#slots).catch(() => []) // The database is away: later.
+      if (over > DEAF_MS) this.#roster.kill()
+      this.#kill('does not answer', this.#standstill.mute(this.#roster.there, LEAVE_MS))
+      const late = await this.#standstill.late(this.#roster.there).catch(() => []) // The database is away: later.
       this.#kill('does not renew its lease', late)
     }
     clearTimeout(killTimer)
     stop.force.removeEventListener('abort', onForce)
-  }
-
-  #in(state: ActorSlot['state']): ActorSlot[] {
-    return [...this.#slots].filter((slot) => slot.state === state)
-  }
-
-  #killAll(): void {
-    for (const { body } of this.#slots) body.kill()
   }
 
   #kill(why: string, slots: readonly ActorSlot[]): void {
@@ -244,8 +204,8 @@ export class ActorPool {
    * reaped.
    */
   #divide(): void {
-    const atWork = [...this.#slots, ...this.#dying].filter(({ state }) => state !== 'idle')
-    for (const [{ body }, count] of this.#allocator?.divide(atWork) ?? []) body.send({ type: 'slots', count })
+    for (const [{ body }, count] of this.#allocator?.divide(this.#roster.atWork) ?? [])
+      body.send({ type: 'slots', count })
   }
 
   async #start(): Promise<void> {
@@ -254,7 +214,7 @@ export class ActorPool {
     const body = await startActor(actors, launch)
     if (!body) return this.#pauseAfter('idle')
     const slot = new ActorSlot(body)
-    this.#slots.add(slot)
+    this.#roster.there.add(slot)
     this.#divide()
     body.listen((message) => this.#hear(slot, message))
     void body.gone.then((exit) => this.#ended(slot, exit))
@@ -283,38 +243,27 @@ export class ActorPool {
   }
 
   #ended(slot: ActorSlot, exit: Exit): void {
-    this.#slots.delete(slot)
-    this.#dying.add(slot)
+    const { there, dying } = this.#roster
+    there.delete(slot)
+    dying.add(slot)
     if (exit.code !== 0) this.#pauseAfter(slot.state === 'busy' ? 'atWork' : 'idle')
     const reaping = this.#options.reap ? this.#options.reap(slot, exit) : this.#requeue(slot, exit)
     void reaping
       .catch((error: unknown) => this.#report(error)) // Else its leases end by themselves.
       .finally(() => {
-        this.#dying.delete(slot)
+        dying.delete(slot)
         this.#divide()
         this.#sayWhenSmall()
         this.#bell.wake()
       })
   }
 
-  /**
-   * Takes its rows from one that is gone; while the database is away again and again, but not for longer than we are
-   * here.
-   */
+  /** Where nobody else reaps: says how it ended, and takes its rows from it. */
   async #requeue({ owner, pid, token }: ActorSlot, { code, signal, error }: Exit): Promise<void> {
     if (error) this.#report(error)
     else if (code !== 0) this.#report(new Error(`${this.#name} ${pid} ended with ${signal ?? `exit code ${code}`}`))
     const known = this.#options.machine.columns.owner ? owner : token
-    for (let isDone = known === undefined; !isDone; ) {
-      try {
-        await this.#queue.requeueClaimsOf([known!])
-        isDone = true
-      } catch (trouble) {
-        if (this.#stop.drain.aborted) throw trouble
-        this.#report(trouble)
-        await sleep(this.#options.tickMs ?? TICK_MS, this.#stop.drain)
-      }
-    }
+    if (known !== undefined) await requeueDead(this.#queue, known, this.#stop.drain, (why) => this.#report(why))
   }
 
   get #name(): string {

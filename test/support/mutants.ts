@@ -272,7 +272,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a worker that stands still is left alone',
     file: 'src/engine/actor-pool.ts',
-    find: "    this.#kill('does not renew its lease', await this.#standstill.late(this.#slots))\n",
+    find: "    this.#kill('does not renew its lease', await this.#standstill.late(this.#roster.there))\n",
     replacement: '',
     test: 'test/crash/kill.test.ts',
     only: 'is killed by its supervisor, and its work goes on',
