@@ -97,11 +97,13 @@ function progressOf({ unlisted, paced, paced_seconds, quiet_seconds, ...crawl }:
   const pace = paced > 1 && paced_seconds !== null && paced_seconds > 0 ? (paced - 1) / paced_seconds : null
   const isSteady = pace !== null && quiet_seconds! < Math.max(QUIET_SECONDS, QUIET_PAGES / pace)
   const isSure = isSteady && !crawl.grows && paced >= LEAST_PACED && paced_seconds! >= LEAST_PACED_SECONDS
+  // The last pages may be the slow ones: all would be done by now.
+  const isOver = pace !== null && left / pace < quiet_seconds!
   return {
     ...crawl,
     total: crawl.done + left + paused,
     pages_per_second: pace,
-    seconds_left: isSure && left > 0 ? left / pace : null,
+    seconds_left: isSure && !isOver && left > 0 ? left / pace : null,
   }
 }
 

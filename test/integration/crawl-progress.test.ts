@@ -75,6 +75,15 @@ describe('how long a crawl still takes', () => {
     expect(await progress()).toMatchObject({ grows: false, seconds_left: null, pages_per_second: expect.any(Number) })
   })
 
+  it('is not told when all would be done by now: the last page is a slow one', async () => {
+    await sealed(30, { from: 2, apart: 0.2 })
+    await queued(30)
+    expect((await progress()).seconds_left).not.toBeNull()
+    await home.query("delete from snapshot where status = 'queued'")
+    await queued(1)
+    expect(await progress()).toMatchObject({ seconds_left: null, total: 31 })
+  })
+
   it('counts what of its list is no page yet, and not what its limit leaves out', async () => {
     await sealed(10, { from: 0, apart: 1 })
     await home.query('update crawl set next_part = 1, urls_total = 801')

@@ -129,7 +129,7 @@ describe('with a leader that is well', () => {
     const home = await homes.make()
     await queued(home)
     const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'claim.crawl_claimed=exit' } })
-    await expectReason(home, /\d+ crawl workers in a row died before they finished anything: logs\/runner.log says why/)
+    await expectReason(home, /\d+ workers in a row died before they finished anything: logs\/runner.log says why/)
     await leave(runner)
   })
 })

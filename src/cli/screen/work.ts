@@ -75,7 +75,7 @@ function factsOf({ counts, grows, ...crawl }: CrawlProgress, palette: Palette): 
   if (status === 'queued') facts.push({ text: 'queued' })
   if (status === 'started' && total === 0) facts.push({ text: 'getting ready' })
   if (pace !== null && done < total) facts.push({ text: rate(pace) })
-  if (left !== null) facts.push({ text: `about ${duration(left)} left` })
+  if (left !== null) facts.push({ text: `about ${duration(Math.max(1, left))} left` })
   if (status === 'started' && grows && done < total) facts.push({ text: 'still finding pages' })
   if (counts.failed > 0) facts.push({ text: `${counts.failed} failed`, style: palette.red })
   if (counts.partial > 0) facts.push({ text: `${counts.partial} partial`, style: palette.yellow })
