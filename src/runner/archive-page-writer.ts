@@ -5,32 +5,50 @@ import type { Home } from '../db/home.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { writeArchivePage } from '../workers/index-pages.ts'
 
-const EVERY_MS = 5_000
+const EVERY_MS = 2_000
 
-/** Keeps the archive's top page true while a leader works: written after changes, at most every 5 s, and once more in the end. */
+/**
+ * Keeps the archive's index and its top page true while a leader works, beside its loop: every 2 s while anybody is
+ * busy, once after that, and once more in the end.
+ */
 export class ArchivePageWriter {
   readonly #home: Home
   readonly #log: Log
-  #changes = 0
-  #writtenAt = Number.NEGATIVE_INFINITY
+  readonly #timer: NodeJS.Timeout
+  #isDue = false
+  #running: Promise<void> | undefined
 
-  constructor(home: Home, log: Log) {
+  /** @param isBusy is anything worked on at this moment */
+  constructor(home: Home, log: Log, isBusy: () => boolean) {
     this.#home = home
     this.#log = log
+    this.#timer = setInterval(() => {
+      const isBusyNow = isBusy()
+      if (isBusyNow || this.#isDue) this.#begin()
+      this.#isDue = isBusyNow
+    }, EVERY_MS).unref()
   }
 
-  /**
-   * @param changes how much was finished so far
-   * @param now do not wait for the next time
-   * Throws when the database is away; a page that cannot be written is tried again after the next change.
-   */
-  async write(changes: number, now: boolean): Promise<void> {
-    if (changes === this.#changes || !(now || performance.now() - this.#writtenAt > EVERY_MS)) return
-    await writeArchivePage(this.#home).catch((error: unknown) => {
-      if (isDatabaseAway(error)) throw error
-      this.#log[isOutOfSpace(error) ? 'debug' : 'warn'](`the archive's page: ${messageOf(error)}`)
+  /** @param isUsed was anything worked on at all */
+  async end(isUsed: boolean): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#running
+    if (isUsed) await this.#write()
+  }
+
+  #begin(): void {
+    this.#running ??= this.#write().finally(() => {
+      this.#running = undefined
     })
-    this.#changes = changes
-    this.#writtenAt = performance.now()
+  }
+
+  /** What fails is tried again the next time; nothing is lost meanwhile. The leader's loop has its own say about a database that is away. */
+  async #write(): Promise<void> {
+    try {
+      await writeArchivePage(this.#home)
+    } catch (error) {
+      const isKnown = isDatabaseAway(error) || isOutOfSpace(error)
+      this.#log[isKnown ? 'debug' : 'warn'](`the archive's page: ${messageOf(error)}`)
+    }
   }
 }

@@ -69,7 +69,7 @@ export async function lead(
   })
   const disk = new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log)
   const liveness = new Liveness(options.livenessFile)
-  const page = new ArchivePageWriter(home, log)
+  const page = new ArchivePageWriter(home, log, () => pool.busy > 0)
   const heart = new Heartbeat(home, me.id, stop, log, outage)
   const work = listen(home.databaseUrl, me.id, {
     [CHANNELS.work]: () => bell.wake(),
@@ -90,7 +90,6 @@ export async function lead(
     upkeep.whenDue()
     const idle = options.exitOnIdle && open === 0 && pool.busy === 0
     if (idle) await cleanUp.beforeLeaving()
-    await page.write(pool.changes, idle)
     return idle
   }
 
@@ -132,7 +131,7 @@ export async function lead(
     liveness.end()
     const listenerClosed = work.close()
     await failpoint('shutdown.heart_stopped')
-    await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
+    await page.end(pool.used)
     await Promise.all([listenerClosed, watchdog.leave(), upkeep.end()])
   }
 }
