@@ -4,7 +4,8 @@ import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
 import type { Outcome } from './tables.ts'
 
-// The pages that the archive's index lists, by number: table archived_page. Everything here walks an index, in steps that
+// The pages that the archive's index lists, by number: table archived_page. Everything here walks an index, in steps
+// that
 // do not grow with the archive.
 
 /** Pages that one chunk of the index has at most: those whose numbers, divided by this, are the same. */

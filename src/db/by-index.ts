@@ -3,8 +3,10 @@ import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 
 /**
- * Asks for a few rows of large tables: in a transaction (the caller's, else one of its own) whose statements are planned
- * as walks along indexes. Left to itself the planner reads a whole table as long as it has no statistics, and for a disk
+ * Asks for a few rows of large tables: in a transaction (the caller's, else one of its own) whose statements are
+ * planned
+ * as walks along indexes. Left to itself the planner reads a whole table as long as it has no statistics, and for a
+ * disk
  * that turns (its default) even where it has.
  */
 export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import type { WorkStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
 import { crawlName, type NamedCrawl } from './crawl-name.ts'
-import { CRAWL_STATUSES, data, foreign, type Html, href, html, many, page, sizeText, time } from './layout.ts'
+import { CRAWL_STATUSES, data, foreign, type Html, href, html, many, number, page, sizeText, time } from './layout.ts'
 import { pageList } from './page-list.ts'
 
 interface ArchiveCrawl extends NamedCrawl {
@@ -37,6 +37,8 @@ export function archivePage(archive: ArchivePage): string {
   ) => html`<li><a href="${href(crawl.path)}/index.html">${foreign(crawlName(crawl))}</a>
 ${standing(crawl)} ${time(crawl.createdAt)}</li>
 `
+  const { totalPages, totalCrawls, totalBytes } = archive
+  const totals = [many(totalPages, 'page'), many(totalCrawls, 'crawl'), sizeText(totalBytes)]
   const more = archive.totalCrawls - archive.crawls.length
   return page({
     title: 'Archive',
@@ -46,13 +48,13 @@ ${standing(crawl)} ${time(crawl.createdAt)}</li>
     scripts: archive.chunks.slice(0, 1).map((chunk) => `archive/index/${chunk}.js`),
     body: html`<header class="head">
 <h1>Archive</h1>
-<p class="dim">${many(archive.totalPages, 'page')} · ${many(archive.totalCrawls, 'crawl')} · ${sizeText(archive.totalBytes)}</p>
+<p class="dim">${totals.join(' · ')}</p>
 <section class="crawls" aria-label="Crawls">
 <ul>${archive.crawls.slice(0, CRAWLS_SHOWN).map(line)}</ul>
 ${
   archive.crawls.length > CRAWLS_SHOWN
     ? html`<details><summary>More crawls</summary><ul>${archive.crawls.slice(CRAWLS_SHOWN).map(line)}</ul>
-${more > 0 ? html`<p class="dim">and ${more.toLocaleString('en')} older: <code>archivebox-ts crawl list</code></p>` : ''}</details>`
+${more > 0 ? html`<p class="dim">and ${number(more)} older: <code>archivebox-ts crawl list</code></p>` : ''}</details>`
     : ''
 }
 </section>
@@ -65,11 +67,11 @@ ${data({ top: '.', chunks: archive.chunks, total: archive.totalPages })}`,
 /** How far it is while it runs, and how it went. */
 function standing({ status, sealed, pages, partial, failed }: ArchiveCrawl): Html {
   const badge = (outcome: 'archived' | 'partial' | 'failed', count: number) =>
-    count === 0 ? html`` : html`<span class="badge ${outcome}">${count.toLocaleString('en')} ${outcome}</span> `
+    count === 0 ? html`` : html`<span class="badge ${outcome}">${number(count)} ${outcome}</span> `
   const isOver = status === 'sealed'
   return html`${
     isOver
       ? ''
-      : html`<span class="status ${status}">${CRAWL_STATUSES[status]}</span> ${sealed.toLocaleString('en')} of ${pages.toLocaleString('en')} `
+      : html`<span class="status ${status}">${CRAWL_STATUSES[status]}</span> ${number(sealed)} of ${number(pages)} `
   }${badge('archived', sealed - partial - failed)}${badge('partial', partial)}${badge('failed', failed)}`
 }

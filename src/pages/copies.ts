@@ -15,5 +15,6 @@ export function copiesFile(urlHash: string): string {
 
 /** The list of the copies of one URL: a script, as the chunks of the index are. */
 export function copiesText(copies: readonly Copy[]): string {
-  return `copies(${JSON.stringify(copies.map(({ sealedAt, outcome, path }) => [sealedAt.toISOString(), outcome ?? '', path]))})\n`
+  const list = copies.map(({ sealedAt, outcome, path }) => [sealedAt.toISOString(), outcome ?? '', path])
+  return `copies(${JSON.stringify(list)})\n`
 }

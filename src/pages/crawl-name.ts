@@ -13,7 +13,8 @@ export interface NamedCrawl {
 }
 
 /**
- * What people call a crawl: its label; of one page its title, else where it is; of more the host (or hosts), which stand
+ * What people call a crawl: its label; of one page its title, else where it is; of more the host (or hosts), which
+ * stand
  * for them better than any one of them, and how many they are.
  */
 export function crawlName(crawl: NamedCrawl): string {

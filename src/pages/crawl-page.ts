@@ -1,7 +1,7 @@
 import type { Outcome, WorkStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
 import { crawlName, type NamedCrawl } from './crawl-name.ts'
-import { CRAWL_STATUSES, data, foreign, html, page, time } from './layout.ts'
+import { CRAWL_STATUSES, data, foreign, type Html, html, number, page, time } from './layout.ts'
 import { type IndexPlace, pageList } from './page-list.ts'
 
 export interface CrawlPage extends NamedCrawl {
@@ -21,12 +21,15 @@ export interface CrawlPage extends NamedCrawl {
 
 export type CrawlCounts = Readonly<Record<Exclude<WorkStatus, 'sealed'> | Outcome, number>>
 
-/** The page of one crawl: how it stands, what failed and why, and its pages. It comes again by itself until the crawl is finished. */
+/**
+ * The page of one crawl: how it stands, what failed and why, and its pages. It comes again by itself until the crawl
+ * is finished.
+ */
 export function crawlPage(crawl: CrawlPage): string {
   const { counts, status, index } = crawl
   const name = crawlName(crawl)
   const done = counts.archived + counts.partial + counts.failed
-  const part = (count: number) => (crawl.pages === 0 ? 0 : count)
+  const failed = counts.failed + counts.partial
   return page({
     title: name,
     kind: 'crawl',
@@ -39,15 +42,11 @@ export function crawlPage(crawl: CrawlPage): string {
 <p class="dim"><span class="status ${status}">${CRAWL_STATUSES[status]}</span> added ${time(crawl.createdAt)}${
       crawl.maxDepth > 0 ? ` · follows links ${crawl.maxDepth} deep` : ''
     }${crawl.tags.map((tag) => html` <span class="chip">${foreign(tag)}</span>`)}</p>
-<p class="progress"><b>${done.toLocaleString('en')}</b> of ${crawl.pages.toLocaleString('en')} pages done${
-      counts.queued + counts.started > 0
-        ? ` · ${counts.started.toLocaleString('en')} in work, ${counts.queued.toLocaleString('en')} waiting`
-        : ''
-    }${counts.paused > 0 ? ` · ${counts.paused.toLocaleString('en')} paused` : ''}</p>
-<svg class="meter" viewBox="0 0 ${Math.max(crawl.pages, 1)} 1" preserveAspectRatio="none" role="img" aria-label="${done} of ${crawl.pages} pages done">
-<rect class="archived" width="${part(counts.archived)}" height="1"/><rect class="partial" x="${counts.archived}" width="${part(counts.partial)}" height="1"/>
-<rect class="failed" x="${counts.archived + counts.partial}" width="${part(counts.failed)}" height="1"/></svg>
-${counts.failed + counts.partial > 0 ? html`<p class="dim">Try again what failed: <code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>` : ''}
+<p class="progress"><b>${number(done)}</b> of ${number(crawl.pages)} pages done${
+      counts.queued + counts.started > 0 ? ` · ${number(counts.started)} in work, ${number(counts.queued)} waiting` : ''
+    }${counts.paused > 0 ? ` · ${number(counts.paused)} paused` : ''}</p>
+${meter(counts, crawl.pages, done)}
+${failed === 0 ? '' : html`<p class="dim">Try again what failed: <code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>`}
 ${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
 </header>
 ${pageList({ index, total: done })}
@@ -60,4 +59,15 @@ ${data({
   writtenAt: crawl.writtenAt.getTime(),
 })}`,
   })
+}
+
+/** How far it is, in colours. */
+function meter(counts: CrawlCounts, pages: number, done: number): Html {
+  const bar = (outcome: Outcome, from: number) =>
+    html`<rect class="${outcome}" x="${from}" width="${counts[outcome]}" height="1"/>`
+  return html`<svg class="meter" viewBox="0 0 ${Math.max(pages, 1)} 1" preserveAspectRatio="none"
+role="img" aria-label="${done} of ${pages} pages done">${bar('archived', 0)}${bar('partial', counts.archived)}${bar(
+    'failed',
+    counts.archived + counts.partial,
+  )}</svg>`
 }

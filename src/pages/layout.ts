@@ -11,7 +11,10 @@ export class Html {
 
 type Part = Html | string | number | null | undefined | readonly Part[]
 
-/** A template whose values are escaped, unless they are HTML already. Null and undefined are nothing; arrays are joined. */
+/**
+ * A template whose values are escaped, unless they are HTML already. Null and undefined are nothing; arrays are
+ * joined.
+ */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
   return new Html(strings.reduce((out, text, index) => out + part(values[index - 1]) + text))
 }
@@ -62,9 +65,12 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
 }
 
+/** `12,345` */
+export const number = (count: number): string => count.toLocaleString('en')
+
 /** `1 page`, `2 pages` */
 export function many(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+  return `${number(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** Where a crawl is. */
@@ -96,7 +102,8 @@ export interface Page {
 }
 
 /**
- * What may be loaded, by the word of the page itself: files beside it, and nothing from anywhere else. A browser counts no file as `self`.
+ * What may be loaded, by the word of the page itself: files beside it, and nothing from anywhere else. A browser
+ * counts no file as `self`.
  */
 const POLICY = [
   "default-src 'none'",
@@ -105,7 +112,9 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ')
 
-/** A whole page. It opens from disk for ever: what it loads lies in the data dir, under names that say what is in it. */
+/**
+ * A whole page. It opens from disk for ever: what it loads lies in the data dir, under names that say what is in it.
+ */
 export function page({ title, kind, assets, top, body, scripts = [] }: Page): string {
   const load = (path: string) => html`<script src="${href(path)}"></script>\n`
   return html`<!doctype html>

@@ -8,21 +8,19 @@ export interface IndexPlace {
   readonly chunks: readonly number[]
 }
 
-/** The list of pages: what is searched, and by what it is narrowed. assets/pages.js fills it from the chunks of the index. */
+/**
+ * The list of pages: what is searched, and by what it is narrowed. assets/pages.js fills it from the chunks of the
+ * index.
+ */
 export function pageList({ index, total }: { readonly index: IndexPlace; readonly total: number }): Html {
   const filter = (name: string, label: string) =>
     html`<label hidden><span>${label}</span><select name="${name}"><option value="">any</option></select></label>`
   return html`<main>
 <form class="controls" id="controls" role="search" hidden>
 <label class="search"><span class="hidden">Search title, URL, tags and text</span>
-<input type="search" name="q" placeholder="Search title, URL, tags and text" autocomplete="off" spellcheck="false"></label>
-<fieldset class="outcomes"><legend class="hidden">Outcome</legend>${['', 'archived', 'partial', 'failed'].map(
-    (outcome) =>
-      html`<label class="${outcome}"><input type="radio" name="outcome" value="${outcome}"${outcome === '' ? html` checked` : ''}><span>${
-        outcome === '' ? 'All' : `${outcome[0]!.toUpperCase()}${outcome.slice(1)}`
-      } <b></b></span></label>
-`,
-  )}</fieldset>
+<input type="search" name="q" placeholder="Search title, URL, tags and text" autocomplete="off"
+spellcheck="false"></label>
+<fieldset class="outcomes"><legend class="hidden">Outcome</legend>${Object.entries(OUTCOMES).map(choice)}</fieldset>
 <details class="filters"><summary>Filters</summary><div>
 ${filter('host', 'Host')}${filter('tag', 'Tag')}${filter('cause', 'Cause')}
 <label><span>From</span><input type="date" name="from"></label>
@@ -37,4 +35,11 @@ ${filter('host', 'Host')}${filter('tag', 'Tag')}${filter('cause', 'Cause')}
   }.</p></noscript>
 <ol class="list" id="list"></ol>
 </main>`
+}
+
+function choice([outcome, name]: [string, string]): Html {
+  const checked = outcome === '' ? html` checked` : ''
+  return html`<label class="${outcome}"><input type="radio" name="outcome" value="${outcome}"${checked}>
+<span>${name} <b></b></span></label>
+`
 }

@@ -71,13 +71,14 @@ export function snapshotPage(snapshot: SnapshotPage): string {
 ${snapshot.cause && html`<p class="cause ${snapshot.outcome}" role="status">${foreign(snapshot.cause)}</p>`}
 ${outputs.length > 0 ? strip(outputs, best) : ''}
 <main>
-${best ? frame(best) : html`<p class="nothing">No copy of this page is here. ${outputs.length === 0 ? 'Nothing was kept.' : ''}</p>`}
+${best ? frame(best) : html`<p class="nothing">No copy of this page is here.</p>`}
 <section id="details" aria-label="Details" tabindex="-1">
 <h2>Details</h2>
 ${facts(snapshot, outputs)}
 <h2>Hooks</h2>
-<div class="scroll"><table><thead><tr><th>Hook</th><th>Result</th><th>What it said</th><th class="n">Time</th><th>Log</th></tr></thead>
-<tbody>${results.map((result, index) => row(result, index > 0 && results[index - 1]!.hookName === result.hookName))}</tbody></table></div>
+<div class="scroll"><table>
+<thead><tr><th>Hook</th><th>Result</th><th>What it said</th><th class="n">Time</th><th>Log</th></tr></thead>
+<tbody>${results.map((result, at) => row(result, results[at - 1]?.hookName === result.hookName))}</tbody></table></div>
 ${
   outputs.length > 0
     ? html`<h2>Files</h2>
@@ -103,7 +104,8 @@ function strip(outputs: readonly Output[], best: Output | undefined): Html {
     const members = outputs.filter((output) => output.group === group)
     return members.length === 0
       ? html``
-      : html`<section class="group ${group}"><h2>${name}</h2><div>${members.map((output) => card(output, output === best))}</div></section>
+      : html`<section class="group ${group}"><h2>${name}</h2>
+<div>${members.map((output) => card(output, output === best))}</div></section>
 `
   })
   const small = outputs.filter(({ group }) => group === 'data')
@@ -124,23 +126,27 @@ function chip(output: Output): Html {
 }
 
 function linkTo({ plugin, path, shown }: Output): Html {
-  return html`href="${href(path)}" data-shown="${shown}" data-name="${plugin}" target="${shown === 'file' ? '_blank' : 'copy'}"`
+  const target = shown === 'file' ? '_blank' : 'copy'
+  return html`href="${href(path)}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
 }
 
 /** Nothing of it can be touched or run: it is a picture of what opens. */
 function preview(path: string, shown: Output['shown']): Html {
   if (shown === 'image') return html`<img src="${href(path)}" alt="" loading="lazy">`
   if (shown === 'html' || shown === 'text')
-    return html`<iframe src="${href(path)}" sandbox="allow-same-origin" loading="lazy" tabindex="-1" aria-hidden="true" title=""></iframe>`
+    return html`<iframe src="${href(path)}" sandbox="allow-same-origin" loading="lazy"
+tabindex="-1" aria-hidden="true" title=""></iframe>`
   return html`<span aria-hidden="true">${shown === 'file' ? '⤓' : { pdf: 'PDF', video: '▶', audio: '♪' }[shown]}</span>`
 }
 
 /**
  * Nothing in the copy is run, sent or opened. Its origin is kept, for without it a file may not load the pictures and
- * styles beside it. A PDF has a viewer of the browser's own, which no sandbox lets in: the script opens it, or what comes next.
+ * styles beside it. A PDF has a viewer of the browser's own, which no sandbox lets in: the script opens it, or what
+ * comes next.
  */
 function frame({ plugin, path, shown }: Output): Html {
-  return html`<div class="copy" id="copy"><iframe name="copy" title="The copy: ${plugin}" referrerpolicy="no-referrer" ${
+  return html`<div class="copy" id="copy"><iframe name="copy" title="The copy: ${plugin}"
+referrerpolicy="no-referrer" ${
     shown === 'pdf' ? '' : html`sandbox="allow-same-origin" src="${href(path)}"`
   }></iframe></div>`
 }
@@ -171,13 +177,19 @@ function row(result: SnapshotPageResult, isAgain: boolean): Html {
   const { plugin, hookName, attempt, status, output, startedAt, endedAt, logs } = result
   const seconds = startedAt && endedAt ? (endedAt.getTime() - startedAt.getTime()) / 1000 : null
   return html`<tr><th scope="row" title="${hookName}">${isAgain ? html`<small>attempt ${attempt}</small>` : plugin}</th>
-<td class="${status}">${status}</td><td>${foreign(output)}</td><td class="n">${seconds === null ? '' : duration(seconds)}</td>
-<td>${Object.entries(logs).map(([name, path]) => html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${plugin} ${name}">${name}</a> `)}</td></tr>
+<td class="${status}">${status}</td><td>${foreign(output)}</td>
+<td class="n">${seconds === null ? '' : duration(seconds)}</td>
+<td>${Object.entries(logs).map(([name, path]) => logLink(`${plugin} ${name}`, name, path))}</td></tr>
 `
 }
 
+function logLink(title: string, name: string, path: string): Html {
+  return html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${title}">${name}</a> `
+}
+
 function fileLine({ plugin, path, files, size }: Output): Html {
-  return html`<li><a href="${href(path)}">${path}</a> ${sizeText(size)}${files > 1 ? html` in <a href="${href(plugin)}/">${many(files, 'file')}</a>` : ''}</li>
+  const others = files > 1 ? html` in <a href="${href(plugin)}/">${many(files, 'file')}</a>` : ''
+  return html`<li><a href="${href(path)}">${path}</a> ${sizeText(size)}${others}</li>
 `
 }
 

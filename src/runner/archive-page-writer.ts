@@ -6,6 +6,11 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import { writeArchivePage } from '../workers/index-pages.ts'
 
 const EVERY_MS = 2_000
+/**
+ * An update that takes long (the first of a large archive, or one that a long transaction makes repeat) comes less
+ * often.
+ */
+const SHARE = 0.02
 
 /**
  * Keeps the archive's index and its top page true while a leader works, beside its loop: every 2 s while anybody is
@@ -16,6 +21,7 @@ export class ArchivePageWriter {
   readonly #log: Log
   readonly #timer: NodeJS.Timeout
   #isDue = false
+  #notBefore = 0
   #running: Promise<void> | undefined
 
   /** @param isBusy is anything worked on at this moment */
@@ -24,8 +30,8 @@ export class ArchivePageWriter {
     this.#log = log
     this.#timer = setInterval(() => {
       const isBusyNow = isBusy()
-      if (isBusyNow || this.#isDue) this.#begin()
-      this.#isDue = isBusyNow
+      if ((isBusyNow || this.#isDue) && performance.now() >= this.#notBefore) this.#begin()
+      this.#isDue = isBusyNow || performance.now() < this.#notBefore
     }, EVERY_MS).unref()
   }
 
@@ -37,12 +43,17 @@ export class ArchivePageWriter {
   }
 
   #begin(): void {
+    const begun = performance.now()
     this.#running ??= this.#write().finally(() => {
       this.#running = undefined
+      this.#notBefore = performance.now() + (performance.now() - begun) / SHARE - EVERY_MS
     })
   }
 
-  /** What fails is tried again the next time; nothing is lost meanwhile. The leader's loop has its own say about a database that is away. */
+  /**
+   * What fails is tried again the next time; nothing is lost meanwhile. The leader's loop has its own say about a
+   * database that is away.
+   */
   async #write(): Promise<void> {
     try {
       await writeArchivePage(this.#home)

@@ -19,8 +19,10 @@ import { copiesFile, copiesText } from '../pages/copies.ts'
 import { type ChunkLines, chunkLine, chunkText, parseChunk } from '../pages/index-chunk.ts'
 import { publishFile } from './publish-file.ts'
 
-// The index of the archive: what its page, and those of the crawls, list. Pages lie in chunks by their numbers; what has
-// changed since the last time is asked of the database, and only the chunks that it is in are written again. How far that
+// The index of the archive: what its page, and those of the crawls, list. Pages lie in chunks by their numbers; what
+// has
+// changed since the last time is asked of the database, and only the chunks that it is in are written again. How far
+// that
 // went lies beside the chunks, so that whoever comes next goes on from there, and begins anew where it is missing.
 
 const FOLDER = 'archive/index'
@@ -56,7 +58,8 @@ type Rewrite = (page: { readonly id: string; readonly crawl_id: string }) => Pro
 /**
  * Brings the index up to date. It costs what has changed, not what there is; the first time, and after the database
  * became another one, everything has changed.
- * @returns what is in it; null when somebody else has been at it for seconds: what is left is seen to by the next who comes
+ * @returns what is in it; null when somebody else has been at it for seconds: what is left is seen to by the next who
+ * comes
  */
 export async function updateArchiveIndex(home: Home, rewrite: Rewrite): Promise<IndexSummary | null> {
   const server = await serverIdentity(home.db)

@@ -21,7 +21,10 @@ export class CrawlPageWriter {
     this.#changes = pool.changes
   }
 
-  /** Throws when the database does; a full disk keeps the page as it was, and no page of the crawl from being archived. */
+  /**
+   * Throws when the database does; a full disk keeps the page as it was, and no page of the crawl from being
+   * archived.
+   */
   async whenDue(): Promise<void> {
     const { changes } = this.#pool
     if (changes === this.#changes || performance.now() - this.#writtenAt < EVERY_MS) return

@@ -135,6 +135,7 @@ function writePages(dir: string): Record<string, string> {
 
 function lineOf(number: number): string {
   const text = Array.from({ length: 50 }, (_, at) => WORDS[(number * 7 + at * at) % WORDS.length]).join(' ')
+  const id = String(number).padStart(12, '0')
   return chunkLine({
     number,
     crawlId: number >= PAGES - OF_CRAWL ? 'crawl-1' : 'crawl-0',
@@ -143,7 +144,7 @@ function lineOf(number: number): string {
     tags: [`tag-${number % 20}`],
     cause: number % 50 === 0 ? `HTTP ${500 + (number % 5)}` : null,
     httpStatus: 200,
-    path: `archive/snapshots/20260101/site-${number % 700}.example/0199a7b1-0000-7000-8000-${String(number).padStart(12, '0')}`,
+    path: `archive/snapshots/20260101/site-${number % 700}.example/0199a7b1-0000-7000-8000-${id}`,
     icon: 'favicon/favicon.ico',
     picture: '',
     size: number * 17,

@@ -1,4 +1,5 @@
--- The pages that the archive's index lists, in the order in which they were sealed first. A number never changes, so that
+-- The pages that the archive's index lists, in the order in which they were sealed first. A number never changes, so
+-- that
 -- a page stays in its chunk of the index (workers/archive-index.ts); whoever keeps an index asks for what has changed
 -- since it looked. Its own table: the rows of pages change with every lease.
 create table archived_page (

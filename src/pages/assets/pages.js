@@ -1,4 +1,5 @@
-// The one script of the pages on disk. They are opened as files: it can load nothing but scripts, and everything that it
+// The one script of the pages on disk. They are opened as files: it can load nothing but scripts, and everything that
+// it
 // shows is text of strangers, which becomes text nodes and never markup.
 ;(() => {
   const SLICE_MS = 8
@@ -315,7 +316,7 @@
             ? 'No page is done yet.'
             : 'Reading the list …'
           : isAll
-            ? `${count(this.results.length)}${waits === '' ? '' : ` of ${count(total)}`} page${this.results.length === 1 ? '' : 's'}${waits}`
+            ? `${count(this.results.length)}${waits && ` of ${count(total)}`} page${total === 1 ? '' : 's'}${waits}`
             : `${count(this.results.length)} of ${count(Math.max(total, this.entries.length))} pages${waits}`
       this.terms = filters.terms
       this.paint()

@@ -27,7 +27,10 @@ interface DomDocument extends DomElement {
   createElement(name: string): DomElement
 }
 
-/** A document with html, head and body, wherever the page left them out, and with one `<base>` that says where it lies. */
+/**
+ * A document with html, head and body, wherever the page left them out, and with one `<base>` that says where it
+ * lies.
+ */
 export function wholeDocument(html: string, url: string): { document: DomDocument; base: string } {
   const parse = (source: string) => (parseHTML(source) as unknown as { document: DomDocument }).document
   let document = parse(html)
@@ -59,12 +62,14 @@ export function makeInert(root: DomElement): void {
 const TEXT = 3
 const ELEMENT = 1
 const BLOCKS = new Set(
-  `ADDRESS ARTICLE ASIDE BLOCKQUOTE BR CAPTION DD DETAILS DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER
-  HR LI MAIN NAV OL P PRE SECTION SUMMARY TABLE TR UL`.split(/\s+/),
+  `ADDRESS ARTICLE ASIDE BLOCKQUOTE BR CAPTION DD DETAILS DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6
+  HEADER HR LI MAIN NAV OL P PRE SECTION SUMMARY TABLE TR UL`.split(/\s+/),
 )
 const CELLS = new Set(['TD', 'TH'])
 
-/** The text of a tree as people see it: blocks on lines of their own, cells apart, white space as it is only in `pre`. */
+/**
+ * The text of a tree as people see it: blocks on lines of their own, cells apart, white space as it is only in `pre`.
+ */
 export function readableText(root: DomElement): string {
   const parts: string[] = []
   const walk = (node: DomNode, isPre: boolean) => {

@@ -26,7 +26,8 @@ export interface Survey {
 }
 
 /**
- * Looks at a page before there is a tree of it: one pass of the parser that would build the tree, over as soon as a limit
+ * Looks at a page before there is a tree of it: one pass of the parser that would build the tree, over as soon as a
+ * limit
  * is passed, for a page can be made such that its tree takes hours.
  */
 export function surveyPage(html: string): Survey {
