@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Every place where a test may stop, kill or delay a process of ours: one after each step of the gate, of a claim, of a spawn, of a
- * publication and of a shutdown. Named `<area>.<step that was just done>`.
+ * Every place where a test may stop, kill or delay a process of ours: one after each step of the gate, of a claim, of a
+ * spawn, of a publication and of a shutdown. Named `<area>.<step that was just done>`.
  */
 export const FAILPOINTS = [
   'claim.binaries_declared',
@@ -138,9 +138,10 @@ const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 
 /**
  * Does what `ARCHIVEBOX_FAILPOINTS` asks for at this point; without it (always, but in tests) nothing.
- * `name=action[@n]`, several separated by `;`: at the n-th passing (1 when not given), `kill9`, `term` or `stop` this process,
- * `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole process). With
- * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names the pid of the one in which it did.
+ * `name=action[@n]`, several separated by `;`: at the n-th passing (1 when not given), `kill9`, `term` or `stop` this
+ * process, `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole
+ * process). With `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in
+ * there names the pid of the one in which it did.
  */
 export async function failpoint(name: Failpoint): Promise<void> {
   const asked = wanted?.get(name)
@@ -187,7 +188,8 @@ function firstAmongAll(name: string): boolean {
   const folder = process.env['ARCHIVEBOX_FAILPOINTS_FIRED']
   if (!folder) return true
   try {
-    symlinkSync(String(process.pid), join(folder, `failpoint.${name}`)) // At once, for one alone, and without a file descriptor.
+    // At once, for one alone, and without a file descriptor.
+    symlinkSync(String(process.pid), join(folder, `failpoint.${name}`))
     return true
   } catch {
     return false

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import type { Outcome } from './tables.ts'
@@ -33,10 +33,15 @@ export interface FailureGroup {
 /** Pages that a grouping looks at, the latest: it costs the same however many failed. */
 export const FAILURES_LOOKED_AT = 1_000
 
-const latest = (crawlId: string | undefined, limit: number) => sql<FailedPage>`
-  select id as snapshot_id, crawl_id, url, outcome, cause, http_status, status_changed_at as sealed_at from snapshot
-  where outcome in ('partial', 'failed') ${crawlId === undefined ? sql`` : sql`and crawl_id = ${crawlId}`}
-  order by status_changed_at desc limit ${limit}`
+// Of one crawl by a range of one, and in the order of the index over it: with an equality the planner walks through the
+// failures of all crawls.
+function latest(crawlId: string | undefined, limit: number): RawBuilder<FailedPage> {
+  const isOfCrawl = crawlId === undefined ? sql`` : sql`and crawl_id between ${crawlId} and ${crawlId}`
+  return sql<FailedPage>`
+    select id as snapshot_id, crawl_id, url, outcome, cause, http_status, status_changed_at as sealed_at from snapshot
+    where outcome in ('partial', 'failed') ${isOfCrawl}
+    order by ${crawlId === undefined ? sql`` : sql`crawl_id desc,`} status_changed_at desc limit ${limit}`
+}
 
 /** The pages that failed last, whole or in part; of one crawl, or of all. The latest first. */
 export async function latestFailures(

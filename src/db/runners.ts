@@ -5,8 +5,8 @@ import type { Home } from './home.ts'
  * Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification.
  * @param reachable those that a signal of ours reaches
  * @param graceSeconds how long we shall wait for them
- * @returns those to send a SIGTERM to: they lead, nobody had asked them before, and they are not leaving already. A signal to one of the
- *   others would mean "hurry", or "leave" to one that only waits
+ * @returns those to send a SIGTERM to: they lead, nobody had asked them before, and they are not leaving already. A
+ * signal to one of the others would mean "hurry", or "leave" to one that only waits
  */
 export async function requestHandoff(
   home: Home,
@@ -17,10 +17,12 @@ export async function requestHandoff(
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string; signal: boolean }>`
     with before as (
-      select id, handoff_requested_by is null and status = 'running' and worker_type = 'worker_runner' and id = any(${reachable}::uuid[]) as signal
+      select id, handoff_requested_by is null and status = 'running' and worker_type = 'worker_runner'
+        and id = any(${reachable}::uuid[]) as signal
       from process where id = any(${runnerIds}::uuid[]) for update
     ), asked as (
-      update process set handoff_requested_by = ${by}, handoff_grace_s = ${graceSeconds}, handoff_signal = handoff_signal or before.signal
+      update process set handoff_requested_by = ${by}, handoff_grace_s = ${graceSeconds},
+        handoff_signal = handoff_signal or before.signal
       from before where process.id = before.id returning before.id, before.signal
     )
     select id, signal, pg_notify('archivebox_runner', '') from asked`.execute(home.db)
@@ -30,12 +32,12 @@ export async function requestHandoff(
 /** Has a newer runner, whose row is open, asked this one for the lead? */
 export async function isHandoffRequested({ db }: Home, id: string): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from process me join process asker on asker.id = me.handoff_requested_by and asker.ended_at is null
-    where me.id = ${id}`.execute(db)
+    select 1 from process
+    where id = (select handoff_requested_by from process where id = ${id}) and ended_at is null`.execute(db)
   return rows.length > 0
 }
 
-/** Forgets what a runner was asked by one that is gone. */
+/** Takes back the hand-over request of a runner that is gone. */
 export async function withdrawHandoff({ db }: Home, id: string, askedBy: string): Promise<void> {
   await sql`
     update process set handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
@@ -43,8 +45,8 @@ export async function withdrawHandoff({ db }: Home, id: string, askedBy: string)
 }
 
 /**
- * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that one closed its row without
- * being able to see what it had left running. Whoever leads in the same place sees to it.
+ * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that
+ * one closed its row without being able to see what it had left running. Whoever leads in the same place sees to it.
  */
 export async function lostLeaderIn(
   home: Home,
@@ -54,7 +56,8 @@ export async function lostLeaderIn(
   const { rows } = await sql<{ id: string }>`
     select id from process
     where data_dir_id = ${home.dataDirId} and worker_type = 'worker_runner' and status = 'lost' and ${isHere}
-      and not (select ${isHere} from process where id = (select process_id from runner_term where data_dir_id = ${home.dataDirId}))
+      and not (select ${isHere} from process
+        where id = (select process_id from runner_term where data_dir_id = ${home.dataDirId}))
     order by term desc limit 1`.execute(home.db)
   return rows[0]?.id
 }

@@ -30,7 +30,10 @@ export function tableOf(machine: Machine): Table {
   }
 }
 
-/** Assignments of parameters, from `$first` on, to columns that are not the engine's own. Throws TypeError for one that is. */
+/**
+ * Assignments of parameters, from `$first` on, to columns that are not the engine's own. Throws TypeError for one that
+ * is.
+ */
 export function assignments(machine: Machine, names: readonly string[], first: number): string[] {
   for (const name of names) {
     const own = Object.entries(machine.columns).find(([key, column]) => column === name && key !== 'modifiedAt')

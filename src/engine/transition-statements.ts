@@ -44,8 +44,9 @@ export function settleStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, token, state before, state after, event, seconds until due, who does it, attempts from then on (when the table counts them), a value
- * for each of these columns. The common batch: rows of one claim that all take the same step. Half of the work.
+ * Parameters: ids, token, state before, state after, event, seconds until due, who does it, attempts from then on (when
+ * the table counts them), a value for each of these columns. The common batch: rows of one claim that all take the same
+ * step. Half of the work.
  */
 export function settleAlikeStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
@@ -96,8 +97,8 @@ const endedAlike = (t: Table, byAt = 7) =>
   `returning work.${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
 
 /**
- * Parameters: id, token, state before, state after, event, who does it, a value for each of these columns. A change of state inside a claim
- * that goes on.
+ * Parameters: id, token, state before, state after, event, who does it, a value for each of these columns. A change of
+ * state inside a claim that goes on.
  */
 export function keepStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)

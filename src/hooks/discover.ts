@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PLUGIN_SETTINGS, readSetting, SETTINGS, type Texts } from '../base/config.ts'
+import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
 import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
@@ -17,6 +17,8 @@ export interface Hook {
   /** One of our own foreground hooks: the warm host process runs it, instead of a Node process of its own. */
   readonly hosted: boolean
   readonly timeoutMs: number
+  /** Plugins whose output its own needs. */
+  readonly requires: readonly string[]
   /** Programs that its plugin needs. */
   readonly binaries: readonly RequiredBinary[]
 }
@@ -36,8 +38,6 @@ export interface Plugin {
 export type HookSettings = Texts
 
 const HOOK_NAME = /^on_(CrawlSetup|Snapshot|BinaryRequest|Install)__.+\.(js|py|sh)$/
-/** ArchiveBox's cap for anything that runs: 12 hours. */
-const MAX_TIMEOUT_SECONDS = 43_200
 /** ArchiveBox's time for an installation. */
 const INSTALL_SECONDS = 600
 
@@ -83,7 +83,8 @@ export function selectHooks(
   const hooks: Hook[] = []
   for (const plugin of plugins) {
     if ((wanted && !wanted.has(plugin.name)) || !isEnabled(plugin.name, settings)) continue
-    const timeoutMs = hookTimeoutMs(plugin.name, event, settings)
+    const installs = event === 'BinaryRequest' || event === 'Install'
+    const timeoutMs = timeoutOf(plugin.name, settings, installs ? INSTALL_SECONDS : undefined) * 1000
     for (const name of plugin.hooks) {
       if (!name.startsWith(`on_${event}__`)) continue
       const background = name.split('.').includes('bg')
@@ -95,19 +96,12 @@ export function selectHooks(
         background,
         hosted,
         timeoutMs,
+        requires: plugin.requires,
         binaries: plugin.binaries,
       })
     }
   }
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-}
-
-/** <PLUGIN>_TIMEOUT, else TIMEOUT; 0 is not set. An installation has ten minutes, unless its plugin says otherwise. */
-function hookTimeoutMs(plugin: string, event: HookEvent, settings: HookSettings): number {
-  const own = PLUGIN_SETTINGS.TIMEOUT.kind.read(settings[`${plugin.toUpperCase()}_TIMEOUT`] ?? '')
-  const installs = event === 'BinaryRequest' || event === 'Install'
-  const seconds = own || (installs ? INSTALL_SECONDS : readSetting('TIMEOUT', settings)) || SETTINGS.TIMEOUT.standard
-  return Math.min(seconds, MAX_TIMEOUT_SECONDS) * 1000
 }
 
 function isEnabled(plugin: string, settings: HookSettings): boolean {

@@ -1,6 +1,9 @@
-/** What people read of a failure, and how hooks, programs and systems say the same thing. The first that matches counts. */
+/**
+ * What people read of a failure, and how hooks, programs and systems say the same thing. The first that matches,
+ * counts.
+ */
 const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => string)])[] = [
-  [/^gave up\b.*/, ([line]) => line],
+  [/^given up: (\d+) attempts/, ([, times]) => `gave up: its worker died ${times} times`],
   [/robots\.txt/i, 'robots.txt'],
   [/larger than ([\d.]+ ?(?:bytes|[kMG]B))/i, ([, size]) => `larger than ${size}`],
   [/timed out after ([\d.]+ ?m?s)\b/i, ([, time]) => `timed out after ${time}`],
@@ -27,8 +30,8 @@ const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => 
 const LONGEST = 200
 
 /**
- * The cause of a failure in one short line, from what its hook said: the same for all hooks that met the same thing. What we do not know
- * keeps its own first line, behind the plugin's name.
+ * The cause of a failure in one short line, from what its hook said: the same for all hooks that met the same thing.
+ * What we do not know keeps its own first line, behind the plugin's name.
  */
 export function causeOf(plugin: string, output: string): string {
   for (const [pattern, cause] of CAUSES) {
@@ -46,12 +49,17 @@ export function isUnreachable(cause: string): boolean {
 
 /** The word of a hook that lacks what another one should have made. */
 export const needs = (plugin: string) => `needs ${plugin}, which failed`
+/** Whom a hook needs, when that is all it says. */
+export const neededBy = (output: string) => /^needs (\S+), which failed$/.exec(output)?.[1]
 /** The word of a hook that met what another one had met before it. */
 export const alike = (cause: string, plugin: string) => `${cause}, as ${plugin} found`
 
-/** Did this hook only lack what another one should have made, or meet the same as another one? Also in the words of earlier versions. */
+const OLD_WORDS = /^no (?:headers\/headers\.json|html\/output\.html) to read$/
+
+/**
+ * Did this hook only lack what another one should have made, or meet what another one had met? Also in the words of
+ * earlier versions.
+ */
 export function isConsequence(output: string): boolean {
-  return /^needs .+, which failed$|, as \S+ found$|^no (?:headers\/headers\.json|html\/output\.html) to read$/.test(
-    output,
-  )
+  return neededBy(output) !== undefined || /, as \S+ found$/.test(output) || OLD_WORDS.test(output)
 }

@@ -120,7 +120,10 @@ async function sendToSnapshots(
   dueAt: Date | null,
 ): Promise<string[]> {
   return await transact(db, async (tx) => {
-    const crawls = await lockCrawls(tx, sql`id in (select crawl_id from snapshot where id = any(${ids}::uuid[]))`)
+    const crawls = await lockCrawls(
+      tx,
+      sql`id = any(array(select crawl_id from snapshot where id = any(${ids}::uuid[])))`,
+    )
     const moved = await new Queue(snapshotMachine, kyselySql(tx)).send(ids, event, dueAt)
     await wakeCrawls(tx, crawls)
     return moved
@@ -135,13 +138,15 @@ async function markCancelled(tx: Database, ids: readonly string[]): Promise<void
 }
 
 /**
- * Completes pages that were just sealed: nothing of them is open any more, their size is that of what was published, and they have a verdict.
+ * Completes pages that were just sealed: nothing of them is open any more, their size is that of what was published,
+ * and they have a verdict.
  */
 async function closePages(tx: Database, dataDir: string, ids: readonly string[]): Promise<void> {
   for (let at = 0; at < ids.length; at += SLICE) {
     const { rows } = await sql<{ id: string; output_dir: string; is_open: boolean }>`
       select s.id, s.output_dir,
-        exists (select from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff')) as is_open
+        exists (select from archive_result r
+          where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff')) as is_open
       from snapshot s where s.id = any(${ids.slice(at, at + SLICE)}::uuid[])
         and exists (select from archive_result r where r.snapshot_id = s.id)`.execute(tx)
     const open = rows.filter((row) => row.is_open).map(({ id }) => id)

@@ -11,7 +11,8 @@ interface Page {
 }
 
 /**
- * The verdict on each of these pages, from the latest results of their hooks and the headers that were published. Writes nothing.
+ * The verdict on each of these pages, from the latest results of their hooks and the headers that were published.
+ * Writes nothing.
  * @returns by id, for every page
  */
 export async function judge(db: Database, dataDir: string, pages: readonly Page[]): Promise<Map<string, Verdict>> {

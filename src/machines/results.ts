@@ -16,6 +16,7 @@ export interface ResultRow {
   readonly plugin: string
   readonly hook_name: string
   readonly status: ResultStatus
+  readonly output_str: string
   readonly attempt: number
   /** Attempts before this one that failed in a way that may pass. */
   readonly retries: number
@@ -45,7 +46,7 @@ export async function prepareResults(
     with ${owned(claim)}, interrupted as (
       update archive_result set status = 'queued', start_ts = null, process_id = null from mine
       where snapshot_id = mine.id and status = 'started'
-      returning archive_result.id, plugin, hook_name, 'queued' as status, attempt, retries
+      returning archive_result.id, plugin, hook_name, 'queued' as status, output_str, attempt, retries
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from interrupted
@@ -61,13 +62,14 @@ export async function prepareResults(
       select hook.id, mine.id, hook.plugin, hook.name, coalesce(lapsed.attempt, 0) + 1, coalesce(lapsed.retries + 1, 0)
       from mine cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[], ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)
       left join lapsed on lapsed.plugin = hook.plugin and lapsed.hook_name = hook.name
-      where lapsed.id is not null or not exists (select 1 from archive_result r where r.snapshot_id = mine.id and r.plugin = hook.plugin and r.hook_name = hook.name)
-      returning id, plugin, hook_name, status, attempt, retries
+      where lapsed.id is not null or not exists (select 1 from archive_result r where r.snapshot_id = ${claim.id} and r.plugin = hook.plugin and r.hook_name = hook.name)
+      returning id, plugin, hook_name, status, output_str, attempt, retries
     )
     select * from fresh
     union all select * from interrupted
-    union all select r.id, r.plugin, r.hook_name, r.status, r.attempt, r.retries from archive_result r, mine
-      where r.snapshot_id = mine.id and r.status <> 'started'
+    union all select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries
+      from archive_result r, mine
+      where r.snapshot_id = ${claim.id} and r.snapshot_id = mine.id and r.status <> 'started'
     order by attempt`
   const { rows } = await withRetry(owner.home.db, () => prepare.execute(owner.home.db))
   const current = new Map(rows.map((row) => [`${row.plugin}/${row.hook_name}`, row]))

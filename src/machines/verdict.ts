@@ -26,19 +26,20 @@ export const CANCELLED = 'cancelled'
 
 /** Plugins that describe a page, prepare it, or find more pages: what they write is no copy of its content. */
 const MAKES_NO_COPY = new Set(
-  `accessibility chrome chrome_launch chrome_navigate chrome_screencast chrome_tab consolelog dns favicon hashes headers
-  infiniscroll istilldontcareaboutcookies modalcloser redirects responses seo ssl sslcerts title twocaptcha ublock`.split(
-    /\s+/,
-  ),
+  (
+    'accessibility chrome chrome_launch chrome_navigate chrome_screencast chrome_tab consolelog dns favicon hashes ' +
+    'headers infiniscroll istilldontcareaboutcookies modalcloser redirects responses seo ssl sslcerts title ' +
+    'twocaptcha ublock'
+  ).split(' '),
 )
 const makesCopy = ({ plugin }: JudgedResult) => !MAKES_NO_COPY.has(plugin) && !/^(?:parse|search)_/.test(plugin)
 
 /**
  * The verdict on a page from the latest result of each of its hooks.
  *
- * `archived`: a copy is there, and nothing that was asked for failed · `partial`: a copy, but something failed · `failed`: no copy, or one of
- * an error page. Where no hook was to make a copy, what came out stands for it. What was skipped, or found nothing, failed nothing; but a page
- * of which nothing is kept is `failed`.
+ * `archived`: a copy is there, and nothing that was asked for failed · `partial`: a copy, but something failed ·
+ * `failed`: no copy, or one of an error page. Where no hook was to make a copy, what came out stands for it. What was
+ * skipped, or found nothing, failed nothing; but a page of which nothing is kept is `failed`.
  * @param headersStatus what headers.json says that the server answered with
  */
 export function verdictOn(results: readonly JudgedResult[], headersStatus: number | null): Verdict {

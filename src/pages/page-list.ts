@@ -8,6 +8,8 @@ export interface IndexPlace {
   readonly chunks: readonly number[]
 }
 
+const OUTCOMES = { '': 'All', archived: 'Archived', partial: 'Partial', failed: 'Failed' }
+
 /**
  * The list of pages: what is searched, and by what it is narrowed. assets/pages.js fills it from the chunks of the
  * index.

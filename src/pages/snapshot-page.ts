@@ -136,7 +136,8 @@ function preview(path: string, shown: Output['shown']): Html {
   if (shown === 'html' || shown === 'text')
     return html`<iframe src="${href(path)}" sandbox="allow-same-origin" loading="lazy"
 tabindex="-1" aria-hidden="true" title=""></iframe>`
-  return html`<span aria-hidden="true">${shown === 'file' ? '⤓' : { pdf: 'PDF', video: '▶', audio: '♪' }[shown]}</span>`
+  const sign = { file: '⤓', pdf: 'PDF', video: '▶', audio: '♪' }[shown]
+  return html`<span aria-hidden="true">${sign}</span>`
 }
 
 /**

@@ -47,12 +47,13 @@ export async function settleHook(
   // Whatever it says of itself: on a full disk a hook cannot but fail.
   if (verdict.event === 'fail' && isFull(tree.root))
     throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
-  if (verdict.event === 'succeed') {
+  if (verdict.event === 'succeed' || isServed(verdict)) {
     try {
       keepStdoutForSiblings(tree, hook.plugin, logs)
       const published = await tree.publish(hook.plugin)
       // Without a record of its own, what a hook leaves behind is its word.
       const any = [published.written, published.standing].some((files) => Object.keys(files).length > 0)
+      if (verdict.event === 'fail') return { ...verdict, published, records }
       return { ...verdict, event: records.result || any ? 'succeed' : 'empty', published, records }
     } catch (error) {
       // Not its files' fault: the page waits for room, for the machine or the database, or is somebody else's by now.
@@ -64,6 +65,12 @@ export async function settleHook(
     await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
   return { ...verdict, records }
 }
+
+/**
+ * A failure with something to keep all the same: what the server sent with its error. The hook says so in its record.
+ */
+const isServed = ({ event, json }: Judgement) =>
+  event === 'fail' && typeof (json as { served?: unknown } | null | undefined)?.served === 'string'
 
 class NoSpace extends Error {
   readonly code = 'ENOSPC'
@@ -87,6 +94,7 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
     return {
       event: 'fail',
       output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}`,
+      json: result?.json,
     }
   switch (result?.status) {
     case 'failed':

@@ -4,8 +4,8 @@ import { transact } from '../db/retry.ts'
 import { judge, recordVerdicts } from '../machines/judge.ts'
 
 /**
- * Judges pages that were sealed before there were outcomes, the newest first. Walks an index that holds nothing else, and is empty when
- * they are done.
+ * Judges pages that were sealed before there were outcomes, the newest first. Walks an index that holds nothing else,
+ * and is empty when they are done.
  * @returns how many, at most `limit`; fewer: there are no more
  */
 export async function judgeOldPages({ db, dataDir }: Home, limit: number): Promise<number> {

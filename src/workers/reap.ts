@@ -76,7 +76,7 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
 
 /**
  * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
- * It is ended, with all below it, before the work begins again.
+ * It is ended, with all below it, before the work begins again. What works for another data dir is left to that.
  */
 export async function endFormerWorkers(
   { home, processId }: Owner,
@@ -89,7 +89,7 @@ export async function endFormerWorkers(
       : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
   const select = sql<{ parent_id: string }>`
     select distinct parent_id from process
-    where ${IS_LIVE} and process_type = 'hook' and parent_id <> ${processId} and ${hooks}`
+    where ${IS_LIVE} and data_dir_id = ${home.dataDirId} and process_type = 'hook' and parent_id <> ${processId} and ${hooks}`
   const { rows } = await withRetry(home.db, () => select.execute(home.db))
   for (const { parent_id } of rows) await reapWorker(home, parent_id, null)
 }

@@ -22,9 +22,9 @@ interface Found {
 }
 
 /**
- * The end of a page whose hooks have all ended: adds what it found, judges it, writes its index, seals. The page is open until the last of these steps,
- * so its crawl never looks finished in between; whoever claims it after a crash repeats them. No lock is held while files are flushed.
- * Throws ClaimLost.
+ * The end of a page whose hooks have all ended: adds what it found, judges it, writes its index, seals. The page is
+ * open until the last of these steps, so its crawl never looks finished in between; whoever claims it after a crash
+ * repeats them. No lock is held while files are flushed. Throws ClaimLost.
  */
 export async function sealSnapshot(
   owner: Owner,

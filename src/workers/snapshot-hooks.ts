@@ -8,6 +8,7 @@ import type { WorkTree } from '../hooks/work-tree.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import { moveResult, type ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
+import { Consequences } from './consequences.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHook } from './hook-settle.ts'
 import { type Retries, retriesOf } from './retries.ts'
@@ -34,6 +35,7 @@ export class SnapshotHooks {
   readonly #retries: Retries
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
+  readonly #consequences = new Consequences()
   #interrupted = false
   #gotSomewhere = false
 
@@ -75,14 +77,16 @@ export class SnapshotHooks {
       const lacks = missing.get(hook.plugin)
       if (FINAL.has(result.status)) await this.#recall(hook, result)
       else if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
-      else {
-        await moveResult(this.#context.owner, this.#claim, result.id, 'queued', 'skip', { output: lacks })
-        await failpoint('publish.hook_skipped')
-      }
+      else await this.#skip(result, lacks)
     }
     for (const { hook, result } of [...this.#open.values()]) {
       if (this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined) break
-      await this.#runOne(hook, result)
+      const lacks = this.#consequences.lacking(hook)
+      if (lacks === undefined) await this.#runOne(hook, result)
+      else {
+        await this.#skip(result, lacks)
+        this.#open.delete(keyOf(hook))
+      }
       for (const end of await this.#sequence.reap()) await this.#settle(end)
     }
     const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
@@ -99,6 +103,12 @@ export class SnapshotHooks {
         await failpoint('publish.hook_given_up')
       }
     }
+  }
+
+  async #skip({ id, plugin }: ResultRow, output: string): Promise<void> {
+    await moveResult(this.#context.owner, this.#claim, id, 'queued', 'skip', { output })
+    this.#consequences.note(plugin, 'skipped', output)
+    await failpoint('publish.hook_skipped')
   }
 
   async #runOne(hook: Hook, result: ResultRow): Promise<void> {
@@ -122,8 +132,11 @@ export class SnapshotHooks {
     const { hook, result } = this.#open.get(keyOf(end.hook))!
     const others = [...this.#open.values()].some((other) => other.hook !== hook && other.hook.plugin === hook.plugin)
     const { records, ...judged } = await settleHook(this.#tree, hook, result.attempt, end, end.logs, !others)
-    const { event, ...output } =
-      judged.event === 'delay' && result.retries >= this.#retries.most ? { ...judged, event: 'fail' as const } : judged
+    const isLast = judged.event === 'delay' && result.retries >= this.#retries.most
+    const { event, ...output } = this.#consequences.told(
+      hook.plugin,
+      isLast ? { ...judged, event: 'fail' as const } : judged,
+    )
     // Before the result is final: nobody would come back to ask if we died in between.
     if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')
@@ -152,6 +165,7 @@ export class SnapshotHooks {
 
   /** What a hook of an earlier round found: its log and files tell. */
   async #recall(hook: Hook, result: ResultRow): Promise<void> {
+    this.#consequences.note(hook.plugin, result.status, result.output_str)
     this.#tree.dirFor(hook.plugin) // Later hooks see by it that this one was run.
     const logs = logsFor(this.#tree.root, hook, result.attempt)
     if (!hasLog(logs)) return

@@ -11,6 +11,8 @@ const EVERY_MS = 30_000
 const SOON_MS = 5_000
 /** How long a round goes on with batches. The first is over after one: a runner that comes and goes loses no time. */
 const ROUND_MS = 250
+/** The same for old pages without an outcome: a million of them take half an hour. */
+const JUDGING_MS = 2_000
 /** Rows of one statement: some 10 ms. */
 const BATCH = 200
 
@@ -18,8 +20,8 @@ const BATCH = 200
 const END_MS = 2_000
 
 /**
- * Ends what would grow for ever: history older than HISTORY_DAYS, and logs; and gives old pages their outcome. A leader does it every 30 s, in small batches,
- * beside its loop; what a long pause has left takes many rounds.
+ * Ends what would grow for ever: history older than HISTORY_DAYS, and logs; and gives old pages their outcome. A leader
+ * does it every 30 s, in small batches, beside its loop; what a long pause has left takes many rounds.
  */
 export class Upkeep {
   readonly #context: WorkerContext
@@ -57,7 +59,7 @@ export class Upkeep {
     const { HISTORY_DAYS: days } = settings.config
     await this.#attempt('cutting logs', () => capLogs(owner.home.dataDir))
     if (days > 0) await this.#attempt('cutting history', () => this.#cutHistory(days, ms))
-    await this.#attempt('judging pages', () => this.#judgeOldPages(ms))
+    await this.#attempt('judging pages', () => this.#judgeOldPages(ms && JUDGING_MS))
   }
 
   /** What fails is tried again in the next round. The leader's loop has its own say about a database that is away. */

@@ -383,10 +383,10 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'is archived from its first page on',
   },
   {
-    name: 'the count of the pages of a crawl is not kept',
+    name: 'a limit does not ask how many pages there are',
     file: 'src/db/snapshots.ts',
-    find: 'if (added > 0) await sql`update crawl',
-    replacement: 'if (added < 0) await sql`update crawl',
+    find: 'crawl.max_urls - (await pageCount(tx, crawlId))',
+    replacement: 'crawl.max_urls + (await pageCount(tx, crawlId))',
     test: 'test/crash/long-list.test.ts',
     only: 'ends where --max-urls does',
   },

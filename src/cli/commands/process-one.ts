@@ -3,16 +3,17 @@ import { stripVTControlCharacters } from 'node:util'
 import pc from 'picocolors'
 import { AppError, UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
+import { rowById } from '../../db/process-rows.ts'
 import { isRunner, type LiveRow, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { presenceOf } from '../../processes/presence.ts'
 import { signalRow, terminate, waitForEnd } from '../../processes/registry/end.ts'
 import { follow, tail } from '../../processes/registry/log-tail.ts'
-import { rowById, rowByPid } from '../../processes/registry/lookup.ts'
+import { rowByPid } from '../../processes/registry/lookup.ts'
 import { ancestorsOf, childrenOf, descendantsOf } from '../../processes/registry/relatives.ts'
 import { ago } from '../format.ts'
 import { runnerLog, withHome } from '../home.ts'
-import { isUuid } from '../ids.ts'
+import { findIds, isPartOfId } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { describe } from './process.ts'
@@ -49,7 +50,10 @@ export async function processShow(options: GlobalOptions, which: string): Promis
   })
 }
 
-/** `process logs ID|PID`: the end of what it printed; with `follow` all that comes until it ends. Runners and workers speak in the runner's log. */
+/**
+ * `process logs ID|PID`: the end of what it printed; with `follow` all that comes until it ends. Runners and workers
+ * speak in the runner's log.
+ */
 export async function processLogs(
   options: GlobalOptions,
   which: string,
@@ -70,8 +74,9 @@ export async function processLogs(
 }
 
 /**
- * `process kill ID|PID`: asks it to end, through its exact identity. A hook that does not is killed after 5 s, as at its timeout; runners and
- * workers drain for as long as their hooks may take. `force` ends it at once, with all below it. Exit code 1 when it is still there.
+ * `process kill ID|PID`: asks it to end, through its exact identity. A hook that does not is killed after 5 s, as at
+ * its timeout; runners and workers drain for as long as their hooks may take. `force` ends it at once, with all below
+ * it. Exit code 1 when it is still there.
  */
 export async function processKill(options: GlobalOptions, which: string, verb: { force?: boolean }): Promise<void> {
   await withHome(options, async (home) => {
@@ -95,19 +100,23 @@ export async function processKill(options: GlobalOptions, which: string, verb: {
   })
 }
 
-/** The row that an id or a pid means. Throws UsageError when there is none. */
+/** The row that a pid, an id, or the beginning or end of one means. Throws UsageError when there is none. */
 async function find(home: Home, which: string): Promise<LiveRow> {
-  if (!isUuid(which) && !/^[1-9]\d{0,9}$/.test(which)) {
+  const isPid = /^[1-9]\d{0,9}$/.test(which)
+  if (!isPid && !isPartOfId(which))
     throw new UsageError(
       `neither the id of a process nor a pid: ${which}`,
       'archivebox-ts process list --all shows both',
     )
-  }
-  const row = isUuid(which) ? await rowById(home, which.toLowerCase()) : await rowByPid(home, Number(which))
+  const ofPid = isPid ? await rowByPid(home, Number(which)) : undefined
+  const isId = ofPid === undefined && isPartOfId(which)
+  const row = isId ? await rowById(home, (await findIds(home, PROCESS, [which]))[0]!) : ofPid
   if (!row)
     throw new UsageError(`no process ${which} of this data dir is known`, 'archivebox-ts process list --all shows them')
   return row
 }
+
+const PROCESS = { noun: 'process', table: 'process' } as const
 
 function endOf(row: ProcessRow): string {
   if (row.exit_signal) return `ended by ${row.exit_signal}`

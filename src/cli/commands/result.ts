@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { crawlsOfSnapshots } from '../../db/snapshots.ts'
+import type { ResultStatus } from '../../db/tables.ts'
 import { deleteResult } from '../../machines/deletion.ts'
 import { WITHOUT_OUTPUT } from '../../machines/retry.ts'
 import { RESULT } from '../records/kinds.ts'
@@ -7,22 +8,16 @@ import { verbsOf } from '../records/verbs.ts'
 /** The verbs of `result`. A result is worked on with its page only: there is nothing to pause. */
 export const resultVerbs = verbsOf(
   RESULT,
-  (rows, { statuses = WITHOUT_OUTPUT, plugins }) => {
-    const again = rows.filter(({ status, plugin }) => statuses.includes(status) && (plugins?.includes(plugin) ?? true))
+  (rows, { failed, plugins }) => {
+    const isLost = (status: ResultStatus) => (failed ? status === 'failed' : WITHOUT_OUTPUT.includes(status))
+    const again = rows.filter(({ status, plugin }) => isLost(status) && (plugins?.includes(plugin) ?? true))
     return { results: again.map(({ id }) => id) }
   },
   {
     remove: deleteResult,
-    concerned: (ids) => sql`r.id = any(${ids}::uuid[])`,
     shownBy: async (home, rows) => {
       const snapshots = [...new Set(rows.map((row) => row.snapshot_id))]
-      const crawls = await home.db
-        .selectFrom('snapshot')
-        .select('crawl_id')
-        .distinct()
-        .where('id', 'in', snapshots)
-        .execute()
-      return { crawls: crawls.map((row) => row.crawl_id), snapshots }
+      return { crawls: await crawlsOfSnapshots(home.db, snapshots), snapshots }
     },
   },
 )

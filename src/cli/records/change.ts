@@ -59,7 +59,7 @@ export interface RetryOptions {
 }
 
 /** What is to be run again of these rows; `narrowed` holds what --failed and --plugin say. */
-export type Request<Row> = (rows: readonly Row[], narrowed: Pick<RetryRequest, 'statuses' | 'plugins'>) => RetryRequest
+export type Request<Row> = (rows: readonly Row[], narrowed: Pick<RetryRequest, 'failed' | 'plugins'>) => RetryRequest
 
 /** `retry`: another attempt of what ended without an output. */
 export async function retryRows<Row extends { readonly id: string }>(
@@ -69,8 +69,8 @@ export async function retryRows<Row extends { readonly id: string }>(
   verb: RetryOptions,
   request: Request<Row>,
 ): Promise<void> {
-  const narrowed: Pick<RetryRequest, 'statuses' | 'plugins'> = {
-    ...(verb.failed && { statuses: ['failed'] }),
+  const narrowed: Pick<RetryRequest, 'failed' | 'plugins'> = {
+    ...(verb.failed && { failed: true }),
     ...(verb.plugin !== undefined && { plugins: commaList(verb.plugin) }),
   }
   await withChosen(options, kind, args, async ({ home, rows, ids }) => {

@@ -55,7 +55,10 @@ export async function get(context: HookContext, start: string, encodings: 'ident
     const body = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls })
     const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
-    if (location === undefined) return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
+    if (location === undefined) {
+      if (start === context.url) context.answered?.(hop.status)
+      return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
+    }
     body.destroy()
     cookies.take(body.headers['set-cookie'] ?? [], url)
     redirects.push(hop)

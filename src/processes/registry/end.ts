@@ -1,11 +1,11 @@
 import { sleep } from '../../base/abort.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Home } from '../../db/home.ts'
+import { rowById } from '../../db/process-rows.ts'
 import { identityIn, isRunner, LIVE_STATUSES, markEnded, type ProcessRow } from '../../db/processes.ts'
 import { type Family, killFamily, MARKER, membersOf, signalMembers } from '../family.ts'
 import { familyOfRows } from '../family-of-rows.ts'
 import { livenessOf, signalIdentity } from '../identity.ts'
-import { rowById } from './lookup.ts'
 import { descendantsOf, parentOf } from './relatives.ts'
 
 /** How a process ended; both null when nobody saw it. Code 0 is only what a parent's wait reported. */

@@ -1,6 +1,6 @@
 import type { Home } from '../../db/home.ts'
+import { childRows, rowById } from '../../db/process-rows.ts'
 import type { LiveRow, ProcessRow } from '../../db/processes.ts'
-import { rowById } from './lookup.ts'
 
 /** Who started a process, who started that, and so on: the nearest first. A row edited into a circle ends where it would begin again. */
 export async function ancestorsOf(home: Home, row: LiveRow): Promise<LiveRow[]> {
@@ -27,7 +27,7 @@ export async function rootOf(home: Home, row: LiveRow): Promise<LiveRow> {
 
 /** What a process started itself, in the order in which that was. */
 export async function childrenOf(home: Home, id: string): Promise<ProcessRow[]> {
-  return await home.db.selectFrom('process').selectAll().where('parent_id', '=', id).orderBy('seq').execute()
+  return await childRows(home, [id])
 }
 
 /** All that a process started, level by level. */
@@ -35,13 +35,7 @@ export async function descendantsOf(home: Home, id: string): Promise<ProcessRow[
   const found: ProcessRow[] = []
   const seen = new Set([id])
   for (let level = [id]; level.length > 0; ) {
-    const next = await home.db
-      .selectFrom('process')
-      .selectAll()
-      .where('parent_id', 'in', level)
-      .orderBy('seq')
-      .execute()
-    const fresh = next.filter((row) => !seen.has(row.id))
+    const fresh = (await childRows(home, level)).filter((row) => !seen.has(row.id))
     for (const row of fresh) seen.add(row.id)
     found.push(...fresh)
     level = fresh.map((row) => row.id)
