@@ -7,10 +7,10 @@ import { writeArchivePage } from '../workers/index-pages.ts'
 
 const EVERY_MS = 2_000
 /**
- * An update that takes long (the first of a large archive, or one that a long transaction makes repeat) comes less
- * often.
+ * The part of the time that is spent on it at most: what takes long (the first update of a large archive, one that a long
+ * transaction makes repeat) comes less often. Four cores at work, it is 2 % of them.
  */
-const SHARE = 0.02
+const SHARE = 0.08
 
 /**
  * Keeps the archive's index and its top page true while a leader works, beside its loop: every 2 s while anybody is

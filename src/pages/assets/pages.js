@@ -312,9 +312,9 @@
       const isAll = this.results.length === this.entries.length
       this.found.textContent =
         this.entries.length === 0
-          ? this.isComplete
+          ? total === 0
             ? 'No page is done yet.'
-            : 'Reading the list …'
+            : 'The list comes in a moment …'
           : isAll
             ? `${count(this.results.length)}${waits && ` of ${count(total)}`} page${total === 1 ? '' : 's'}${waits}`
             : `${count(this.results.length)} of ${count(Math.max(total, this.entries.length))} pages${waits}`
