@@ -12,6 +12,7 @@ export class Stop {
   readonly #listeners = new Set<() => void>()
   #deadline = Number.POSITIVE_INFINITY
   #isExplained = false
+  #reason: string | undefined
   /** The stop of the whole that this is a part of. */
   #whole: Stop | undefined
 
@@ -28,6 +29,15 @@ export class Stop {
   /** Did it come about without any hook? Once that is known it stays so. */
   get isExplained(): boolean {
     return this.#isExplained || this.#whole?.isExplained === true
+  }
+  /** What brought it about first; whatever came later changes nothing. */
+  get reason(): string | undefined {
+    return this.#reason ?? this.#whole?.reason
+  }
+  /** Notes what brings it about, right before the request. */
+  because(reason: string): this {
+    if (this.reason === undefined) this.#reason = reason
+    return this
   }
   /**
    * Starts the drain, or shortens one that is under way. What is in a hurry is explained, unless the caller says no.

@@ -47,11 +47,7 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   const known = migrations()
   const newest = known.at(-1)?.version ?? 0
   const current = await schemaVersion(db)
-  if (current > newest) {
-    throw new AppError(`the database has schema version ${current}, this program knows ${newest}`, {
-      hint: 'it was used by a newer archivebox-ts: install that version, or use another database',
-    })
-  }
+  if (current > newest) throw tooNew(current, newest)
   if (current === newest) return []
   // No deadline: changing a large table may take long.
   const unhurried = openDatabase(url, {
@@ -74,6 +70,19 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   } finally {
     await unhurried.destroy()
   }
+}
+
+/** Throws AppError when a newer program has migrated the database: an older one must not work on it. */
+export async function refuseNewerSchema(db: Database): Promise<void> {
+  const current = await schemaVersion(db)
+  const newest = migrations().at(-1)?.version ?? 0
+  if (current > newest) throw tooNew(current, newest)
+}
+
+function tooNew(current: number, newest: number): AppError {
+  return new AppError(`the database has schema version ${current}, this program knows ${newest}`, {
+    hint: 'it was used by a newer archivebox-ts: install that version, or use another database',
+  })
 }
 
 /** The migrations that were applied, or the runner of an older program that stands in the way. */

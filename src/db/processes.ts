@@ -9,8 +9,8 @@ import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tabl
 
 export type ProcessRow = Selectable<ProcessTable>
 
-/** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since it leads. */
-export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly tenure_s: number | null }
+/** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since its promotion. */
+export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly led_s: number | null }
 
 /** A process in one of these is there, as far as its row says. */
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
@@ -208,7 +208,7 @@ export async function markEnded(
 /** Seconds since a process last said that it is there, and since it was promoted; by the database's clock. */
 export const ages = [
   sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'),
-  sql<number | null>`extract(epoch from now() - promoted_at)`.as('tenure_s'),
+  sql<number | null>`extract(epoch from now() - promoted_at)`.as('led_s'),
 ] as const
 
 /**
@@ -224,6 +224,11 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
     .where(IS_LIVE)
     .orderBy('seq')
   return await withRetry(home.db, () => select.execute())
+}
+
+/** Is this row open: has nobody yet said that its process has ended? */
+export function isLive(row: Pick<ProcessRow, 'status'>): boolean {
+  return (LIVE_STATUSES as readonly string[]).includes(row.status)
 }
 
 /** Says whether this is a runner, leading or waiting. */

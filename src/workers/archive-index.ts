@@ -28,6 +28,8 @@ import { publishFile } from './publish-file.ts'
 const FOLDER = 'archive/index'
 /** Changes of one step, which holds the lock: some 100 ms. */
 const BATCH = 2_000
+/** Whoever waits for an update waits so long: what is left comes with the next one. */
+const MOST_MS = 1_000
 /** How much of its text a page is found by. */
 const TEXT_CHARS = 300
 /** Copies of one URL that its pages name. */
@@ -50,6 +52,8 @@ export interface IndexSummary {
   /** The latest first. */
   readonly chunks: readonly number[]
   readonly pages: number
+  /** Nothing is left to do. */
+  readonly isComplete: boolean
 }
 
 /** Called for a page whose other copies it does not name yet: it is to be written again. */
@@ -63,17 +67,19 @@ type Rewrite = (page: { readonly id: string; readonly crawl_id: string }) => Pro
  */
 export async function updateArchiveIndex(home: Home, rewrite: Rewrite): Promise<IndexSummary | null> {
   const server = await serverIdentity(home.db)
+  const until = performance.now() + MOST_MS
   for (let after: ChangeCursor | undefined; ; ) {
     const from = after
     const step = await withLock(home, (tx) => takeStep(home, tx, server, from))
     if (!step) return null
     await writeCopies(home, step.urls, rewrite)
     after = step.next ?? undefined
-    if (after) continue
+    if (after && performance.now() < until) continue
     const chunks = Object.entries(step.state.chunks)
     return {
       chunks: chunks.map(([chunk]) => Number(chunk)).sort((a, b) => b - a),
       pages: chunks.reduce((sum, [, pages]) => sum + pages, 0),
+      isComplete: !after,
     }
   }
 }

@@ -95,13 +95,16 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
 }
 
-/** Brings the index of the archive up to date, and writes its top page. */
-export async function writeArchivePage(home: Home): Promise<void> {
+/**
+ * Brings the index of the archive up to date, and writes its top page.
+ * @returns false when something is left: there was much to do, or somebody else is at it
+ */
+export async function writeArchivePage(home: Home): Promise<boolean> {
   const index = await updateArchiveIndex(home, async ({ id, crawl_id }) => {
     const [snapshot, crawl] = [await snapshotById(home.db, id), await crawlOfPage(home.db, crawl_id)]
     if (snapshot?.status === 'sealed' && crawl) await writeSnapshotPages(home, snapshot, crawl)
   })
-  if (!index) return
+  if (!index) return false
   const { crawls, totals } = await latestCrawls(home.db)
   const html = archivePage({
     assets: await writeAssets(home),
@@ -112,6 +115,7 @@ export async function writeArchivePage(home: Home): Promise<void> {
     chunks: index.chunks,
   })
   await publishFile(join(home.dataDir, 'index.html'), html)
+  return index.isComplete
 }
 
 /** What pages share, written when it is not there yet. */

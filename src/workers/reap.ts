@@ -2,12 +2,13 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
-import { IS_LIVE, isRunner, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
+import { IS_LIVE, isRunner, liveRows, markEnded } from '../db/processes.ts'
 import { transact, withRetry } from '../db/retry.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { cgroupIn } from '../processes/containment/cgroup.ts'
 import { killFamily, MARKER, marksOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
+import { descendantsAmong } from '../processes/registry/relatives.ts'
 
 /**
  * After a worker died without tidying up: kills everything below it, whatever rows are left of that, waits until the
@@ -21,7 +22,7 @@ export async function reapWorker(
   exit: { code: number | null; signal: string | null } | null,
 ): Promise<number> {
   const rows = await liveRows(home)
-  const below = descendantsOf(processId, rows)
+  const below = await descendantsAmong(rows, processId)
   const ids = [processId, ...below.map(({ id }) => id)]
   const { roots = [], cgroups = [] } = familyOfRows([...rows.filter(({ id }) => id === processId), ...below])
   const survivors = await killFamily({
@@ -97,17 +98,4 @@ export async function endFormerWorkers(
 async function childrenOf({ db }: Home, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from process where parent_id = any(${ids}::uuid[])`.execute(db)
   return rows.map(({ id }) => id)
-}
-
-function descendantsOf(id: string, rows: readonly ProcessRow[]): ProcessRow[] {
-  // Each row once: one edited into a circle must not hold us up.
-  const found = new Set<ProcessRow>()
-  for (let level = [id]; level.length > 0; ) {
-    const next = rows.filter(
-      (row) => row.id !== id && row.parent_id !== null && level.includes(row.parent_id) && !found.has(row),
-    )
-    for (const row of next) found.add(row)
-    level = next.map((row) => row.id)
-  }
-  return [...found]
 }

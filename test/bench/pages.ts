@@ -158,7 +158,7 @@ function lineOf(number: number): string {
 async function updates(rounds: number): Promise<Figure> {
   const values = await withHome(async (home) => {
     await makeLargeArchive(home.db, PAGES)
-    await writeArchivePage(home)
+    while (!(await writeArchivePage(home)));
     const times: number[] = []
     for (let round = -1; round < rounds; round += 1) {
       await change(home, round)

@@ -34,6 +34,7 @@ import { countBelow, hooksAtWork } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
 import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
+import * as terms from '../../src/db/terms.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
 import * as commands from '../../src/machines/commands.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
@@ -195,7 +196,22 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
   'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
   'db/runners.ts withdrawHandoff': () => runners.withdrawHandoff(home, other, worker),
-  'db/runners.ts lostLeaderIn': () => runners.lostLeaderIn(home, identity),
+  'db/runners.ts goToGate': async () => {
+    await runners.goToGate(home, { id: other, seq: 1 }, false)
+    await runners.goToGate(home, { id: other, seq: 1 }, true)
+  },
+  'db/runners.ts demote': () => runners.demote(home, other),
+  'db/runners.ts supersededLately': () => runners.supersededLately(home, { minutes: 10, beforeSeconds: 1 }),
+  'db/runners.ts closeAsLost': () => runners.closeAsLost(db, [other]),
+  'db/runners.ts deadClaimants': () => runners.deadClaimants(home, [other]),
+  'db/terms.ts limitLockWaits': () => inTransaction((tx) => terms.limitLockWaits(tx)),
+  'db/terms.ts raiseTerm': () =>
+    inTransaction(async (tx) => {
+      await terms.raiseTerm(tx, home.dataDirId, worker)
+      throw new Error('taken back')
+    }).catch((error: Error) => expect(error.message).toBe('taken back')),
+  'db/terms.ts termSince': () => terms.termSince(db, other, null),
+  'db/terms.ts lostLeaderIn': () => terms.lostLeaderIn(home, identity),
   'db/runners.ts terminateBackendsOf': () => runners.terminateBackendsOf(home, [other]),
   'db/server-identity.ts serverIdentity': () => serverIdentity(db),
   'db/server-identity.ts serverSize': () => serverSize(db),

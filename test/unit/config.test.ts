@@ -100,7 +100,7 @@ describe('the settings', () => {
     )
     expect(reads.length).toBeGreaterThan(10)
     const ours = /: ('ARCHIVEBOX_\w+'|(MARKER|WORKER_ENV|HOME_ENV)\.\w+|PARENT_ENV|LAUNCH_ENV|name|'PATH'|'HOME')$/
-    expect(reads.filter((read) => !ours.test(read))).toEqual(["src/runner/watchdog-process.ts: 'DATA_DIR'"])
+    expect(reads.filter((read) => !ours.test(read))).toEqual(["src/runner/guardian-process.ts: 'DATA_DIR'"])
   })
 })
 
