@@ -6,7 +6,7 @@ import type { Outcome, WorkStatus } from './tables.ts'
 // Crawls as their pages on disk show them. Everything is bounded, however many pages a crawl has.
 
 /** Crawls that the page of the archive names. */
-const MOST_CRAWLS = 200
+const MOST_CRAWLS = 100
 /** As many characters of a crawl's URLs as its name is made of: there may be a million URLs. */
 const LONGEST_NAME = 2_000
 
