@@ -288,3 +288,27 @@ export async function sayThere(db: Database, id: string, blockedReason: string |
     where id = ${id} and status = 'running'`.execute(db)
   return numAffectedRows === 1n
 }
+
+/** Does this process belong to another data dir of the same database? Of one without a row nobody knows: no. */
+export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promise<boolean> {
+  const select = sql`select 1 from process where id = ${id} and data_dir_id <> ${dataDirId}`
+  const { rows } = await withRetry(db, () => select.execute(db))
+  return rows.length > 0
+}
+
+/** Whose hooks are looked for: those of a page, or those of a crawl as a whole. */
+export type HookTarget = { readonly snapshotId: string } | { readonly crawlId: string }
+
+/** The processes of this data dir that supervise a live hook of it, or the host that runs one. */
+export async function supervisorsOfHooks({ db, dataDirId }: Home, of: HookTarget): Promise<string[]> {
+  const hooks =
+    'snapshotId' in of
+      ? sql`(snapshot_id = ${of.snapshotId}
+          or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
+      : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
+  const select = sql<{ id: string }>`
+    select distinct parent_id as id from process
+    where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type = 'hook' and parent_id is not null and ${hooks}`
+  const { rows } = await withRetry(db, () => select.execute(db))
+  return rows.map(({ id }) => id)
+}

@@ -2,12 +2,15 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { crawlOfPage } from '../db/crawls.ts'
+import type { Context } from '../engine/handlers.ts'
+import { ENDED, type Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { selectHooks } from '../hooks/discover.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import { confirmSnapshot, type SnapshotClaim, type snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
+import { snapshotMachine } from '../machines/snapshot.ts'
 import { resolvedBinaries } from './binaries.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { endFormerWorkers } from './reap.ts'
@@ -17,26 +20,27 @@ import type { WorkerContext } from './worker-context.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
-/** Claims that came to nothing after which a snapshot's open hooks become failed results: one ends its worker each time. */
-const MAX_ATTEMPTS = 5
-const COME_TO_NO_END = `${MAX_ATTEMPTS} attempts at this page came to no end`
+const COME_TO_NO_END = `${snapshotMachine.states.started.giveUp.after} attempts at this page came to no end`
 const GIVEN_UP = `given up: ${COME_TO_NO_END}: its worker or runner died, or was stopped, each time`
 
 /**
  * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the index page, adds the
  * pages they found, seals. Throws ClaimLost when somebody else owns the row by now.
- * @param abort aborts when everything is to be dropped: on force, and when the lease is lost
- * @returns `released` when hooks are left for later: by a drain, or because one failed in a way that may pass
+ * It is released when hooks are left for later: by a drain, or because one failed in a way that may pass.
+ * @param tick its signal aborts when everything is to be dropped: on force, when the lease is lost, or the time is over
+ * @param isGivenUp its open hooks become failed results: one ends its worker each time
  */
 export async function archiveSnapshot(
   context: WorkerContext,
   queue: SnapshotQueue,
   sequence: HookSequence,
   claim: SnapshotClaim,
-  abort: AbortSignal,
-): Promise<'sealed' | 'released'> {
+  tick: Context,
+  isGivenUp: boolean,
+): Promise<Ended> {
   const { owner, runnerId, log, stop } = context
   const { home } = owner
+  const abort = tick.signal
   const snapshot = claim.row
   const crawl = await crawlOfPage(home.db, snapshot.crawl_id)
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
@@ -44,6 +48,7 @@ export async function archiveSnapshot(
   const started = isQueued(claim)
     ? await queue.move(claim, 'start', owner.processId)
     : (claim as SnapshotClaim<'started'>)
+  tick.holds(started)
   await failpoint('claim.snapshot_started')
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
@@ -74,25 +79,25 @@ export async function archiveSnapshot(
     { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings },
     abort,
   )
+  sequence.onStep = (withinMs) => tick.progress(withinMs)
   const results = await prepareResults(owner, started, hooks)
   await failpoint('claim.results_prepared')
-  if (claim.attempts > MAX_ATTEMPTS) await run.giveUp(hooks, results, GIVEN_UP)
+  if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
   else await run.run(hooks, results, binaries.missing)
   if (run.unfinished) {
-    if (abort.aborted && !stop.force.aborted)
-      throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
+    if (abort.aborted && !stop.force.aborted) throw abort.reason
     // Nobody can tell who sent a signal, or killed whom we work for: its own hook may have, and will again.
     const counts = run.cameToNothing && !stop.isExplained
     if (!(await queue.release(started, run.waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')
-    return 'released'
+    return ENDED
   }
   // Before the seal: after it nobody would come back to tidy up.
   tree.close()
   await failpoint('publish.work_closed')
   await sealSnapshot(context.owner, queue, started, crawl, tree, run)
   log.info(`archived ${snapshot.url}`)
-  return 'sealed'
+  return ENDED
 }
 
 const isQueued = (claim: SnapshotClaim): claim is SnapshotClaim<'queued'> => claim.state === 'queued'

@@ -2,7 +2,6 @@ import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import type { WorkerContext } from './worker-context.ts'
-import type { WorkerPool } from './worker-pool.ts'
 
 const EVERY_MS = 1_500
 
@@ -10,11 +9,12 @@ const EVERY_MS = 1_500
 export class CrawlPageWriter {
   readonly #context: WorkerContext
   readonly #crawl: CrawlRow
-  readonly #pool: WorkerPool
+  readonly #pool: { readonly changes: number }
   #changes: number
   #writtenAt = performance.now()
 
-  constructor(context: WorkerContext, crawl: CrawlRow, pool: WorkerPool) {
+  /** @param pool counts how often something was finished */
+  constructor(context: WorkerContext, crawl: CrawlRow, pool: { readonly changes: number }) {
     this.#context = context
     this.#crawl = crawl
     this.#pool = pool

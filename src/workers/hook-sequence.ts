@@ -31,6 +31,8 @@ export class HookSequence {
   readonly #cwd: string
   readonly #background: RunningHook[] = []
   #host: Promise<HookHost> | undefined
+  /** Told before each step how long it may take. */
+  onStep: (withinMs: number) => void = () => {}
 
   constructor(context: WorkerContext, cwd: string) {
     this.#context = context
@@ -57,6 +59,7 @@ export class HookSequence {
     abort: AbortSignal,
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd> {
+    this.onStep(hook.timeoutMs)
     const cut = this.#cutOff(abort)
     try {
       if (hook.hosted) {
@@ -99,6 +102,7 @@ export class HookSequence {
     abort: AbortSignal,
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd | undefined> {
+    this.onStep(hook.timeoutMs)
     const running = await launchHook(scope, hook, cwd, logs, started)
     this.#background.push(running)
     const deadline = running.startedAt + hook.timeoutMs
@@ -138,6 +142,7 @@ export class HookSequence {
    */
   async endBackground(abort: AbortSignal, early = false): Promise<HookEnd[]> {
     const { stop, log } = this.#context
+    this.onStep(Math.max(0, ...this.#background.map(({ hook }) => hook.timeoutMs)))
     const cut = this.#cutOff(abort)
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
       cut.done,

@@ -5,13 +5,13 @@ import type { Hook } from '../hooks/discover.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import { moveResult, type ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHook } from './hook-settle.ts'
-import { type Retries, retriesOf } from './retries.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
@@ -32,7 +32,7 @@ export class SnapshotHooks {
   readonly #tree: WorkTree
   readonly #scope: HookScope
   readonly #abort: AbortSignal
-  readonly #retries: Retries
+  readonly #retries: HookRetries
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
   readonly #consequences = new Consequences()
@@ -53,7 +53,7 @@ export class SnapshotHooks {
     this.#tree = tree
     this.#scope = scope
     this.#abort = abort
-    this.#retries = retriesOf(scope.settings)
+    this.#retries = hookRetries(scope.settings)
   }
 
   /** Some hook is still to be run: a drain came first, or one failed in a way that may pass. */
@@ -158,8 +158,7 @@ export class SnapshotHooks {
 
   /** A hook came to its end: earlier attempts that came to none are no sign any more. */
   async #progressed(): Promise<void> {
-    if (!this.#gotSomewhere && this.#claim.attempts > 1)
-      await forgetAttempts(this.#context.owner.home.db, 'snapshot', this.#claim)
+    if (!this.#gotSomewhere && this.#claim.attempts > 1) await forgetAttempts(this.#context.owner.home.db, this.#claim)
     this.#gotSomewhere = true
   }
 
