@@ -1,18 +1,23 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { transact } from './retry.ts'
+
+/** Transactions that are planned so already. */
+const planned = new WeakSet<Database>()
 
 /**
- * Asks for a few rows of large tables: in a transaction whose statements are planned as walks along indexes. Left to
- * itself the planner reads a whole table as long as it has no statistics, and for a disk that turns (its default) even
- * where it has. Several questions may share one such transaction: asked inside of one, it begins no other.
+ * Asks for a few rows of large tables: in a transaction (the caller's, else one of its own) whose statements are planned
+ * as walks along indexes. Left to itself the planner reads a whole table as long as it has no statistics, and for a disk
+ * that turns (its default) even where it has. Several questions may share one: it is told once.
  */
 export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
-  if (db.isTransaction) return await ask(db)
-  return await db.transaction().execute(async (tx) => {
+  if (planned.has(db)) return await ask(db)
+  return await transact(db, async (tx) => {
     await sql`
       select set_config(name, value, true)
       from (values ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
         ('random_page_cost', '1.1')) as s (name, value)`.execute(tx)
+    planned.add(tx)
     return await ask(tx)
   })
 }

@@ -95,7 +95,7 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
   const inTurn = oneAtATime()
   const jobs = {
     'cleaning up': () => inTurn(() => reconciler.whenDue()),
-    'the archive’s page': () => inTurn(() => page.write(pool.changes, false)),
+    'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
     upkeep: () => upkeep.whenDue(),
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
@@ -146,7 +146,7 @@ async function round(leader: Leader): Promise<boolean> {
   await pool.fill(guardian.isUp ? due : 0)
   if (!exitOnIdle || open > 0 || pool.busy > 0) return false
   await inTurn(() => reconciler.beforeLeaving())
-  await inTurn(() => page.write(pool.changes, true))
+  await inTurn(() => page.write(pool.used, true))
   return true
 }
 
@@ -192,6 +192,6 @@ async function shutDown(leader: Leader): Promise<void> {
   liveness.end()
   disk.look() // What was said of it must not stand when it is over.
   const closed = listener.close()
-  await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
+  await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   await Promise.all([closed, guardian.leave(), upkeep.end()])
 }

@@ -16,6 +16,7 @@ import { crawlMachine } from '../machines/crawl.ts'
 import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
 import { allPagesWithin, isWithin, leavesAlone } from '../machines/scope.ts'
 import { giveUpCrawl, isIdle, releaseCrawl, sealCrawl } from './crawl-ends.ts'
+import { CrawlPageWriter } from './crawl-page-writer.ts'
 import { expandPart } from './expand-list.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
@@ -71,6 +72,7 @@ export async function runCrawl(
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_begun')
   let { changes } = pool
+  const page = new CrawlPageWriter(context, crawl, pool)
   try {
     for (;;) {
       tick.progress()
@@ -82,6 +84,7 @@ export async function runCrawl(
       }
       // Somebody may have taken a page from its worker: paused it, or cancelled it.
       if (pool.busy > now.claimed) pool.recheck()
+      await page.whenDue()
       if (!now.open && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
