@@ -16,6 +16,7 @@ const checks =
     : [
         ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
         ['types', [pinnedNode, bin('tsc'), '-p', '.']],
+        ['reach', [pinnedNode, 'scripts/reach.mjs']],
       ]
 let broken = 0
 for (const [name, [program, ...args]] of checks) {

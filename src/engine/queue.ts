@@ -16,9 +16,7 @@ import type { Machine, State, WorkState } from './machine.ts'
 import type { Sql, Statement } from './sql.ts'
 import { Transitions } from './transitions.ts'
 
-export { type AnyClaimed, type Claimed, ClaimLost, type Moved } from './claimed.ts'
-export { type Again, again, type Outcome } from './outcome.ts'
-export type { Settled } from './transitions.ts'
+export { type AnyClaimed, type Claimed, ClaimLost } from './claimed.ts'
 
 /** Seconds a claim holds without a renewal (ArchiveBox's ACTIVE_STATE_LEASE_SECONDS). */
 export const LEASE_SECONDS = 60
