@@ -1,5 +1,5 @@
-// Builds dist/: the program as one bundle with lazy chunks (it starts fast, and needs no node_modules but the database's binaries),
-// and the built-in plugins as executables in ArchiveBox's plugin layout.
+// Builds dist/: the program as one bundle with lazy chunks (it starts fast, and needs no node_modules but the
+// database's binaries), and the built-in plugins as executables in ArchiveBox's plugin layout.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -27,7 +27,8 @@ async function bundle(input, dir, { format, whole = false }) {
     transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
     logLevel: 'warn',
     checks: { eval: false },
-    optimization: { pifeForModuleWrappers: !whole }, // Of a whole program, no process runs all modules: V8 shall not compile the others.
+    // Of a whole program, no process runs all modules: V8 shall not compile the others.
+    optimization: { pifeForModuleWrappers: !whole },
   })
   const { output } = await build.write({
     dir,
@@ -42,7 +43,9 @@ async function bundle(input, dir, { format, whole = false }) {
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
-/** Escapes the other characters, templates' too, which rolldown leaves: one would double the memory of the whole file. */
+/**
+ * Escapes the other characters, templates' too, which rolldown leaves: one would double the memory of the whole file.
+ */
 function keepAscii(file) {
   const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   writeFileSync(file, readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escaped))
@@ -99,7 +102,8 @@ function declareTypes(entry, dir) {
 // In place: what runs has loaded its program as a whole. Only a package must be free of earlier chunks.
 if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true })
 rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
-// CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. What the others need stays small.
+// CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. What the others need
+// stays small.
 const modules = await bundle({ program: PROGRAM }, out, { format: 'cjs', whole: true })
 keepAscii(join(out, 'program.js'))
 modules.push(...(await bundle(SMALL, out, { format: 'cjs' })))
