@@ -43,7 +43,9 @@ afterAll(() => site.close())
 const cli = (...args: string[]) => program(args, { env: { DATA_DIR: dataDir } })
 const postmaster = () => Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 
-/** Restarts the server as people do. The leader revives a server that is away, and may be faster than their second step. */
+/**
+ * Restarts the server as people do. The leader revives a server that is away, and may be faster than their second step.
+ */
 async function restartByHand(mode: string): Promise<void> {
   const pgdata = join(dataDir, 'postgres')
   const { uid, gid } = statSync(pgdata)

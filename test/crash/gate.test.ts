@@ -53,7 +53,8 @@ describe.skipIf(noContainers)(`a leader in another container ${noContainers || '
     const watchdog = processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
     const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
     const all = [...watchdog.map((seen) => seen.pid), dead.pid, ...workers]
-    for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of all) process.kill(pid, signal) // None notices another's end.
+    // None notices another's end.
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of all) process.kill(pid, signal)
     await dead.finished()
     await silence(home)
     const maintain = ['run', '--maintenance-only']
@@ -171,7 +172,8 @@ describe('rows of the dead', () => {
       [uptime() + 1],
     )
     await home.query(
-      `update crawl set claim_token = gen_random_uuid(), claimed_by = (select id from process where boot_id = 'earlier'), retry_at = now() + interval '1 hour'
+      `update crawl set claim_token = gen_random_uuid(),
+        claimed_by = (select id from process where boot_id = 'earlier'), retry_at = now() + interval '1 hour'
       where id = $1`,
       [crawl],
     )
@@ -200,7 +202,8 @@ describe('rows of the dead', () => {
     const runner = home.start(['run'])
     await runner.says(/leading \(term 1\)/)
     await leave(runner)
-    await home.query(`update process set status = 'running', ended_at = null, exit_code = null, boot_id = 'clone', heartbeat_at = now()
+    await home.query(`update process
+      set status = 'running', ended_at = null, exit_code = null, boot_id = 'clone', heartbeat_at = now()
       where worker_type = 'worker_runner'`)
     const next = home.start(['run'])
     await next.says(/in another container or on another machine: asked through the database/)
@@ -218,7 +221,8 @@ describe('rows of the dead', () => {
     await leave(runner)
     const innocent = spawn('sleep', ['60'])
     await home.query(
-      `update process set status = 'running', ended_at = null, exit_code = null, pid = $1 where worker_type = 'worker_runner'`,
+      `update process set status = 'running', ended_at = null, exit_code = null, pid = $1
+        where worker_type = 'worker_runner'`,
       [innocent.pid],
     )
     const next = home.start(['run'])

@@ -140,7 +140,8 @@ describe('a handler that fails', () => {
     await runner.runOnce()
     expect(
       await database.query(
-        `select status, attempts, claim_token, claimed_by, retry_at - now() between '78 s' and '121 s' as later from job`,
+        `select status, attempts, claim_token, claimed_by, retry_at - now() between '78 s' and '121 s' as later
+          from job`,
       ),
     ).toEqual([{ status: 'queued', attempts: 1, claim_token: null, claimed_by: null, later: true }])
   })
@@ -273,7 +274,8 @@ describe('a deadline', () => {
     })
     const start = performance.now()
     const work = async () => {
-      await eventually(() => performance.now() > start + 600) // Longer than the runner's, and than two looks at the deadlines.
+      // Longer than the runner's, and than two looks at the deadlines.
+      await eventually(() => performance.now() > start + 600)
       return 'finish' as const
     }
     const runner = new Runner({
@@ -471,10 +473,12 @@ describe('housekeeping', () => {
       },
     })
     await database.query(
-      `insert into job (status, retry_at, changed_at) select 'done', null, now() - interval '61 s' from generate_series(1, 1100)`,
+      `insert into job (status, retry_at, changed_at) select 'done', null, now() - interval '61 s'
+        from generate_series(1, 1100)`,
     )
     await database.query(
-      `insert into job (status, retry_at, changed_at) values ('queued', now() + interval '1 h', now() - interval '1 y'), ('done', null, now())`,
+      `insert into job (status, retry_at, changed_at)
+        values ('queued', now() + interval '1 h', now() - interval '1 y'), ('done', null, now())`,
     )
     const runner = new Runner({
       sql: database.sql,

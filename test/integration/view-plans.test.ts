@@ -1,5 +1,5 @@
-// What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server says that it read. With
-// statistics, and before the server has any.
+// What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server
+// says that it read. With statistics, and before the server has any.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countPages } from '../../src/cli/progress.ts'
 import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
@@ -13,7 +13,10 @@ import { rowsRead } from '../support/rows-read.ts'
 
 const homes = useHomes()
 const PAGES = 100_000
-/** Rows that one question may read, of more than a million in all: the latest failures are the most, a thousand with what is beside each. */
+/**
+ * Rows that one question may read, of more than a million in all: the latest failures are the most, a thousand with
+ * what is beside each.
+ */
 const FEW = 5_000
 const LIMIT = 20
 
@@ -54,7 +57,10 @@ async function listed<Row extends { readonly id: string }>(
   return shown
 }
 
-/** Whether what they name is frequent or seldom decides on the way, and only statistics say so: until then they may read a table. */
+/**
+ * Whether what they name is frequent or seldom decides on the way, and only statistics say so: until then they may read
+ * a table.
+ */
 const NEED_STATISTICS = new Set([
   'pages with a part of the URL that all have',
   'pages with results of a seldom plugin',

@@ -61,7 +61,9 @@ interface Runner {
   readonly asked: boolean
   /** The hook that it started is alive. */
   readonly hook: boolean
-  /** Its write is with the database and may be carried out at any time, even after its death: in which term it was sent. */
+  /**
+   * Its write is with the database and may be carried out at any time, even after its death: in which term it was sent.
+   */
   readonly flight: number
 }
 
@@ -89,7 +91,10 @@ const LEADING: readonly At[] = [
 ]
 const leads = ({ at, os }: Runner) => os !== 'gone' && LEADING.includes(at)
 
-/** Where a runner lives: those of one container see each other's processes, those of one kernel share its locks, others see rows and heartbeats. */
+/**
+ * Where a runner lives: those of one container see each other's processes, those of one kernel share its locks, others
+ * see rows and heartbeats.
+ */
 export interface Place {
   readonly kernel: number
   readonly container: number
@@ -165,7 +170,8 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       const unknown = here.every((other) => state.runners[other] !== holder)
       return [...look(), ...(unknown ? [{ name: 'left' as const, to: { ...leave(state, me), told: true } }] : [])]
     }
-    // Who may have left something: those whose rows are open, and the last one here, if one led elsewhere since who closed its row unseen.
+    // Who may have left something: those whose rows are open, and the last one here, if one led elsewhere since who
+    // closed its row unseen.
     const untidy = () => {
       const led = all
         .filter((other) => other !== me && state.runners[other]!.term > 0)

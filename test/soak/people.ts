@@ -2,7 +2,10 @@ import type { TestHome } from '../support/homes.ts'
 import type { Finished } from '../support/program.ts'
 import type { Added, Ledger } from './ledger.ts'
 
-/** What most crawls do; and what some do: hooks that daemonise, fork, hide, do not listen, print rubbish, fail for a while. */
+/**
+ * What most crawls do; and what some do: hooks that daemonise, fork, hide, do not listen, print rubbish, fail for a
+ * while.
+ */
 const PLUGINS = 'headers,html,title,exit_1,stages,oracle,hashes'
 const HOSTILE =
   'html,title,oracle,family,setsid_away,forks_grandchild,leaves_early,ignores_term,prints_garbage,temporary,kills_its_worker,hashes'

@@ -10,7 +10,10 @@ export interface Mutant {
   readonly only: string
 }
 
-/** Each promise's mechanism, turned off: a suite that stays green without it proves nothing about it. `npm run mutants` tries them all. */
+/**
+ * Each promise's mechanism, turned off: a suite that stays green without it proves nothing about it. `npm run mutants`
+ * tries them all.
+ */
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'claims are not fenced by the term',
