@@ -60,7 +60,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/runner/promote.ts',
     find: 'claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0',
     replacement: '0',
-    test: 'test/crash/gate.test.ts',
+    test: 'test/crash/dead-rows.test.ts',
     only: 'of an earlier boot',
   },
   {
@@ -342,7 +342,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/processes/presence.ts',
     find: 'silence >= 0 && silence < uptime()',
     replacement: 'silence >= 0 && silence < 0 * uptime()',
-    test: 'test/crash/gate.test.ts',
+    test: 'test/crash/dead-rows.test.ts',
     only: 'of a clone of this machine',
   },
   {
