@@ -293,7 +293,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/plugins/base/charset.ts',
     find: "if (isUtf8(bytes)) return 'UTF-8'",
     replacement: '',
-    test: 'test/integration/bad-input.test.ts',
+    test: 'test/integration/bad-pages.test.ts',
     only: 'with its characters declared like',
   },
   {
