@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/engine/keepers.ts',
     find: 'every((leaseSeconds * 1000) / 3, until, report, () => executor.renew()),',
     replacement: 'every(BEAT_MS, until, report, () => {}),',
-    test: 'test/integration/engine-failures.test.ts',
+    test: 'test/integration/engine-deadlines.test.ts',
     only: 'is renewed while the handler works',
   },
   {
