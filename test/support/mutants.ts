@@ -173,7 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/engine/runner.ts',
     find: 'await this.#options.listen?.(onNews)',
     replacement: 'await this.#options.listen?.(() => {})',
-    test: 'test/integration/engine-runner.test.ts',
+    test: 'test/integration/engine-runner-ends.test.ts',
     only: 'is woken by a notification',
   },
   {
