@@ -237,7 +237,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/cli/commands/status-reasons.ts',
     find: 'if (!leader) return withoutLeader(home, alive)',
     replacement: 'if (!leader) return null',
-    test: 'test/integration/views.test.ts',
+    test: 'test/integration/status.test.ts',
     only: 'says without a runner that there is none',
   },
   {
