@@ -92,7 +92,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/hooks/work-tree.ts',
     find: '    renameSync(aside, to)\n',
     replacement: '    await copyTree(this.root, aside.slice(this.root.length + 1), to)\n',
-    test: 'test/unit/work-tree.test.ts',
+    test: 'test/unit/publishing.test.ts',
     only: 'replaces an earlier version as a whole',
   },
   {
@@ -100,7 +100,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/hooks/work-tree.ts',
     find: 'if (copied.files.size > 0) await this.#confirm()',
     replacement: '',
-    test: 'test/unit/work-tree.test.ts',
+    test: 'test/unit/publishing.test.ts',
     only: 'somebody else’s',
   },
   {
