@@ -2,16 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf } from '../support/archive.ts'
+import { crawl, end, halfway, nothingRuns, statuses } from '../support/crawls.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
-import { pidsOf, sealedCrawl, sealedPages } from '../support/observer.ts'
-import { processesOf } from '../support/processes.ts'
-import { eventually, type Running } from '../support/program.ts'
+import { sealedCrawl } from '../support/observer.ts'
 import { NOBODY } from '../support/queued.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const FINAL = "('succeeded', 'failed', 'skipped', 'noresults')"
-/** How long a worker may take to see that its claim is not its own any more: one renewal, and the end of its hook. */
-const DROPPED_MS = 40_000
 
 const homes = useHomes()
 let site: Site
@@ -28,49 +25,6 @@ async function newHome(...plugins: string[]): Promise<TestHome> {
 }
 
 const urls = (count: number) => Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
-
-/** A crawl command that must do its work; what it said. */
-async function crawl(home: TestHome, ...args: string[]): Promise<string> {
-  const { code, stderr } = await home.run(['crawl', ...args])
-  expect(code, stderr).toBe(0)
-  return stderr
-}
-
-const statuses = async (home: TestHome) =>
-  Object.fromEntries(
-    (await home.query<{ status: string; count: string }>('select status, count(*) from snapshot group by 1')).map(
-      ({ status, count }) => [status, Number(count)],
-    ),
-  )
-
-/** A runner in the middle of a crawl: some pages are sealed, some are in work, some wait. */
-async function halfway(seconds: number): Promise<{ home: TestHome; id: string; runner: Running }> {
-  const home = await newHome('oracle')
-  const id = await home.add('--plugins', 'html,oracle,hashes', '-c', 'ORACLE_SECONDS=0.05', ...urls(12))
-  const runner = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '2' } })
-  await sealedPages(home, 2)
-  await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"${seconds}"')`)
-  // Both workers are at it.
-  await eventually(() => {
-    const slow = processesOf(home.dataDir).filter(({ environ }) => environ.includes(`ORACLE_SECONDS=${seconds}`))
-    return new Set(slow.map(({ environ }) => environ.find((line) => line.startsWith('SNAPSHOT_ID=')))).size === 2
-  })
-  return { home, id, runner }
-}
-
-async function end(runner: Running): Promise<void> {
-  runner.signal('SIGTERM')
-  const { code, stderr } = await runner.finished()
-  expect(code, stderr).toBe(0)
-}
-
-/** Nothing that belongs to a crawl runs any more: no worker has a claim, no hook is there. */
-async function nothingRuns(home: TestHome): Promise<void> {
-  await eventually(() => processesOf(home.dataDir).every(({ command }) => !command.includes('oracle')), DROPPED_MS)
-  await eventually(async () => (await pidsOf(home, 'hook')).length === 0)
-  expect(await home.query('select id from snapshot where claimed_by is not null')).toEqual([])
-  expect(await home.query('select id from crawl where claimed_by is not null')).toEqual([])
-}
 
 describe('crawl list', () => {
   it('refuses a status that no crawl can have', async () => {
@@ -123,7 +77,8 @@ describe('crawl list', () => {
 
 describe('crawl cancel', () => {
   it('seals a running crawl with what it has, skips what is open, and nothing of it goes on', async () => {
-    const { home, id, runner } = await halfway(1000)
+    const home = await newHome('oracle')
+    const { id, runner } = await halfway(home, urls(12), 1000)
     const finished = await home.query(
       `select id, status, end_ts from archive_result where status in ${FINAL} order by id`,
     )
@@ -152,7 +107,8 @@ describe('crawl cancel', () => {
   })
 
   it('rewrites the pages of the crawl, of its snapshots and of the archive: they show what became of it', async () => {
-    const { home, id, runner } = await halfway(1000)
+    const home = await newHome('oracle')
+    const { id, runner } = await halfway(home, urls(12), 1000)
     await crawl(home, 'cancel', id)
     const [row] = await home.query<{ output_dir: string }>('select output_dir from crawl')
     const page = (...path: string[]) => readFileSync(join(home.dataDir, ...path, 'index.html'), 'utf8')

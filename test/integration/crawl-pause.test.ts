@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf, resultsOf } from '../support/archive.ts'
+import { crawl, end, halfway, nothingRuns, statuses } from '../support/crawls.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
-import { expectOneAtATime, pidsOf, sealedCrawl, sealedPages } from '../support/observer.ts'
-import { processesOf } from '../support/processes.ts'
-import { eventually, type Running } from '../support/program.ts'
+import { expectOneAtATime, sealedCrawl } from '../support/observer.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const FINAL = "('succeeded', 'failed', 'skipped', 'noresults')"
-/** How long a worker may take to see that its claim is not its own any more: one renewal, and the end of its hook. */
-const DROPPED_MS = 40_000
 
 const homes = useHomes()
 let site: Site
@@ -26,49 +23,6 @@ async function newHome(...plugins: string[]): Promise<TestHome> {
 
 const urls = (count: number) => Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
 
-/** A crawl command that must do its work; what it said. */
-async function crawl(home: TestHome, ...args: string[]): Promise<string> {
-  const { code, stderr } = await home.run(['crawl', ...args])
-  expect(code, stderr).toBe(0)
-  return stderr
-}
-
-const statuses = async (home: TestHome) =>
-  Object.fromEntries(
-    (await home.query<{ status: string; count: string }>('select status, count(*) from snapshot group by 1')).map(
-      ({ status, count }) => [status, Number(count)],
-    ),
-  )
-
-/** A runner in the middle of a crawl: some pages are sealed, some are in work, some wait. */
-async function halfway(seconds: number): Promise<{ home: TestHome; id: string; runner: Running }> {
-  const home = await newHome('oracle')
-  const id = await home.add('--plugins', 'html,oracle,hashes', '-c', 'ORACLE_SECONDS=0.05', ...urls(12))
-  const runner = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '2' } })
-  await sealedPages(home, 2)
-  await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"${seconds}"')`)
-  // Both workers are at it.
-  await eventually(() => {
-    const slow = processesOf(home.dataDir).filter(({ environ }) => environ.includes(`ORACLE_SECONDS=${seconds}`))
-    return new Set(slow.map(({ environ }) => environ.find((line) => line.startsWith('SNAPSHOT_ID=')))).size === 2
-  })
-  return { home, id, runner }
-}
-
-async function end(runner: Running): Promise<void> {
-  runner.signal('SIGTERM')
-  const { code, stderr } = await runner.finished()
-  expect(code, stderr).toBe(0)
-}
-
-/** Nothing that belongs to a crawl runs any more: no worker has a claim, no hook is there. */
-async function nothingRuns(home: TestHome): Promise<void> {
-  await eventually(() => processesOf(home.dataDir).every(({ command }) => !command.includes('oracle')), DROPPED_MS)
-  await eventually(async () => (await pidsOf(home, 'hook')).length === 0)
-  expect(await home.query('select id from snapshot where claimed_by is not null')).toEqual([])
-  expect(await home.query('select id from crawl where claimed_by is not null')).toEqual([])
-}
-
 describe('crawl pause and resume', () => {
   it('puts what is queued to sleep, and run finds nothing to do; resume wakes it, and it is archived', async () => {
     const home = await newHome()
@@ -85,7 +39,8 @@ describe('crawl pause and resume', () => {
   })
 
   it('takes a running crawl from its workers: nothing of it goes on, and what is done stays done; resume completes it', async () => {
-    const { home, id, runner } = await halfway(1000)
+    const home = await newHome('oracle')
+    const { id, runner } = await halfway(home, urls(12), 1000)
     const sealed = await home.query("select id, status_changed_at from snapshot where status = 'sealed' order by id")
     await crawl(home, 'pause', id)
     const { sealed: done, paused, ...others } = await statuses(home)
@@ -151,7 +106,8 @@ describe('crawl pause and resume', () => {
   })
 
   it('survives the end of the runner: paused is paused for the next one, too', async () => {
-    const { home, id, runner } = await halfway(1000)
+    const home = await newHome('oracle')
+    const { id, runner } = await halfway(home, urls(12), 1000)
     await crawl(home, 'pause', id)
     runner.signal('SIGKILL')
     await runner.finished()

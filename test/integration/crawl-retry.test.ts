@@ -2,10 +2,10 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, expectHashes, pagesOf } from '../support/archive.ts'
+import { crawl, end, halfway, statuses } from '../support/crawls.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
-import { expectOneAtATime, sealedCrawl, sealedPages } from '../support/observer.ts'
-import { processesOf } from '../support/processes.ts'
-import { eventually, type Running } from '../support/program.ts'
+import { expectOneAtATime, sealedCrawl } from '../support/observer.ts'
+import { eventually } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -23,41 +23,6 @@ async function newHome(...plugins: string[]): Promise<TestHome> {
 }
 
 const urls = (count: number) => Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
-
-/** A crawl command that must do its work; what it said. */
-async function crawl(home: TestHome, ...args: string[]): Promise<string> {
-  const { code, stderr } = await home.run(['crawl', ...args])
-  expect(code, stderr).toBe(0)
-  return stderr
-}
-
-const statuses = async (home: TestHome) =>
-  Object.fromEntries(
-    (await home.query<{ status: string; count: string }>('select status, count(*) from snapshot group by 1')).map(
-      ({ status, count }) => [status, Number(count)],
-    ),
-  )
-
-/** A runner in the middle of a crawl: some pages are sealed, some are in work, some wait. */
-async function halfway(seconds: number): Promise<{ home: TestHome; id: string; runner: Running }> {
-  const home = await newHome('oracle')
-  const id = await home.add('--plugins', 'html,oracle,hashes', '-c', 'ORACLE_SECONDS=0.05', ...urls(12))
-  const runner = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '2' } })
-  await sealedPages(home, 2)
-  await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"${seconds}"')`)
-  // Both workers are at it.
-  await eventually(() => {
-    const slow = processesOf(home.dataDir).filter(({ environ }) => environ.includes(`ORACLE_SECONDS=${seconds}`))
-    return new Set(slow.map(({ environ }) => environ.find((line) => line.startsWith('SNAPSHOT_ID=')))).size === 2
-  })
-  return { home, id, runner }
-}
-
-async function end(runner: Running): Promise<void> {
-  runner.signal('SIGTERM')
-  const { code, stderr } = await runner.finished()
-  expect(code, stderr).toBe(0)
-}
 
 describe('crawl retry', () => {
   /**
@@ -170,7 +135,8 @@ describe('crawl retry', () => {
   })
 
   it('begins what was cancelled before it was begun: a crawl without pages, and pages without results', async () => {
-    const { home, id, runner } = await halfway(1000)
+    const home = await newHome('oracle')
+    const { id, runner } = await halfway(home, urls(12), 1000)
     await crawl(home, 'cancel', id)
     const untouched = await home.add('--plugins', 'html', urls(1)[0]!)
     await end(runner)

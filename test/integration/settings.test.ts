@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
 import { plugin } from '../support/plugins.ts'
-import { type Finished, program } from '../support/program.ts'
+import { program } from '../support/program.ts'
+import { expectRefused } from '../support/refused.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const URL = 'http://127.0.0.1:9/'
@@ -24,20 +25,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
   await site.close()
 })
-
-/** A refusal: exit code 2, a line for each reason and no other, no stack. */
-function expectRefused({ code, stdout, stderr }: Finished, ...reasons: readonly (string | RegExp)[]): void {
-  expect(code, stderr).toBe(2)
-  expect(stdout).toBe('')
-  expect(stderr).not.toMatch(/^\s+at /m)
-  const errors = stderr.split('\n').filter((line) => line.startsWith('error: '))
-  for (const reason of reasons)
-    expect(
-      errors.filter((line) => (typeof reason === 'string' ? line.includes(reason) : reason.test(line))),
-      `${reason} in ${stderr}`,
-    ).toHaveLength(1)
-  expect(errors, stderr).toHaveLength(reasons.length)
-}
 
 describe('bad settings', () => {
   it.each(VERBS)('in the environment are all named at once by %s, and nothing is written', async (...args) => {

@@ -1,15 +1,16 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
-import { withPrograms } from '../support/bare-path.ts'
-import { type TestHome, useHomes } from '../support/homes.ts'
+import { useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
+import { noTerminal, onTerminal } from '../support/on-terminal.ts'
 import { processesOf } from '../support/processes.ts'
-import { eventually, NODE, PROGRAM, program, ROOT } from '../support/program.ts'
+import { NODE, PROGRAM, program, ROOT } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
+import { working } from '../support/working.ts'
 
 const homes = useHomes()
 let site: Site
@@ -27,49 +28,11 @@ const records = (stdout: string) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Fields)
 
-/** A runner that works on a page with a hook that does not end by itself, and its four levels of processes. */
-async function working(): Promise<{ home: TestHome; crawl: string; page: string; end(): Promise<void> }> {
-  const home = await homes.make()
-  home.install('slow')
-  const page = `${site.url}/page-1.html`
-  const crawl = await home.add('--plugins', 'slow,html', '-c', 'SLOW_SECONDS=1000', page)
-  const runner = home.start(['run'])
-  await eventually(async () => (await pidsOf(home, 'hook')).length === 1)
-  // Its result is written a moment after its process.
-  await eventually(() => home.value("select true from archive_result where status = 'started' and plugin = 'slow'"))
-  const end = async () => {
-    await home.query("update crawl set config = jsonb_set(config, '{env,SLOW_SECONDS}', '\"0\"')")
-    await new Promise((resolve) => setTimeout(resolve, 200)) // Two signals within 150 ms count as one.
-    runner.signal('SIGTERM')
-    await runner.says(/draining/)
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    runner.signal('SIGTERM')
-    expect((await runner.finished()).code).toBe(130)
-  }
-  return { home, crawl, page, end }
-}
-
-const SCRIPT = withPrograms('script')
-const noTerminal =
-  SCRIPT.missing ||
-  (spawnSync('script', ['-qec', 'true', '/dev/null'], { env: { PATH: SCRIPT.path } }).status !== 0 &&
-    'needs a terminal: /dev/pts')
-
-/** What a command shows on a terminal: `script` gives it one. */
-async function onTerminal(home: TestHome, args: readonly string[]): Promise<string> {
-  const env = { PATH: SCRIPT.path, HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' }
-  const own = { DATA_DIR: home.dataDir, DATABASE_URL: home.databaseUrl }
-  const command = [NODE, PROGRAM, ...args].map((word) => `'${word}'`).join(' ')
-  const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], {
-    env: { ...env, ...own },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  return (await text(child.stdout)).replaceAll('\r', '')
-}
-
 describe('process', () => {
   it('list shows who lives, newest first; with --all also who has ended; and filters by type, worker type and status', async () => {
-    const { home, end } = await working()
+    const home = await homes.make()
+    const page = `${site.url}/page-1.html`
+    const { end } = await working(home, page)
     const list = async (...args: string[]) => {
       const { code, stdout, stderr } = await home.run(['process', 'list', ...args])
       expect(code, stderr).toBe(0)
@@ -105,7 +68,9 @@ describe('process', () => {
   })
 
   it('tree shows the four levels: runner, crawl worker, snapshot worker, hook', async () => {
-    const { home, page, end } = await working()
+    const home = await homes.make()
+    const page = `${site.url}/page-1.html`
+    const { end } = await working(home, page)
     const { code, stdout, stderr } = await home.run(['process', 'tree'])
     expect(code, stderr).toBe(0)
     const rows = records(stdout)
