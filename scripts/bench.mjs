@@ -1,4 +1,5 @@
-// `npm run bench [-- NAME...] [--rounds N]`: how fast it is, as ratios to rivals measured in the same run. A report, not a test: being slow is not a failure.
+// `npm run bench [-- NAME...] [--rounds N]`: how fast it is, as ratios to rivals measured in the same run. A report,
+// not a test: being slow is not a failure.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { pinnedNode, prepare, root } from './prepare.mjs'

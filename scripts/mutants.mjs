@@ -53,9 +53,8 @@ async function attempt(mutant) {
     const [, passed, failed] = /(\d+) passed, (\d+) failed[^\n]*\s*$/.exec(stdout) ?? []
     // A mutant that does not even build proves nothing.
     const died = Number(failed) > 0 && stdout.includes('Tests ')
-    console.log(
-      `${died ? 'caught  ' : 'SURVIVED'} ${mutant.name} (${mutant.test}: ${passed ?? '?'} passed, ${failed ?? '?'} failed)`,
-    )
+    const counts = `${passed ?? '?'} passed, ${failed ?? '?'} failed`
+    console.log(`${died ? 'caught  ' : 'SURVIVED'} ${mutant.name} (${mutant.test}: ${counts})`)
     if (!died) survivors.push(mutant.name)
   } finally {
     rmSync(copy, { recursive: true, force: true })

@@ -1,5 +1,5 @@
-// Makes a checkout ready: installs what the lock file says when that has changed, and builds when a source is newer than the build.
-// Runs on any Node from 18 on; what it prepares runs on the Node that the lock file pins.
+// Makes a checkout ready: installs what the lock file says when that has changed, and builds when a source is newer
+// than the build. Runs on any Node from 18 on; what it prepares runs on the Node that the lock file pins.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,5 @@
-// `npm start`: makes the checkout ready, then is the program. Alone it is `run`; with a URL or --demo it is `add --run`.
+// `npm start`: makes the checkout ready, then is the program. Alone it is `run`; with a URL or --demo it is
+// `add --run`.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -1,5 +1,6 @@
-// `npm run test:postgres [-- MAJOR...]`: the tests of the engine and of the queue on every PostgreSQL that we say we work with; `npm test` runs
-// them on the newest. Fetches the servers into the temporary directory, once. Prints a line for each major.
+// `npm run test:postgres [-- MAJOR...]`: the tests of the engine and of the queue on every PostgreSQL that we say we
+// work with; `npm test` runs them on the newest. Fetches the servers into the temporary directory, once. Prints a line
+// for each major.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -90,8 +91,10 @@ async function onServer(bin, work) {
   try {
     await run('initdb', '-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C')
     const port = await freePort()
-    const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c timezone=UTC -c autovacuum_naptime=10s -c jit=off`
-    await run('pg_ctl', 'start', '--wait', '-D', data, '-l', join(folder, 'log'), '-o', settings)
+    const settings = ['listen_addresses=127.0.0.1', "unix_socket_directories=''", 'timezone=UTC']
+    settings.push('autovacuum_naptime=10s', 'jit=off')
+    const options = [`-p ${port}`, ...settings.map((setting) => `-c ${setting}`)].join(' ')
+    await run('pg_ctl', 'start', '--wait', '-D', data, '-l', join(folder, 'log'), '-o', options)
     try {
       return work(`postgres://postgres@127.0.0.1:${port}/postgres`)
     } finally {

@@ -15,7 +15,9 @@ const checks =
     ? []
     : [
         ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
+        ['line length', [pinnedNode, 'scripts/line-length.mjs']],
         ['types', [pinnedNode, bin('tsc'), '-p', '.']],
+        ['reach', [pinnedNode, 'scripts/reach.mjs']],
       ]
 let broken = 0
 for (const [name, [program, ...args]] of checks) {
@@ -46,7 +48,8 @@ if (existsSync(report)) {
   counts.passed = result.numPassedTests
   counts.failed = result.numFailedTests
   counts.skipped = result.numPendingTests + (result.numTodoTests ?? 0)
-  // A file that does not load, or whose preparation breaks, fails the run without failing a test; so does an error outside of all files.
+  // A file that does not load, or whose preparation breaks, fails the run without failing a test; so does an error
+  // outside of all files.
   const unloaded = result.testResults.filter(
     (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
   ).length

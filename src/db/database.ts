@@ -4,9 +4,9 @@ import type { Sql } from '../engine/sql.ts'
 import { type BoundedClient, boundedClient } from './client.ts'
 import { forPg } from './connection-url.ts'
 import { connectWithRetry, type RetryPolicy, setRetryPolicy } from './retry.ts'
-import type { Tables } from './tables.ts'
+import type { Database, Tables } from './tables.ts'
 
-export type Database = Kysely<Tables>
+export type { Database } from './tables.ts'
 
 /** How long making a connection may take, or waiting for a free one. */
 const CONNECT_MS = 5_000

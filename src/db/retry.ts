@@ -2,7 +2,7 @@ import { sleep } from '../base/abort.ts'
 import { type Backoff, backoff } from '../base/backoff.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { isTooLate } from './client.ts'
-import type { Database } from './database.ts'
+import type { Database } from './tables.ts'
 import { isCollision, isDatabaseAway } from './trouble.ts'
 
 /** How often work that another transaction gets in the way of is tried. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
-import { LEASE_SECONDS } from '../engine/queue.ts'
+import { LEASE_SECONDS } from '../engine/machine.ts'
 import { pageCount } from './counts.ts'
 import { type LockedCrawl, lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'

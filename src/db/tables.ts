@@ -1,4 +1,4 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { ColumnType, Generated, Kysely } from 'kysely'
 
 /** An instant: read as a Date, written as a Date or by an SQL expression. */
 type Instant = ColumnType<Date, Date | string, Date | string>
@@ -252,3 +252,6 @@ export interface Tables {
   row_count: RowCountView
   crawl_pages: CrawlPagesView
 }
+
+/** The way to these tables, on the pool or inside a transaction. */
+export type Database = Kysely<Tables>

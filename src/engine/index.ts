@@ -27,6 +27,7 @@ export {
   type FinalState,
   finalStates,
   GraphError,
+  LEASE_SECONDS,
   type LiveState,
   type Machine,
   type State,
@@ -50,7 +51,7 @@ export {
   TryAgainLater,
 } from './outcome.ts'
 export type { ModelOptions } from './producer.ts'
-export { type ClaimOptions, LEASE_SECONDS, Queue, RETRY_AT_MAX } from './queue.ts'
+export { type ClaimOptions, Queue, RETRY_AT_MAX } from './queue.ts'
 export { Runner } from './runner.ts'
 export type { RunnerOptions, RunOptions } from './runner-options.ts'
 export { serveActor } from './serve-actor.ts'

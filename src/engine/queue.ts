@@ -24,10 +24,7 @@ import type { Machine, State, WorkState } from './machine.ts'
 import type { Sql, Statement } from './sql.ts'
 import { Transitions } from './transitions.ts'
 
-export { type AnyClaimed, type Claimed, ClaimLost, type Moved } from './claimed.ts'
-export { LEASE_SECONDS } from './machine.ts'
-export { type Again, again, type Outcome } from './outcome.ts'
-export type { Settled } from './transitions.ts'
+export { type AnyClaimed, type Claimed, ClaimLost } from './claimed.ts'
 
 /** The schedule of a paused row (ArchiveBox's RETRY_AT_MAX). */
 export const RETRY_AT_MAX = new Date('9999-01-01T00:00:00Z')

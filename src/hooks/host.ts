@@ -3,7 +3,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { messageOf } from '../base/errors.ts'
-import type { HookContext, HookModule } from '../plugins/base/hook.ts'
+import type { HookContext, HookModule } from '../plugins/base/contract.ts'
 import { recordStamp, resultRecord } from '../plugins/base/records.ts'
 import type { HostJob, HostReply } from './host-protocol.ts'
 

@@ -111,7 +111,7 @@ export async function launchHook(
   // It runs, whether or not we have a descriptor left to look at it: its mark says whose it is.
   const identity = pid === undefined ? null : await identityOf(pid).catch(() => null)
   const family = familyIn(container, id, identity)
-  const limit = limitOutput(logs, async () => {
+  const limit = limitOutput([logs.stdout, logs.stderr], async () => {
     await killFamily(family)
     await failpoint('publish.flood_ended')
   })

@@ -1,6 +1,5 @@
 import { statSync, truncateSync } from 'node:fs'
 import { messageOf } from '../base/errors.ts'
-import type { HookLogs } from './launch.ts'
 
 /** As much may a hook print; the largest honest ones print a few megabytes of links. What it downloads goes to files of its own. */
 const MAX_BYTES = 64 * 1024 * 1024
@@ -13,9 +12,8 @@ export interface OutputLimit {
   end(): Promise<string | undefined>
 }
 
-/** Has `kill` end a hook that prints too much, and cuts its logs. */
-export function limitOutput(logs: HookLogs, kill: () => Promise<unknown>): OutputLimit {
-  const files = [logs.stdout, logs.stderr]
+/** Has `kill` end a hook that prints too much into these files, and cuts them. */
+export function limitOutput(files: readonly string[], kill: () => Promise<unknown>): OutputLimit {
   let killed: Promise<string> | undefined
   const look = () => {
     const flooded = files.filter((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES)

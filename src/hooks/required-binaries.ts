@@ -1,5 +1,5 @@
+import type { Texts } from '../base/config.ts'
 import type { NeededBinary } from '../db/binaries.ts'
-import type { HookSettings } from './discover.ts'
 
 /** A program as a plugin's config.json asks for it. */
 export interface RequiredBinary {
@@ -35,7 +35,7 @@ export function requiredBinaries(config: unknown): RequiredBinary[] {
 }
 
 /** What is needed on this machine with these settings. */
-export function needed(binary: RequiredBinary, settings: HookSettings): NeededBinary {
+export function needed(binary: RequiredBinary, settings: Texts): NeededBinary {
   const { setting, name, binproviders, minVersion } = binary
   return { name: (setting && settings[setting]) || name, binproviders, minVersion }
 }

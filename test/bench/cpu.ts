@@ -26,12 +26,17 @@ function usageOf(pid: number | 'self'): Usage | undefined {
   }
 }
 
-/** CPU (user and system) of all our children so far that have ended, with all of theirs: complete for a tree that waits for its children. */
+/**
+ * CPU (user and system) of all our children so far that have ended, with all of theirs: complete for a tree that waits
+ * for its children.
+ */
 export function endedChildrenMs(): number {
   return usageOf('self')!.reapedMs
 }
 
-/** CPU of the database server of a data dir so far: its postmaster, the backends that have ended, and those that live. */
+/**
+ * CPU of the database server of a data dir so far: its postmaster, the backends that have ended, and those that live.
+ */
 export function postgresMs(dataDir: string): number {
   const postmaster = Number.parseInt(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8'), 10)
   const { ownMs, reapedMs } = usageOf(postmaster)!
@@ -58,7 +63,10 @@ export function idleMs(): number {
   return (fields[4]! + fields[5]!) * TICK_MS
 }
 
-/** Watches which part of a tree uses the CPU, by looking now and then: what a process used after the last look is missing. */
+/**
+ * Watches which part of a tree uses the CPU, by looking now and then: what a process used after the last look is
+ * missing.
+ */
 export class TreeWatch {
   readonly #root: number
   readonly #seen = new Map<number, { role: string; ownMs: number }>()

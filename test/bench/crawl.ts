@@ -23,7 +23,10 @@ interface Crawled {
   readonly parts: readonly string[]
 }
 
-/** A crawl of an index and the 200 pages that it links to. CPU is user and system time of every process of ours, the database server's included. */
+/**
+ * A crawl of an index and the 200 pages that it links to. CPU is user and system time of every process of ours, the
+ * database server's included.
+ */
 export async function crawl(rounds: number): Promise<Figure[]> {
   const node: number[] = []
   const runs: Crawled[] = []

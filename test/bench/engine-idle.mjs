@@ -1,5 +1,5 @@
-// A runner that waits for work, on the library as it ships: `engine-idle.mjs URL SECONDS`. Answers with its memory in MB, as one line of JSON.
-// Plain JavaScript: Node's reader of TypeScript would be half of the memory.
+// A runner that waits for work, on the library as it ships: `engine-idle.mjs URL SECONDS`. Answers with its memory in
+// MB, as one line of JSON. Plain JavaScript: Node's reader of TypeScript would be half of the memory.
 
 import { defineMachine, pgSql, Runner, withHandlers } from 'archivebox-ts/engine'
 import pg from 'pg'

@@ -9,7 +9,10 @@ import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
 import { until } from './program.ts'
 
-/** How long after a kill -9 of its process a handler begins again. The rivals wait for a time to pass: that is read where they keep it. */
+/**
+ * How long after a kill -9 of its process a handler begins again. The rivals wait for a time to pass: that is read
+ * where they keep it.
+ */
 export async function engineKill(rounds: number): Promise<Figure[]> {
   const rivals = installRivals()
   return await withHome(async ({ databaseUrl }) => {

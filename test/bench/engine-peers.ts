@@ -77,8 +77,10 @@ const ours = (table: string, graph: typeof machine | typeof keeping): Peer => ({
              status text not null default 'queued', retry_at timestamptz default now(), claim_token uuid)
              with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
            create index if not exists ${table}_due on ${table} (retry_at, id) where status = 'queued';
-           create or replace function ${table}_added() returns trigger language plpgsql as $$ begin perform pg_notify('${table}', ''); return null; end $$;
-           create or replace trigger ${table}_added after insert on ${table} for each statement execute function ${table}_added()`,
+           create or replace function ${table}_added() returns trigger language plpgsql as $$ begin perform
+             pg_notify('${table}', ''); return null; end $$;
+           create or replace trigger ${table}_added after insert on ${table} for each statement
+             execute function ${table}_added()`,
         )),
     ),
   enqueue: (url, jobs) =>
@@ -138,7 +140,8 @@ function graphile(module: GraphileModule): Peer {
       inChunks(url, jobs, (client, ids) =>
         client.query(
           `select graphile_worker.add_jobs(array(
-             select json_populate_record(null::graphile_worker.job_spec, json_build_object('identifier', 'job', 'payload', json_build_object('id', n)))
+             select json_populate_record(null::graphile_worker.job_spec,
+               json_build_object('identifier', 'job', 'payload', json_build_object('id', n)))
              from unnest($1::int[]) n))`,
           [ids],
         ),

@@ -1,4 +1,5 @@
-// One peer at work in a process of its own: `engine-process PEER MODE URL RIVALS drain|handle|idle|latency|rate N`. Answers with one line of JSON.
+// One peer at work in a process of its own: `engine-process PEER MODE URL RIVALS drain|handle|idle|latency|rate N`.
+// Answers with one line of JSON.
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { type Mode, type PeerName, peer } from './engine-peers.ts'

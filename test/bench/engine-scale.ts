@@ -12,9 +12,10 @@ const SECONDS = 2
 const PEERS: readonly PeerName[] = ['ours', 'graphile-worker']
 
 /**
- * Is a long queue slower than a short one? With a million rows due, and behind 300 000 that were claimed: a busy queue leaves a dead head in its
- * index, past which naive claims read each time. Nobody vacuums but the server itself, as the table asks it to. The short queue is measured
- * in turns with the long one: what else the machine does changes faster than a million rows are made.
+ * Is a long queue slower than a short one? With a million rows due, and behind 300 000 that were claimed: a busy queue
+ * leaves a dead head in its index, past which naive claims read each time. Nobody vacuums but the server itself, as the
+ * table asks it to. The short queue is measured in turns with the long one: what else the machine does changes faster
+ * than a million rows are made.
  */
 export async function engineScale(rounds: number): Promise<Figure[]> {
   const rivals = installRivals()

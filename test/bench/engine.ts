@@ -11,8 +11,8 @@ const IDLE_SECONDS = 10
 const PEERS: readonly PeerName[] = ['ours', 'ours, keeping rows', 'graphile-worker', 'pg-boss']
 
 /**
- * The state engine beside graphile-worker, which deletes what is done, and pg-boss, which keeps it: so do we, once like this and once like
- * that. Same server, same run, one worker process each, a handler that does nothing.
+ * The state engine beside graphile-worker, which deletes what is done, and pg-boss, which keeps it: so do we, once like
+ * this and once like that. Same server, same run, one worker process each, a handler that does nothing.
  */
 export async function engine(rounds: number): Promise<Figure[]> {
   const rivals = installRivals()

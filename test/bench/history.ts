@@ -9,7 +9,10 @@ import { archivebox } from './program.ts'
 
 const MANY = 1_000_000
 
-/** What a million ended processes, and as many transitions, cost a runner that comes and goes. The rival: an empty archive. */
+/**
+ * What a million ended processes, and as many transitions, cost a runner that comes and goes. The rival: an empty
+ * archive.
+ */
 export async function history(rounds: number): Promise<Figure[]> {
   const values = {
     empty: [] as number[],
@@ -68,19 +71,21 @@ async function grow({ db, machineId, dataDir, dataDirId }: Home): Promise<void> 
   const batch = 100_000
   for (let from = 0; from < MANY; from += batch) {
     await sql`
-      insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, boot_id, pid_namespace, pid, start_ticks,
+      insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, boot_id,
+        pid_namespace, pid, start_ticks,
         started_at, heartbeat_at, created_at, ended_at, promoted_at, term, exit_code)
-      select gen_random_uuid(), ${machineId}, ${dataDir}, ${dataDirId}, case when leads then 'orchestrator' else 'hook' end,
-        case when leads then 'worker_runner' else '' end, 'exited', ${bootId()}, ${pidNamespace()}, 1000 + n, n, at, at, at, at,
+      select gen_random_uuid(), ${machineId}, ${dataDir}, ${dataDirId}, case when leads then 'orchestrator'
+        else 'hook' end,
+        case when leads then 'worker_runner'
+          else '' end, 'exited', ${bootId()}, ${pidNamespace()}, 1000 + n, n, at, at, at, at,
         case when leads then at end, case when leads then n - ${MANY} end, 0
       from (select n, n % 100 = 0 as leads, now() - interval '1 day 1 hour' - (${MANY} - n) * interval '2.2 s' as at
         from generate_series(${from}::int + 1, ${from + batch}::int) n) as old`.execute(db)
     await sql`
       insert into transition (model, row_id, from_status, to_status, event, at)
       select 'archive_result', gen_random_uuid(), 'started', 'succeeded', 'succeed',
-        now() - interval '1 day 1 hour' - (${MANY} - n) * interval '2.2 s' from generate_series(${from}::int + 1, ${from + batch}::int) n`.execute(
-      db,
-    )
+        now() - interval '1 day 1 hour' - (${MANY} - n) * interval '2.2 s'
+          from generate_series(${from}::int + 1, ${from + batch}::int) n`.execute(db)
   }
   await sql`vacuum analyze process, transition`.execute(db)
   await sql`checkpoint`.execute(db)

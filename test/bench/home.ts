@@ -33,8 +33,9 @@ export async function removeAllDataDirs(): Promise<void> {
 }
 
 /**
- * A data dir with a running embedded server, which our own share keeps up while others come and go. Its files stay until the bench is over:
- * for some minutes ext4 steps over deleted inodes one by one, so that every removal would slow down the rounds after it.
+ * A data dir with a running embedded server, which our own share keeps up while others come and go. Its files stay
+ * until the bench is over: for some minutes ext4 steps over deleted inodes one by one, so that every removal would slow
+ * down the rounds after it.
  */
 export async function withHome<T>(work: (home: Home) => Promise<T>): Promise<T> {
   const dataDir = emptyDataDir()

@@ -31,12 +31,14 @@ export async function makeLargeArchive(db: Database, pages: number): Promise<Lar
   const made = await sql<{ id: string }>`
     insert into crawl (id, urls, output_dir, status, retry_at)
     select ${id(1, sql`n`)}, 'https://site-' || n || '.example/', 'archive/crawls/' || n,
-           case when n < ${crawls}::int then 'sealed' else 'started' end, case when n = ${crawls}::int then now() + interval '1 min' end
+           case when n < ${crawls}::int then 'sealed' else 'started' end, case
+             when n = ${crawls}::int then now() + interval '1 min' end
     from generate_series(0, ${crawls}::int) n order by n returning id`.execute(db)
   const addPages = async (from: number, to: number, crawl: RawBuilder<unknown>, status: string) => {
     await sql`
       insert into snapshot (id, crawl_id, url, url_hash, title, output_dir, output_size, status, retry_at)
-      select ${id(2, sql`n`)}, ${id(1, crawl)}, url, sha256(convert_to(url, 'UTF8')), 'page ' || n, 'archive/snapshots/' || n, 12345,
+      select ${id(2, sql`n`)}, ${id(1, crawl)}, url, sha256(convert_to(url, 'UTF8')), 'page ' || n,
+        'archive/snapshots/' || n, 12345,
              ${status}, case when ${status} = 'queued' then now() - interval '1 min' end
       from (select n, 'https://site-' || n % 1000 || '.example/' || substr(md5(n::text), 1, 12) || '/page-' || n as url
             from generate_series(${from}::int, ${to}::int) n) page`.execute(db)
@@ -46,8 +48,10 @@ export async function makeLargeArchive(db: Database, pages: number): Promise<Lar
     await addPages(from, to, crawlOf, 'sealed')
     await sql`
       insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts, output_str)
-      select ${id(3, sql`(n::bigint * 5 + p)`)}, ${id(2, sql`n`)}, case when p = 5 and n <= 50 then 'rare' else (${PLUGINS}::text[])[p] end, 'on_Snapshot__20.js',
-             case when n % 20 = p then 'failed' when n % 20 = p + 5 then 'noresults' when (n + p) % 10 = 0 then 'skipped' else 'succeeded' end,
+      select ${id(3, sql`(n::bigint * 5 + p)`)}, ${id(2, sql`n`)}, case when p = 5 and n <= 50 then 'rare'
+        else (${PLUGINS}::text[])[p] end, 'on_Snapshot__20.js',
+             case when n % 20 = p then 'failed' when n % 20 = p + 5 then 'noresults'
+               when (n + p) % 10 = 0 then 'skipped' else 'succeeded' end,
              now() - (${pages}::int - n) * interval '1 s', 'output'
       from generate_series(${from}::int, ${to}::int) n, generate_series(1, 5) p`.execute(db)
   }
@@ -65,9 +69,8 @@ export async function makeLargeArchive(db: Database, pages: number): Promise<Lar
   await sql`insert into tag (name) values ('few'), ('many')`.execute(db)
   await sql`
     insert into snapshot_tag
-    select ${id(2, sql`n`)}, tag.id from generate_series(1, ${big}::int) n, tag where tag.name = 'many' or n <= 50`.execute(
-    db,
-  )
+    select ${id(2, sql`n`)}, tag.id from generate_series(1, ${big}::int) n, tag where tag.name = 'many'
+      or n <= 50`.execute(db)
   await sql`drop table today`.execute(db)
   return { old: made.rows[0]!.id, open: made.rows.at(-1)!.id }
 }

@@ -80,7 +80,9 @@ async function writeList(file: string): Promise<void> {
   await once(stream, 'finish')
 }
 
-/** The most memory that a process has had, in MB, as the kernel keeps it: read often, since it goes with the process. */
+/**
+ * The most memory that a process has had, in MB, as the kernel keeps it: read often, since it goes with the process.
+ */
 function watchPeak(pid: number): { end(): number } {
   let peak = 0
   const look = () => {

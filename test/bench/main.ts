@@ -78,6 +78,7 @@ for (const name of names.length > 0 ? names : (Object.keys(BENCHES) as Name[])) 
   }
 }
 console.log(
-  `\nMedian [min..max] of the rounds; ratios are taken round by round. Node ${process.versions.node}, data dirs in ${tmpdir()} (TMPDIR).`,
+  '\nMedian [min..max] of the rounds; ratios are taken round by round. ' +
+    `Node ${process.versions.node}, data dirs in ${tmpdir()} (TMPDIR).`,
 )
 process.stdout.write(tableOf(figures))

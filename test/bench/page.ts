@@ -10,7 +10,10 @@ import { withSite } from './site.ts'
 
 type State = 'cold' | 'warm'
 
-/** One small page below an idle leader, from the spawn of `add` to the crawl sealed: cold when no worker is there, warm just after another page. */
+/**
+ * One small page below an idle leader, from the spawn of `add` to the crawl sealed: cold when no worker is there, warm
+ * just after another page.
+ */
 export async function page(rounds: number): Promise<Figure[]> {
   const values: Record<State | 'node', number[]> = { node: [], cold: [], warm: [] }
   const steps: Record<State, Steps[]> = { cold: [], warm: [] }
@@ -62,16 +65,16 @@ async function addToSealed(home: Home, url: string): Promise<Steps & { ms: numbe
   const ms = performance.now() - begun
   await add
   const { rows } = await sql<Steps>`
-    with c as (select * from crawl order by created_at desc limit 1), s as (select s.* from snapshot s, c where s.crawl_id = c.id),
+    with c as (select * from crawl order by created_at desc limit 1), s
+      as (select s.* from snapshot s, c where s.crawl_id = c.id),
     at (name, at) as (
       select 'added', created_at from c
       union all select 'crawl_' || to_status, t.at from transition t, c where t.row_id = c.id
       union all select 'page_' || to_status, t.at from transition t, s where t.row_id = s.id
       union all select 'first_hook', min(start_ts) from archive_result r, s where r.snapshot_id = s.id
     ), ms as (select name, extract(epoch from at)::float8 * 1000 - ${epoch}::float8 as ms from at)
-    select ${sql.join(STEPS.map((step) => sql`min(ms) filter (where name = ${step}) as ${sql.ref(step)}`))} from ms`.execute(
-    home.db,
-  )
+    select ${sql.join(STEPS.map((step) => sql`min(ms) filter (where name = ${step}) as ${sql.ref(step)}`))}
+      from ms`.execute(home.db)
   return { ms, ...rows[0]! }
 }
 

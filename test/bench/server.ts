@@ -3,8 +3,8 @@ import { emptyDataDir, removeDataDir } from './home.ts'
 import { archivebox, nodeStartMs } from './program.ts'
 
 /**
- * The embedded server, as `archivebox-ts db start` brings it up, without the start of a bare Node; the command's own start, the connection and
- * the migrations are in it.
+ * The embedded server, as `archivebox-ts db start` brings it up, without the start of a bare Node; the command's own
+ * start, the connection and the migrations are in it.
  */
 export async function server(rounds: number): Promise<Figure[]> {
   const values = {

@@ -59,7 +59,10 @@ export async function start(rounds: number): Promise<Figure[]> {
   })
 }
 
-/** A SnapshotWorker as its supervisor starts it, until it has asked for work and found none: connected, warm host on its way. */
+/**
+ * A SnapshotWorker as its supervisor starts it, until it has asked for work and found none: connected, warm host on its
+ * way.
+ */
 async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
   const argv = [...WORKER_FLAGS, MAIN, 'worker', 'snapshot']
   const row = await insertStarting(home, {

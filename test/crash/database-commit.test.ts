@@ -102,7 +102,10 @@ describe('when the connection is cut between a statement and its answer', () => 
   })
 })
 
-/** A page whose hook is at work, and what becomes of it when `change` has happened to its result: all within less than a lease. */
+/**
+ * A page whose hook is at work, and what becomes of it when `change` has happened to its result: all within less than a
+ * lease.
+ */
 async function changed(change: string): Promise<{ home: TestHome; status: unknown }> {
   const home = await homes.make()
   home.install('oracle')

@@ -43,6 +43,24 @@ afterAll(() => site.close())
 const cli = (...args: string[]) => program(args, { env: { DATA_DIR: dataDir } })
 const postmaster = () => Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 
+/**
+ * Restarts the server as people do. The leader revives a server that is away, and may be faster than their second step.
+ */
+async function restartByHand(mode: string): Promise<void> {
+  const pgdata = join(dataDir, 'postgres')
+  const { uid, gid } = statSync(pgdata)
+  const account = serverAccount({ uid, gid })
+  const before = postmaster()
+  try {
+    const args = ['restart', '-s', '-m', mode, '-D', pgdata, '-l', join(pgdata, 'restarts.log')]
+    execFileSync(findBinaries(account).pgCtl, args, { cwd: '/', stdio: 'ignore', ...(account ? { uid, gid } : {}) })
+  } catch (error) {
+    // It found a server where it wanted to start one.
+    const after = postmaster()
+    if (Number.isNaN(after) || after === before) throw error
+  }
+}
+
 async function crawling(): Promise<{ crawl: string; runner: Running }> {
   const added = await home.run(['add', '--depth', '1', '--plugins', PLUGINS, `${site.url}/`], embedded)
   const { id: crawl } = JSON.parse(added.stdout) as { id: string }
@@ -81,24 +99,8 @@ describe('the embedded server', () => {
     'restarted (%s) again and again in the middle of a crawl costs nothing but time',
     async (mode) => {
       const { crawl, runner } = await crawling()
-      const { uid, gid } = statSync(join(dataDir, 'postgres'))
-      const account = serverAccount({ uid, gid })
-      const restart = [
-        'restart',
-        '-s',
-        '-m',
-        mode,
-        '-D',
-        join(dataDir, 'postgres'),
-        '-l',
-        join(dataDir, 'postgres', 'restarts.log'),
-      ]
       for (let round = 0; round < 4 && !runner.isOver; round += 1) {
-        execFileSync(findBinaries(account).pgCtl, restart, {
-          cwd: '/',
-          stdio: 'ignore',
-          ...(account ? { uid, gid } : {}),
-        })
+        await restartByHand(mode)
         await delay(2_000)
       }
       await expectAllThere(crawl, runner)

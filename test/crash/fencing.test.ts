@@ -41,7 +41,8 @@ describe('the term', () => {
     await home.add('http://127.0.0.1:1/')
     const crawl = await home.value<string>('select id from crawl')
     await home.query(
-      `insert into snapshot (id, crawl_id, url, url_hash, output_dir) select gen_random_uuid(), $1, n::text, sha256(n::text::bytea), '' from generate_series(1, 3) n`,
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir)
+        select gen_random_uuid(), $1, n::text, sha256(n::text::bytea), '' from generate_series(1, 3) n`,
       [crawl],
     )
     const dataDirId = await home.value<string>('select data_dir_id from runner_term')
@@ -83,8 +84,10 @@ describe('the term', () => {
     const home = await homes.make()
     const runner = home.start(['run'])
     await runner.says(/leading/)
-    const copy = `insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, pid, start_ticks, boot_id, pid_namespace, started_at, term)
-      select gen_random_uuid(), machine_id, data_dir, data_dir_id, process_type, worker_type, status, pid + 1, start_ticks, boot_id, pid_namespace, now(), 2
+    const copy = `insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, pid,
+      start_ticks, boot_id, pid_namespace, started_at, term)
+      select gen_random_uuid(), machine_id, data_dir, data_dir_id, process_type, worker_type, status, pid + 1,
+        start_ticks, boot_id, pid_namespace, now(), 2
       from process where worker_type = 'worker_runner'`
     await expect(home.query(copy)).rejects.toThrow(/single_active_runner_per_data_dir/)
     runner.signal('SIGTERM')
@@ -110,7 +113,8 @@ describe('the term', () => {
     )
     expect(existsSync(join(dir, 'js_hook'))).toBe(false)
     const announce = `insert into process (id, machine_id, data_dir, data_dir_id, process_type, runner_id)
-      select gen_random_uuid(), machine_id, data_dir, data_dir_id, 'hook', id from process where worker_type = 'worker_runner'`
+      select gen_random_uuid(), machine_id, data_dir, data_dir_id, 'hook', id from process
+        where worker_type = 'worker_runner'`
     await home.query('update runner_term set process_id = gen_random_uuid()')
     await expect(home.query(announce)).rejects.toThrow(/leads no more/)
     first.signal('SIGTERM')

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { FAILPOINTS } from '../../src/base/failpoint.ts'
 import { stepsTaken } from '../model/explore.ts'
-import { FULL, gateModel } from '../model/gate.ts'
+import { gateModel } from '../model/gate.ts'
+import { FULL } from '../model/gate-state.ts'
 import { failpoints, fired } from '../support/failpoints.ts'
 import { useHomes } from '../support/homes.ts'
 

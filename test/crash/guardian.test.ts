@@ -16,7 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-/** A leader in the middle of hooks that would run for ever: shells with a grandchild, and a child in a session of its own. */
+/**
+ * A leader in the middle of hooks that would run for ever: shells with a grandchild, and a child in a session of its
+ * own.
+ */
 async function leading(
   env: Record<string, string> = {},
   made: TestHome | Promise<TestHome> = homes.make(),

@@ -1,5 +1,6 @@
-// Constellations in which everybody could wait for somebody else. Each must come to an end by itself: one runner leads, work goes on, and
-// whoever only stands by is spared. The long ones wait out the 25 s for which a leader trusts its lead: they run side by side.
+// Constellations in which everybody could wait for somebody else. Each must come to an end by itself: one runner leads,
+// work goes on, and whoever only stands by is spared. The long ones wait out the 25 s for which a leader trusts its
+// lead: they run side by side.
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -18,7 +18,10 @@ export interface Life {
   readonly options?: readonly string[]
   /** What happens before the runner with the failpoints starts. */
   readonly before?: (home: TestHome) => Promise<unknown>
-  /** What happens while it runs. A command that passes the step in its place is started with `env`, in which the failpoints are. */
+  /**
+   * What happens while it runs. A command that passes the step in its place is started with `env`, in which the
+   * failpoints are.
+   */
   readonly drive?: (home: TestHome, runner: Running, env: Readonly<Record<string, string>>) => Promise<unknown>
   /** Plugins whose hooks fail in this life. */
   readonly failing?: readonly string[]
@@ -267,7 +270,8 @@ export const LIVES: Readonly<Record<string, Life>> = {
       await home.run(['run', '--exit-on-idle'])
       await home.query("update crawl set status = 'queued', retry_at = now(), attempts = 10")
       await home.query(`
-        insert into transition (model, row_id, from_status, to_status, event) select 'crawl', id, 'sealed', 'queued', 'retry' from crawl`)
+        insert into transition (model, row_id, from_status, to_status, event)
+          select 'crawl', id, 'sealed', 'queued', 'retry' from crawl`)
     },
     passes: ['publish.crawl_given_up'],
   },

@@ -1,4 +1,5 @@
-// A long list becomes pages part by part, while the first are archived already: wherever it is cut off, nothing is lost.
+// A long list becomes pages part by part, while the first are archived already: wherever it is cut off, nothing is
+// lost.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,6 @@
-// A process that stands still (stopped, or stuck where no order reaches it) must not be counted on: not as somebody who takes what is due,
-// nor as somebody who will leave. Each of these waits out the time after which it is no longer merely slow.
+// A process that stands still (stopped, or stuck where no order reaches it) must not be counted on: not as somebody who
+// takes what is due, nor as somebody who will leave. Each of these waits out the time after which it is no longer
+// merely slow.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows, pidsOf, sealedCrawl } from '../support/observer.ts'

@@ -91,7 +91,8 @@ describe('a program that a plugin needs', () => {
     await expectComplete(home, crawl)
     expect(await outcome(home, crawl)).toBe(`skipped: ${MISSING}`)
     expect(await home.query("select id from process where process_type = 'hook' and url is not null")).toEqual([])
-    const row = `select status, attempts, message, retry_at between now() + interval '4 min' and now() + interval '5 min' as later from "binary"`
+    const row = `select status, attempts, message, retry_at between now() + interval '4 min'
+      and now() + interval '5 min' as later from "binary"`
     expect(await home.query(row)).toEqual([{ status: 'queued', attempts: 1, message: MISSING, later: true }])
     expect((await status(home))['queue']!['binary']).toEqual({ queued: 1, installed: 0 })
     expect((await home.run(['status', '--json'])).stdout).toContain(MISSING)
@@ -164,7 +165,8 @@ describe('a program that a plugin needs', () => {
     const { home, env } = await newHome()
     const machine = await home.value<string>('select id from machine')
     await home.query(
-      `insert into "binary" (id, machine_id, name, binproviders) values (gen_random_uuid(), $1, '', 'env'), (gen_random_uuid(), $1, 'sh', '')`,
+      `insert into "binary" (id, machine_id, name, binproviders)
+        values (gen_random_uuid(), $1, '', 'env'), (gen_random_uuid(), $1, 'sh', '')`,
       [machine],
     )
     await add(home)
@@ -215,7 +217,8 @@ describe('a plugin that provides programs', () => {
     home.install('apt')
     const machine = await home.value<string>('select id from machine')
     await home.query(
-      `insert into "binary" (id, machine_id, name, binproviders) values (gen_random_uuid(), $1, 'abx-test-tool', 'env,brew')`,
+      `insert into "binary" (id, machine_id, name, binproviders)
+        values (gen_random_uuid(), $1, 'abx-test-tool', 'env,brew')`,
       [machine],
     )
     const crawl = await add(home)

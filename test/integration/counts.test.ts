@@ -35,7 +35,8 @@ async function addPages(crawl: string, count: number): Promise<void> {
     `with page as (
        insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size)
        select gen_random_uuid(), $1, url, sha256(convert_to(url, 'UTF8')), 'x', 10
-       from (select 'https://example.com/' || gen_random_uuid() as url from generate_series(1, $2::int)) made returning id
+       from (select 'https://example.com/' || gen_random_uuid() as url from generate_series(1, $2::int)) made
+         returning id
      )
      insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts)
      select gen_random_uuid(), id, plugin, 'hook', status, end_ts
@@ -194,8 +195,10 @@ describe('a database from before there were counts', () => {
         (file) => `insert into schema_migration (version, name) values (${Number(file.slice(0, 4))}, 'old')`,
       ),
       `insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c')`,
-      `insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size) select gen_random_uuid(), id, 'http://x/Old', '', 's', 26 from crawl`,
-      `insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts) select gen_random_uuid(), id, 'a', 'a', 'failed', now() from snapshot`,
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size)
+        select gen_random_uuid(), id, 'http://x/Old', '', 's', 26 from crawl`,
+      `insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts)
+        select gen_random_uuid(), id, 'a', 'a', 'failed', now() from snapshot`,
     )
     const { code, stderr } = await program(['init'], { env: { DATA_DIR: home.dataDir, DATABASE_URL: old.url } })
     expect(code, stderr).toBe(0)
@@ -219,7 +222,8 @@ describe('a database from before there were counts', () => {
       expect(code, stderr).toBe(0)
     }
     await plain.query(
-      `insert into snapshot (id, crawl_id, url, url_hash, output_dir) select gen_random_uuid(), id, 'https://example.com/A_part', '', 'x' from crawl`,
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir)
+        select gen_random_uuid(), id, 'https://example.com/A_part', '', 'x' from crawl`,
     )
     expect(await plain.value("select count(*)::int from pg_extension where extname = 'pg_trgm'")).toBe(0)
     const { stdout } = await program(['snapshot', 'list', '--url__icontains', 'a_PART'], call)

@@ -1,17 +1,14 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectComplete, expectHashes, pagesOf, resultsOf } from '../support/archive.ts'
+import { expectComplete, pagesOf } from '../support/archive.ts'
+import { crawl, end, halfway, nothingRuns, statuses } from '../support/crawls.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
-import { expectOneAtATime, pidsOf, sealedCrawl, sealedPages } from '../support/observer.ts'
-import { processesOf } from '../support/processes.ts'
-import { eventually, type Running } from '../support/program.ts'
+import { sealedCrawl } from '../support/observer.ts'
 import { NOBODY } from '../support/queued.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const FINAL = "('succeeded', 'failed', 'skipped', 'noresults')"
-/** How long a worker may take to see that its claim is not its own any more: one renewal, and the end of its hook. */
-const DROPPED_MS = 40_000
 
 const homes = useHomes()
 let site: Site
@@ -28,49 +25,6 @@ async function newHome(...plugins: string[]): Promise<TestHome> {
 }
 
 const urls = (count: number) => Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
-
-/** A crawl command that must do its work; what it said. */
-async function crawl(home: TestHome, ...args: string[]): Promise<string> {
-  const { code, stderr } = await home.run(['crawl', ...args])
-  expect(code, stderr).toBe(0)
-  return stderr
-}
-
-const statuses = async (home: TestHome) =>
-  Object.fromEntries(
-    (await home.query<{ status: string; count: string }>('select status, count(*) from snapshot group by 1')).map(
-      ({ status, count }) => [status, Number(count)],
-    ),
-  )
-
-/** A runner in the middle of a crawl: some pages are sealed, some are in work, some wait. */
-async function halfway(seconds: number): Promise<{ home: TestHome; id: string; runner: Running }> {
-  const home = await newHome('oracle')
-  const id = await home.add('--plugins', 'html,oracle,hashes', '-c', 'ORACLE_SECONDS=0.05', ...urls(12))
-  const runner = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '2' } })
-  await sealedPages(home, 2)
-  await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"${seconds}"')`)
-  // Both workers are at it.
-  await eventually(() => {
-    const slow = processesOf(home.dataDir).filter(({ environ }) => environ.includes(`ORACLE_SECONDS=${seconds}`))
-    return new Set(slow.map(({ environ }) => environ.find((line) => line.startsWith('SNAPSHOT_ID=')))).size === 2
-  })
-  return { home, id, runner }
-}
-
-async function end(runner: Running): Promise<void> {
-  runner.signal('SIGTERM')
-  const { code, stderr } = await runner.finished()
-  expect(code, stderr).toBe(0)
-}
-
-/** Nothing that belongs to a crawl runs any more: no worker has a claim, no hook is there. */
-async function nothingRuns(home: TestHome): Promise<void> {
-  await eventually(() => processesOf(home.dataDir).every(({ command }) => !command.includes('oracle')), DROPPED_MS)
-  await eventually(async () => (await pidsOf(home, 'hook')).length === 0)
-  expect(await home.query('select id from snapshot where claimed_by is not null')).toEqual([])
-  expect(await home.query('select id from crawl where claimed_by is not null')).toEqual([])
-}
 
 describe('crawl list', () => {
   it('refuses a status that no crawl can have', async () => {
@@ -123,107 +77,10 @@ describe('crawl list', () => {
   })
 })
 
-describe('crawl pause and resume', () => {
-  it('puts what is queued to sleep, and run finds nothing to do; resume wakes it, and it is archived', async () => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html,hashes', ...urls(2))
-    expect(await crawl(home, 'pause', id)).toContain(`paused: ${id}`)
-    expect(await home.query('select status, retry_at::date::text as at from crawl')).toEqual([
-      { status: 'paused', at: '9999-01-01' },
-    ])
-    expect((await home.run(['run', '--exit-on-idle'])).stderr).toContain('nothing left to do')
-    expect(await home.value('select count(*) from snapshot')).toBe('0')
-    expect(await crawl(home, 'resume', id)).toContain(`queued again: ${id}`)
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    expect(await expectComplete(home, id)).toHaveLength(2)
-  })
-
-  it('takes a running crawl from its workers: nothing of it goes on, and what is done stays done; resume completes it', async () => {
-    const { home, id, runner } = await halfway(1000)
-    const sealed = await home.query("select id, status_changed_at from snapshot where status = 'sealed' order by id")
-    await crawl(home, 'pause', id)
-    const { sealed: done, paused, ...others } = await statuses(home)
-    expect({ done, paused, others }).toEqual({ done: sealed.length, paused: 12 - sealed.length, others: {} })
-    expect(
-      await home.value("select bool_and(retry_at = '9999-01-01T00:00Z') from snapshot where status = 'paused'"),
-    ).toBe(true)
-    expect(await home.value("select retry_at = '9999-01-01T00:00Z' and status = 'paused' from crawl")).toBe(true)
-    const hooks = "select count(*) from process where process_type = 'hook' and url is not null"
-    const begun = await home.value(hooks)
-
-    await nothingRuns(home)
-    expect(await home.value(hooks)).toBe(begun)
-    expect(await statuses(home)).toEqual({ sealed: done, paused })
-    expect(await home.query("select id, status_changed_at from snapshot where status = 'sealed' order by id")).toEqual(
-      sealed,
-    )
-    expect(runner.isOver).toBe(false)
-
-    const finished = await home.query(
-      `select id, status, end_ts, attempt from archive_result where status in ${FINAL} order by id`,
-    )
-    await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"')`)
-    await crawl(home, 'resume', id)
-    await sealedCrawl(home, id)
-    expect(await expectComplete(home, id)).toHaveLength(12)
-    const ids = finished.map((result) => result['id'])
-    const after = await home.query(
-      'select id, status, end_ts, attempt from archive_result where id = any($1) order by id',
-      [ids],
-    )
-    expect(after).toEqual(finished)
-    const results = await resultsOf(home, id)
-    expect(results).toHaveLength(36)
-    expect(results.every(({ status }) => status === 'succeeded')).toBe(true)
-    expectOneAtATime(home)
-    await end(runner)
-  })
-
-  it('counts against no limit: attempts and lives that a row had used up are there again after the pause', async () => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html', urls(1)[0]!)
-    expect((await home.run(['run', '--exclude', 'snapshot', '--exit-on-idle'])).code).toBe(0)
-    for (const table of ['crawl', 'snapshot']) await home.query(`update ${table} set attempts = 99`)
-    await crawl(home, 'pause', id)
-    await crawl(home, 'resume', id)
-    for (const table of ['crawl', 'snapshot'])
-      expect(await home.query(`select attempts from ${table}`)).toEqual([{ attempts: 0 }])
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    await expectComplete(home, id)
-    expect((await resultsOf(home, id)).map(({ status }) => status)).toEqual(['succeeded'])
-  })
-
-  it('pauses one crawl only: the others go on', async () => {
-    const home = await newHome('slow')
-    const paused = await home.add('--plugins', 'slow', ...urls(2))
-    const other = await home.add('--plugins', 'html', urls(3)[2]!)
-    await crawl(home, 'pause', paused)
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    await expectComplete(home, other)
-    expect(await home.value('select status from crawl where id = $1', [paused])).toBe('paused')
-    expect(await pagesOf(home, paused)).toEqual([])
-  })
-
-  it('survives the end of the runner: paused is paused for the next one, too', async () => {
-    const { home, id, runner } = await halfway(1000)
-    await crawl(home, 'pause', id)
-    runner.signal('SIGKILL')
-    await runner.finished()
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
-    expect(code, stderr).toBe(0)
-    await nothingRuns(home)
-    expect(Object.keys(await statuses(home)).sort()).toEqual(['paused', 'sealed'])
-    await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"')`)
-    await crawl(home, 'resume', id)
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    expect(await expectComplete(home, id)).toHaveLength(12)
-    expectOneAtATime(home)
-  })
-})
-
 describe('crawl cancel', () => {
   it('seals a running crawl with what it has, skips what is open, and nothing of it goes on', async () => {
-    const { home, id, runner } = await halfway(1000)
+    const home = await newHome('oracle')
+    const { id, runner } = await halfway(home, urls(12), 1000)
     const finished = await home.query(
       `select id, status, end_ts from archive_result where status in ${FINAL} order by id`,
     )
@@ -252,7 +109,8 @@ describe('crawl cancel', () => {
   })
 
   it('rewrites the pages of the crawl, of its snapshots and of the archive: they show what became of it', async () => {
-    const { home, id, runner } = await halfway(1000)
+    const home = await newHome('oracle')
+    const { id, runner } = await halfway(home, urls(12), 1000)
     await crawl(home, 'cancel', id)
     const [row] = await home.query<{ output_dir: string }>('select output_dir from crawl')
     const page = (...path: string[]) => readFileSync(join(home.dataDir, ...path, 'index.html'), 'utf8')
@@ -275,151 +133,6 @@ describe('crawl cancel', () => {
     )
     expect((await home.run(['run', '--exit-on-idle'])).stderr).toContain('nothing left to do')
     expect(await home.query('select id from snapshot')).toEqual([])
-  })
-})
-
-describe('crawl retry', () => {
-  /** A sealed crawl of one page: `exit_1` failed, `exit_10` was skipped, `order_a` had no result, `html`, `slow` and `hashes` succeeded. */
-  async function failed(): Promise<{ home: TestHome; id: string }> {
-    const home = await newHome('exit_1', 'exit_10', 'order_a', 'slow')
-    const id = await home.add('--plugins', 'exit_1,exit_10,order_a,slow,html,hashes', urls(1)[0]!)
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    await expectComplete(home, id)
-    return { home, id }
-  }
-
-  const attempts = async (home: TestHome) =>
-    (
-      await home.query<{ plugin: string; status: string; attempt: number }>(
-        "select plugin, status, attempt from archive_result where hook_name not like '%05_order_a%' order by plugin, attempt",
-      )
-    ).map(({ plugin, status, attempt }) => `${plugin} ${attempt} ${status}`)
-
-  const FIRST = [
-    'exit_1 1 failed',
-    'exit_10 1 skipped',
-    'hashes 1 succeeded',
-    'html 1 succeeded',
-    'order_a 1 noresults',
-    'slow 1 succeeded',
-  ]
-
-  async function rerun(home: TestHome, id: string): Promise<string> {
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    expect(
-      await home.query('select c.status, s.status as page from crawl c join snapshot s on s.crawl_id = c.id'),
-    ).toEqual([{ status: 'sealed', page: 'sealed' }])
-    const [page] = await pagesOf(home, id)
-    const dir = join(home.dataDir, page!.output_dir)
-    expect(readdirSync(dir).filter((name) => /^\.(work|publish|replaced)/.test(name) || name.endsWith('.tmp'))).toEqual(
-      [],
-    )
-    expect(existsSync(join(dir, 'index.html'))).toBe(true)
-    expectHashes(dir)
-    return dir
-  }
-
-  it('runs again what ended without an output, and the hashes; earlier attempts and outputs stay', async () => {
-    const { home, id } = await failed()
-    expect(await attempts(home)).toEqual(FIRST)
-    const before = await home.query('select * from archive_result order by id')
-    expect(await crawl(home, 'retry', id)).toMatch(/4 hooks of 1 pages are queued again/)
-    expect(
-      await home.query(
-        'select c.status, s.status as page, s.attempts from crawl c join snapshot s on s.crawl_id = c.id',
-      ),
-    ).toEqual([{ status: 'queued', page: 'queued', attempts: 0 }])
-    const dir = await rerun(home, id)
-    expect(await attempts(home)).toEqual(
-      [...FIRST, 'exit_1 2 failed', 'exit_10 2 skipped', 'hashes 2 succeeded', 'order_a 2 noresults'].sort(),
-    )
-    // A file that was made again belongs to the later attempt.
-    const handedOver = (row: Record<string, unknown>) =>
-      row['plugin'] === 'hashes' ? { ...row, output_files: {}, output_size: '0' } : row
-    expect(await home.query('select * from archive_result where attempt = 1 order by id')).toEqual(
-      before.map(handedOver),
-    )
-    expect(readdirSync(join(dir, '.attempts')).sort()).toEqual([
-      'exit_1.on_Snapshot__43_exit_1.sh.1',
-      'exit_1.on_Snapshot__43_exit_1.sh.2',
-    ])
-    for (const file of ['html/output.html', 'slow/slow.txt']) expect(existsSync(join(dir, file)), file).toBe(true)
-  })
-
-  it('with --failed and --plugin runs again exactly those, and when they succeed now the page has their files', async () => {
-    const { home, id } = await failed()
-    expect(await crawl(home, 'retry', '--failed', '--plugin', 'html,exit_10', id)).toContain('nothing to run again')
-    expect(await home.query('select status from crawl')).toEqual([{ status: 'sealed' }])
-    expect(await crawl(home, 'retry', '--failed', '--plugin', 'exit_1', id)).toMatch(/1 hooks of 1 pages/)
-    // What was wrong is mended.
-    const hook = join(home.dataDir, 'plugins', 'exit_1', 'on_Snapshot__43_exit_1.sh')
-    rmSync(hook)
-    writeFileSync(hook, 'echo whole >whole.txt\n')
-    const dir = await rerun(home, id)
-    expect(await attempts(home)).toEqual([...FIRST, 'exit_1 2 succeeded', 'hashes 2 succeeded'].sort())
-    expect(readdirSync(join(dir, 'exit_1'))).toEqual(['whole.txt'])
-    expect(readdirSync(join(dir, 'slow'))).toEqual(['slow.txt'])
-    expect(await crawl(home, 'retry', '--failed', id)).toContain('nothing to run again')
-  })
-
-  it('counts on: a third attempt after the second', async () => {
-    const { home, id } = await failed()
-    for (let attempt = 2; attempt <= 3; attempt += 1) {
-      await crawl(home, 'retry', '--failed', id)
-      await rerun(home, id)
-    }
-    expect(await attempts(home)).toEqual(
-      [...FIRST, 'exit_1 2 failed', 'exit_1 3 failed', 'hashes 2 succeeded', 'hashes 3 succeeded'].sort(),
-    )
-  })
-
-  it('wakes a runner that is idle', async () => {
-    const { home, id } = await failed()
-    const runner = home.start(['run'])
-    await runner.says(/leading/)
-    await crawl(home, 'retry', '--failed', id)
-    await eventually(() =>
-      home.value("select status = 'failed' from archive_result where plugin = 'exit_1' and attempt = 2"),
-    )
-    await sealedCrawl(home, id)
-    await end(runner)
-  })
-
-  it('begins what was cancelled before it was begun: a crawl without pages, and pages without results', async () => {
-    const { home, id, runner } = await halfway(1000)
-    await crawl(home, 'cancel', id)
-    const untouched = await home.add('--plugins', 'html', urls(1)[0]!)
-    await end(runner)
-    await crawl(home, 'cancel', untouched)
-    await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"') where id = $1`, [
-      id,
-    ])
-    expect(await crawl(home, 'retry', '--failed', untouched)).toContain('nothing to run again')
-    await crawl(home, 'retry', id, untouched)
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    await expectComplete(home, untouched)
-    expect(await statuses(home)).toEqual({ sealed: 13 })
-    const latest =
-      'select distinct on (snapshot_id, hook_name) status from archive_result order by snapshot_id, hook_name, attempt desc'
-    expect(await home.query(`select status, count(*)::int from (${latest}) r group by 1`)).toEqual([
-      { status: 'succeeded', count: 37 },
-    ])
-    expectOneAtATime(home)
-  })
-
-  it('of a crawl that is not there is a mistake, and nothing of it is done', async () => {
-    const { home, id } = await failed()
-    const { code, stdout, stderr } = await home.run(['crawl', 'retry', id, '01994f6e-0c1a-7c3e-9d55-0123456789ab'])
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/^error: there is no crawl 01994f6e-0c1a-7c3e-9d55-0123456789ab\n/)
-    expect(await attempts(home)).toEqual(FIRST)
-  })
-
-  it('leaves a crawl alone that is not at its end', async () => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html', urls(1)[0]!)
-    expect(await crawl(home, 'retry', id)).toContain('nothing to run again')
-    expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
   })
 })
 

@@ -49,7 +49,8 @@ describe('a crawl', () => {
     )
     const levels = await home.query(`
       select distinct h.process_type as hook, w.worker_type as worker, c.worker_type as above, r.worker_type as top
-      from process h join process w on w.id = h.parent_id join process c on c.id = w.parent_id join process r on r.id = c.parent_id
+      from process h join process w on w.id = h.parent_id join process c on c.id = w.parent_id join process r
+        on r.id = c.parent_id
       where h.process_type = 'hook' and w.worker_type = 'snapshot'`)
     expect(levels).toEqual([{ hook: 'hook', worker: 'snapshot', above: 'crawl', top: 'worker_runner' }])
   })
@@ -113,7 +114,8 @@ describe('a crawl', () => {
     const archived = await pagesOf(home, (JSON.parse(stdout) as { id: string }).id)
     expect(paths(archived)).toEqual(['/document.pdf', '/files', '/notes.bin'])
     const saved = await home.query(
-      `select r.output_files from archive_result r join snapshot s on s.id = r.snapshot_id where r.plugin = 'staticfile' and s.url like '%.pdf'`,
+      `select r.output_files from archive_result r join snapshot s on s.id = r.snapshot_id where r.plugin = 'staticfile'
+        and s.url like '%.pdf'`,
     )
     expect(Object.keys(saved[0]!['output_files'] as object)).toContain('document.pdf')
   })

@@ -106,8 +106,10 @@ test('the first one makes it, the second adopts it, both drivers get in, and the
   expect([state, majorVersion]).toEqual(['running', 18])
 
   const settings = await query(
-    `select current_user, current_database(), current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
-            current_setting('data_checksums') as checksums, current_setting('listen_addresses') as tcp, current_setting('server_encoding') as encoding`,
+    `select current_user, current_database(), current_setting('fsync') as fsync,
+      current_setting('synchronous_commit') as commit,
+            current_setting('data_checksums') as checksums, current_setting('listen_addresses') as tcp,
+              current_setting('server_encoding') as encoding`,
   )
   expect(settings).toEqual([
     {

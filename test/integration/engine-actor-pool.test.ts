@@ -72,7 +72,8 @@ describe('a pool of processes', () => {
       const pid = await eventually(() => database.value<number>('select done_by from job'))
       expect(await database.value(`select retry_at > now() + interval '30 s' from job`)).toBe(true)
       process.kill(pid, 'SIGKILL')
-      await eventually(() => database.value(`select status = 'done' from job`), 10_000) // The lease would have held for 60 s.
+      // The lease would have held for 60 s.
+      await eventually(() => database.value(`select status = 'done' from job`), 10_000)
       stop.abort()
       await running
       expect(await doneBy(database)).not.toContain(pid)

@@ -93,7 +93,8 @@ describe('a batch of outcomes', () => {
     const settled = claims.map((claim, index) => ({ claim, outcome: outcomes[index] }))
     expect((await queue.settle(settled as never, by)).size).toBe(4)
     const rows = await database.query(`
-      select status, attempts, claim_token, round(extract(epoch from retry_at - now()))::float8 as due_in, changed_at > now() - interval '1 min' as changed
+      select status, attempts, claim_token, round(extract(epoch from retry_at - now()))::float8 as due_in,
+        changed_at > now() - interval '1 min' as changed
       from job order by id`)
     const far = expect.any(Number)
     expect(rows).toEqual([
@@ -234,7 +235,8 @@ describe('counts', () => {
     const database = await make()
     await database.query('create index job_status on job (status)')
     await database.query(
-      `insert into job (status) select case when n % 100 = 0 then 'queued' else 'done' end from generate_series(1, 20000) n`,
+      `insert into job (status) select case when n % 100 = 0 then 'queued' else 'done' end
+        from generate_series(1, 20000) n`,
     )
     await database.query('vacuum analyze job')
     const { text } = countsStatement(job, ['queued', 'started', 'failed'])

@@ -105,7 +105,8 @@ describe('the row of a process that ended long ago', () => {
 it('the log of transitions loses what is old, a batch at a time, and nothing else', async () => {
   await home.query(
     `insert into transition (model, row_id, from_status, to_status, event, at)
-     select 'crawl', gen_random_uuid(), 'queued', 'sealed', 'seal', now() - n * interval '1 day' from generate_series(1, 40) n`,
+     select 'crawl', gen_random_uuid(), 'queued', 'sealed', 'seal', now() - n * interval '1 day'
+       from generate_series(1, 40) n`,
   )
   const counts: number[] = []
   for (let count = 4; count === 4; counts.push(count)) count = await deleteOldTransitions(db, 30, 4)
@@ -135,12 +136,14 @@ describe('a leader', () => {
   it('takes a batch of what a long pause has left at once, and the rest in its rounds', async () => {
     await home.query(
       `insert into process (id, machine_id, data_dir, data_dir_id, process_type, status, ended_at)
-       select gen_random_uuid(), $1, '/x', $2, 'cli', 'exited', now() - interval '31 days' from generate_series(1, 1700)`,
+       select gen_random_uuid(), $1, '/x', $2, 'cli', 'exited', now() - interval '31 days'
+         from generate_series(1, 1700)`,
       [machine, dataDir],
     )
     await home.query(
       `insert into transition (model, row_id, from_status, to_status, event, at)
-       select 'crawl', gen_random_uuid(), 'queued', 'sealed', 'seal', now() - interval '31 days' from generate_series(1, 1700)`,
+       select 'crawl', gen_random_uuid(), 'queued', 'sealed', 'seal', now() - interval '31 days'
+         from generate_series(1, 1700)`,
     )
     const runner = home.start(['run'])
     await eventually(async () => (await count()) === '1500 1500')

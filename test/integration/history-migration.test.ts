@@ -25,7 +25,8 @@ it('pages that were cancelled just before the log was no state any more are stil
     `insert into schema_migration (version, name) values (${Number(earlier.at(-1)!.slice(0, 4))}, 'earlier')`,
     "insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c')",
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
-     select gen_random_uuid(), id, url, convert_to(url, 'UTF8'), url, case url when 'again' then 'queued' else 'sealed' end, null
+     select gen_random_uuid(), id, url, convert_to(url, 'UTF8'), url, case url when 'again' then 'queued'
+       else 'sealed' end, null
      from crawl, unnest('{lately,long ago,by its worker,again}'::text[]) as url`,
     `insert into transition (model, row_id, from_status, to_status, event, process_id, at)
      select 'snapshot', id, 'started', 'sealed', 'seal', case url when 'by its worker' then id end,

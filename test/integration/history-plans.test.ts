@@ -1,6 +1,6 @@
 // What a runner asks of the tables of processes and transitions must cost the same however many ended before. Each
-// statement is watched on large tables, by what the server says that it read. Twice: with statistics, and with plans from
-// when the tables were empty.
+// statement is watched on large tables, by what the server says that it read. Twice: with statistics, and with plans
+// from when the tables were empty.
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -48,7 +48,8 @@ const found = { lost: 0, claims: 0, processes: 0, transitions: 0 }
 
 beforeEach(async () => {
   test = await homes.make()
-  // One connection, whose counters can be read at once, and which keeps its statements prepared as with the embedded server.
+  // One connection, whose counters can be read at once, and which keeps its statements prepared as with the embedded
+  // server.
   db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
   const machineId = (await currentMachine(db)).id
   const id = await dataDirId(test.dataDir, () => {})
@@ -62,17 +63,20 @@ afterEach(async () => {
 })
 
 /**
- * Two months of history: each tenth process led, half of those were asked to hand over, all in this place. The end of one
- * was not seen, one has a claim, and then somebody led elsewhere.
+ * Two months of history: each tenth process led, half of those were asked to hand over, all in this place. The end of
+ * one was not seen, one has a claim, and then somebody led elsewhere.
  */
 async function grow(): Promise<void> {
   await test.query(
-    `insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, boot_id, pid_namespace, pid, start_ticks,
+    `insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, boot_id,
+      pid_namespace, pid, start_ticks,
        started_at, heartbeat_at, created_at, ended_at, promoted_at, term, handoff_requested_by, exit_code)
-     select gen_random_uuid(), $1, $2, $3, case when leads then 'orchestrator' else 'hook' end, case when leads then 'worker_runner' else '' end,
+     select gen_random_uuid(), $1, $2, $3, case when leads then 'orchestrator' else 'hook' end, case
+       when leads then 'worker_runner' else '' end,
        'exited', $4, $5, 1000 + n, n, at, at, at, at, case when leads then at end, case when leads then -n end,
        case when n % 20 = 0 then gen_random_uuid() end, 0
-     from (select n, n % 10 = 0 as leads, now() - interval '1 hour' - n * interval '25 s' as at from generate_series(1, $6::int) n) as old`,
+     from (select n, n % 10 = 0 as leads, now() - interval '1 hour' - n * interval '25 s' as at
+       from generate_series(1, $6::int) n) as old`,
     [home.machineId, home.dataDir, home.dataDirId, bootId(), pidNamespace(), MANY],
   )
   const [lost, claimant, elsewhere] = (
@@ -90,7 +94,8 @@ async function grow(): Promise<void> {
   await test.query('insert into runner_term values ($1, 1, $2)', [home.dataDirId, elsewhere])
   await test.query(
     `insert into transition (model, row_id, from_status, to_status, event, at)
-     select 'archive_result', gen_random_uuid(), 'started', 'succeeded', 'succeed', now() - interval '1 hour' - (${MANY} - n) * interval '25 s'
+     select 'archive_result', gen_random_uuid(), 'started', 'succeeded', 'succeed',
+       now() - interval '1 hour' - (${MANY} - n) * interval '25 s'
      from generate_series(1, ${MANY}) n`,
   )
 }

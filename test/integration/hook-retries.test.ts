@@ -13,7 +13,10 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-/** A crawl of one page with a hook that fails so often in a way that may pass, and with `slow`, which comes later and is fine. */
+/**
+ * A crawl of one page with a hook that fails so often in a way that may pass, and with `slow`, which comes later and is
+ * fine.
+ */
 async function queued(
   times: number,
   settings: Readonly<Record<string, string>>,

@@ -29,7 +29,8 @@ beforeEach(async () => {
   )
   await test.query(
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
-     select gen_random_uuid(), $1, 'https://example.com/' || n, sha256(convert_to('https://example.com/' || n, 'UTF8')), 'x', 'sealed', null
+     select gen_random_uuid(), $1, 'https://example.com/' || n, sha256(convert_to('https://example.com/' || n, 'UTF8')),
+       'x', 'sealed', null
      from generate_series(1, $2::int) n`,
     [CRAWL, MANY],
   )

@@ -19,7 +19,8 @@ beforeEach(async () => {
   old = await databases.make(
     'create table schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())',
     ...older.map((file) => readFileSync(join(folder, file), 'utf8')),
-    `insert into schema_migration (version, name) values ${older.map((file) => `(${Number(file.slice(0, 4))}, '${file.slice(5, -4)}')`).join(', ')}`,
+    `insert into schema_migration (version, name)
+      values ${older.map((file) => `(${Number(file.slice(0, 4))}, '${file.slice(5, -4)}')`).join(', ')}`,
   )
   dataDir = newFolder()
 })
@@ -62,7 +63,8 @@ describe('crawls of an older release', () => {
       { label: 'long', shown: 100, urls_total: 4_500, next_part: 0, pages: 0, parts: 3 },
     ])
     const whole = await old.value<string>(`
-      select c.urls || e'\\n' || string_agg(s.urls, e'\\n' order by part) from crawl c join crawl_source s on s.crawl_id = c.id
+      select c.urls || e'\\n' || string_agg(s.urls, e'\\n' order by part) from crawl c join crawl_source s
+        on s.crawl_id = c.id
       where label = 'long' group by c.id`)
     expect(whole.split('\n')).toEqual(urls(4_500))
     const run = await program(['run', '--exit-on-idle'], call())

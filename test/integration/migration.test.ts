@@ -22,7 +22,8 @@ beforeEach(async () => {
     'create table schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())',
     readFileSync(join(folder, files[0]!), 'utf8'),
     "insert into schema_migration (version, name) values (1, 'init')",
-    `insert into machine (id, guid, hostname, os_platform, os_arch) values (gen_random_uuid(), 'another', 'elsewhere', 'linux', 'x64')`,
+    `insert into machine (id, guid, hostname, os_platform, os_arch)
+      values (gen_random_uuid(), 'another', 'elsewhere', 'linux', 'x64')`,
   )
   dataDir = newFolder()
 })
@@ -34,8 +35,10 @@ const version = () => old.value<number>('select max(version) from schema_migrati
 /** A leader of that release, as its row shows it. */
 async function leader(beatSecondsAgo: number): Promise<void> {
   await old.query(
-    `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, started_at, heartbeat_at, term)
-     select gen_random_uuid(), id, '/elsewhere', 'orchestrator', 'worker_runner', 'running', 4711, now(), now() - make_interval(secs => $1), 1 from machine`,
+    `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, started_at, heartbeat_at,
+      term)
+     select gen_random_uuid(), id, '/elsewhere', 'orchestrator', 'worker_runner', 'running', 4711, now(),
+       now() - make_interval(secs => $1), 1 from machine`,
     [beatSecondsAgo],
   )
 }
@@ -51,12 +54,16 @@ describe('a database of an older release', () => {
   it('has its sizes mended: what several results named belongs to the one that ended last', async () => {
     await old.query(`
       insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c');
-      insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size) select gen_random_uuid(), id, 'http://x/', '', 's', 26 from crawl;
-      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, status, end_ts, output_files, output_size)
-      select gen_random_uuid(), s.id, plugin, hook, attempt, 'succeeded', now() + make_interval(secs => ended), files::jsonb, size
+      insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size)
+        select gen_random_uuid(), id, 'http://x/', '', 's', 26 from crawl;
+      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, status, end_ts, output_files,
+        output_size)
+      select gen_random_uuid(), s.id, plugin, hook, attempt, 'succeeded', now() + make_interval(secs => ended),
+        files::jsonb, size
       from snapshot s, (values
         ('a', 'one', 1, 1, '{"x": {"size": 5}}', 5), ('a', 'two', 1, 3, '{"x": {"size": 5}, "y": {"size": 2}}', 7),
-        ('a', 'one', 2, 2, '{"x": {"size": 6}}', 6), ('a', 'three', 1, 4, '{}', 0), ('b', 'one', 1, 1, '{"x": {"size": 8}}', 8)
+        ('a', 'one', 2, 2, '{"x": {"size": 6}}', 6), ('a', 'three', 1, 4, '{}', 0),
+          ('b', 'one', 1, 1, '{"x": {"size": 8}}', 8)
       ) as made (plugin, hook, attempt, ended, files, size)`)
     expect((await program(['init'], call())).code).toBe(0)
     const named = await old.query(

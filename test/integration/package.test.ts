@@ -6,7 +6,8 @@ import { newFolder } from '../support/homes.ts'
 import { killAll, processesOf } from '../support/processes.ts'
 import { NODE, ROOT } from '../support/program.ts'
 
-// What `npm pack` makes, unpacked somewhere else, with nothing beside it but the database's programs: as `npm install` would lay it out.
+// What `npm pack` makes, unpacked somewhere else, with nothing beside it but the database's programs: as `npm install`
+// would lay it out.
 describe('the package', () => {
   let folder = ''
   let installed = ''

@@ -1,5 +1,5 @@
-// What a page costs must not depend on how many are queued: each statement on its way is watched on a large table, by what the server says
-// that it read. Twice: with statistics, and soon after the tables were empty.
+// What a page costs must not depend on how many are queued: each statement on its way is watched on a large table, by
+// what the server says that it read. Twice: with statistics, and soon after the tables were empty.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -39,7 +39,8 @@ let crawlId: string
 
 beforeEach(async () => {
   test = await homes.make()
-  // One connection, whose counters can be read at once, and which keeps its statements prepared as with the embedded server.
+  // One connection, whose counters can be read at once, and which keeps its statements prepared as with the embedded
+  // server.
   db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
   const home: Home = {
     db,
@@ -73,9 +74,8 @@ afterEach(async () => {
 
 async function newCrawl(): Promise<string> {
   const { rows } = await sql<{ id: string }>`
-    insert into crawl (id, urls, output_dir) values (${randomUUID()}, 'https://example.com/', 'archive/crawls/x') returning id`.execute(
-    db,
-  )
+    insert into crawl (id, urls, output_dir) values (${randomUUID()}, 'https://example.com/', 'archive/crawls/x')
+      returning id`.execute(db)
   return rows[0]!.id
 }
 
@@ -89,7 +89,8 @@ async function grow(): Promise<void> {
   ]) {
     await test.query(
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
-       select gen_random_uuid(), $1, 'https://example.com/' || n, sha256(convert_to('https://example.com/' || n, 'UTF8')), 'x', $2,
+       select gen_random_uuid(), $1, 'https://example.com/' || n,
+         sha256(convert_to('https://example.com/' || n, 'UTF8')), 'x', $2,
               case when $2 = 'sealed' then null else now() - interval '1 min' + n * interval '1 ms' end
        from generate_series(1, $3::int) n`,
       [crawl, status, MANY],
@@ -97,11 +98,13 @@ async function grow(): Promise<void> {
   }
   await test.query(
     `insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts)
-     select gen_random_uuid(), s.id, 'html', 'on_Snapshot__20_html.js', 'succeeded', now() from snapshot s where crawl_id = $1`,
+     select gen_random_uuid(), s.id, 'html', 'on_Snapshot__20_html.js', 'succeeded', now() from snapshot s
+       where crawl_id = $1`,
     [other],
   )
   await test.query(
-    `insert into transition (model, row_id, from_status, to_status, event) select 'snapshot', id, 'started', 'sealed', 'seal' from snapshot`,
+    `insert into transition (model, row_id, from_status, to_status, event)
+      select 'snapshot', id, 'started', 'sealed', 'seal' from snapshot`,
   )
 }
 
@@ -163,9 +166,8 @@ describe('a page among many queued ones', () => {
       for (let n = 0; n < KEPT; n += 1) {
         await sql`insert into snapshot (id, crawl_id, url, url_hash, output_dir)
           select gen_random_uuid(), ${crawlId}, u, sha256(convert_to(u, 'UTF8')), 'x'
-          from (select 'https://example.com/early/' || ${n}::int || '/' || m as u from generate_series(1, 3) m) as few`.execute(
-          db,
-        )
+          from (select 'https://example.com/early/' || ${n}::int || '/' || m as u
+            from generate_series(1, 3) m) as few`.execute(db)
         await onePage(async (_name, step) => void (await step()))
       }
       await grow()

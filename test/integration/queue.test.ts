@@ -19,7 +19,8 @@ const page = (number: number) => `${site.url}/page-${number}.html`
 
 /**
  * Has an idle runner work on a crawl that is added.
- * @returns in seconds: how long after the begin of its lead that was (`late`), and until it started a worker for it (`s`)
+ * @returns in seconds: how long after the begin of its lead that was (`late`), and until it started a worker for it
+ *   (`s`)
  */
 async function untilNoticed(): Promise<{ late: number; s: number }> {
   const home = await homes.make()
@@ -33,7 +34,8 @@ async function untilNoticed(): Promise<{ late: number; s: number }> {
   // Faster than a command can.
   const crawl = await home.value<string>(
     `insert into crawl select (jsonb_populate_record(c, jsonb_build_object(
-       'id', gen_random_uuid(), 'urls', $1::text, 'status', 'queued', 'retry_at', now(), 'created_at', now()))).* from crawl c returning id`,
+       'id', gen_random_uuid(), 'urls', $1::text, 'status', 'queued', 'retry_at', now(), 'created_at', now()))).*
+         from crawl c returning id`,
     [page(4)],
   )
   await sealedCrawl(home, crawl)
@@ -41,8 +43,10 @@ async function untilNoticed(): Promise<{ late: number; s: number }> {
   runner.signal('SIGTERM')
   expect((await runner.finished()).code).toBe(0)
   const [noticed] = await home.query<{ late: number; s: number }>(
-    `select extract(epoch from c.created_at - r.promoted_at)::float8 as late, extract(epoch from w.created_at - c.created_at)::float8 as s
-     from process r, crawl c, process w where r.worker_type = 'worker_runner' and c.id = $1 and w.worker_type = 'crawl' order by w.seq limit 1`,
+    `select extract(epoch from c.created_at - r.promoted_at)::float8 as late,
+      extract(epoch from w.created_at - c.created_at)::float8 as s
+     from process r, crawl c, process w where r.worker_type = 'worker_runner' and c.id = $1 and w.worker_type = 'crawl'
+       order by w.seq limit 1`,
     [crawl],
   )
   return noticed!
@@ -80,7 +84,8 @@ describe('the queue', () => {
   })
 
   it('wakes an idle runner by notification: it listens, and works at once on what is added while it waits', async () => {
-    // By itself it looks when it begins to lead, and 5 s later. On a drowned machine we may be too late to tell: once more.
+    // By itself it looks when it begins to lead, and 5 s later. On a drowned machine we may be too late to tell: once
+    // more.
     const { s: seconds } = await eventually(async () => {
       const noticed = await untilNoticed()
       return noticed.late < 1.5 ? noticed : undefined

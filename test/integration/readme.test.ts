@@ -7,7 +7,8 @@ import { killAll, processesOf } from '../support/processes.ts'
 import { NODE, PROGRAM, ROOT } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
-// Every command that the README shows, in its order, on one data dir, as a reader would type them. The site that they name is served here.
+// Every command that the README shows, in its order, on one data dir, as a reader would type them. The site that they
+// name is served here.
 const commands = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```sh\n(.*?)```/gs)]
   .flatMap((block) => block[1]!.split('\n'))
   .filter(Boolean)

@@ -12,7 +12,10 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-/** Two pages of one sealed crawl, on each of which `exit_1` failed, `exit_10` was skipped, and `slow` and `hashes` succeeded. */
+/**
+ * Two pages of one sealed crawl, on each of which `exit_1` failed, `exit_10` was skipped, and `slow` and `hashes`
+ * succeeded.
+ */
 async function archived(): Promise<{ home: TestHome; crawl: string }> {
   const home = await homes.make()
   home.install('exit_1', 'exit_10', 'slow')

@@ -1,17 +1,15 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
-import { noMounts } from '../support/containers.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
 import { plugin } from '../support/plugins.ts'
-import { eventually, type Finished, program } from '../support/program.ts'
+import { eventually, program } from '../support/program.ts'
+import { expectRefused } from '../support/refused.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const URL = 'http://127.0.0.1:9/'
 const VERBS = [['add', URL], ['run', '--exit-on-idle'], ['init'], ['status']]
-/** Nobody waits for a refusal: a machine under load takes a second to start the program. */
-const AT_ONCE_MS = 15_000
 
 const homes = useHomes()
 let folder: string
@@ -27,20 +25,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
   await site.close()
 })
-
-/** A refusal: exit code 2, a line for each reason and no other, no stack. */
-function expectRefused({ code, stdout, stderr }: Finished, ...reasons: readonly (string | RegExp)[]): void {
-  expect(code, stderr).toBe(2)
-  expect(stdout).toBe('')
-  expect(stderr).not.toMatch(/^\s+at /m)
-  const errors = stderr.split('\n').filter((line) => line.startsWith('error: '))
-  for (const reason of reasons)
-    expect(
-      errors.filter((line) => (typeof reason === 'string' ? line.includes(reason) : reason.test(line))),
-      `${reason} in ${stderr}`,
-    ).toHaveLength(1)
-  expect(errors, stderr).toHaveLength(reasons.length)
-}
 
 describe('bad settings', () => {
   it.each(VERBS)('in the environment are all named at once by %s, and nothing is written', async (...args) => {
@@ -270,52 +254,5 @@ describe('the settings of a runner', () => {
     expect((await runner.finished()).code).toBe(0)
     const [page] = await expectComplete(home, crawl)
     expect(readFileSync(join(home.dataDir, page!.output_dir, 'notes', 'timeout.txt'), 'utf8')).toBe('50')
-  })
-})
-
-const noSysfs = !existsSync('/sys/kernel') && 'needs a mounted /sys'
-
-describe('DATA_DIR', () => {
-  const verbs = [['add', URL], ['run', '--exit-on-idle'], ['init']]
-  const refused = async (dir: string, reason: RegExp) => {
-    for (const args of verbs)
-      expectRefused(await program(args, { env: { DATA_DIR: dir }, cwd: folder, deadlineMs: AT_ONCE_MS }), reason)
-    expect((await program(['status'], { env: { DATA_DIR: dir }, cwd: folder, deadlineMs: AT_ONCE_MS })).code).toBe(2)
-  }
-
-  it.skipIf(process.platform !== 'linux')('in a file system that the kernel makes up is refused at once', async () => {
-    await refused('/proc/foo', /\/proc\/foo: no files can be kept in a proc file system|\/proc is not writable/)
-    await refused('/proc/foo/bar/baz', /no files can be kept in a proc file system|\/proc is not writable/)
-  })
-
-  it.skipIf(noSysfs)(`in /sys is refused at once ${noSysfs || ''}`, async () => {
-    await refused('/sys/x', /\/sys\/x: no files can be kept in a sysfs file system|\/sys is not writable/)
-  })
-
-  it('that is no place for a folder is refused at once', async () => {
-    writeFileSync(join(folder, 'file'), '')
-    await refused(join(folder, 'file'), /file is not a directory/)
-    await refused(join(folder, 'file', 'below'), /file is not a directory/)
-    await refused('/dev/null/x', /\/dev\/null is not a directory/)
-    await refused(join(folder, 'a\nb'), /DATA_DIR=.*: it takes a path without control characters/)
-    await refused(join(folder, 'x'.repeat(300)), /ENAMETOOLONG/)
-    expect(readdirSync(folder)).toEqual(['file'])
-  })
-
-  it.skipIf(noMounts)(`on a read-only mount is refused at once ${noMounts || ''}`, async () => {
-    const under = ['unshare', '--mount', 'sh', '-c', `mount -t tmpfs -o ro none '${folder}' && exec "$@"`, 'sh']
-    for (const args of verbs)
-      expectRefused(
-        await program(args, { env: { DATA_DIR: join(folder, 'data') }, under, deadlineMs: AT_ONCE_MS }),
-        /is not writable: EROFS/,
-      )
-  })
-
-  it('is named together with bad settings', async () => {
-    expectRefused(
-      await program(['add', URL], { env: { DATA_DIR: '/dev/null/x', TIMEOUT: 'soon' } }),
-      'TIMEOUT=soon',
-      /is not a directory/,
-    )
   })
 })

@@ -64,7 +64,8 @@ describe('snapshot list', () => {
     const { crawl } = await queued(home, 1)
     await home.query(
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir)
-       select gen_random_uuid(), $1, 'http://x/' || n, sha256(n::text::bytea), 'archive/snapshots/' || n from generate_series(1, 1200) n`,
+       select gen_random_uuid(), $1, 'http://x/' || n, sha256(n::text::bytea), 'archive/snapshots/' || n
+         from generate_series(1, 1200) n`,
       [crawl],
     )
     expect(await records(home, ['snapshot', 'list'])).toHaveLength(1201)

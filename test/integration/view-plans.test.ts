@@ -1,5 +1,5 @@
-// What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server says
-// that it read. With statistics, and before the server has any.
+// What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server
+// says that it read. With statistics, and before the server has any.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findIds } from '../../src/cli/ids.ts'
 import { workOf } from '../../src/cli/work.ts'

@@ -1,16 +1,16 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
-import { migrations } from '../../src/db/migrate.ts'
-import { withPrograms } from '../support/bare-path.ts'
-import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
+import { useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
-import { killAll, processesOf } from '../support/processes.ts'
-import { eventually, NODE, PROGRAM, program, ROOT } from '../support/program.ts'
+import { noTerminal, onTerminal } from '../support/on-terminal.ts'
+import { processesOf } from '../support/processes.ts'
+import { NODE, PROGRAM, program, ROOT } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
+import { working } from '../support/working.ts'
 
 const homes = useHomes()
 let site: Site
@@ -28,170 +28,11 @@ const records = (stdout: string) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Fields)
 
-/** A runner that works on a page with a hook that does not end by itself, and its four levels of processes. */
-async function working(): Promise<{ home: TestHome; crawl: string; page: string; end(): Promise<void> }> {
-  const home = await homes.make()
-  home.install('slow')
-  const page = `${site.url}/page-1.html`
-  const crawl = await home.add('--plugins', 'slow,html', '-c', 'SLOW_SECONDS=1000', page)
-  const runner = home.start(['run'])
-  await eventually(async () => (await pidsOf(home, 'hook')).length === 1)
-  // Its result is written a moment after its process.
-  await eventually(() => home.value("select true from archive_result where status = 'started' and plugin = 'slow'"))
-  const end = async () => {
-    await home.query("update crawl set config = jsonb_set(config, '{env,SLOW_SECONDS}', '\"0\"')")
-    await new Promise((resolve) => setTimeout(resolve, 200)) // Two signals within 150 ms count as one.
-    runner.signal('SIGTERM')
-    await runner.says(/draining/)
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    runner.signal('SIGTERM')
-    expect((await runner.finished()).code).toBe(130)
-  }
-  return { home, crawl, page, end }
-}
-
-const SCRIPT = withPrograms('script')
-const noTerminal =
-  SCRIPT.missing ||
-  (spawnSync('script', ['-qec', 'true', '/dev/null'], { env: { PATH: SCRIPT.path } }).status !== 0 &&
-    'needs a terminal: /dev/pts')
-
-/** What a command shows on a terminal: `script` gives it one. */
-async function onTerminal(home: TestHome, args: readonly string[]): Promise<string> {
-  const env = { PATH: SCRIPT.path, HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' }
-  const own = { DATA_DIR: home.dataDir, DATABASE_URL: home.databaseUrl }
-  const command = [NODE, PROGRAM, ...args].map((word) => `'${word}'`).join(' ')
-  const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], {
-    env: { ...env, ...own },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  return (await text(child.stdout)).replaceAll('\r', '')
-}
-
-describe('status', () => {
-  it('says without a runner that there is none, why nothing moves, and leaves with 3; it starts nothing', async () => {
-    const home = await homes.make()
-    const idle = await home.run(['status', '--json'])
-    expect(idle.code, idle.stderr).toBe(3)
-    expect(JSON.parse(idle.stdout)).toMatchObject({
-      runner: { state: 'none', pid: null, term: null },
-      blocked_reason: null,
-      workers: [],
-    })
-
-    await home.add('--plugins', 'html', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
-    const { code, stdout, stderr } = await home.run(['status'])
-    expect(code, stderr).toBe(3)
-    const facts = JSON.parse(stdout) as Fields
-    expect(facts).toMatchObject({
-      data_dir: home.dataDir,
-      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      machine: { id: await home.value('select id from machine'), hostname: expect.any(String) },
-      database: {
-        kind: 'external',
-        running: true,
-        server_version: expect.stringMatching(/^\d+/),
-        size_bytes: expect.any(Number),
-      },
-      runner: { state: 'none', process_id: null, started_at: null, heartbeat_age_s: null },
-      standbys: [],
-      queue: {
-        crawl: { queued: 1, started: 0, paused: 0, sealed: 0 },
-        snapshot: { queued: 0 },
-        archive_result: { failed: 0 },
-      },
-      due: { crawl: 1, snapshot: 0 },
-      workers: [],
-      recent_failures: [],
-      disk: { free_bytes: expect.any(Number), archive_bytes: 0 },
-    })
-    expect(facts['blocked_reason']).toMatch(/no runner.*archivebox-ts run/)
-    expect(await home.query("select id from process where process_type in ('orchestrator', 'worker', 'hook')")).toEqual(
-      [],
-    )
-    expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
-  })
-
-  it('says with a runner who leads and who works on what, and leaves with 0', async () => {
-    const { home, crawl, page, end } = await working()
-    const { code, stdout, stderr } = await home.run(['status', '--json'])
-    expect(code, stderr).toBe(0)
-    const facts = JSON.parse(stdout) as {
-      workers: Fields[]
-      runner: Fields
-      queue: Record<string, Record<string, number>>
-    }
-    const [leader] = await pidsOf(home, 'worker_runner')
-    expect(facts).toMatchObject({
-      runner: { state: 'running', pid: leader, term: 1, heartbeat_age_s: expect.any(Number) },
-      queue: { crawl: { started: 1 }, snapshot: { started: 1 }, archive_result: { started: 1 } },
-      due: { crawl: 0, snapshot: 0 },
-      blocked_reason: null,
-    })
-    expect(Date.parse(String(facts.runner['started_at']))).toBeLessThanOrEqual(Date.now())
-    const snapshot = await home.value('select id from snapshot')
-    const [crawlWorker, snapshotWorker, hook] = await Promise.all(
-      (['crawl', 'snapshot', 'hook'] as const).map((kind) => pidsOf(home, kind)),
-    )
-    const worker = (pids: readonly number[] | undefined) => facts.workers.find(({ pid }) => pids?.includes(Number(pid)))
-    expect(worker(crawlWorker)).toMatchObject({ worker_type: 'crawl', crawl_id: crawl, snapshot_id: null })
-    expect(worker(snapshotWorker)).toMatchObject({
-      worker_type: 'snapshot',
-      crawl_id: crawl,
-      snapshot_id: snapshot,
-      url: page,
-    })
-    expect(worker(hook)).toMatchObject({
-      process_type: 'hook',
-      hook: 'on_Snapshot__41_slow.sh',
-      snapshot_id: snapshot,
-      url: page,
-    })
-    for (const one of [crawlWorker, snapshotWorker, hook].map(worker)) {
-      expect(one?.['elapsed_s']).toBeGreaterThanOrEqual(0)
-      expect(one?.['rss_bytes']).toBeGreaterThan(0)
-    }
-    await end()
-    expect((await home.run(['status'])).code).toBe(3)
-  })
-
-  it('says what failed last', async () => {
-    const home = await homes.make()
-    home.install('exit_1')
-    await home.add('--plugins', 'exit_1', `${site.url}/page-1.html`)
-    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    const facts = JSON.parse((await home.run(['status'])).stdout) as Fields
-    expect(facts).toMatchObject({
-      queue: { crawl: { sealed: 1 }, snapshot: { sealed: 1 }, archive_result: { failed: 1 } },
-      recent_failures: [{ url: `${site.url}/page-1.html`, outcome: 'failed', cause: expect.any(String) }],
-      blocked_reason: null,
-    })
-  })
-
-  it.skipIf(noTerminal)(`is one screen on a terminal ${noTerminal || ''}`, async () => {
-    const { home, page, end } = await working()
-    const shown = await onTerminal(home, ['status'])
-    expect(shown).toMatch(/runner +running, pid \d+, term 1/)
-    expect(shown).toMatch(/^ +slow +\d+ s /m)
-    expect(shown).toContain(page)
-    expect(shown.split('\n').length).toBeLessThan(24)
-    await end()
-    expect(await onTerminal(home, ['status'])).toMatch(/runner +none[\s\S]*nothing moves\s.*archivebox-ts run/)
-  })
-
-  it('never shows a password', async () => {
-    const home = await homes.make()
-    const url = home.databaseUrl.replace('//archivebox@', '//archivebox:hush@')
-    const { stdout } = await home.run(['status', '--json'], { env: { DATABASE_URL: url } })
-    expect(url).toContain('hush')
-    expect(stdout).toContain('archivebox:***@')
-    expect(stdout).not.toContain('hush')
-  })
-})
-
 describe('process', () => {
   it('list shows who lives, newest first; with --all also who has ended; and filters by type, worker type and status', async () => {
-    const { home, end } = await working()
+    const home = await homes.make()
+    const page = `${site.url}/page-1.html`
+    const { end } = await working(home, page)
     const list = async (...args: string[]) => {
       const { code, stdout, stderr } = await home.run(['process', 'list', ...args])
       expect(code, stderr).toBe(0)
@@ -227,7 +68,9 @@ describe('process', () => {
   })
 
   it('tree shows the four levels: runner, crawl worker, snapshot worker, hook', async () => {
-    const { home, page, end } = await working()
+    const home = await homes.make()
+    const page = `${site.url}/page-1.html`
+    const { end } = await working(home, page)
     const { code, stdout, stderr } = await home.run(['process', 'tree'])
     expect(code, stderr).toBe(0)
     const rows = records(stdout)
@@ -275,90 +118,6 @@ describe('process', () => {
     expect(await home.value("select status from process where worker_type = 'worker_runner'")).toBe('running')
     expect((await home.run(['process', 'tree'])).stdout).toBe('')
     expect((await home.run(['status'])).code).toBe(3)
-  })
-})
-
-describe('db', () => {
-  let folder: string
-  const cli = (...args: string[]) => program(args, { env: { DATA_DIR: join(folder, 'data') } })
-  const server = () => processesOf(folder).filter(({ command }) => command.includes('postgres'))
-
-  beforeAll(async () => {
-    folder = newFolder()
-    const { code, stderr } = await cli('init')
-    expect(code, stderr).toBe(0)
-  })
-  afterAll(async () => {
-    await cli('db', 'stop', '--force')
-    const left = processesOf(folder)
-    killAll(left)
-    rmSync(folder, { recursive: true, force: true })
-    expect(left).toEqual([])
-  })
-
-  it('is down after a command, and status reads it and leaves it down', async () => {
-    expect(server()).toEqual([])
-    const { code, stdout, stderr } = await cli('status', '--json')
-    expect(code, stderr).toBe(3)
-    expect(JSON.parse(stdout)).toMatchObject({ database: { kind: 'embedded' }, runner: { state: 'none' } })
-    await eventually(() => server().length === 0)
-    expect(JSON.parse((await cli('db', 'status')).stdout)).toMatchObject({
-      kind: 'embedded',
-      running: false,
-      pid: null,
-      url: null,
-    })
-    const url = await cli('db', 'url')
-    expect(url.code).toBe(1)
-    expect(url.stderr).toMatch(/not running[\s\S]*db start/)
-    expect(url.stdout).toBe('')
-  })
-
-  it('stays up from start to stop, through whoever comes and goes', async () => {
-    expect((await cli('db', 'start')).stderr).toMatch(/started/)
-    const status = JSON.parse((await cli('db', 'status')).stdout) as Fields
-    expect(status).toMatchObject({ kind: 'embedded', running: true })
-    const pid = Number(status['pid'])
-    expect(server().some((one) => one.pid === pid)).toBe(true)
-    expect((await cli('db', 'url')).stdout.trim()).toMatch(/^postgres(ql)?:\/\//)
-
-    const again = await cli('db', 'start')
-    expect(again.code).toBe(0)
-    expect(again.stderr).toMatch(/running already/)
-    const added = await cli('add', '--plugins', 'html', `${site.url}/page-1.html`)
-    expect(added.code, added.stderr).toBe(0)
-    expect((await cli('status')).code).toBe(3)
-    expect(JSON.parse((await cli('db', 'status')).stdout)).toMatchObject({ running: true, pid })
-
-    const stopped = await cli('db', 'stop')
-    expect(stopped.code, stopped.stderr).toBe(0)
-    await eventually(() => server().length === 0)
-    expect(JSON.parse((await cli('db', 'status')).stdout)).toMatchObject({ running: false })
-    const nothing = await cli('db', 'stop')
-    expect(nothing.code).toBe(0)
-    expect(nothing.stderr).toMatch(/was not running/)
-  })
-
-  it('is down again after a command that follows a stop', async () => {
-    const { code, stdout } = await cli('crawl', 'list')
-    expect(code).toBe(0)
-    expect(records(stdout)).toMatchObject([{ type: 'Crawl', status: 'queued' }])
-    await eventually(() => server().length === 0)
-  })
-
-  it('start and stop are refused for a database that is not ours', async () => {
-    const home = await homes.make()
-    for (const verb of ['start', 'stop']) {
-      const { code, stderr } = await home.run(['db', verb])
-      expect(code).toBe(2)
-      expect(stderr).toMatch(/for the embedded server/)
-    }
-    expect((await home.run(['db', 'url'])).stdout.trim()).toBe(home.databaseUrl)
-    expect(JSON.parse((await home.run(['db', 'status'])).stdout)).toMatchObject({
-      kind: 'external',
-      running: true,
-      schema: migrations().at(-1)!.version,
-    })
   })
 })
 

@@ -89,7 +89,8 @@ function oneOf<S>(all: readonly Happening<S>[], random: { next(): number }): Hap
 }
 
 /**
- * Can somebody (`who: ` in the names of what happens) take exactly these steps, in this order, whatever the others do meanwhile?
+ * Can somebody (`who: ` in the names of what happens) take exactly these steps, in this order, whatever the others do
+ * meanwhile?
  * @returns the steps up to the first that cannot be taken; all of them when each can
  */
 export function stepsTaken<S>(model: Model<S>, who: string, steps: readonly string[]): string[] {

@@ -1,105 +1,5 @@
-import type { Failpoint } from '../../src/base/failpoint.ts'
 import type { Happening, Model } from './explore.ts'
-
-/** The mechanisms of the gate, each of which a broken variant lacks. */
-export interface Design {
-  /** Wait until the operating system says that older runners are gone. */
-  readonly wait: boolean
-  /** Judge by the operating system; without it, by the heartbeat: whoever stands still counts as gone. */
-  readonly osTruth: boolean
-  /** Close rows when a process is gone, not when it was signalled. */
-  readonly exitedWhenGone: boolean
-  /** Kill what is left of older runners before the promotion. */
-  readonly reap: boolean
-  /** End the database sessions of older runners before the promotion. */
-  readonly endBackends: boolean
-  /** Claims and writes hold only in the term, and with the token, of their owner. */
-  readonly fence: boolean
-  /** The unique index over active runners. */
-  readonly index: boolean
-  /** The kernel's lock on the data dir. */
-  readonly lock: boolean
-  /** SIGKILL, and SIGCONT before it, for who does not go. */
-  readonly force: boolean
-  /** A promotion makes the claims of the dead due again. */
-  readonly requeue: boolean
-}
-
-export const FULL: Design = {
-  wait: true,
-  osTruth: true,
-  exitedWhenGone: true,
-  reap: true,
-  endBackends: true,
-  fence: true,
-  index: true,
-  lock: true,
-  force: true,
-  requeue: true,
-}
-
-/** The last step that a runner has taken. `off`: not started; `left`: ended in order. */
-type At =
-  | 'off'
-  | 'left'
-  | Extract<Failpoint, `gate.${string}`>
-  | 'claim.made'
-  | 'spawn.hook_spawned'
-  | 'publish.hook_settling'
-  | 'shutdown.row_draining'
-  | 'shutdown.workers_gone'
-  | 'shutdown.row_closed'
-
-interface Runner {
-  readonly at: At
-  readonly os: 'running' | 'stopped' | 'gone'
-  readonly row: 'none' | 'waiting' | 'leading' | 'closed'
-  readonly term: number
-  /** The older runners that it saw when it last looked. */
-  readonly older: readonly number[]
-  /** A signal, or a request in its row. */
-  readonly asked: boolean
-  /** The hook that it started is alive. */
-  readonly hook: boolean
-  /** Its write is with the database and may be carried out at any time, even after its death: in which term it was sent. */
-  readonly flight: number
-}
-
-export interface State {
-  /** In the order in which they register: a later one is newer. */
-  readonly runners: readonly Runner[]
-  readonly term: number
-  /** Who has claimed the one page that there is to do, or -1. */
-  readonly claim: number
-  /** A write was accepted in this term. */
-  readonly written: number
-  readonly stale: boolean
-  /** A runner left with a clear error, for a person to act on. */
-  readonly told: boolean
-  readonly crashes: number
-  readonly pauses: number
-}
-
-const LEADING: readonly At[] = [
-  'gate.promoted',
-  'claim.made',
-  'spawn.hook_spawned',
-  'publish.hook_settling',
-  'shutdown.row_draining',
-]
-const leads = ({ at, os }: Runner) => os !== 'gone' && LEADING.includes(at)
-
-/** Where a runner lives: those of one container see each other's processes, those of one kernel share its locks, others see rows and heartbeats. */
-export interface Place {
-  readonly kernel: number
-  readonly container: number
-}
-
-/** How much may go wrong on a way. */
-export interface Faults {
-  readonly crashes: number
-  readonly pauses: number
-}
+import { type At, type Design, type Faults, leads, type Place, type Runner, type State } from './gate-state.ts'
 
 /** The gate with a runner at each of these places, which start at any time in this order. */
 export function gateModel(design: Design, places: readonly Place[], faults: Faults): Model<State> {
@@ -165,7 +65,8 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       const unknown = here.every((other) => state.runners[other] !== holder)
       return [...look(), ...(unknown ? [{ name: 'left' as const, to: { ...leave(state, me), told: true } }] : [])]
     }
-    // Who may have left something: those whose rows are open, and the last one here, if one led elsewhere since who closed its row unseen.
+    // Who may have left something: those whose rows are open, and the last one here, if one led elsewhere since who
+    // closed its row unseen.
     const untidy = () => {
       const led = all
         .filter((other) => other !== me && state.runners[other]!.term > 0)

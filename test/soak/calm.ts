@@ -4,14 +4,23 @@ import type { Finding } from '../support/verdict.ts'
 import type { People } from './people.ts'
 import { victimsIn } from './victims.ts'
 
-/** How long the work may take to end when nothing disturbs it any more: the lease, the longest backoff, and the work itself. */
+/**
+ * How long the work may take to end when nothing disturbs it any more: the lease, the longest backoff, and the work
+ * itself.
+ */
 const CALM_MS = 240_000
 const LEAVE_MS = 30_000
-/** How long those who are there may take to go on: the window of a silent leader, a lock that is let go of, and an outage's last pause. */
+/**
+ * How long those who are there may take to go on: the window of a silent leader, a lock that is let go of, and an
+ * outage's last pause.
+ */
 const GO_ON_MS = 90_000
 const TRIES = 10
 
-/** After the faults: resumes what is paused, ends the work with one more runner, and asks all of them to leave. What of that went wrong. */
+/**
+ * After the faults: resumes what is paused, ends the work with one more runner, and asks all of them to leave. What of
+ * that went wrong.
+ */
 export async function calmDown(
   home: TestHome,
   people: People,
@@ -51,7 +60,9 @@ export async function calmDown(
   ]
 }
 
-/** The runners that outlived the faults: one of them leads and gets on with the work, though nobody starts another one. */
+/**
+ * The runners that outlived the faults: one of them leads and gets on with the work, though nobody starts another one.
+ */
 async function goesOn(home: TestHome, runners: readonly Running[], say: (line: string) => void): Promise<string[]> {
   const alive = () => runners.filter((runner) => !runner.isOver)
   if (alive().length === 0) {

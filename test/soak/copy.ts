@@ -7,7 +7,10 @@ import { killAll, processesOf } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
 import type { Ledger } from './ledger.ts'
 
-/** Copies a data dir as it is, its database in full flight, and has the copy led for a moment: whatever becomes of it, the original is another one. */
+/**
+ * Copies a data dir as it is, its database in full flight, and has the copy led for a moment: whatever becomes of it,
+ * the original is another one.
+ */
 export async function leadCopy(dataDir: string, env: Readonly<Record<string, string>>, ledger: Ledger): Promise<void> {
   const copy = newFolder()
   const home = new TestHome(copy, '', env)

@@ -5,8 +5,7 @@ import { ROWS } from './faults/rows.ts'
 import { RUNNERS } from './faults/runners.ts'
 import { SIGNALS } from './faults/signals.ts'
 import { STALLS } from './faults/stalls.ts'
-import type { Kind } from './kinds.ts'
-import type { Fault } from './schedule.ts'
+import type { Chance, Kind } from './kinds.ts'
 import type { World } from './world.ts'
 
 /** Everything that may happen. */
@@ -20,7 +19,7 @@ export const KINDS = {
   ...DISK,
 } as const satisfies Record<string, Kind>
 
-export async function inflict(world: World, fault: Fault): Promise<string> {
+export async function inflict(world: World, fault: Chance & { readonly kind: keyof typeof KINDS }): Promise<string> {
   const kind: Kind = KINDS[fault.kind]
   return await kind.inflict(world, fault)
 }

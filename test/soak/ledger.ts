@@ -4,7 +4,10 @@ import type { Finished } from '../support/program.ts'
 export interface Added {
   readonly urls: readonly string[]
   readonly plugins: string
-  /** The crawl that it printed: from then on none of it may be lost. One that was killed before may have written it or not, but not a part. */
+  /**
+   * The crawl that it printed: from then on none of it may be lost. One that was killed before may have written it or
+   * not, but not a part.
+   */
   id: string | undefined
 }
 

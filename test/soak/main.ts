@@ -1,4 +1,5 @@
-// `npm run soak -- --minutes N --seed S`: several runners, hundreds of pages, and a random fault every few seconds; then the verdict.
+// `npm run soak -- --minutes N --seed S`: several runners, hundreds of pages, and a random fault every few seconds;
+// then the verdict.
 import { parseArgs } from 'node:util'
 import { messageOf } from '../../src/base/errors.ts'
 import { type Finding, printed } from '../support/verdict.ts'

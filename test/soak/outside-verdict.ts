@@ -29,7 +29,9 @@ interface Result {
 
 const FINAL = ['succeeded', 'failed', 'skipped', 'noresults']
 
-/** The verdict of somebody who has only the program's own words, the files, and what the site serves: no table is asked. */
+/**
+ * The verdict of somebody who has only the program's own words, the files, and what the site serves: no table is asked.
+ */
 export async function outsideVerdict(home: TestHome, ledger: Ledger): Promise<Finding[]> {
   const list = async <Row>(...args: string[]): Promise<Row[]> => {
     const { code, stdout, stderr } = await home.run([...args, '--json'], { env: { DATABASE_URL: '' } })

@@ -2,10 +2,14 @@ import type { TestHome } from '../support/homes.ts'
 import type { Finished } from '../support/program.ts'
 import type { Added, Ledger } from './ledger.ts'
 
-/** What most crawls do; and what some do: hooks that daemonise, fork, hide, do not listen, print rubbish, fail for a while. */
+/**
+ * What most crawls do; and what some do: hooks that daemonise, fork, hide, do not listen, print rubbish, fail for a
+ * while.
+ */
 const PLUGINS = 'headers,html,title,exit_1,stages,oracle,hashes'
 const HOSTILE =
-  'html,title,oracle,family,setsid_away,forks_grandchild,leaves_early,ignores_term,prints_garbage,temporary,kills_its_worker,hashes'
+  'html,title,oracle,family,setsid_away,forks_grandchild,leaves_early,ignores_term,prints_garbage,temporary,' +
+  'kills_its_worker,hashes'
 const HOSTILE_SETTINGS = ['IGNORES_TERM_TIMEOUT=2', 'TEMPORARY_TIMES=1', 'HOOK_RETRY_SECONDS=1', 'KILLER_URL=7.html']
 export const INSTALLED = [...new Set([...PLUGINS.split(','), ...HOSTILE.split(',')])].filter(
   (plugin) => !['headers', 'html', 'title', 'hashes'].includes(plugin),

@@ -44,8 +44,9 @@ export async function resultOf(home: TestHome, crawlId: string, plugin: string):
 }
 
 /**
- * Everything about a crawl is as it should be: sealed, each page sealed with an index, each hook's one result final, each file that a
- * result names in place with its size, each hash right, and no half-written thing left. Returns its pages.
+ * Everything about a crawl is as it should be: sealed, each page sealed with an index, each hook's one result final,
+ * each file that a result names in place with its size, each hash right, and no half-written thing left. Returns its
+ * pages.
  */
 export async function expectComplete(home: TestHome, crawlId: string): Promise<Page[]> {
   expect(await home.value('select status from crawl where id = $1', [crawlId])).toBe('sealed')

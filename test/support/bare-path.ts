@@ -17,7 +17,9 @@ import { NODE } from './program.ts'
 const WHOLE_PATH = 'TEST_WHOLE_PATH'
 const FOLDER = 'TEST_PROGRAMS'
 
-/** What every machine has that runs us: a minimal Debian, with Node, npm and git. Who needs more asks for it by name. */
+/**
+ * What every machine has that runs us: a minimal Debian, with Node, npm and git. Who needs more asks for it by name.
+ */
 const BARE = `
   awk basename bash cat chmod chown cp cut date dd df dirname du env expr false find flock git grep gzip head id kill
   ln ls mkdir mkfifo mktemp mount mv nice nohup npm npx nsenter printf prlimit pwd readlink realpath rm rmdir sed seq

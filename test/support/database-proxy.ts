@@ -12,7 +12,9 @@ interface Link {
   silent: boolean
 }
 
-/** A TCP port in front of a PostgreSQL server, which breaks connections in every way that a network and a server can. */
+/**
+ * A TCP port in front of a PostgreSQL server, which breaks connections in every way that a network and a server can.
+ */
 export class DatabaseProxy {
   /** Leads to the same database, through the proxy. */
   readonly url: string
@@ -81,7 +83,8 @@ export class DatabaseProxy {
   }
 
   /**
-   * The next statement that matches reaches the server and is done there, but its connection is cut instead of the answer. Resolves then.
+   * The next statement that matches reaches the server and is done there, but its connection is cut instead of the
+   * answer. Resolves then.
    * @param after only on a connection on which a statement that matches this went before: which COMMIT, say
    */
   async cutInsteadOfReplyTo(pattern: RegExp, after?: RegExp): Promise<void> {

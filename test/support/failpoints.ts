@@ -4,7 +4,10 @@ import type { TestHome } from './homes.ts'
 
 const MARK = 'failpoint.'
 
-/** The environment in which each of these failpoints (`name=action`, several separated by `;`) fires once among all processes of a home. */
+/**
+ * The environment in which each of these failpoints (`name=action`, several separated by `;`) fires once among all
+ * processes of a home.
+ */
 export function failpoints({ dataDir }: TestHome, points: string): Record<string, string> {
   return { ARCHIVEBOX_FAILPOINTS: points, ARCHIVEBOX_FAILPOINTS_FIRED: dataDir }
 }

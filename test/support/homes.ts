@@ -90,7 +90,9 @@ export interface Homes {
   make(): Promise<TestHome>
   /** A new home to be cloned, gone after the last test of the file. */
   original(): Promise<TestHome>
-  /** Another home with the rows and plugins of this one, at the price of a file copy. Whoever asks for it discards it. */
+  /**
+   * Another home with the rows and plugins of this one, at the price of a file copy. Whoever asks for it discards it.
+   */
   clone(original: TestHome): Promise<TestHome>
   discard(home: TestHome): Promise<void>
 }

@@ -10,7 +10,10 @@ import { eventually, NODE } from './program.ts'
 
 type Kind = 'worker_runner' | 'runner_waiting' | 'crawl' | 'snapshot' | 'hook' | 'host'
 
-/** The pids of live rows of one kind, as the program itself has registered them. Hooks are those that are processes of their own. */
+/**
+ * The pids of live rows of one kind, as the program itself has registered them. Hooks are those that are processes of
+ * their own.
+ */
 export async function pidsOf(home: TestHome, kind: Kind): Promise<number[]> {
   const where = {
     worker_runner: "worker_type = 'worker_runner'",
@@ -29,9 +32,11 @@ export async function pidsOf(home: TestHome, kind: Kind): Promise<number[]> {
 /** The process rows that are not closed: none once everybody has left in order. */
 export async function openRows(home: TestHome): Promise<object[]> {
   return await home.query(
-    `select p.process_type, p.worker_type, p.status, p.pid, p.cmd, parent.worker_type as parent, parent.status as parent_status,
+    `select p.process_type, p.worker_type, p.status, p.pid, p.cmd, parent.worker_type as parent,
+      parent.status as parent_status,
             parent.exit_signal as parent_signal, p.ended_at, parent.ended_at as parent_ended_at
-     from process p left join process parent on parent.id = p.parent_id where p.status in ('starting', 'running', 'draining')`,
+     from process p left join process parent on parent.id = p.parent_id
+       where p.status in ('starting', 'running', 'draining')`,
   )
 }
 
@@ -55,7 +60,8 @@ export async function gone(home: TestHome, processes: readonly Seen[], ms = 5_00
 }
 
 /**
- * What the `oracle` fixture saw: no page was ever in work twice at once, and no runner's hook began after a later runner's first one had.
+ * What the `oracle` fixture saw: no page was ever in work twice at once, and no runner's hook began after a later
+ * runner's first one had.
  * @returns the runners in the order in which their hooks began
  */
 export function expectOneAtATime(home: TestHome): string[] {

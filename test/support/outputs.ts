@@ -29,10 +29,12 @@ export async function wrongOutputs(home: TestHome, crawlId?: string): Promise<st
   const pages = await home.query<PageRow>(
     `
     select s.id, s.output_dir, s.output_size::float8, exists (
-             select 1 from transition t where t.row_id = s.id and t.event = 'seal' and t.process_id is null) as cancelled,
+             select 1 from transition t where t.row_id = s.id and t.event = 'seal'
+               and t.process_id is null) as cancelled,
            coalesce(json_agg(json_build_object('plugin', r.plugin, 'status', r.status, 'files', r.output_files))
              filter (where r.id is not null), '[]') as results
-    from snapshot s left join archive_result r on r.snapshot_id = s.id where s.status = 'sealed' and ($1::uuid is null or s.crawl_id = $1) group by s.id`,
+    from snapshot s left join archive_result r on r.snapshot_id = s.id where s.status = 'sealed'
+      and ($1::uuid is null or s.crawl_id = $1) group by s.id`,
     [crawlId ?? null],
   )
   return pages.flatMap((page) => wrongOn(home, page).map((what) => `${page.output_dir}: ${what}`))

@@ -1,5 +1,6 @@
-// The outside observer, a process of its own: looks at rows and at /proc every 250 ms, whatever happens to the processes that it watches.
-// It asks nobody but the database and the kernel. Started by observer.ts; speaks over its channel.
+// The outside observer, a process of its own: looks at rows and at /proc every 250 ms, whatever happens to the
+// processes that it watches. It asks nobody but the database and the kernel. Started by observer.ts; speaks over its
+// channel.
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { allProcesses, type Placed, processesOf, type Seen, zombiesIn } from './processes.ts'
@@ -7,7 +8,10 @@ import { brokenPromises } from './promises.ts'
 
 const LOOK_MS = 250
 const MARK = 'ARCHIVEBOX_RUNNER_ID'
-/** How long the row of a process that is gone may stay open while a leader is there: it looks after those that nobody looks after every 30 s. */
+/**
+ * How long the row of a process that is gone may stay open while a leader is there: it looks after those that nobody
+ * looks after every 30 s.
+ */
 const CLOSED_WITHIN_MS = 45_000
 /** The program's own processes; hooks may treat their children as they like. */
 const OURS = /\/(main|hook-host|guardian)\.js/
@@ -17,7 +21,10 @@ const WAITS_FOR_LOCK = /^flock /
 const REAPED_WITHIN_MS = 10_000
 /** A leader beats every 5 s. */
 const BEATEN_WITHIN_S = 15
-/** How long a lead may be vacant while runners are there: a gate that must kill the one before takes 20 s, on a machine that is busy with worse. */
+/**
+ * How long a lead may be vacant while runners are there: a gate that must kill the one before takes 20 s, on a machine
+ * that is busy with worse.
+ */
 const LED_WITHIN_MS = 60_000
 
 export interface Watched {
@@ -130,7 +137,8 @@ class Watch {
     const runners = living.filter(({ command }) => /main\.js run( |$)/.test(command))
     const [led] = await this.query<{ led: boolean }>(
       `select count(*) > 0 as led from process
-       where worker_type = 'worker_runner' and status in ('running', 'draining') and heartbeat_at > now() - interval '${BEATEN_WITHIN_S} s'`,
+       where worker_type = 'worker_runner' and status in ('running', 'draining')
+         and heartbeat_at > now() - interval '${BEATEN_WITHIN_S} s'`,
     )
     const waiting = runners.length > 0 && !runners.some(({ pid }) => statOf(pid)?.[0] === 'T')
     const now = performance.now()
@@ -148,7 +156,9 @@ class Watch {
     this.#suspects = suspects
   }
 
-  /** Rows whose process is gone are closed soon, as long as somebody leads and nobody who would close them stands still. */
+  /**
+   * Rows whose process is gone are closed soon, as long as somebody leads and nobody who would close them stands still.
+   */
   #rowsOfTheGone(rows: readonly OpenRow[]): void {
     const now = performance.now()
     const led =

@@ -2,7 +2,10 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestHome } from './homes.ts'
 
-/** Puts a plugin with one hook into the data dir: `script` is what bash runs, or the whole file when it brings a shebang. */
+/**
+ * Puts a plugin with one hook into the data dir: `script` is what bash runs, or the whole file when it brings a
+ * shebang.
+ */
 export function plugin(home: TestHome, name: string, script: string): void {
   hook(home, name, `40_${name}.sh`, script)
 }

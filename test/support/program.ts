@@ -113,7 +113,10 @@ export class Running {
   }
 }
 
-/** Polls until `look` answers with something truthy, which is returned. Throws at the deadline, with what it answered last. */
+/**
+ * Polls until `look` answers with something truthy, which is returned. Throws at the deadline, with what it answered
+ * last.
+ */
 export async function eventually<T>(look: () => T | Promise<T>, ms = 20_000): Promise<NonNullable<T>> {
   const end = performance.now() + ms
   for (;;) {

@@ -9,12 +9,16 @@ export interface Asked {
   query<T extends Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<T[]>
 }
 
-/** What must be true of the rows at every moment, whoever was killed when. Each query answers with the rows that break it. */
+/**
+ * What must be true of the rows at every moment, whoever was killed when. Each query answers with the rows that break
+ * it.
+ */
 const PROMISES: Readonly<Record<string, string>> = {
   'one active runner': `
     select data_dir_id from process where worker_type = 'worker_runner' and status in ('running', 'draining')
     group by 1 having count(*) > 1`,
-  'a term has one leader': `select data_dir_id, term from process where worker_type = 'worker_runner' group by 1, 2 having count(*) > 1`,
+  'a term has one leader': `select data_dir_id, term from process where worker_type = 'worker_runner' group by 1, 2
+    having count(*) > 1`,
   'a claim has a token of its own': `
     select claim_token from (select claim_token from crawl union all select claim_token from snapshot) c
     where claim_token is not null group by 1 having count(*) > 1`,
@@ -22,7 +26,8 @@ const PROMISES: Readonly<Record<string, string>> = {
     select id from crawl where status = 'sealed' and retry_at is not null union all
     select id from snapshot where status = 'sealed' and retry_at is not null`,
   'a hook has one final result on a page': `
-    select snapshot_id, plugin, hook_name, attempt from archive_result where status in ('succeeded', 'failed', 'skipped', 'noresults')
+    select snapshot_id, plugin, hook_name, attempt from archive_result
+      where status in ('succeeded', 'failed', 'skipped', 'noresults')
     group by 1, 2, 3, 4 having count(*) > 1`,
   'a sealed page has no open result': `
     select r.id from archive_result r join snapshot s on s.id = r.snapshot_id

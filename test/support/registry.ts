@@ -50,12 +50,16 @@ export class Registry {
     }
     // Only for a runner that leads may a process be announced.
     if (whole.runnerId)
-      await sql`insert into runner_term (data_dir_id, term, process_id) values (${this.home.dataDirId}, 1, ${whole.runnerId})
+      await sql`insert into runner_term (data_dir_id, term, process_id)
+        values (${this.home.dataDirId}, 1, ${whole.runnerId})
         on conflict (data_dir_id) do update set process_id = excluded.process_id`.execute(this.home.db)
     return (await insertStarting(this.home, whole)).id
   }
 
-  /** A shell that runs `script`, with its row. We are its supervisor, who reports its end in the row, unless `supervised` is false. */
+  /**
+   * A shell that runs `script`, with its row. We are its supervisor, who reports its end in the row, unless
+   * `supervised` is false.
+   */
   async start(
     script: string,
     values: Partial<NewProcess> = {},

@@ -43,7 +43,8 @@ export function withDatabase(url: string, name: string): string {
 
 /**
  * For vitest's globalSetup: one server for all files of a test run, and a template that `init` made. `TEST_SERVER_URL`
- * gives another server. What it returns takes both away again, and throws when tests left databases or processes behind.
+ * gives another server. What it returns takes both away again, and throws when tests left databases or processes
+ * behind.
  */
 export default async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[TEMPLATE] !== undefined) return undefined // Another project of the same run has done it.

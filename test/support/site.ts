@@ -16,8 +16,8 @@ export interface Site {
 }
 
 /**
- * A site on a free loopback port: `pages(n)` when it gets a number, else the given routes (a string is an HTML page), and in any case
- * the trouble routes below. Close it, or the test process does not end.
+ * A site on a free loopback port: `pages(n)` when it gets a number, else the given routes (a string is an HTML page),
+ * and in any case the trouble routes below. Close it, or the test process does not end.
  */
 export async function startSite(content: number | Routes): Promise<Site> {
   const routes: Routes = { ...TROUBLE, ...(typeof content === 'number' ? pages(content) : content) }
@@ -44,7 +44,10 @@ export async function startSite(content: number | Routes): Promise<Site> {
   }
 }
 
-/** An index at `/` that links to `n` real pages (`/page-1.html` ...) of about 7 kB: a title, paragraphs, a picture, and links to both neighbours. */
+/**
+ * An index at `/` that links to `n` real pages (`/page-1.html` ...) of about 7 kB: a title, paragraphs, a picture, and
+ * links to both neighbours.
+ */
 export function pages(n: number): Routes {
   const numbers = Array.from({ length: n }, (_, i) => i + 1)
   const links = numbers.map((i) => `<li><a href="/page-${i}.html">Page ${i}</a></li>`).join('\n')

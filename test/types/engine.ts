@@ -1,4 +1,5 @@
-// Compiled by `tsc -p .`, never run: what must not compile is marked, and the mark itself is an error where it is not needed.
+// Compiled by `tsc -p .`, never run: what must not compile is marked, and the mark itself is an error where it is not
+// needed.
 import {
   type AnyClaimed,
   again,

@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { FAILPOINTS } from '../../src/base/failpoint.ts'
 import { ROOT } from '../support/program.ts'
 
-/** The files that claim, spawn, publish, reap, shut down and pass the lead on: where a crash between two lines must cost nothing. */
+/**
+ * The files that claim, spawn, publish, reap, shut down and pass the lead on: where a crash between two lines must cost
+ * nothing.
+ */
 const STEP_FILES = [
   'hooks/hook-host.ts',
   'hooks/launch.ts',

@@ -117,7 +117,8 @@ describe('the cookies of a redirect chain', () => {
 
 describe('the root of the hashes', () => {
   it('is that of ArchiveBox: hex digests joined in pairs, an odd one with itself', () => {
-    // python3 -c "import hashlib; h=lambda s: hashlib.sha256(s.encode()).hexdigest(); print(h(h('aa'+'bb')+h('cc'+'cc')))"
+    // python3 -c "import hashlib; h=lambda s: hashlib.sha256(s.encode()).hexdigest();
+    // print(h(h('aa'+'bb')+h('cc'+'cc')))"
     expect(merkleRoot(['aa', 'bb', 'cc'])).toBe('0cbe39bd48cba9a69ee1e0cf4c002a3a80810e37b63b0b8b30f948cc3d660641')
     expect(merkleRoot(['aa'])).toBe('aa')
     expect(merkleRoot([])).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')

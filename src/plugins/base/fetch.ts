@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../base/errors.ts'
 import { VERSION } from '../../base/version.ts'
+import type { HookContext } from './contract.ts'
 import { ChainCookies } from './cookies.ts'
-import type { HookContext } from './hook.ts'
 import { headersOf, request } from './request.ts'
 import { flag, text } from './settings.ts'
 

@@ -1,7 +1,8 @@
 import { AppError } from '../../base/errors.ts'
 import { decodePage, encodingOf, UNDECLARED } from './charset.ts'
 import { isHtml, looksLikeHtml, parseContentType } from './content-type.ts'
-import { type HookContext, type HookResult, lacking, noResults } from './hook.ts'
+import type { HookContext, HookResult } from './contract.ts'
+import { lacking, noResults } from './hook.ts'
 import { sizeLimit } from './settings.ts'
 import { pageUrl, readSibling, siblingRan, staticFile } from './siblings.ts'
 

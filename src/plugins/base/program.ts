@@ -1,5 +1,5 @@
 import { AppError, EXIT } from '../../base/errors.ts'
-import type { HookModule } from './hook.ts'
+import type { HookModule } from './contract.ts'
 import { recordStamp, resultRecord } from './records.ts'
 
 const FLUSH_CHARS = 65_536

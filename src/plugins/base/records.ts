@@ -1,4 +1,4 @@
-import type { HookResult } from './hook.ts'
+import type { HookResult } from './contract.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
-import type { HookContext } from './hook.ts'
+import type { HookContext } from './contract.ts'
 
 type Place = Pick<HookContext, 'outputDir'>
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import type { HookContext } from '../base/hook.ts'
+import type { HookContext } from '../base/contract.ts'
 
 const MAX_LOG_CHARS = 1_000_000
 

@@ -25,14 +25,18 @@ const editWork =
   async (world, { pick }) => {
     const rows = await world.sql<{ id: string }>(
       `update ${model} set ${change} where id =
-         (select id from ${model} where ${where} order by id offset floor($1::float8 * (select count(*) from ${model} where ${where})) limit 1)
+         (select id from ${model} where ${where}
+           order by id offset floor($1::float8 * (select count(*) from ${model} where ${where})) limit 1)
        returning id`,
       [pick],
     )
     return rows[0]?.id ?? 'no such row'
   }
 
-/** Rows that somebody edits by hand. A status is left alone: it is what the program goes by, and its history is what is judged. */
+/**
+ * Rows that somebody edits by hand. A status is left alone: it is what the program goes by, and its history is what is
+ * judged.
+ */
 export const ROWS = {
   'by hand: a living process has exited': {
     weight: 3,

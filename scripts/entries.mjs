@@ -1,0 +1,16 @@
+// Where the program begins: what build.mjs bundles, and from where reach.mjs looks for what nothing uses.
+
+/** The program as one file. */
+export const PROGRAM = 'src/program.ts'
+/** What must start fast, by its name in dist. */
+export const SMALL = {
+  main: 'src/main.ts',
+  'hook-host': 'src/hooks/host.ts',
+  guardian: 'src/runner/guardian-process.ts',
+}
+/** The library `archivebox-ts/engine`. */
+export const LIBRARY = 'src/engine/index.ts'
+/** The built-in plugins' hooks. */
+export const HOOKS = 'src/plugins/*/on_*.ts'
+/** Stands in for Node's `tls` in the bundles. */
+export const TLS = 'src/base/tls-when-needed.ts'

@@ -1,0 +1,22 @@
+import { HOOKS, LIBRARY, PROGRAM, SMALL, TLS } from './entries.mjs'
+
+// What ends in ! is the product; the rest is there to build and to prove it.
+const product = [PROGRAM, ...Object.values(SMALL), LIBRARY, HOOKS, TLS].map((entry) => `${entry}!`)
+/** Files that tests and measurements start as processes. */
+const started = ['test/fixtures/**/*.ts', 'test/bench/{engine-idle.mjs,site-process.ts}']
+
+export default {
+  entry: [
+    ...product,
+    'scripts/*.{mjs,ts}',
+    'test/**/*.test.ts',
+    'test/types/*.ts',
+    'test/vitest.config.ts',
+    'test/support/{bare-path,server,temp-dir}.ts',
+    'test/{bench,soak}/main.ts',
+    ...started,
+  ],
+  project: ['src/**/*.ts!', '{test,scripts}/**/*.{ts,mjs}'],
+  ignoreExportsUsedInFile: true,
+  exclude: ['binaries'],
+}

@@ -1,0 +1,127 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import type { HookModule, HookResult } from '../../src/plugins/base/contract.ts'
+import favicon from '../../src/plugins/favicon/on_Snapshot__25_favicon.ts'
+import hashes from '../../src/plugins/hashes/on_Snapshot__93_hashes.ts'
+import headers from '../../src/plugins/headers/on_Snapshot__10_headers.ts'
+import html from '../../src/plugins/html/on_Snapshot__20_html.ts'
+import parseHtmlUrls from '../../src/plugins/parse_html_urls/on_Snapshot__70_parse_html_urls.ts'
+import readability from '../../src/plugins/readability/on_Snapshot__56_readability.ts'
+import staticfile from '../../src/plugins/staticfile/on_Snapshot__15_staticfile.ts'
+import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
+import wget from '../../src/plugins/wget/on_Snapshot__35_wget.ts'
+import { asset, bytes, pages, type Site, startSite } from './site.ts'
+
+/** The built-in hooks, by plugin. */
+export const HOOKS: Readonly<Record<string, HookModule>> = {
+  headers,
+  staticfile,
+  html,
+  favicon,
+  wget,
+  title,
+  readability,
+  parse_html_urls: parseHtmlUrls,
+  hashes,
+}
+/** Where nobody listens. */
+export const DEAD = 'http://127.0.0.1:1/'
+
+/** What the hooks of this file are asked for. */
+export let site: Site
+/** The folder of the page of this test. */
+export let snapshot: string
+
+/** A site for the tests of a file, with every trouble that a page can make, and a folder for each test. */
+export function useHookRuns(): void {
+  beforeAll(async () => {
+    site = await startSite({
+      ...pages(3),
+      '/bare.html': '<title>Bare</title><p>No icon here.',
+      '/icon.html': '<link rel="icon" href="/icon.svg"><title>Icon</title>',
+      '/icon.svg': bytes('image/svg+xml', asset('lighthouse.svg')),
+      '/data-icon.html': `<link rel="icon" href="data:image/png;base64,${asset('dusk.png').toString('base64')}">`,
+      '/soft-404.html': '<link rel="icon" href="/soft-404.ico">',
+      '/soft-404.ico': bytes('image/x-icon', '<!doctype html><title>Not found</title>'),
+      '/links.html': Array.from({ length: 10_000 }, (_, i) => `<a href="/link-${i}">${i}</a>`).join('\n'),
+      '/deep.html': '<div>'.repeat(100_000),
+      '/nul.html': '<title>N\0UL</title><p>\0</p><a href="/a\0b">x</a>',
+      '/attachment.html': bytes('text/html', '<title>A file</title>', {
+        'content-disposition': 'attachment; filename="saved page.html"',
+      }),
+      '/stream.bin': (_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/octet-stream' })
+        const timer = setInterval(() => response.write(Buffer.alloc(100_000)), 1)
+        response.on('close', () => clearInterval(timer))
+      },
+      '/half.bin': (request, response) => {
+        response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': 10_000 })
+        response.write(Buffer.alloc(100), () => request.socket.resetAndDestroy())
+      },
+      '/half.gz': (request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip', 'content-length': 10_000 })
+        response.write(gzipSync('<title>Half</title>').subarray(0, 20), () => request.socket.resetAndDestroy())
+      },
+      '/odd-headers': (_request, response) => {
+        response
+          .writeHead(200, [
+            'Content-Type',
+            'text/html',
+            'Set-Cookie',
+            'a=1',
+            'Set-Cookie',
+            'b=2',
+            'X-Two',
+            '1',
+            'x-two',
+            '2',
+            '__proto__',
+            'x',
+          ])
+          .end()
+      },
+    })
+  })
+  afterAll(() => site.close())
+  beforeEach(() => {
+    snapshot = mkdtempSync(join(tmpdir(), 'plugins-run-'))
+  })
+  afterEach(() => rmSync(snapshot, { recursive: true, force: true }))
+}
+
+interface Ran extends HookResult {
+  readonly records: readonly Record<string, unknown>[]
+}
+
+/** Runs one hook in the snapshot directory of this test, as the warm host does. */
+export async function run(
+  plugin: string,
+  url: string,
+  env: Record<string, string> = {},
+  signal = new AbortController().signal,
+): Promise<Ran> {
+  const outputDir = join(snapshot, plugin)
+  mkdirSync(outputDir, { recursive: true })
+  const records: Record<string, unknown>[] = []
+  const context = {
+    url,
+    outputDir,
+    env: { PATH: process.env['PATH'], TIMEOUT: '20', ...env },
+    signal,
+    emit: (record: object) => records.push({ ...record }),
+    log: () => {},
+  }
+  return { ...(await HOOKS[plugin]!.run(context)), records }
+}
+
+/** The address of a path of the site. */
+export const at = (path: string) => site.url + path
+/** What a hook wrote. */
+export const read = (path: string) => readFileSync(join(snapshot, path), 'utf8')
+export const json = (path: string) => JSON.parse(read(path)) as Record<string, unknown>
+/** Every file of the page, or of a folder. */
+export const files = (dir = snapshot) =>
+  (readdirSync(dir, { recursive: true }) as string[]).filter((path) => statSync(join(dir, path)).isFile()).sort()

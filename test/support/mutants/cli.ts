@@ -1,0 +1,29 @@
+import type { Mutant } from './mutant.ts'
+
+/** Mechanisms of src/cli. */
+export const CLI: readonly Mutant[] = [
+  {
+    name: 'status does not know why nothing moves without a runner',
+    file: 'src/cli/commands/status-reasons.ts',
+    find: 'if (!leader) return withoutLeader(home, alive)',
+    replacement: 'if (!leader) return null',
+    test: 'test/integration/status.test.ts',
+    only: 'says without a runner that there is none',
+  },
+  {
+    name: 'status takes a silent runner for one that works',
+    file: 'src/cli/commands/status-reasons.ts',
+    find: 'if (silent <= TRUST_MS / 1_000) return undefined',
+    replacement: 'if (silent >= 0) return undefined',
+    test: 'test/integration/status-reasons.test.ts',
+    only: 'it is silent',
+  },
+  {
+    name: 'status does not see that the disk is full',
+    file: 'src/cli/commands/status-reasons.ts',
+    find: 'return leader.blocked_reason ?? (await',
+    replacement: 'return (await',
+    test: 'test/crash/disk-full.test.ts',
+    only: 'below its floor begins no page',
+  },
+]

@@ -1,0 +1,29 @@
+import type { Mutant } from './mutant.ts'
+
+/** Mechanisms of src/machines. */
+export const MACHINES: readonly Mutant[] = [
+  {
+    name: 'claims are not fenced by the term',
+    file: 'src/machines/queues.ts',
+    find: 'where data_dir_id = $${first} and term = $${first + 1}`,',
+    replacement: 'where data_dir_id = $${first} and $${first + 1}::bigint > 0`,',
+    test: 'test/crash/fencing.test.ts',
+    only: 'fences claims',
+  },
+  {
+    name: 'a lease is renewed in words only',
+    file: 'src/machines/queues.ts',
+    find: 'await super.renew(claims, leaseSeconds)',
+    replacement: 'new Set(claims.map(({ id }) => id))',
+    test: 'test/integration/crawl-commands.test.ts',
+    only: 'pause',
+  },
+  {
+    name: 'a claim looks at all that is queued',
+    file: 'src/machines/queues.ts',
+    find: '`work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`',
+    replacement: '`work.crawl_id in (select id from crawl where claimed_by = $${first})`',
+    test: 'test/integration/plans.test.ts',
+    only: 'with statistics',
+  },
+]

@@ -1,0 +1,25 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { withPrograms } from './bare-path.ts'
+import type { TestHome } from './homes.ts'
+import { NODE, PROGRAM } from './program.ts'
+
+export const SCRIPT = withPrograms('script')
+
+/** Why there is no terminal to test on; false where there is one. */
+export const noTerminal =
+  SCRIPT.missing ||
+  (spawnSync('script', ['-qec', 'true', '/dev/null'], { env: { PATH: SCRIPT.path } }).status !== 0 &&
+    'needs a terminal: /dev/pts')
+
+/** What a command shows on a terminal: `script` gives it one. */
+export async function onTerminal(home: TestHome, args: readonly string[]): Promise<string> {
+  const env = { PATH: SCRIPT.path, HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' }
+  const own = { DATA_DIR: home.dataDir, DATABASE_URL: home.databaseUrl }
+  const command = [NODE, PROGRAM, ...args].map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], {
+    env: { ...env, ...own },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  return (await text(child.stdout)).replaceAll('\r', '')
+}
