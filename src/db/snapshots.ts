@@ -120,7 +120,7 @@ export interface OpenSnapshots {
   readonly token: string | null
 }
 
-const MOST_DUE = 50
+export const MOST_DUE = 50
 const MOST_CLAIMED = 2_000
 
 /** What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages the crawl has. */

@@ -16,6 +16,8 @@ export interface Hook {
   readonly background: boolean
   /** One of our own foreground hooks: the warm host process runs it, instead of a Node process of its own. */
   readonly hosted: boolean
+  /** One that reads what is published, not what lies beside it in work. */
+  readonly readsPublished: boolean
   readonly timeoutMs: number
   /** Programs that its plugin needs. */
   readonly binaries: readonly RequiredBinary[]
@@ -27,6 +29,7 @@ export interface Plugin {
   readonly folder: string
   readonly builtIn: boolean
   readonly requires: readonly string[]
+  readonly readsPublished: boolean
   readonly binaries: readonly RequiredBinary[]
   /** What its config.json says that can be set. */
   readonly declares: readonly Declared[]
@@ -94,6 +97,7 @@ export function selectHooks(
         path: join(plugin.folder, name),
         background,
         hosted,
+        readsPublished: plugin.readsPublished,
         timeoutMs,
         binaries: plugin.binaries,
       })
@@ -116,17 +120,18 @@ function isEnabled(plugin: string, settings: HookSettings): boolean {
   return (given === undefined ? undefined : kind.read(given)) ?? standard
 }
 
-function requirements(folder: string): Pick<Plugin, 'requires' | 'binaries' | 'declares'> {
+function requirements(folder: string): Pick<Plugin, 'requires' | 'readsPublished' | 'binaries' | 'declares'> {
   try {
     const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
-    const required = (config as { required_plugins?: unknown } | null)?.required_plugins
+    const { required_plugins: required, reads_published } = (config ?? {}) as Record<string, unknown>
     return {
+      readsPublished: reads_published === true,
       requires: Array.isArray(required) ? required.map(String) : [],
       binaries: requiredBinaries(config),
       declares: declaredSettings(config),
     }
   } catch {
-    return { requires: [], binaries: [], declares: [] } // No config.json, or one that is not JSON: a plugin may do without.
+    return { requires: [], readsPublished: false, binaries: [], declares: [] } // No config.json, or one that is not JSON: a plugin may do without.
   }
 }
 

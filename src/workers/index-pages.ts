@@ -1,12 +1,12 @@
 import { join, relative } from 'node:path'
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { pagesOf } from '../db/counts.ts'
 import type { CrawlOfPage, CrawlRow } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import { withRetry } from '../db/retry.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
-import type { WorkStatus } from '../db/tables.ts'
+import type { ArchiveResultTable, WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
 import { crawlPage } from '../pages/crawl-page.ts'
 import { snapshotPage } from '../pages/snapshot-page.ts'
@@ -17,19 +17,23 @@ const MAX_CRAWLS = 1_000
 /** As many characters of a crawl's URLs as its name may have: there may be a million URLs. */
 const LONGEST_NAME = 2_000
 
-/** Writes index.html and index.jsonl of a snapshot that is sealed, or about to be. */
+/**
+ * Writes index.html and index.jsonl of a snapshot that is sealed, or about to be.
+ * @param results its results, in order, where they are known
+ */
 export async function writeSnapshotPages(
   { db, dataDir }: Home,
   snapshot: SnapshotRow,
   crawl: CrawlOfPage,
+  results?: readonly Selectable<ArchiveResultTable>[],
 ): Promise<void> {
-  const results = db
+  const select = db
     .selectFrom('archive_result')
     .selectAll()
     .where('snapshot_id', '=', snapshot.id)
     .orderBy('hook_name')
     .orderBy('attempt')
-  const rows = await withRetry(db, () => results.execute())
+  const rows = results ?? (await withRetry(db, () => select.execute()))
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const html = snapshotPage({

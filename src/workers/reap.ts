@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
 import { IS_LIVE, isRunner, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
@@ -74,24 +74,34 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
   if (rows.length === 0) await reapWorker(home, ownerId, null)
 }
 
+/** Whose hooks are looked for: a page's, or those of a crawl as a whole. */
+type Work = { readonly snapshotId: string } | { readonly crawlId: string }
+
 /**
  * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
  * It is ended, with all below it, before the work begins again.
  */
-export async function endFormerWorkers(
-  { home, processId }: Owner,
-  of: { readonly snapshotId: string } | { readonly crawlId: string },
-): Promise<void> {
+export async function endFormerWorkers(owner: Owner, of: Work): Promise<void> {
+  const { db } = owner.home
+  const select = sql<{ ids: string[] }>`select ${formerWorkers(owner, of)} as ids`
+  const { rows } = await withRetry(db, () => select.execute(db))
+  await endWorkers(owner, rows[0]!.ids)
+}
+
+/** The processes of such workers: an expression. */
+export function formerWorkers({ processId }: Owner, of: Work): RawBuilder<string[]> {
   // A page's hooks, and the host that runs one; or the hooks of the crawl as a whole.
   const hooks =
     'snapshotId' in of
       ? sql`(snapshot_id = ${of.snapshotId} or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
       : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
-  const select = sql<{ parent_id: string }>`
+  return sql`array(
     select distinct parent_id from process
-    where ${IS_LIVE} and process_type = 'hook' and parent_id <> ${processId} and ${hooks}`
-  const { rows } = await withRetry(home.db, () => select.execute(home.db))
-  for (const { parent_id } of rows) await reapWorker(home, parent_id, null)
+    where ${IS_LIVE} and process_type = 'hook' and parent_id <> ${processId} and ${hooks})`
+}
+
+export async function endWorkers({ home }: Owner, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await reapWorker(home, id, null)
 }
 
 async function childrenOf({ db }: Home, ids: readonly string[]): Promise<string[]> {

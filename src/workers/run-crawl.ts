@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { sleep } from '../base/abort.ts'
 import { lacksRoom } from '../base/disk-room.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { type Database, kyselySql } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
-import { openSnapshots } from '../db/snapshots.ts'
+import { MOST_DUE, openSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type CrawlClaim, type crawlQueue, forgetAttempts } from '../machines/queues.ts'
@@ -23,6 +24,10 @@ import type { WorkerProcessContext } from './worker-process.ts'
 type CrawlQueue = ReturnType<typeof crawlQueue>
 
 const LOOK_MS = 2_000
+/** While many pages are due, every worker finds its next one by itself: not each page that ends is looked at. */
+const PACE_MS = 100
+/** How long a worker may be between two pages. */
+const DOUBT_MS = 500
 /**
  * Claims in a row that came to nothing, not to the end of a single page, after which a crawl is sealed with what it has.
  * Twice as many as for a page: one that takes all above it down with it is given up before its crawl is.
@@ -66,6 +71,7 @@ export async function runCrawl(
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_begun')
   let { changes } = pool
+  let doubtSince: number | undefined
   try {
     for (;;) {
       if (pool.changes > changes) changes = await progressed(home.db, started, pool.changes)
@@ -74,8 +80,13 @@ export async function runCrawl(
         pool.recheck()
         throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
       }
-      // Somebody may have taken a page from its worker: paused it, or cancelled it.
-      if (pool.busy > now.claimed) pool.recheck()
+      // Somebody may have taken a page from its worker: paused it, or cancelled it. For a moment one that is between two
+      // pages looks like that.
+      doubtSince = pool.busy > now.claimed ? (doubtSince ?? performance.now()) : undefined
+      if (doubtSince !== undefined && performance.now() - doubtSince >= DOUBT_MS) {
+        pool.recheck()
+        doubtSince = undefined
+      }
       if (!now.open && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
@@ -87,7 +98,10 @@ export async function runCrawl(
       const hasRoom = !lacksRoom(home.dataDir, context.settings.config.DISK_FLOOR)
       await pool.fill(hasRoom && !leavesAlone(scope, 'snapshot') ? now.due : 0)
       if (now.listed && hasRoom) await expandPart(home.db, started)
-      else await bell.wait(LOOK_MS, abort)
+      else {
+        if (now.due >= MOST_DUE) await sleep(PACE_MS, abort)
+        await bell.wait(doubtSince === undefined ? LOOK_MS : DOUBT_MS, abort)
+      }
     }
   } finally {
     // Browsers and the like belong to the whole crawl: they end after the last snapshot's hooks.

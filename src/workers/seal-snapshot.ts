@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import type { CrawlOfPage } from '../db/crawls.ts'
-import { transact } from '../db/retry.ts'
-import { insertSnapshots, type SnapshotRow, tagSnapshots } from '../db/snapshots.ts'
-import { ClaimLost } from '../engine/claimed.ts'
+import { transact, withRetry } from '../db/retry.ts'
+import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import { outputSize } from '../machines/outputs.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
-import { skipOpenResults } from '../machines/results.ts'
+import { type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 
 /** What the hooks of a page found. */
@@ -33,34 +30,38 @@ export async function sealSnapshot(
   tree: WorkTree,
   found: Found,
 ): Promise<void> {
-  const snapshot = { ...claim.row, title: titleIn(tree) ?? claim.row.title }
-  await addFindings(owner, claim, snapshot, crawl, found)
+  const title = titleIn(tree) ?? claim.row.title
+  const { results, ...size } = await addFindings(owner, claim, title, crawl, found)
   await failpoint('publish.page_findings_added')
-  await writeSnapshotPages(owner.home, snapshot, crawl)
+  // Before the seal: after it nobody would come back to tidy up.
+  tree.close()
+  await failpoint('publish.work_closed')
+  await writeSnapshotPages(owner.home, { ...claim.row, ...size, title }, crawl, results)
   await failpoint('publish.page_written')
   await queue.move(claim, 'seal', owner.processId)
   await failpoint('publish.page_sealed')
 }
 
 async function addFindings(
-  { home }: Owner,
+  owner: Owner,
   claim: SnapshotClaim<'started'>,
-  { id, depth, title }: SnapshotRow,
+  title: string | null,
   crawl: CrawlOfPage,
   found: Found,
-): Promise<void> {
+): Promise<FinishedPage> {
+  const { db } = owner.home
+  const { id, depth } = claim.row
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
-  await transact(home.db, async (tx) => {
-    // The commit that seals flushes this one, too.
-    await sql`set local synchronous_commit = off`.execute(tx)
+  if (children.length === 0 && found.tags.length === 0) {
+    const finished = await withRetry(db, () => finishPage(db, owner, claim, title))
+    if (finished.results.every(({ end_ts }) => end_ts !== null)) return finished
+  }
+  return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     await failpoint('publish.page_children_added')
-    const { numAffectedRows } = await sql`
-      update snapshot set title = ${title}, output_size = ${outputSize(sql`${id}`)}
-      where id = ${id} and claim_token = ${claim.token}`.execute(tx)
-    if (numAffectedRows !== 1n) throw new ClaimLost(`snapshot ${id}`)
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
     await skipOpenResults(tx, id, 'its plugin is not there, or switched off, any more')
+    return await finishPage(tx, owner, claim, title)
   })
 }
 

@@ -87,15 +87,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'files are published without a rename',
     file: 'src/hooks/work-tree.ts',
-    find: '    renameSync(aside, to)\n',
-    replacement: '    await copyTree(this.root, aside.slice(this.root.length + 1), to)\n',
+    find: '      renameSync(dir, to)\n',
+    replacement: '      await copyTree(this.root, dir.slice(this.root.length + 1), to)\n',
     test: 'test/unit/work-tree.test.ts',
     only: 'replaces an earlier version as a whole',
   },
   {
     name: 'files are published whoever owns the page',
     file: 'src/hooks/work-tree.ts',
-    find: 'if (copied.files.size > 0) await this.#confirm()',
+    find: 'if (asides.size > 0) await this.#confirm()',
     replacement: '',
     test: 'test/unit/work-tree.test.ts',
     only: 'somebody else’s',

@@ -28,6 +28,7 @@ const STEP_FILES = [
   'workers/index-pages.ts',
   'workers/publish-file.ts',
   'workers/lease.ts',
+  'workers/page-results.ts',
   'workers/reap.ts',
   'workers/run-crawl.ts',
   'workers/seal-snapshot.ts',
@@ -37,6 +38,7 @@ const STEP_FILES = [
 ]
 /** What changes a row, a file or another process. Whoever calls one of these has made a step. */
 const STEPS = [
+  'finishPage',
   'forgetStarted',
   'heartbeat',
   'insertSnapshots',
@@ -45,7 +47,6 @@ const STEPS = [
   'markDraining',
   'markEnded',
   'markRunning',
-  'moveResult',
   'prepareResults',
   'promote',
   'renameSync',
@@ -55,6 +56,7 @@ const STEPS = [
   'spawnToFiles',
   'terminateBackendsOf',
   'writeCrawlPage',
+  'writeResults',
   'writeSnapshotPages',
   String.raw`queue\.(?:on\(\S+\)\.)?(?:move|next|release|renew)`,
 ]
@@ -62,6 +64,7 @@ const STEPS = [
 const EXCEPT: Readonly<Record<string, string>> = {
   'hooks/hook-host.ts spawn': 'spawnHost, and with it `spawned`, is the step',
   'hooks/launch.ts spawn': 'spawnToFiles is the step',
+  'workers/seal-snapshot.ts finishPage': 'inside addFindings, which is the step',
   'runner/promote.ts requeueClaimsOf': 'inside the transaction of the promotion, which is the step',
 }
 
