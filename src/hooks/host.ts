@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { messageOf } from '../base/errors.ts'
 import type { HookContext, HookModule } from '../plugins/base/hook.ts'
 import { recordStamp, resultRecord } from '../plugins/base/records.ts'
+import { Visit } from '../plugins/base/visit.ts'
 import { type HostedHook, type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 
 /** What is longer is read from its file by whoever wants it. */
@@ -27,6 +28,7 @@ async function moduleAt(path: string): Promise<HookModule> {
 async function runHook(
   { url, env: common }: HostJob,
   hook: HostedHook,
+  visit: Visit,
 ): Promise<Pick<HostedOutcome, 'code' | 'stdout' | 'complained'>> {
   const env = { ...common, EXTRA_CONTEXT: hook.extraContext }
   const stamp = recordStamp(env)
@@ -37,6 +39,7 @@ async function runHook(
     outputDir: hook.outputDir,
     env,
     signal: AbortSignal.timeout(hook.timeoutMs),
+    visit,
     emit: (record) => lines.push(stamp(record)),
     log: (line) => {
       complained = true
@@ -61,20 +64,27 @@ async function runHook(
 }
 
 let stopped = false
+/** A look at it is dear: not after each job. */
+const LOOK_EVERY = 8
+let jobs = 0
+let rssBytes = 0
 
 async function runJob(job: HostJob): Promise<HostReply> {
   const ended: HostedOutcome[] = []
   stopped = false
+  const visit = new Visit()
   for (const hook of job.hooks) {
     await turn() // An order to stop may have come.
     if (stopped) break
     const began = performance.now()
-    const outcome = await runHook(job, hook)
+    const outcome = await runHook(job, hook, visit)
     ended.push({ ...outcome, began, ended: performance.now() })
   }
+  visit.close()
   const now = performance.now()
   const outcomes = ended.map((outcome) => ({ ...outcome, began: now - outcome.began, ended: now - outcome.ended }))
-  return { outcomes, rssBytes: process.memoryUsage.rss() }
+  if (jobs++ % LOOK_EVERY === 0) rssBytes = process.memoryUsage.rss()
+  return { outcomes, rssBytes }
 }
 
 process.on('message', async (message: HostJob | typeof STOP) => {

@@ -24,6 +24,24 @@ export interface Answer extends Hop {
   readonly body: IncomingMessage
 }
 
+/** The Accept-Encoding of a request. */
+export type Encodings = 'identity' | 'gzip, br'
+
+/** Done with an answer whose body was not read: whoever runs in a row with us, and asks for the same, gets it. */
+export function leave({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
+  if (visit) visit.leave(start, encodings, answer)
+  else answer.body.destroy()
+}
+
+/** An answer that was asked for under another deadline. */
+function followedBy(signal: AbortSignal, answer: Answer): Answer {
+  signal.throwIfAborted()
+  const onAbort = () => answer.body.destroy(signal.reason as Error)
+  signal.addEventListener('abort', onAbort, { once: true })
+  answer.body.once('close', () => signal.removeEventListener('abort', onAbort))
+  return answer
+}
+
 /** The User-Agent of every request: the user's, else an honest one of ours. */
 export function userAgent(env: HookContext['env']): string {
   return text(env, 'USER_AGENT') ?? `Mozilla/5.0 (compatible; archivebox-ts/${VERSION})`
@@ -34,7 +52,9 @@ export function userAgent(env: HookContext['env']): string {
  * `encodings` is the Accept-Encoding: 'identity' for a file that shall be kept as it is. (No `deflate`: servers disagree about what it is.)
  * Throws AppError with one plain line for everything that can go wrong; an HTTP error status is an answer like any other.
  */
-export async function get(context: HookContext, start: string, encodings: 'identity' | 'gzip, br'): Promise<Answer> {
+export async function get(context: HookContext, start: string, encodings: Encodings): Promise<Answer> {
+  const left = context.visit?.take(start, encodings)
+  if (left) return followedBy(context.signal, left)
   const cookies = new ChainCookies()
   const seen = new Set<string>()
   const redirects: Hop[] = []

@@ -4,6 +4,7 @@ import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 import { startDeadline } from './deadline.ts'
 import { runAsProgram } from './program.ts'
 import { flag, timeoutSeconds } from './settings.ts'
+import type { Visit } from './visit.ts'
 
 /** What a hook gets to work with; nothing else of the process belongs to it, because a warm host runs hook after hook. */
 export interface HookContext {
@@ -13,6 +14,8 @@ export interface HookContext {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts at the hook's deadline, or when somebody wants it to stop. */
   readonly signal: AbortSignal
+  /** With whom it runs in a row; undefined: alone. */
+  readonly visit?: Visit | undefined
   /** One JSONL record on stdout (Snapshot, Tag). Whoever runs the hook stamps EXTRA_CONTEXT on it: see records.ts. */
   emit(record: object): void
   /** One line on stderr, for people. */
@@ -70,6 +73,7 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
         outputDir: context.outputDir,
         env: context.env,
         signal: deadline.signal,
+        visit: context.visit,
         emit: (record) => context.emit(record),
         log: (line) => context.log(line),
       })
