@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, readSetting, SETTINGS, type Texts } from '../base/config.ts'
 import { asset } from '../base/package-root.ts'
@@ -49,8 +49,34 @@ export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
   return [asset('plugins', 'plugins'), ...readSetting('ABX_PLUGINS_DIR', settings), join(dataDir, 'plugins')]
 }
 
-/** Every plugin of these trees. */
+/** What was found last, and how the folders looked then. */
+let found: { readonly trees: string; readonly stamp: string; readonly plugins: Plugin[] } | undefined
+
+/** Every plugin of these trees: read once, and again when a folder or a config.json has changed. */
 export function findPlugins(trees: readonly string[]): Plugin[] {
+  const key = trees.join('\0')
+  if (found?.trees === key && found.stamp === stampOf(trees, found.plugins)) return found.plugins
+  const plugins = readPlugins(trees)
+  found = { trees: key, stamp: stampOf(trees, plugins), plugins }
+  return plugins
+}
+
+function stampOf(trees: readonly string[], plugins: readonly Plugin[]): string {
+  const paths = [...trees, ...plugins.flatMap(({ folder }) => [folder, join(folder, 'config.json')])]
+  return paths.map(lookOf).join()
+}
+
+/** What changes when something is put into a folder or written to a file; '' for what cannot be looked at. */
+function lookOf(path: string): string {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats ? `${stats.ino} ${stats.ctimeMs}` : ''
+  } catch {
+    return ''
+  }
+}
+
+function readPlugins(trees: readonly string[]): Plugin[] {
   const plugins = new Map<string, Plugin>()
   for (const [index, tree] of trees.entries()) {
     for (const name of entriesOf(tree) ?? []) {
