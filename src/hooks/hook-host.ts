@@ -14,6 +14,11 @@ import { extraContext, hookEnvironment } from './environment.ts'
 import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
+/**
+ * A heap that may not grow just because it can: what needs more dies of it, and is run again alone. One thread beside the
+ * main one: there are as many hosts as cores.
+ */
+const HOST_FLAGS = ['--max-semi-space-size=2', '--max-old-space-size=80', '--v8-pool-size=1']
 /** A host that grew beyond this is replaced after the hook that it runs. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /** The host ends a hook at its deadline by an abort signal; one that does not listen is killed this much later. */
@@ -79,7 +84,7 @@ export class HookHost {
     cwd: string,
     log: string,
   ): Promise<HookHost> {
-    const argv = [process.execPath, asset('hook-host.js', 'hooks/host.ts')]
+    const argv = [process.execPath, ...HOST_FLAGS, asset('hook-host.js', 'hooks/host.ts')]
     const id = uuidv7()
     const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
     await insertStarting(scope.home, {
