@@ -126,11 +126,12 @@ export async function flush(paths: readonly string[]): Promise<void> {
 }
 
 const MOST_AT_ONCE = 64
+const synced = promisify(fsync)
 
 async function flushOne(path: string): Promise<void> {
   const fd = openSync(path, 'r')
   try {
-    await promisify(fsync)(fd)
+    await synced(fd)
   } finally {
     closeSync(fd)
   }

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { bootId } from '../processes/proc.ts'
@@ -76,9 +77,14 @@ export class WorkTree {
   /** The directory in which a plugin's hooks run. */
   dirFor(plugin: string): string {
     const dir = join(this.work, plugin)
-    if (!isFolder(dir)) {
-      rmSync(dir, { force: true }) // A link that a hook put there would lead the next one, and us, elsewhere.
-      mkdirSync(dir, { recursive: true })
+    try {
+      mkdirSync(dir)
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') mkdirSync(dir, { recursive: true })
+      else if (!isFolder(dir)) {
+        rmSync(dir, { force: true }) // A link that a hook put there would lead the next one, and us, elsewhere.
+        mkdirSync(dir)
+      }
     }
     return dir
   }
@@ -89,7 +95,8 @@ export class WorkTree {
    */
   async restore(plugin: string): Promise<void> {
     const dir = this.dirFor(plugin)
-    const marks = this.#marks.get(plugin) ?? new Map<string, string>()
+    const marks = this.#marks.get(plugin)
+    if (!marks) return
     for (const [path, mark] of marks) {
       const published = join(this.root, plugin, path)
       const seen = join(dir, path)
@@ -132,19 +139,22 @@ export class WorkTree {
       for (const { dir } of asides.values()) rmSync(dir, { recursive: true, force: true })
       throw error
     }
+    const olds: string[] = []
     for (const [plugin, { dir }] of asides) {
       const to = join(this.root, plugin)
       if (lstatSync(to, { throwIfNoEntry: false })) {
-        renameSync(to, this.#replaced(plugin))
+        const replaced = join(this.root, `.replaced-${plugin}`)
+        renameSync(to, replaced)
         await failpoint('publish.files_replaced')
+        olds.push(replaced)
       }
       renameSync(dir, to)
       await failpoint('publish.files_renamed')
     }
     if (asides.size > 0) await flush([this.root])
     await failpoint('publish.files_flushed')
+    for (const old of olds) rmSync(old, { recursive: true, force: true })
     for (const [plugin, { files, marks }] of asides) {
-      rmSync(this.#replaced(plugin), { recursive: true, force: true })
       const before = this.#marks.get(plugin)
       this.#marks.set(plugin, marks)
       const isStanding = ([path]: [string, OutputFile]) => before?.get(path) === marks.get(path)
@@ -157,8 +167,6 @@ export class WorkTree {
     return results
   }
 
-  readonly #replaced = (plugin: string) => join(this.root, `.replaced-${plugin}`)
-
   #asItIs(plugin: string): Aside | undefined {
     const dir = join(this.work, plugin)
     const listed = listTree(dir)
@@ -167,7 +175,7 @@ export class WorkTree {
 
   async #copyAside(plugin: string): Promise<Aside> {
     const dir = join(this.root, `.publish-${plugin}`)
-    rmSync(dir, { recursive: true, force: true })
+    if (existsSync(dir)) rmSync(dir, { recursive: true, force: true })
     try {
       const copied = await copyTree(this.root, `.work/${plugin}`, dir)
       if (copied.files.size === 0) rmSync(dir, { recursive: true, force: true })
@@ -195,7 +203,7 @@ export class WorkTree {
   }
 
   close(): void {
-    rmSync(this.work, { recursive: true, force: true })
+    if (existsSync(this.work)) rmSync(this.work, { recursive: true, force: true })
   }
 
   /** Lets hooks see what a plugin has published. */

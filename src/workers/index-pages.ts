@@ -57,8 +57,10 @@ export async function writeSnapshotPages(
     snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }),
     ...rows.map(resultRecord),
   ]
-  await publishFile(join(dir, 'index.jsonl'), records.map((record) => `${JSON.stringify(record)}\n`).join(''))
-  await publishFile(join(dir, 'index.html'), html)
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
+  const both = [publishFile(join(dir, 'index.jsonl'), lines), publishFile(join(dir, 'index.html'), html)]
+  await Promise.allSettled(both) // Neither is left behind by the failure of the other.
+  await Promise.all(both)
 }
 
 /** Writes the page of a crawl as it stands now. */
