@@ -1,15 +1,61 @@
 import { UsageError } from '../base/errors.ts'
+import type { Home } from '../db/home.ts'
+import { idsInRanges, type Model } from '../db/listings.ts'
 
 /** Is this text a whole id? */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 }
 
-/** The same text, when it is an id. Throws UsageError. */
-export function uuid(text: string): string {
-  if (isUuid(text)) return text.toLowerCase()
+/** Digits of an id that will do, when only one row has them. */
+const SHORTEST = 6
+
+/** Could this text be an id, or the beginning or end of one? */
+export function isPartOfId(text: string): boolean {
+  const digits = text.replaceAll('-', '')
+  return /^[0-9a-f]+$/i.test(digits) && digits.length >= SHORTEST && digits.length <= 32
+}
+
+/** Throws UsageError for what cannot be an id, or the beginning or end of one. */
+export function checkIds(texts: readonly string[]): void {
+  const wrong = texts.find((text) => !isPartOfId(text))
+  if (wrong === undefined) return
   throw new UsageError(
-    `not an id: ${text}`,
-    'ids look like 01994f6e-0c1a-7c3e-9d55-0123456789ab; archivebox-ts crawl list shows them',
+    `not an id: ${wrong}`,
+    `ids look like 01994f6e-0c1a-7c3e-9d55-0123456789ab; their first or last ${SHORTEST} digits or more will do`,
   )
 }
+
+/**
+ * The ids of the rows that were meant: by whole ids, or by beginnings or ends that only one has.
+ * Throws UsageError for one that nothing, or more than one, has.
+ */
+export async function findIds(
+  home: Home,
+  model: { readonly noun: string; readonly table: Model['table'] | 'process' },
+  texts: readonly string[],
+): Promise<string[]> {
+  checkIds(texts)
+  const found = await idsInRanges(home.db, model.table, texts.map(rangesOf))
+  const ids = found.map((candidates, index) => {
+    const [id, another] = candidates
+    if (id === undefined)
+      throw new UsageError(`there is no ${model.noun} ${texts[index]}`, `archivebox-ts ${model.noun} list shows them`)
+    if (another !== undefined)
+      throw new UsageError(
+        `${texts[index]} is not the beginning or end of one ${model.noun} only`,
+        `give more of it: ${candidates.join(', ')}`,
+      )
+    return id
+  })
+  return [...new Set(ids)]
+}
+
+/** Every id that begins with these digits, and, read backwards, every id that ends with them. */
+function rangesOf(text: string) {
+  const digits = text.toLowerCase().replaceAll('-', '')
+  const backwards = [...digits].reverse().join('')
+  return { begins: rangeOf(digits), ends: rangeOf(backwards) }
+}
+
+const rangeOf = (digits: string) => ({ low: digits.padEnd(32, '0'), high: digits.padEnd(32, 'f') })

@@ -5,7 +5,7 @@ import type { Home } from '../db/home.ts'
 import { listedByIds } from '../db/listings.ts'
 import { requeue } from '../machines/requeue.ts'
 import { checkedUrls } from './checked-urls.ts'
-import { isUuid } from './ids.ts'
+import { findIds, isPartOfId, isUuid } from './ids.ts'
 import { commaList, wholeNumber } from './new-crawl.ts'
 import type { GlobalOptions } from './options.ts'
 import { cutRecord, isCut } from './records/cut.ts'
@@ -16,6 +16,7 @@ import { printRecord, terminal, wantsJson } from './terminal.ts'
 /** What the lines on stdin ask for. */
 export interface Asked {
   readonly crawls: readonly string[]
+  /** Ids, or their beginnings or ends. */
   readonly snapshots: readonly string[]
   readonly results: readonly string[]
   /** URLs without a crawl of their own: they become one together. */
@@ -26,7 +27,10 @@ export interface Asked {
   readonly others: readonly string[]
 }
 
-/** Reads lines as records, snapshot ids, or URLs. Throws UsageError for a record that says neither which row nor which URL it means. */
+/**
+ * Reads lines as records, snapshot ids (or their beginnings or ends), or URLs. Throws UsageError for a record that
+ * says neither which row nor which URL it means.
+ */
 export function askedFor(lines: readonly Line[]): Asked {
   const asked: { readonly [K in keyof Asked]: Asked[K][number][] } = {
     crawls: [],
@@ -38,7 +42,7 @@ export function askedFor(lines: readonly Line[]): Asked {
   }
   for (const { text, record } of lines) {
     if (!record) {
-      if (isUuid(text)) asked.snapshots.push(text.toLowerCase())
+      if (isPartOfId(text)) asked.snapshots.push(text.toLowerCase())
       else asked.urls.push(text)
       continue
     }
@@ -64,16 +68,15 @@ export async function queueRecords(home: Home, options: GlobalOptions, asked: As
   for (const text of asked.others) process.stdout.write(`${text}\n`)
   const crawls: string[] = []
   for (const crawl of fresh) crawls.push((await insertCrawl(home.db, crawl)).id)
+  const parts = asked.snapshots.filter((text) => !isUuid(text))
+  const pages = [...asked.snapshots.filter(isUuid), ...(await findIds(home, SNAPSHOT, parts))]
   const [known, snapshots, results] = await Promise.all([
     listedByIds(home.db, CRAWL, unique(asked.crawls)),
-    listedByIds(home.db, SNAPSHOT, unique(asked.snapshots)),
+    listedByIds(home.db, SNAPSHOT, unique(pages)),
     listedByIds(home.db, RESULT, unique(asked.results)),
   ])
   const missing =
-    unique([...asked.crawls, ...asked.snapshots, ...asked.results]).length -
-    known.length -
-    snapshots.length -
-    results.length
+    unique([...asked.crawls, ...pages, ...asked.results]).length - known.length - snapshots.length - results.length
   if (missing > 0) terminal.say(`${pc.yellow('left out:')} ${missing} of these are not there`)
   const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
   crawls.push(...(await requeue(home.db, { crawls: ids(known), snapshots: ids(snapshots), results: ids(results) })))

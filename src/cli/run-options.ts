@@ -1,11 +1,11 @@
 import { accessSync, constants } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { UsageError } from '../base/errors.ts'
-import { crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { snapshotById } from '../db/snapshots.ts'
 import { WORK_KINDS, type WorkKind, type WorkScope } from '../machines/scope.ts'
-import { uuid } from './ids.ts'
+import { findIds } from './ids.ts'
+import { CRAWL, SNAPSHOT } from './records/kinds.ts'
 
 /** What `run` takes from the command line about its work. */
 export interface WorkOptions {
@@ -49,15 +49,11 @@ export function workOptions(verb: WorkOptions, input?: string) {
 /** Which rows these options mean. Throws UsageError for a crawl or snapshot that is not there. */
 export async function scopeOf(home: Home, verb: WorkOptions): Promise<WorkScope> {
   const exclude = verb.exclude as readonly WorkKind[]
-  const unknown = (what: string) => new UsageError(`there is no ${what}`, 'archivebox-ts status shows what is queued')
-  if (verb.crawlId !== undefined) {
-    if (!(await crawlById(home.db, uuid(verb.crawlId)))) throw unknown(`crawl ${verb.crawlId}`)
-    return { exclude, crawlIds: [uuid(verb.crawlId)] }
-  }
+  if (verb.crawlId !== undefined) return { exclude, crawlIds: await findIds(home, CRAWL, [verb.crawlId]) }
   if (verb.snapshotId !== undefined) {
-    const snapshot = await snapshotById(home.db, uuid(verb.snapshotId))
-    if (!snapshot) throw unknown(`snapshot ${verb.snapshotId}`)
-    return { exclude, crawlIds: [snapshot.crawl_id], snapshotIds: [snapshot.id] }
+    const [id] = await findIds(home, SNAPSHOT, [verb.snapshotId])
+    const snapshot = await snapshotById(home.db, id!)
+    return { exclude, crawlIds: snapshot ? [snapshot.crawl_id] : [], snapshotIds: [id!] }
   }
   return { exclude }
 }

@@ -21,12 +21,33 @@ export async function rowCounts(
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
 
-/** The pages of a crawl, and how many of them are sealed: `pages` and `sealed` of a lateral query. */
+/** The pages of a crawl: where they are, and of those that are sealed how they went. */
+export interface PageCounts {
+  readonly queued: number
+  readonly started: number
+  readonly paused: number
+  readonly archived: number
+  readonly partial: number
+  readonly failed: number
+}
+
+export const NO_PAGES: PageCounts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
+
+/**
+ * The pages of a crawl, how many of them are sealed, and all `PageCounts`: `pages`, `sealed` and `counts` of a lateral
+ * query.
+ */
 export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<unknown> {
+  const status = ['queued', 'started', 'paused'].map((name) => countOf(name, sql`p.status = ${sql.lit(name)}`))
+  const outcome = ['archived', 'partial', 'failed'].map((name) => countOf(name, sql`p.outcome = ${sql.lit(name)}`))
   return sql`
-    select coalesce(sum(p.pages), 0)::bigint as pages, coalesce(sum(p.pages) filter (where p.status = 'sealed'), 0)::bigint as sealed
+    select coalesce(sum(p.pages), 0)::bigint as pages, ${sumOf(sql`p.status = 'sealed'`)} as sealed,
+      jsonb_build_object(${sql.join([...status, ...outcome])}) as counts
     from crawl_pages p where p.crawl_id = ${crawlId}`
 }
+
+const sumOf = (which: RawBuilder<unknown>) => sql`coalesce(sum(p.pages) filter (where ${which}), 0)::bigint`
+const countOf = (name: string, which: RawBuilder<unknown>) => sql`${sql.lit(name)}, ${sumOf(which)}`
 
 /** An arbitrary, fixed key: one at a time per database. */
 const LOCK = 7_241_203
@@ -46,15 +67,16 @@ async function addUpSome(tx: Database): Promise<number> {
   const { rows } = await sql<{ taken: number; emptied: string[] }>`
     with taken as (
       delete from row_change where ctid = any(array(select ctid from row_change limit ${sql.lit(BATCH)}))
-      returning model, crawl_id, status, rows, bytes
+      returning model, crawl_id, status, outcome, rows, bytes
     ), totals as (
-      insert into row_total as t (model, status, rows, bytes)
-      select model, status, sum(rows), sum(bytes) from taken group by model, status
-      on conflict (model, status) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
+      insert into row_total as t (model, status, outcome, rows, bytes)
+      select model, status, outcome, sum(rows), sum(bytes) from taken group by model, status, outcome
+      on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
     ), of_crawls as (
-      insert into crawl_total as t (crawl_id, status, pages)
-      select crawl_id, status, sum(rows) from taken where crawl_id is not null group by crawl_id, status
-      on conflict (crawl_id, status) do update set pages = t.pages + excluded.pages
+      insert into crawl_total as t (crawl_id, status, outcome, pages)
+      select crawl_id, status, outcome, sum(rows) from taken where crawl_id is not null
+      group by crawl_id, status, outcome
+      on conflict (crawl_id, status, outcome) do update set pages = t.pages + excluded.pages
       returning crawl_id, pages
     )
     select (select count(*) from taken) as taken, array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(

@@ -1,16 +1,18 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
-import { pagesOf } from './counts.ts'
+import { type PageCounts, pagesOf } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
 import { eachRow } from './each-row.ts'
 import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
 import type { SnapshotRow } from './snapshots.ts'
-import { type ArchiveResultTable, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
+import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
 
 /** What narrows a listing down; of several values of one filter, any may match. */
 export interface Filters {
   readonly status: readonly string[]
+  /** Of sealed pages; of a crawl, that of some page; of a result, that of its page. */
+  readonly outcomes: readonly Outcome[]
   readonly urlContains: string
   readonly crawlId: string
   readonly snapshotId: string
@@ -39,7 +41,7 @@ export interface Listing<Row extends { readonly id: string }> extends Model {
   readonly record: (row: Row) => object
 }
 
-export type ListedCrawl = CrawlRow & { readonly pages: number; readonly sealed: number }
+export type ListedCrawl = CrawlRow & { readonly pages: number; readonly sealed: number; readonly counts: PageCounts }
 export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
 export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
 
@@ -60,9 +62,13 @@ export const CRAWLS: Listing<ListedCrawl> = {
   type: 'Crawl',
   table: 'crawl',
   statuses: WORK_STATUSES,
-  rows: sql`select it.*, count.pages, count.sealed from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
+  rows: sql`
+    select it.*, count.pages, count.sealed, count.counts
+    from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,
+    outcomes: (outcome) => sql`(
+      select sum(p.pages) from crawl_pages p where p.crawl_id = it.id and p.outcome = ${outcome}) > 0`,
     urlContains: (text) => sql`(${contains(sql`it.urls`, text)}
       or exists (select 1 from crawl_source part where part.crawl_id = it.id and ${contains(sql`part.urls`, text)}))`,
     crawlId: (id) => sql`it.id = ${id}`,
@@ -84,6 +90,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
     from snapshot it`,
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,
+    outcomes: (outcome) => sql`it.outcome = ${unseen(outcome)}`,
     urlContains: (text) => pageContains(sql`it.id`, text),
     crawlId: (id) => sql`it.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.id = ${id}`,
@@ -100,9 +107,10 @@ export const RESULTS: Listing<ListedResult> = {
   table: 'archive_result',
   statuses: RESULT_STATUSES,
   rows: sql`select it.*, page.url from archive_result it join snapshot page on page.id = it.snapshot_id`,
-  above: { column: 'snapshot_id', filters: ['urlContains', 'crawlId', 'tags'] },
+  above: { column: 'snapshot_id', filters: ['outcomes', 'urlContains', 'crawlId', 'tags'] },
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,
+    outcomes: (outcome) => sql`page.outcome = ${unseen(outcome)}`,
     urlContains: (text) => pageContains(sql`page.id`, text),
     crawlId: (id) => sql`page.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
@@ -170,18 +178,34 @@ export async function listedByIds<Row extends { readonly id: string }>(
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
+/** From one id to another, both included. */
+interface IdRange {
+  readonly low: string
+  readonly high: string
+}
+
 /**
- * The ids that lie in each of these ranges (both ends included), in the order of the ranges: at most three of each, enough to see that a
- * prefix is not unique.
+ * The ids that lie in the one range, or, read backwards, in the other: at most six for each pair, enough to see that a
+ * beginning or an end is not unique.
  */
 export async function idsInRanges(
   db: Database,
-  { table }: Model,
-  ranges: readonly { readonly low: string; readonly high: string }[],
+  table: Model['table'] | 'process',
+  ranges: readonly { readonly begins: IdRange; readonly ends: IdRange }[],
 ): Promise<string[][]> {
-  const { rows } = await sql<{ ids: string[] }>`
-    select array(select it.id::text from ${sql.table(table)} it where it.id between r.low and r.high order by it.id limit 3) as ids
-    from unnest(${ranges.map(({ low }) => low)}::uuid[], ${ranges.map(({ high }) => high)}::uuid[]) with ordinality as r (low, high, place)
-    order by r.place`.execute(db)
+  const uuids = (pick: (range: (typeof ranges)[number]) => string) => sql`${ranges.map(pick)}::uuid[]`
+  const backwards = sql`reverse(replace(it.id::text, '-', ''))::uuid`
+  const ask = sql<{ ids: string[] }>`
+    select array(
+      (select it.id::text from ${sql.table(table)} it where it.id between r.low and r.high order by it.id limit 3)
+      union
+      (select it.id::text from ${sql.table(table)} it where ${backwards} between r.last and r.first
+       order by ${backwards} limit 3)
+    ) as ids
+    from unnest(${uuids(({ begins }) => begins.low)}, ${uuids(({ begins }) => begins.high)},
+      ${uuids(({ ends }) => ends.low)}, ${uuids(({ ends }) => ends.high)})
+      with ordinality as r (low, high, last, first, place)
+    order by r.place`
+  const { rows } = await byIndex(db, (tx) => ask.execute(tx))
   return rows.map(({ ids }) => ids)
 }

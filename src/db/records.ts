@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { NO_PAGES, type PageCounts } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { ProcessRow } from './processes.ts'
 import type { SnapshotRow } from './snapshots.ts'
@@ -6,13 +7,14 @@ import type { ArchiveResultTable } from './tables.ts'
 
 // Rows as the outside sees them, in JSON on stdout and in index.jsonl. These names are a promise; the tables' are not.
 
-export function crawlRecord(row: CrawlRow) {
+export function crawlRecord(row: CrawlRow & { readonly counts?: PageCounts }) {
   return {
     type: 'Crawl',
     id: row.id,
     urls: row.urls.split('\n'), // The first of them, of a long list.
     urls_total: row.urls_total,
     status: row.status,
+    counts: row.counts ?? NO_PAGES,
     max_depth: row.max_depth,
     max_urls: row.max_urls,
     max_size: row.max_size,
@@ -21,6 +23,7 @@ export function crawlRecord(row: CrawlRow) {
     message: row.message,
     created_at: row.created_at,
     retry_at: row.retry_at,
+    output_dir: row.output_dir,
   }
 }
 
@@ -35,9 +38,14 @@ export function snapshotRecord(row: SnapshotRow & { readonly tags?: readonly str
     depth: row.depth,
     tags: row.tags ?? [],
     status: row.status,
+    outcome: row.outcome,
+    cause: row.cause,
+    http_status: row.http_status,
     created_at: row.created_at,
     retry_at: row.retry_at,
+    sealed_at: row.status === 'sealed' ? row.status_changed_at : null,
     output_dir: row.output_dir,
+    output_size: row.output_size,
   }
 }
 

@@ -28,6 +28,9 @@ export const PROCESS_STATUSES = ['starting', 'running', 'draining', 'exited', 'l
 export type ProcessStatus = (typeof PROCESS_STATUSES)[number]
 export const WORK_STATUSES = ['queued', 'started', 'paused', 'sealed'] as const
 export type WorkStatus = (typeof WORK_STATUSES)[number]
+/** How a sealed page went. */
+export const OUTCOMES = ['archived', 'partial', 'failed'] as const
+export type Outcome = (typeof OUTCOMES)[number]
 export const RESULT_STATUSES = ['queued', 'started', 'backoff', 'succeeded', 'failed', 'skipped', 'noresults'] as const
 export type ResultStatus = (typeof RESULT_STATUSES)[number]
 export type BinaryStatus = 'queued' | 'installed'
@@ -151,6 +154,12 @@ export interface SnapshotTable extends WorkColumns {
   depth: Generated<number>
   output_dir: string
   output_size: Generated<Big>
+  /** Only of a sealed page; null where one was sealed before there were outcomes, and is not judged yet. */
+  outcome: ColumnType<Outcome | null, never, Outcome | null>
+  /** Why it is not `archived`, in one line. */
+  cause: ColumnType<string | null, never, string | null>
+  /** What the server answered with; null: nobody answered. */
+  http_status: ColumnType<number | null, never, number | null>
 }
 
 export interface OutputFile {
@@ -213,6 +222,8 @@ export interface TransitionTable {
 interface RowCountView {
   model: string
   status: string
+  /** Of sealed pages; '' for whatever has none. */
+  outcome: Outcome | ''
   rows: Big
   bytes: Big
 }
@@ -220,6 +231,7 @@ interface RowCountView {
 interface CrawlPagesView {
   crawl_id: string
   status: WorkStatus
+  outcome: Outcome | ''
   pages: Big
 }
 

@@ -1,6 +1,6 @@
 import type { Machine } from './machine.ts'
 import type { Statement } from './sql.ts'
-import { named, quote, type Table, tableOf } from './table.ts'
+import { assignments, named, type Table, tableOf } from './table.ts'
 
 /** Parameters: ids, tokens, lease in seconds. Answers with the ids that are still ours. */
 export function renewStatement(machine: Machine): Statement {
@@ -19,18 +19,11 @@ export function renewStatement(machine: Machine): Statement {
 /** Parameters: id, token, state, a value for each of these columns. Writes what is not the engine's own. Throws TypeError for what is. */
 export function updateStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
-  for (const name of names) {
-    const own = Object.entries(machine.columns).find(([key, column]) => column === name && key !== 'modifiedAt')
-    if (own)
-      throw new TypeError(
-        `state graph "${machine.name}": the column "${name}" (${own[0]}) is written by transitions and claims alone`,
-      )
-  }
-  const set = names.map((name, index) => `${quote(name)} = $${index + 4}`).join(', ')
   return named(
     machine,
     'update',
-    `update ${t.name} set ${set}${t.modified} where ${t.id} = $1 and ${t.token} = $2 and ${t.status} = $3 returning ${t.id}::text as id`,
+    `update ${t.name} set ${assignments(machine, names, 4).join(', ')}${t.modified}
+    where ${t.id} = $1 and ${t.token} = $2 and ${t.status} = $3 returning ${t.id}::text as id`,
   )
 }
 

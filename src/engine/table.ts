@@ -30,6 +30,21 @@ export function tableOf(machine: Machine): Table {
   }
 }
 
+/**
+ * Assignments of parameters, from `$first` on, to columns that are not the engine's own. Throws TypeError for one that
+ * is.
+ */
+export function assignments(machine: Machine, names: readonly string[], first: number): string[] {
+  for (const name of names) {
+    const own = Object.entries(machine.columns).find(([key, column]) => column === name && key !== 'modifiedAt')
+    if (own)
+      throw new TypeError(
+        `state graph "${machine.name}": the column "${name}" (${own[0]}) is written by transitions and claims alone`,
+      )
+  }
+  return names.map((name, index) => `${quote(name)} = $${index + first}`)
+}
+
 export const quote = (name: string) =>
   name
     .split('.')

@@ -1,6 +1,6 @@
 import { type Machine, vanishesIn } from './machine.ts'
 import type { Statement } from './sql.ts'
-import { list, literal, named, type Table, tableOf } from './table.ts'
+import { assignments, list, literal, named, type Table, tableOf } from './table.ts'
 
 /**
  * Parameters: ids, tokens, states before, states after, events ('': it stays where it is), seconds until due (null: never again; infinity:
@@ -44,12 +44,14 @@ export function settleStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, token, state before, state after, event, seconds until due, who does it, attempts from then on (when the table counts them).
- * The common batch: rows of one claim that all take the same step. Half of the work.
+ * Parameters: ids, token, state before, state after, event, seconds until due, who does it, attempts from then on (when
+ * the table counts them), a value for each of these columns. The common batch: rows of one claim that all take the same
+ * step. Half of the work.
  */
-export function settleAlikeStatement(machine: Machine): Statement {
+export function settleAlikeStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
   const attempts = t.attempts ? `, ${t.attempts} = $8` : ''
+  const fields = written(machine, names, t.attempts ? 9 : 8)
   const changed = t.changedAt ? `, ${t.changedAt} = case when $5 = '' then work.${t.changedAt} else now() end` : ''
   return named(
     machine,
@@ -58,7 +60,7 @@ export function settleAlikeStatement(machine: Machine): Statement {
     with moved as (
       update ${t.name} as work
       set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR} else now() + make_interval(secs => $6) end,
-        ${t.unclaim}${attempts}${changed}${t.moved('$2')}${t.modified}
+        ${t.unclaim}${attempts}${changed}${fields}${t.moved('$2')}${t.modified}
       where ${oursAlike(machine, t)}
       ${endedAlike(t)}
     )${history(machine)}
@@ -84,20 +86,28 @@ export function vanishAlikeStatement(machine: Machine): Statement {
 const lost = ({ idType }: Machine) => `select id::text from unnest($1::${idType}[]) as asked (id)
     where (select count(*) from moved) < cardinality($1::${idType}[]) and id not in (select id from moved)`
 
+const written = (machine: Machine, names: readonly string[], first: number) =>
+  assignments(machine, names, first)
+    .map((assignment) => `, ${assignment}`)
+    .join('')
+
 const oursAlike = (machine: Machine, t: Table) =>
   `work.${t.id} = any($1::${machine.idType}[]) and work.${t.token} = $2 and work.${t.status} = $3`
 const endedAlike = (t: Table, byAt = 7) =>
   `returning work.${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
 
-/** Parameters: id, token, state before, state after, event, who does it. A change of state inside a claim that goes on. */
-export function keepStatement(machine: Machine): Statement {
+/**
+ * Parameters: id, token, state before, state after, event, who does it, a value for each of these columns. A change of
+ * state inside a claim that goes on.
+ */
+export function keepStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
   return named(
     machine,
     'keep',
     `
     with moved as (
-      update ${t.name} set ${t.status} = $4${t.changed}${t.moved('$2')}${t.modified}
+      update ${t.name} set ${t.status} = $4${t.changed}${written(machine, names, 7)}${t.moved('$2')}${t.modified}
       where ${t.id} = $1 and ${t.token} = $2 and ${t.status} = $3
       returning ${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
     )${history(machine)}

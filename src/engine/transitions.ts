@@ -67,14 +67,20 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     return new Set(rows.map(({ id }) => id))
   }
 
-  async #applyAlike(steps: readonly Stepped[], { claim, step }: Stepped, by: string | null): Promise<{ id: string }[]> {
+  async #applyAlike(
+    steps: readonly Stepped[],
+    { claim, step }: Stepped,
+    by: string | null,
+    fields?: Readonly<Partial<Row>>,
+  ): Promise<{ id: string }[]> {
     const { from, to, event, afterSeconds, attempts } = step
     const [ids] = inOrder(steps, ({ claim }) => claim.id, [({ claim }) => claim.id])
     if (vanishesIn(this.machine, to)) {
       const statement = this.once('vanish alike', () => vanishAlikeStatement(this.machine))
       return await this.sql.query(statement, [ids, claim.token, from, to, event, by])
     }
-    const statement = this.once('settle alike', () => settleAlikeStatement(this.machine))
+    const names = Object.keys(fields ?? {})
+    const statement = this.once(`settle alike ${names}`, () => settleAlikeStatement(this.machine, names))
     return await this.sql.query(statement, [
       ids,
       claim.token,
@@ -84,6 +90,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
       afterSeconds,
       by,
       ...this.#counted(attempts),
+      ...Object.values(fields ?? {}),
     ])
   }
 
@@ -118,23 +125,34 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   /**
    * Moves a claimed row along one edge. Into a state in which rows are claimed the claim goes on; into any other it ends. Throws ClaimLost
    * when the row is not ours, or not in that state, any more.
+   * @param fields other columns, which are written with the move; of a row that vanishes with it there are none
    */
   async move<S extends WorkState<M>, const E extends EventOf<M, S>>(
     claim: Claimed<M, S, Row>,
     event: E,
     by: string | null = null,
+    fields?: Readonly<Partial<Row>>,
   ): Promise<Moved<M, Target<M, S, E>, Row>> {
     const step = stepOf(this.machine, claim, event)
     const { final, external } = this.machine.states[step.to]!
     const ends = final || external
-    const isLost = ends ? (await this.apply([{ claim, step }], by)).size > 0 : !(await this.#keep(claim, step, by))
+    const isLost = ends
+      ? (await this.#applyAlike([{ claim, step }], { claim, step }, by, fields)).length > 0
+      : !(await this.#keep(claim, step, by, fields))
     if (isLost) throw new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${step.to}`)
     return (ends ? undefined : { ...claim, state: step.to }) as Moved<M, Target<M, S, E>, Row>
   }
 
-  async #keep(claim: Held, { from, to, event }: Step, by: string | null): Promise<boolean> {
-    const statement = this.once('keep', () => keepStatement(this.machine))
-    return (await this.sql.query(statement, [claim.id, claim.token, from, to, event, by])).length === 1
+  async #keep(
+    claim: Held,
+    { from, to, event }: Step,
+    by: string | null,
+    fields?: Readonly<Partial<Row>>,
+  ): Promise<boolean> {
+    const names = Object.keys(fields ?? {})
+    const statement = this.once(`keep ${names}`, () => keepStatement(this.machine, names))
+    const values = [claim.id, claim.token, from, to, event, by, ...Object.values(fields ?? {})]
+    return (await this.sql.query(statement, values)).length === 1
   }
 
   /**

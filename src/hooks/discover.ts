@@ -19,6 +19,8 @@ export interface Hook {
   /** One that reads what is published, not what lies beside it in work. */
   readonly readsPublished: boolean
   readonly timeoutMs: number
+  /** Plugins whose output its own needs. */
+  readonly requires: readonly string[]
   /** Programs that its plugin needs. */
   readonly binaries: readonly RequiredBinary[]
 }
@@ -125,6 +127,7 @@ export function selectHooks(
         hosted,
         readsPublished: plugin.readsPublished,
         timeoutMs,
+        requires: plugin.requires,
         binaries: plugin.binaries,
       })
     }

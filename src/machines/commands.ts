@@ -1,11 +1,17 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, kyselySql } from '../db/database.ts'
+import type { Home } from '../db/home.ts'
 import { transact } from '../db/retry.ts'
 import { Queue, RETRY_AT_MAX } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
+import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
 import { skipOpenResults } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
+import { CANCELLED } from './verdict.ts'
+
+/** Rows, and the files that belong to them. */
+type Place = Pick<Home, 'db' | 'dataDir'>
 
 type Event = 'pause' | 'resume' | 'seal'
 
@@ -23,11 +29,11 @@ export async function resumeCrawls(db: Database, ids: readonly string[], when: D
 }
 
 /** Seals crawls with what they have. Hooks that were not run are skipped. */
-export async function cancelCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
+export async function cancelCrawls({ db, dataDir }: Place, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const { crawls, snapshots } = await sendToCrawls(tx, ids, 'seal', null)
     await markCancelled(tx, snapshots)
-    await closePages(tx, sql`s.crawl_id = any(${crawls}::uuid[])`)
+    await closePages(tx, dataDir, snapshots)
     return crawls
   })
 }
@@ -47,11 +53,11 @@ export async function resumeSnapshots(
 }
 
 /** Seals snapshots with what they have. Hooks that were not run are skipped. */
-export async function cancelSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
+export async function cancelSnapshots({ db, dataDir }: Place, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const sealed = await sendToSnapshots(tx, ids, 'seal', null)
     await markCancelled(tx, sealed)
-    await closePages(tx, sql`s.id = any(${sealed}::uuid[])`)
+    await closePages(tx, dataDir, sealed)
     return sealed
   })
 }
@@ -128,14 +134,25 @@ async function markCancelled(tx: Database, ids: readonly string[]): Promise<void
     on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
 }
 
-/** Completes pages that were just sealed: nothing of them is open any more, and their size is that of what was published. */
-async function closePages(tx: Database, snapshots: RawBuilder<unknown>): Promise<void> {
-  const { rows } = await sql<{ id: string }>`
-    select s.id from snapshot s where ${snapshots}
-      and exists (select 1 from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`.execute(
-    tx,
-  )
-  for (const { id } of rows) await skipOpenResults(tx, id, 'cancelled')
-  const ids = rows.map(({ id }) => id)
-  await sql`update snapshot s set output_size = ${outputSize(sql`s.id`)} where id = any(${ids}::uuid[])`.execute(tx)
+/**
+ * Completes pages that were just sealed: nothing of them is open any more, their size is that of what was published,
+ * and they have a verdict.
+ */
+async function closePages(tx: Database, dataDir: string, ids: readonly string[]): Promise<void> {
+  for (let at = 0; at < ids.length; at += SLICE) {
+    const { rows } = await sql<{ id: string; output_dir: string; is_open: boolean }>`
+      select s.id, s.output_dir,
+        exists (select from archive_result r
+          where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff')) as is_open
+      from snapshot s where s.id = any(${ids.slice(at, at + SLICE)}::uuid[])
+        and exists (select from archive_result r where r.snapshot_id = s.id)`.execute(tx)
+    const open = rows.filter((row) => row.is_open).map(({ id }) => id)
+    for (const id of open) await skipOpenResults(tx, id, CANCELLED)
+    await sql`update snapshot s set output_size = ${outputSize(sql`s.id`)} where id = any(${open}::uuid[])`.execute(tx)
+    await recordVerdicts(tx, await judge(tx, dataDir, rows))
+    // Pages that nobody had begun: there may be a million.
+    await sql`
+      update snapshot s set outcome = 'failed', cause = ${CANCELLED}
+      where s.id = any(${ids.slice(at, at + SLICE)}::uuid[]) and s.outcome is null`.execute(tx)
+  }
 }

@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { lockCrawls, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
+import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
 import { waitForRelease } from './wait-for-release.ts'
 
@@ -96,6 +97,7 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
     await sql`delete from transition where row_id = ${id}`.execute(tx)
     await sql`delete from archive_result where id = ${id}`.execute(tx)
     await sql`update snapshot set output_size = ${outputSize(sql`${page.id}`)} where id = ${page.id}`.execute(tx)
+    await recordVerdicts(tx, await judge(tx, home.dataDir, [page]))
     return true
   })
 }

@@ -64,13 +64,14 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
     claim: Claimed<M, S, Row>,
     event: E,
     by: string | null = null,
+    fields?: Readonly<Partial<Row>>,
   ): Promise<Moved<M, Target<M, S, E>, Row>> {
     const { db } = this.#owner.home
     return await withRetry(db, async (again) => {
       const to: string = this.machine.states[claim.state]!.on![event]!
       if (again && (await this.hasMoved(db, claim, to)))
         return { ...claim, state: to } as unknown as Moved<M, Target<M, S, E>, Row>
-      return await super.move(claim, event, by)
+      return await super.move(claim, event, by, fields)
     })
   }
 

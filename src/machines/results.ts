@@ -17,6 +17,7 @@ export interface ResultRow {
   readonly plugin: string
   readonly hook_name: string
   readonly status: ResultStatus
+  readonly output_str: string
   readonly attempt: number
   /** Attempts before this one that failed in a way that may pass. */
   readonly retries: number
@@ -76,13 +77,13 @@ export async function prepareResults(
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'snapshot', id, 'queued', ${snapshotMachine.states.queued.on.start}, 'start', ${by} from begun
     ), there as materialized (
-      select r.id, r.plugin, r.hook_name, r.status, r.attempt, r.retries,
+      select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
       from archive_result r where r.snapshot_id = ${claim.id} and exists (select from mine)
     ), interrupted as (
       update archive_result set status = 'queued', start_ts = null, process_id = null
       where id = any(array(select id from there where is_left)) and status = 'started'
-      returning id, plugin, hook_name, 'queued' as status, attempt, retries
+      returning id, plugin, hook_name, 'queued' as status, output_str, attempt, retries
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'archive_result', id, 'started', 'queued', 'interrupt', ${by} from interrupted
@@ -107,7 +108,7 @@ export async function prepareResults(
       left join lapsed on lapsed.plugin = hook.plugin and lapsed.hook_name = hook.name
       where lapsed.id is not null
         or not exists (select from there where there.plugin = hook.plugin and there.hook_name = hook.name)
-      returning id, plugin, hook_name, status, attempt, retries
+      returning id, plugin, hook_name, status, output_str, attempt, retries
     ), started_logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'archive_result', id, 'queued', 'started', 'start', ${by} from fresh where status = 'started'
@@ -115,7 +116,7 @@ export async function prepareResults(
     select *, ${RELAXED} from (
       select * from fresh
       union all select * from interrupted
-      union all select id, plugin, hook_name, status, attempt, retries from there where not is_left
+      union all select id, plugin, hook_name, status, output_str, attempt, retries from there where not is_left
     ) results
     order by attempt`
   const { rows } = await withRetry(owner.home.db, () => prepare.execute(owner.home.db))
@@ -194,6 +195,8 @@ const STATES = archiveResultMachine.states
 /** A page as its index tells of it. */
 export interface FinishedPage {
   readonly output_size: number
+  /** By the database's clock. */
+  readonly now: Date
   /** In order. */
   readonly results: readonly Selectable<ArchiveResultTable>[]
 }
@@ -205,17 +208,18 @@ export async function finishPage(
   claim: SnapshotClaim,
   title: string | null,
 ): Promise<FinishedPage> {
-  const { rows } = await sql<Selectable<ArchiveResultTable> & { page_size: number }>`
+  const { rows } = await sql<Selectable<ArchiveResultTable> & { page_size: number; now: Date }>`
     with ${owned(owner, claim)}, page as (
       update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
       from mine where snapshot.id = mine.id
       returning snapshot.id, snapshot.output_size
     )
-    select r.*, page.output_size as page_size, ${RELAXED}
+    select r.*, page.output_size as page_size, now(), ${RELAXED}
     from page left join archive_result r on r.snapshot_id = ${claim.id}
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
-  return { output_size: rows[0]!.page_size, results: rows.filter(({ id }) => id !== null) }
+  const { page_size: output_size, now } = rows[0]!
+  return { output_size, now, results: rows.filter(({ id }) => id !== null) }
 }
 
 /** Ends the results of a snapshot that are still open, in the transaction that seals it. */

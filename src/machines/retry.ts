@@ -1,17 +1,23 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
-import type { ResultStatus } from '../db/tables.ts'
+import type { Outcome, ResultStatus } from '../db/tables.ts'
+import { isConsequence } from './cause.ts'
 import { wakeCrawls } from './commands.ts'
+import { CANCELLED } from './verdict.ts'
 
-/** What is to be run again: whole crawls and pages (of those what `statuses` and `plugins` say), and certain results. */
+/** What is to be run again: whole crawls and pages (of those what `failed` and `plugins` say), and certain results. */
 export interface RetryRequest {
   readonly crawls?: readonly string[]
   readonly snapshots?: readonly string[]
   /** Those that are the latest attempt of their hook. */
   readonly results?: readonly string[]
-  /** Of crawls and pages only hooks that ended so; when not given, those without an output, and pages that were never begun. */
-  readonly statuses?: readonly ResultStatus[]
+  /**
+   * Of crawls and pages only what failed: every hook of a page without a copy, and of one that has a copy those that
+   * failed, or that the failure of another one, or a cancel, kept from running. Otherwise every hook without an output.
+   * Pages that were never begun are, in both.
+   */
+  readonly failed?: boolean
   /** Of crawls and pages only hooks of these plugins. */
   readonly plugins?: readonly string[]
 }
@@ -26,6 +32,9 @@ interface Attempt {
   readonly hook_name: string
   readonly attempt: number
   readonly status: ResultStatus
+  readonly output_str: string
+  /** Of its page. */
+  readonly outcome: Outcome | null
   /** It belongs to a crawl or page that was asked for as a whole. */
   readonly within: boolean
 }
@@ -46,7 +55,7 @@ export interface Retried {
  * one way out of a final state: a person asked for it.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
-  const { crawls = [], snapshots = [], results = [], statuses = WITHOUT_OUTPUT, plugins } = request
+  const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
   return await db.transaction().execute(async (tx) => {
     const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
     const concerned = sql`(${within} or s.id in (select snapshot_id from archive_result where id = any(${results}::uuid[])))`
@@ -55,21 +64,24 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
       select 1 from crawl where id = any(${crawls}::uuid[]) or id in (select crawl_id from snapshot s where ${concerned})
       order by id for no key update`.execute(tx)
     const { rows } = await sql<Attempt>`
-      select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt, r.status, ${within} as within
+      select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
+        r.status, r.output_str, s.outcome, ${within} as within
       from archive_result r join snapshot s on s.id = r.snapshot_id
       where s.status = 'sealed' and ${concerned}
       order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)
     const named = new Set(results)
     const isWanted = (row: Attempt) =>
       named.has(row.id) ||
-      (row.within && statuses.includes(row.status) && (plugins === undefined || plugins.includes(row.plugin)))
+      (row.within &&
+        (failed ? isLost(row) : WITHOUT_OUTPUT.includes(row.status)) &&
+        (plugins?.includes(row.plugin) ?? true))
     const again = rows.filter(isWanted)
     const pages = new Set(again.map((row) => row.snapshot_id))
     const hashes = rows.filter((row) => row.plugin === 'hashes' && pages.has(row.snapshot_id) && !again.includes(row))
     const attempts = await queueAttempts(tx, again)
     await queueAttempts(tx, hashes)
-    const everything = statuses === WITHOUT_OUTPUT && plugins === undefined
-    for (const id of everything ? await neverBegun(tx, sql`${within}`) : []) pages.add(id)
+    for (const id of plugins ? [] : await neverBegun(tx, sql`${within}`)) pages.add(id)
+    const everything = !failed && plugins === undefined
     await reopen(tx, 'snapshot', [...pages])
     const { rows: parents } = await sql<{ id: string }>`
       select id from crawl c where id in (select crawl_id from snapshot where id = any(${[...pages]}::uuid[]))
@@ -85,6 +97,13 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     await wakeCrawls(tx, ids)
     return { results: attempts, snapshots: pages.size, crawls: reopened }
   })
+}
+
+/** Must this hook run again for its page to be archived? */
+function isLost({ outcome, status, output_str }: Attempt): boolean {
+  if (outcome === 'archived') return false
+  const wasKept = status === 'skipped' && (isConsequence(output_str) || output_str === CANCELLED)
+  return outcome === 'failed' || status === 'failed' || wasKept
 }
 
 async function queueAttempts(tx: Database, rows: readonly Attempt[]): Promise<string[]> {
@@ -111,7 +130,8 @@ async function neverBegun(tx: Database, within: ReturnType<typeof sql>): Promise
 async function reopen(tx: Database, model: 'crawl' | 'snapshot', ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with reopened as (
-      update ${sql.table(model)} set ${model === 'crawl' ? sql`message = '',` : sql``}
+      update ${sql.table(model)} set
+        ${model === 'crawl' ? sql`message = ''` : sql`outcome = null, cause = null, http_status = null`},
         status = 'queued', retry_at = now(), attempts = 0, moved_by = null, status_changed_at = now(), modified_at = now()
       where id = any(${ids}::uuid[]) and status = 'sealed' returning id
     ), logged as (

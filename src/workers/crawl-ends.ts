@@ -64,7 +64,7 @@ export async function giveUpCrawl({ home }: Owner, claim: CrawlClaim, message: s
     const { numAffectedRows } = await sql`
       update crawl set message = ${message} where id = ${claim.id} and claim_token = ${claim.token}`.execute(tx)
     if (numAffectedRows !== 1n) throw new ClaimLost(`crawl ${claim.id}`)
-    await cancelCrawls(tx, [claim.id])
+    await cancelCrawls({ db: tx, dataDir: home.dataDir }, [claim.id])
   })
   await failpoint('publish.crawl_given_up')
   await rewritePages(home, [claim.id])

@@ -58,16 +58,16 @@ const EXIT_TEMPORARY = 75
 export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], move = false): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
   for (const one of ended) verdicts.push(await verdictOn(tree, one))
-  const made = ended.filter(({ published }, index) => verdicts[index]!.event === 'succeed' && !published)
+  const isMade = verdicts.map((verdict) => verdict.event === 'succeed' || isServed(verdict))
+  const made = ended.filter(({ published }, index) => isMade[index] && !published)
   const published = await tree.publish(
     made.map(({ hook }) => hook.plugin),
     move,
   )
   for (const [index, { hook, attempt, isLast, ...one }] of ended.entries()) {
     const verdict = verdicts[index]!
-    if (verdict.event === 'succeed') verdicts[index] = withFiles(verdict, one.published ?? published.get(hook.plugin)!)
-    const { event } = verdicts[index]!
-    if ((event === 'fail' || event === 'delay') && isLast && event === verdict.event)
+    if (isMade[index]) verdicts[index] = withFiles(verdict, one.published ?? published.get(hook.plugin)!)
+    else if ((verdict.event === 'fail' || verdict.event === 'delay') && isLast)
       await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
   }
   return verdicts
@@ -81,7 +81,7 @@ async function verdictOn(tree: WorkTree, { hook, end }: EndedHook): Promise<Verd
   // Whatever it says of itself: on a full disk a hook cannot but fail.
   if (verdict.event === 'fail' && isFull(tree.root))
     throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
-  if (verdict.event === 'succeed') keepStdoutForSiblings(tree, hook.plugin, logs)
+  if (verdict.event === 'succeed' || isServed(verdict)) keepStdoutForSiblings(tree, hook.plugin, logs)
   return { ...verdict, records }
 }
 
@@ -95,10 +95,17 @@ function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict
       records: verdict.records,
     }
   }
+  if (verdict.event === 'fail') return { ...verdict, published }
   // Without a record of its own, what a hook leaves behind is its word.
   const any = [published.written, published.standing].some((files) => Object.keys(files).length > 0)
   return { ...verdict, event: verdict.records.result || any ? 'succeed' : 'empty', published }
 }
+
+/**
+ * A failure with something to keep all the same: what the server sent with its error. The hook says so in its record.
+ */
+const isServed = ({ event, json }: Judgement) =>
+  event === 'fail' && typeof (json as { served?: unknown } | null | undefined)?.served === 'string'
 
 class NoSpace extends Error {
   readonly code = 'ENOSPC'
@@ -122,6 +129,7 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
     return {
       event: 'fail',
       output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}`,
+      json: result?.json,
     }
   switch (result?.status) {
     case 'failed':

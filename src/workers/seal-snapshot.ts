@@ -7,8 +7,10 @@ import { transact, withRetry } from '../db/retry.ts'
 import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
+import type { JudgedResult } from '../machines/verdict.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 
 /** What the hooks of a page found. */
@@ -18,9 +20,9 @@ interface Found {
 }
 
 /**
- * The end of a page whose hooks have all ended: adds what it found, writes its index, seals. The page is open until the last of these steps,
- * so its crawl never looks finished in between; whoever claims it after a crash repeats them. No lock is held while files are flushed.
- * Throws ClaimLost.
+ * The end of a page whose hooks have all ended: adds what it found, judges it, writes its index, seals. The page is
+ * open until the last of these steps, so its crawl never looks finished in between; whoever claims it after a crash
+ * repeats them. No lock is held while files are flushed. Throws ClaimLost.
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -31,15 +33,23 @@ export async function sealSnapshot(
   found: Found,
 ): Promise<void> {
   const title = titleIn(tree) ?? claim.row.title
-  const { results, ...size } = await addFindings(owner, claim, title, crawl, found)
+  const { results, output_size, now } = await addFindings(owner, claim, title, crawl, found)
   await failpoint('publish.page_findings_added')
   // Before the seal: after it nobody would come back to tidy up.
   tree.close()
   await failpoint('publish.work_closed')
-  await writeSnapshotPages(owner.home, { ...claim.row, ...size, title }, crawl, results)
+  const verdict = await judgeResults(tree.root, latest(results))
+  const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
+  await writeSnapshotPages(owner.home, sealed, crawl, results)
   await failpoint('publish.page_written')
-  await queue.move(claim, 'seal', owner.processId)
+  await queue.move(claim, 'seal', owner.processId, verdict)
   await failpoint('publish.page_sealed')
+}
+
+/** The last attempt of each hook. */
+function latest(results: FinishedPage['results']): JudgedResult[] {
+  const byHook = new Map(results.map((result) => [`${result.plugin}/${result.hook_name}`, result]))
+  return [...byHook.values()].map((result) => ({ ...result, has_files: Object.keys(result.output_files).length > 0 }))
 }
 
 async function addFindings(

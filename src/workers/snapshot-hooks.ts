@@ -9,6 +9,7 @@ import type { WorkTree } from '../hooks/work-tree.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
+import { Consequences } from './consequences.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHooks, type Verdict } from './hook-settle.ts'
 import type { PageResults } from './page-results.ts'
@@ -26,8 +27,8 @@ interface OpenHook {
 }
 
 /**
- * Hooks one after another, those that the host runs in a row together. No row has two of one plugin, and one that reads
- * what is published begins a new one.
+ * Hooks one after another, those that the host runs in a row together. No row has two of one plugin, or one that another
+ * in it requires; and one that reads what is published begins a new one.
  */
 function inRows(open: readonly OpenHook[]): OpenHook[][] {
   const rows: OpenHook[][] = []
@@ -36,7 +37,7 @@ function inRows(open: readonly OpenHook[]): OpenHook[][] {
     const joins =
       one.hook.hosted &&
       !one.hook.readsPublished &&
-      row?.every(({ hook }) => hook.hosted && hook.plugin !== one.hook.plugin)
+      row?.every(({ hook }) => hook.hosted && ![one.hook.plugin, ...one.hook.requires].includes(hook.plugin))
     if (joins) row!.push(one)
     else rows.push([one])
   }
@@ -59,6 +60,7 @@ export class SnapshotHooks {
   readonly #retries: Retries
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, OpenHook>()
+  readonly #consequences = new Consequences()
   readonly #results: PageResults
   /** A hook that is not ours was let into the work tree. */
   #isShared = false
@@ -103,15 +105,13 @@ export class SnapshotHooks {
     for (const { hook, result } of await this.#begin(hooks, results)) {
       const lacks = missing.get(hook.plugin)
       if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
-      else {
-        await this.#results.add({ result, event: 'skip', output: lacks })
-        await failpoint('publish.hook_skipped')
-      }
+      else await this.#skip(result, lacks)
     }
     for (const row of inRows([...this.#open.values()])) {
       if (this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined) break
-      if (row[0]!.hook.hosted) await this.#runRow(row)
-      else await this.#runOne(row[0]!)
+      const able = await this.#able(row)
+      if (able[0]?.hook.hosted) await this.#runRow(able)
+      else if (able[0]) await this.#runOne(able[0])
       for (const end of await this.#sequence.reap()) await this.#settle([end])
     }
     const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
@@ -126,6 +126,26 @@ export class SnapshotHooks {
       await this.#results.add({ result, event: 'fail', output: reason })
       await failpoint('publish.hook_given_up')
     }
+  }
+
+  /** Those of a row whose work makes sense: a hook that needs what failed is skipped. */
+  async #able(row: readonly OpenHook[]): Promise<OpenHook[]> {
+    const able: OpenHook[] = []
+    for (const one of row) {
+      const lacks = this.#consequences.lacking(one.hook)
+      if (lacks === undefined) able.push(one)
+      else {
+        await this.#skip(one.result, lacks)
+        this.#open.delete(keyOf(one.hook))
+      }
+    }
+    return able
+  }
+
+  async #skip(result: ResultRow, output: string): Promise<void> {
+    await this.#results.add({ result, event: 'skip', output })
+    this.#consequences.note(result.plugin, 'skipped', output)
+    await failpoint('publish.hook_skipped')
   }
 
   /** Takes up what earlier rounds left: their findings, and hooks that ended before their worker died. @returns what is still to be run */
@@ -238,8 +258,11 @@ export class SnapshotHooks {
   }
 
   async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
-    const { event, ...output } =
-      judged.event === 'delay' && result.retries >= this.#retries.most ? { ...judged, event: 'fail' as const } : judged
+    const isLast = judged.event === 'delay' && result.retries >= this.#retries.most
+    const { event, ...output } = this.#consequences.told(
+      hook.plugin,
+      isLast ? { ...judged, event: 'fail' as const } : judged,
+    )
     // Before the result is final: nobody would come back to ask if we died in between.
     if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')
@@ -273,6 +296,7 @@ export class SnapshotHooks {
 
   /** What a hook of an earlier round found: its log and files tell. */
   async #recall(hook: Hook, result: ResultRow): Promise<void> {
+    this.#consequences.note(hook.plugin, result.status, result.output_str)
     this.#tree.dirFor(hook.plugin) // Later hooks see by it that this one was run.
     const logs = logsFor(this.#tree.root, hook, result.attempt)
     if (!hasLog(logs)) return

@@ -3,6 +3,7 @@ import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { capLogs } from '../base/log-cap.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../db/history.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
+import { judgeOldPages } from './judge-old-pages.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const EVERY_MS = 30_000
@@ -10,6 +11,8 @@ const EVERY_MS = 30_000
 const SOON_MS = 5_000
 /** How long a round goes on with batches. The first is over after one: a runner that comes and goes loses no time. */
 const ROUND_MS = 250
+/** The same for old pages without an outcome: a million of them take half an hour. */
+const JUDGING_MS = 2_000
 /** Rows of one statement: some 10 ms. */
 const BATCH = 200
 
@@ -17,8 +20,8 @@ const BATCH = 200
 const END_MS = 2_000
 
 /**
- * Ends what would grow for ever: history older than HISTORY_DAYS, and logs. A leader does it every 30 s, in small batches,
- * beside its loop; what a long pause has left takes many rounds.
+ * Ends what would grow for ever: history older than HISTORY_DAYS, and logs; and gives old pages their outcome. A leader
+ * does it every 30 s, in small batches, beside its loop; what a long pause has left takes many rounds.
  */
 export class Upkeep {
   readonly #context: WorkerContext
@@ -52,9 +55,11 @@ export class Upkeep {
 
   async #work(ms: number): Promise<void> {
     const { owner, settings } = this.#context
+    this.#isMore = false
     const { HISTORY_DAYS: days } = settings.config
-    await this.#attempt('logs', () => capLogs(owner.home.dataDir))
-    if (days > 0) await this.#attempt('history', () => this.#cutHistory(days, ms))
+    await this.#attempt('cutting logs', () => capLogs(owner.home.dataDir))
+    if (days > 0) await this.#attempt('cutting history', () => this.#cutHistory(days, ms))
+    await this.#attempt('judging pages', () => this.#judgeOldPages(ms && JUDGING_MS))
   }
 
   /** What fails is tried again in the next round. The leader's loop has its own say about a database that is away. */
@@ -64,7 +69,7 @@ export class Upkeep {
     } catch (error) {
       const { log } = this.#context
       const isKnown = isDatabaseAway(error) || isMachineTrouble(error)
-      log[isKnown ? 'debug' : 'warn'](`cutting ${what}: ${messageOf(error)}`)
+      log[isKnown ? 'debug' : 'warn'](`${what}: ${messageOf(error)}`)
     }
   }
 
@@ -73,8 +78,18 @@ export class Upkeep {
     const until = performance.now() + ms
     for (let goesOn = true; goesOn; ) {
       const counts = [await deleteEndedProcesses(db, days, BATCH), await deleteOldTransitions(db, days, BATCH)]
-      this.#isMore = counts.includes(BATCH)
-      goesOn = this.#isMore && performance.now() < until && !this.#hasEnded
+      const isMore = counts.includes(BATCH)
+      this.#isMore ||= isMore
+      goesOn = isMore && performance.now() < until && !this.#hasEnded
+    }
+  }
+
+  async #judgeOldPages(ms: number): Promise<void> {
+    const until = performance.now() + ms
+    for (let goesOn = true; goesOn; ) {
+      const isMore = (await judgeOldPages(this.#context.owner.home, BATCH)) === BATCH
+      this.#isMore ||= isMore
+      goesOn = isMore && performance.now() < until && !this.#hasEnded
     }
   }
 }

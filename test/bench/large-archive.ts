@@ -51,6 +51,16 @@ export async function makeLargeArchive(db: Database, pages: number): Promise<Lar
              now() - (${pages}::int - n) * interval '1 s', 'output'
       from generate_series(${from}::int, ${to}::int) n, generate_series(1, 5) p`.execute(db)
   }
+  // As sealing leaves them; what has failed results has them for a few causes.
+  await sql`
+    update snapshot set outcome = case when n % 20 = 0 then 'failed' when n % 20 = 1 then 'partial' else 'archived' end,
+      cause = case when n % 20 < 2
+        then (array['HTTP 404', 'connection refused', 'timed out after 60 s'])[1 + n % 3] end,
+      http_status = case when n % 20 = 0 then 404 else 200 end,
+      status_changed_at = now() - (${pages}::int - n) * interval '1 s'
+    from (select id as page, row_number() over (order by id)::int as n from snapshot) numbered where id = page`.execute(
+    db,
+  )
   await addPages(pages + 1, pages + pages / 10, sql`${crawls}::int`, 'queued')
   await sql`insert into tag (name) values ('few'), ('many')`.execute(db)
   await sql`

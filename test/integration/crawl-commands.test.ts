@@ -102,6 +102,7 @@ describe('crawl list', () => {
       id: ids[0],
       urls: urls(1),
       status: 'queued',
+      counts: { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 },
       max_depth: 1,
       urls_total: 1,
       max_urls: 0,
@@ -111,6 +112,7 @@ describe('crawl list', () => {
       message: '',
       created_at: expect.stringMatching(/^\d{4}-/),
       retry_at: expect.stringMatching(/^\d{4}-/),
+      output_dir: expect.stringMatching(/^archive\/crawls\//),
     })
     expect((await list('-n', '2')).map(({ id }) => id)).toEqual(ids.slice(0, 2))
     await crawl(home, 'pause', ids[1]!)
@@ -393,7 +395,7 @@ describe('crawl retry', () => {
     await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"') where id = $1`, [
       id,
     ])
-    expect(await crawl(home, 'retry', '--failed', id, untouched)).toContain('nothing to run again')
+    expect(await crawl(home, 'retry', '--failed', untouched)).toContain('nothing to run again')
     await crawl(home, 'retry', id, untouched)
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
     await expectComplete(home, untouched)

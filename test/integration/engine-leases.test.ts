@@ -121,6 +121,20 @@ describe('a claimed row', () => {
     ])
   })
 
+  it('is written with the step that it takes, or not at all', async () => {
+    const database = await make()
+    await addJobs(database, 1)
+    const queue = queueOf(database)
+    const [claim] = await queue.claim()
+    if (claim?.state !== 'queued') throw new Error('claimed in another state')
+    const started = await queue.move(claim, 'start', null, { note: 'on its way' })
+    expect(await database.query('select status, note from job')).toEqual([{ status: 'started', note: 'on its way' }])
+    await expect(queue.move(claim, 'finish', null, { note: 'late' })).rejects.toThrow(ClaimLost)
+    await expect(queue.move(started, 'finish', null, { status: 'queued' })).rejects.toThrow('the column "status"')
+    await queue.move(started, 'finish', null, { note: 'there' })
+    expect(await database.query('select status, note from job')).toEqual([{ status: 'done', note: 'there' }])
+  })
+
   it('is written by its owner alone: its other columns, guarded; those of the engine not at all', async () => {
     const database = await make()
     await addJobs(database, 1)

@@ -158,7 +158,7 @@ describe('a built hook', () => {
 
   it('needs no page of another hook', async () => {
     expect((await run('title', `${site.url}/`)).records).toEqual([
-      { type: 'ArchiveResult', status: 'succeeded', output_str: 'Start' },
+      { type: 'ArchiveResult', status: 'succeeded', output_str: 'Start', output_json: { http_status: 200 } },
     ])
   })
 

@@ -194,8 +194,8 @@ describe('the hooks, one after another on a page', () => {
     const before = site.hits('/hangs')
     for (const plugin of ['staticfile', 'favicon', 'title', 'readability', 'parse_html_urls']) {
       expect(await run(plugin, at('/hangs'))).toMatchObject({
-        status: 'failed',
-        output: expect.stringMatching(/^no h\w+\/\S+ to read$/) as string,
+        status: 'skipped',
+        output: `needs ${plugin === 'staticfile' ? 'headers' : 'html'}, which failed`,
       })
     }
     expect(site.hits('/hangs')).toBe(before)
@@ -361,8 +361,6 @@ describe('html', () => {
   })
 
   it.each([
-    ['/status-404', 'HTTP 404 Not Found'],
-    ['/status-500', 'HTTP 500 Internal Server Error'],
     ['/100mb', 'larger than 1 MB (HTML_MAX_SIZE)'],
     ['/100mb-declared', 'larger than 1 MB (HTML_MAX_SIZE)'],
     ['/never-ends', 'larger than 1 MB (HTML_MAX_SIZE)'],
@@ -380,10 +378,26 @@ describe('html', () => {
     expect(files()).toEqual([])
   })
 
-  it('is empty for an empty page, and nothing for what is no page', async () => {
-    expect(await run('html', at('/empty'))).toMatchObject({ status: 'succeeded' })
-    expect(output()).toHaveLength(0)
-    expect(await run('title', at('/empty'))).toMatchObject({ status: 'noresults' })
+  it.each([
+    [404, 'HTTP 404 Not Found'],
+    [500, 'HTTP 500 Internal Server Error'],
+  ])('keeps what is served with HTTP %i, under a name of its own', async (http_status, output) => {
+    const served = 'html/error.html'
+    expect(await run('html', at(`/status-${http_status}`))).toMatchObject({
+      status: 'failed',
+      output,
+      json: { served, http_status },
+    })
+    expect(files()).toEqual([served])
+    expect(await run('title', at(`/status-${http_status}`))).toMatchObject({ output: 'needs html, which failed' })
+    await run('html', at('/page-1.html'))
+    expect(files()).toEqual(['html/output.html'])
+  })
+
+  it('finds nothing in an empty page, and in what is no page', async () => {
+    const nothing = { status: 'noresults', output: 'an empty answer (HTTP 200 OK)' }
+    expect(await run('html', at('/empty'))).toMatchObject(nothing)
+    expect(files()).toEqual([])
     expect(await run('html', at('/no-type'))).toMatchObject({ status: 'succeeded' })
     expect(await run('html', at('/photo.png'))).toMatchObject({ status: 'noresults', output: 'not HTML but image/png' })
   })

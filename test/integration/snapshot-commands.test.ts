@@ -93,14 +93,39 @@ describe('show', () => {
     expect(await records(home, ['crawl', 'show', crawl.toUpperCase()])).toMatchObject([{ type: 'Crawl', id: crawl }])
     expect(await records(home, ['crawl', 'show', crawl.slice(0, 8)])).toMatchObject([{ id: crawl }])
     // Made in the same instant: their ids begin alike.
-    await refusal(home, ['snapshot', 'show', pages[1]!.slice(0, 8)], 2, /is not the beginning of one snapshot only/)
+    await refusal(
+      home,
+      ['snapshot', 'show', pages[1]!.slice(0, 8)],
+      2,
+      /is not the beginning or end of one snapshot only/,
+    )
+  })
+
+  it('finds a row by the end of its id, which is random, from six digits on', async () => {
+    const home = await homes.make()
+    const { crawl, pages } = await queued(home, 2)
+    const other = `${pages[0]!.slice(0, -6)}abcdef`
+    await home.query('update snapshot set id = $2 where id = $1', [pages[1], other])
+    for (const digits of [6, 8, 12, 14, 30, 36])
+      expect(await records(home, ['snapshot', 'show', pages[0]!.slice(-digits)])).toMatchObject([{ id: pages[0] }])
+    expect(await records(home, ['snapshot', 'show', 'ABCDEF'])).toMatchObject([{ id: other }])
+    expect(await records(home, ['snapshot', 'list', '--crawl-id', crawl.slice(-8)])).toHaveLength(2)
+    expect(await records(home, ['snapshot', 'pause', 'abcdef'])).toMatchObject([{ id: other, status: 'paused' }])
+    await home.query('update snapshot set id = $2 where id = $1', [pages[0], `00000000${other.slice(8)}`])
+    await refusal(home, ['snapshot', 'show', 'abcdef'], 2, /is not the beginning or end of one snapshot only/)
+    await home.query('update snapshot set id = $1 where id <> $2', [pages[0], other])
+    const { stdout } = await home.run(['run', '-', '--exit-on-idle'], { input: 'abcdef\n' })
+    expect(stdout).toContain(`"id":"${other}"`)
+    expect(await statusOf(home, 'snapshot', other)).toBe('sealed')
+    const [runner] = await home.query<{ id: string }>("select id from process where worker_type = 'worker_runner'")
+    expect(await records(home, ['process', 'show', runner!.id.slice(-8)])).toMatchObject([{ id: runner!.id }])
   })
 
   it.each(['crawl', 'snapshot', 'result'])('of a %s that is not there is a mistake', async (noun) => {
     const home = await homes.make()
     await refusal(home, [noun, 'show', NOBODY], 2, new RegExp(`there is no ${noun} ${NOBODY}`))
     await refusal(home, [noun, 'show', '01994f6e'], 2, new RegExp(`there is no ${noun} 01994f6e`))
-    await refusal(home, [noun, 'show', '01994f6'], 2, /not an id: 01994f6/)
+    await refusal(home, [noun, 'show', '01994'], 2, /not an id: 01994/)
     await refusal(home, [noun, 'show', '01994f6e-0c1ax'], 2, /not an id/)
   })
 })

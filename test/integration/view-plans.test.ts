@@ -1,12 +1,15 @@
 // What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server says that it read. With
 // statistics, and before the server has any.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findIds } from '../../src/cli/ids.ts'
 import { countPages } from '../../src/cli/progress.ts'
 import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import type { Home } from '../../src/db/home.ts'
 import { CRAWLS, eachListed, type Filters, type Listing, RESULTS, SNAPSHOTS } from '../../src/db/listings.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
+import { judgeOldPages } from '../../src/workers/judge-old-pages.ts'
 import { type LargeArchive, makeLargeArchive } from '../bench/large-archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { rowsRead } from '../support/rows-read.ts'
@@ -54,6 +57,12 @@ async function listed<Row extends { readonly id: string }>(
   return shown
 }
 
+/** How many rows have an id that ends as this one does. */
+async function idsByEnd(table: 'snapshot' | 'archive_result'): Promise<number> {
+  const id = await home.value<string>(`select id from ${table} order by id limit 1`)
+  return (await findIds({ db } as Home, { noun: 'row', table }, [id.slice(-12)])).length
+}
+
 /** Whether what they name is frequent or seldom decides on the way, and only statistics say so: until then they may read a table. */
 const NEED_STATISTICS = new Set([
   'pages with a part of the URL that all have',
@@ -78,6 +87,21 @@ function questions(): Readonly<Record<string, readonly [() => Promise<unknown>, 
     pages: [() => listed(SNAPSHOTS), LIMIT],
     'queued pages': [() => listed(SNAPSHOTS, { status: ['queued'] }), LIMIT],
     'pages of two statuses': [() => listed(SNAPSHOTS, { status: ['sealed', 'paused'] }), LIMIT],
+    'failed pages': [() => listed(SNAPSHOTS, { outcomes: ['failed'] }), LIMIT],
+    'pages of two outcomes': [() => listed(SNAPSHOTS, { outcomes: ['failed', 'partial'] }), LIMIT],
+    'failed pages of an old crawl': [() => listed(SNAPSHOTS, { crawlId: old, outcomes: ['failed'] }), LIMIT],
+    'crawls with failed pages': [() => listed(CRAWLS, { outcomes: ['failed'] }), LIMIT],
+    'results of failed pages': [() => listed(RESULTS, { outcomes: ['failed'] }), LIMIT],
+    'the latest failures': [async () => (await latestFailures(db, { limit: LIMIT })).length, LIMIT],
+    'the latest failures of a crawl': [
+      async () => (await latestFailures(db, { crawlId: old, limit: LIMIT })).length,
+      LIMIT,
+    ],
+    'what failed, and why': [async () => (await failureGroups(db)).length > 1, true],
+    'what failed of a crawl, and why': [async () => (await failureGroups(db, { crawlId: old })).length > 1, true],
+    'a page by the end of its id': [() => idsByEnd('snapshot'), 1],
+    'a result by the end of its id': [() => idsByEnd('archive_result'), 1],
+    'old pages that are not judged': [() => judgeOldPages(asker, LIMIT), 0],
     'pages of an old crawl': [() => listed(SNAPSHOTS, { crawlId: old }), LIMIT],
     'pages with a seldom tag': [() => listed(SNAPSHOTS, { tags: ['few'] }), LIMIT],
     'pages with a tag of many': [() => listed(SNAPSHOTS, { tags: ['many'] }), LIMIT],

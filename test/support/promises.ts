@@ -40,16 +40,19 @@ const PROMISES: Readonly<Record<string, string>> = {
   'only edges of the graphs': `
     select id from transition t where (model, from_status, event, to_status) not in (${edges([crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine])},
       ('crawl', 'sealed', 'retry', 'queued'), ('snapshot', 'sealed', 'retry', 'queued'), ('binary', 'installed', 'gone', 'queued'))`,
+  'a sealed page has an outcome': `select id from snapshot where status = 'sealed' and outcome is null`,
   'kept counts are those of the rows': `
     select from (
-      select model, status, rows, bytes from row_count union all
-      select 'crawl', status, -1, 0 from crawl union all
-      select 'snapshot', status, -1, -output_size from snapshot union all
-      select 'archive_result', status, -1, 0 from archive_result where end_ts is not null
-    ) counted group by model, status having sum(rows) <> 0 or sum(bytes) <> 0
+      select model, status, outcome, rows, bytes from row_count union all
+      select 'crawl', status, '', -1, 0 from crawl union all
+      select 'snapshot', status, coalesce(outcome, ''), -1, -output_size from snapshot union all
+      select 'archive_result', status, '', -1, 0 from archive_result where end_ts is not null
+    ) counted group by model, status, outcome having sum(rows) <> 0 or sum(bytes) <> 0
     union all
-    select from (select * from crawl_pages union all select crawl_id, status, -1 from snapshot) counted
-    group by crawl_id, status having sum(pages) <> 0`,
+    select from (
+      select crawl_id, status, outcome, pages from crawl_pages union all
+      select crawl_id, status, coalesce(outcome, ''), -1 from snapshot
+    ) counted group by crawl_id, status, outcome having sum(pages) <> 0`,
   'a success has its process': `select id from archive_result where status = 'succeeded' and process_id is null`,
   'exit code 0 is never made up': `select id from process where status = 'lost' and exit_code is not null`,
   'a child is started by somebody': `

@@ -14,8 +14,8 @@ export const crawlVerbs = {
     shownBy: async () => ({ crawls: [], snapshots: [] }),
   }),
   create: createCrawls,
-  pause: changing(CRAWL, { verb: 'pause', done: 'paused', send: pauseCrawls }),
-  resume: changing(CRAWL, { verb: 'resume', done: 'queued again', send: resumeCrawls }),
+  pause: changing(CRAWL, { verb: 'pause', done: 'paused', send: ({ db }, ids) => pauseCrawls(db, ids) }),
+  resume: changing(CRAWL, { verb: 'resume', done: 'queued again', send: ({ db }, ids) => resumeCrawls(db, ids) }),
   cancel: changing(CRAWL, {
     verb: 'cancel',
     done: 'sealed',

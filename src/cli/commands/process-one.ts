@@ -12,7 +12,7 @@ import { rowById, rowByPid } from '../../processes/registry/lookup.ts'
 import { ancestorsOf, childrenOf, descendantsOf } from '../../processes/registry/relatives.ts'
 import { ago } from '../format.ts'
 import { runnerLog, withHome } from '../home.ts'
-import { isUuid } from '../ids.ts'
+import { findIds, isPartOfId } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { describe } from './process.ts'
@@ -95,19 +95,23 @@ export async function processKill(options: GlobalOptions, which: string, verb: {
   })
 }
 
-/** The row that an id or a pid means. Throws UsageError when there is none. */
+/** The row that a pid, an id, or the beginning or end of one means. Throws UsageError when there is none. */
 async function find(home: Home, which: string): Promise<LiveRow> {
-  if (!isUuid(which) && !/^[1-9]\d{0,9}$/.test(which)) {
+  const isPid = /^[1-9]\d{0,9}$/.test(which)
+  if (!isPid && !isPartOfId(which))
     throw new UsageError(
       `neither the id of a process nor a pid: ${which}`,
       'archivebox-ts process list --all shows both',
     )
-  }
-  const row = isUuid(which) ? await rowById(home, which.toLowerCase()) : await rowByPid(home, Number(which))
+  const ofPid = isPid ? await rowByPid(home, Number(which)) : undefined
+  const isId = ofPid === undefined && isPartOfId(which)
+  const row = isId ? await rowById(home, (await findIds(home, PROCESS, [which]))[0]!) : ofPid
   if (!row)
     throw new UsageError(`no process ${which} of this data dir is known`, 'archivebox-ts process list --all shows them')
   return row
 }
+
+const PROCESS = { noun: 'process', table: 'process' } as const
 
 function endOf(row: ProcessRow): string {
   if (row.exit_signal) return `ended by ${row.exit_signal}`

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { ResultStatus } from '../../db/tables.ts'
 import { deleteResult } from '../../machines/deletion.ts'
 import { WITHOUT_OUTPUT } from '../../machines/retry.ts'
 import { RESULT } from '../records/kinds.ts'
@@ -7,8 +8,9 @@ import { verbsOf } from '../records/verbs.ts'
 /** The verbs of `result`. A result is worked on with its page only: there is nothing to pause. */
 export const resultVerbs = verbsOf(
   RESULT,
-  (rows, { statuses = WITHOUT_OUTPUT, plugins }) => {
-    const again = rows.filter(({ status, plugin }) => statuses.includes(status) && (plugins?.includes(plugin) ?? true))
+  (rows, { failed, plugins }) => {
+    const isLost = (status: ResultStatus) => (failed ? status === 'failed' : WITHOUT_OUTPUT.includes(status))
+    const again = rows.filter(({ status, plugin }) => isLost(status) && (plugins?.includes(plugin) ?? true))
     return { results: again.map(({ id }) => id) }
   },
   {

@@ -17,8 +17,13 @@ export const snapshotVerbs = {
     shownBy: async (_home, rows) => ({ crawls: crawlsOf(rows), snapshots: [] }),
   }),
   create: createSnapshots,
-  pause: changing(SNAPSHOT, { verb: 'pause', done: 'paused', send: pauseSnapshots }),
-  resume: changing(SNAPSHOT, { verb: 'resume', done: 'queued again', send: resumeSnapshots, after: sayPausedCrawls }),
+  pause: changing(SNAPSHOT, { verb: 'pause', done: 'paused', send: ({ db }, ids) => pauseSnapshots(db, ids) }),
+  resume: changing(SNAPSHOT, {
+    verb: 'resume',
+    done: 'queued again',
+    send: ({ db }, ids) => resumeSnapshots(db, ids),
+    after: sayPausedCrawls,
+  }),
   cancel: changing(SNAPSHOT, { verb: 'cancel', done: 'sealed', send: cancelSnapshots, after: rewritePagesOf }),
 }
 

@@ -1,5 +1,4 @@
 import { AppError } from '../../base/errors.ts'
-import type { Database } from '../../db/database.ts'
 import type { Home } from '../../db/home.ts'
 import { type RetryRequest, retry } from '../../machines/retry.ts'
 import { commaList } from '../new-crawl.ts'
@@ -14,7 +13,7 @@ export interface Command<Row> {
   /** What is said of a row that it was done to. */
   readonly done: string
   /** Answers with the ids of those whose state allowed it. */
-  readonly send: (db: Database, ids: readonly string[]) => Promise<string[]>
+  readonly send: (home: Home, ids: readonly string[]) => Promise<string[]>
   /** What is to be done besides, for the rows that it was done to. */
   readonly after?: (home: Home, rows: readonly Row[]) => Promise<void>
 }
@@ -30,7 +29,7 @@ export async function change<Row extends { readonly id: string; readonly status:
   { verb, done, send, after }: Command<Row>,
 ): Promise<void> {
   await withChosen(options, kind, args, async ({ home, rows, ids }) => {
-    const changed = new Set(await send(home.db, ids))
+    const changed = new Set(await send(home, ids))
     const others = rows.filter(({ id }) => !changed.has(id)).map(({ id, status }) => `${id} is ${status}`)
     if (changed.size === 0) throw new AppError(`no ${kind.noun} to ${verb}: ${brief(others)}`)
     if (changed.size > NAMED) terminal.say(`${done}: ${changed.size} ${kind.noun}s`)
@@ -60,7 +59,7 @@ export interface RetryOptions {
 }
 
 /** What is to be run again of these rows; `narrowed` holds what --failed and --plugin say. */
-export type Request<Row> = (rows: readonly Row[], narrowed: Pick<RetryRequest, 'statuses' | 'plugins'>) => RetryRequest
+export type Request<Row> = (rows: readonly Row[], narrowed: Pick<RetryRequest, 'failed' | 'plugins'>) => RetryRequest
 
 /** `retry`: another attempt of what ended without an output. */
 export async function retryRows<Row extends { readonly id: string }>(
@@ -70,8 +69,8 @@ export async function retryRows<Row extends { readonly id: string }>(
   verb: RetryOptions,
   request: Request<Row>,
 ): Promise<void> {
-  const narrowed: Pick<RetryRequest, 'statuses' | 'plugins'> = {
-    ...(verb.failed && { statuses: ['failed'] }),
+  const narrowed: Pick<RetryRequest, 'failed' | 'plugins'> = {
+    ...(verb.failed && { failed: true }),
     ...(verb.plugin !== undefined && { plugins: commaList(verb.plugin) }),
   }
   await withChosen(options, kind, args, async ({ home, rows, ids }) => {

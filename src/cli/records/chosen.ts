@@ -2,10 +2,9 @@ import { UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { listedByIds } from '../../db/listings.ts'
 import { asProcess, withHome } from '../home.ts'
-import { isUuid } from '../ids.ts'
+import { checkIds, findIds, isUuid } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { findIds, idRange } from './ids.ts'
 import { type Line, readInput } from './input.ts'
 import type { Kind } from './kinds.ts'
 
@@ -30,7 +29,7 @@ export async function withChosen<Row extends { readonly id: string }>(
   const others = lines.filter(({ record }) => record?.['type'] !== undefined && record['type'] !== kind.type)
   const records = lines.filter((line) => line.record && !others.includes(line)).map(idOf)
   const texts = [...words, ...lines.filter(({ record }) => !record).map(({ text }) => text)]
-  for (const text of texts) idRange(text)
+  checkIds(texts)
   await withHome(options, async (home) => {
     const ids = [...new Set([...(texts.length > 0 ? await findIds(home, kind, texts) : []), ...records])]
     const rows = await listedByIds(home.db, kind, ids)

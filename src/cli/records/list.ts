@@ -1,17 +1,19 @@
 import { UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { eachListed, type Filters, listedByIds, type Model } from '../../db/listings.ts'
+import { OUTCOMES } from '../../db/tables.ts'
 import { TABLE_LINES, table } from '../format.ts'
 import { withHome } from '../home.ts'
+import { findIds } from '../ids.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { findIds } from './ids.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
 
 /** The filters as they were typed. */
 export interface ListOptions {
   readonly status?: string
+  readonly outcome?: string
   readonly url__icontains?: string
   readonly crawlId?: string
   readonly snapshotId?: string
@@ -28,8 +30,13 @@ export async function list<Row extends { readonly id: string }>(
 ): Promise<void> {
   const limit = verb.n === undefined ? undefined : countOf(verb.n)
   const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
+  const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
   await withHome(options, async (home) => {
-    const filters = { ...(statuses && { status: statuses }), ...(await filtersOf(home, verb)) }
+    const filters = {
+      ...(statuses && { status: statuses }),
+      ...(outcomes && { outcomes }),
+      ...(await filtersOf(home, verb)),
+    }
     if (wantsJson(options)) {
       await eachListed(home.db, kind, { filters, ...(limit && { limit }) }, (row) => {
         printRecord(kind.record(row))
@@ -95,8 +102,15 @@ function countOf(text: string): number {
 }
 
 function statusesOf(text: string, { noun, statuses }: Model): string[] {
+  return wordsOf(text, statuses, 'status', `the statuses of a ${noun}`)
+}
+
+const outcomesOf = (text: string) => wordsOf(text, OUTCOMES, 'outcome', 'the outcomes of a page')
+
+/** Of these words those that were named. Throws UsageError for any other, and for none. */
+function wordsOf<Word extends string>(text: string, known: readonly Word[], what: string, all: string): Word[] {
   const wanted = commaList(text)
-  const unknown = wanted.find((status) => !statuses.includes(status)) ?? (wanted.length === 0 ? text : undefined)
-  if (unknown === undefined) return wanted
-  throw new UsageError(`there is no status "${unknown}"`, `the statuses of a ${noun} are ${statuses.join(', ')}`)
+  const unknown = wanted.find((word) => !(known as readonly string[]).includes(word))
+  if (unknown === undefined && wanted.length > 0) return wanted as Word[]
+  throw new UsageError(`there is no ${what} "${unknown ?? text}"`, `${all} are ${known.join(', ')}`)
 }

@@ -6,7 +6,7 @@ import type { RetryOptions } from './change.ts'
 import type { ListOptions } from './list.ts'
 import type { RemoveOptions } from './remove.ts'
 
-const IDS = 'whole, or the first digits, at least 8; none or -: from stdin, records or one a line'
+const IDS = 'whole, or its first or last digits, at least 6; none or -: from stdin, records or one a line'
 
 /** `crawl`, `snapshot` and `result`: the same verbs, as far as they make sense. What does the work is loaded when it is called for. */
 export function registerRecordVerbs(
@@ -63,6 +63,10 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     `archivebox-ts ${noun} list --url__icontains example.com --tag news --json`,
   ])
     .option('--status <names>', 'only these, comma-separated')
+    .option(
+      '--outcome <names>',
+      `only ${noun === 'snapshot' ? 'pages' : 'with pages'} of these outcomes, comma-separated`,
+    )
     .option('--url__icontains <text>', 'only with this in a URL, in capitals or not')
     .option('--crawl-id <id>', 'only of this crawl')
     .option('--snapshot-id <id>', 'only of this snapshot')
@@ -71,13 +75,14 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     .option('-n <count>', 'at most so many')
     .action(async (options: ListOptions) => (await load()).list(await globals(), [], options))
   verb(group, 'show', 'every field')
-    .argument('<id...>', 'whole, or the first digits, at least 8')
+    .argument('<id...>', 'whole, or its first or last digits, at least 6')
     .action(async (ids: string[], options: object) => (await load()).show(await globals(), ids, options))
   verb(group, 'retry', 'run hooks again that failed, were skipped, or found nothing; earlier attempts are kept', [
-    `archivebox-ts ${noun} list --status ${noun === 'result' ? 'failed' : 'sealed'} | archivebox-ts ${noun} retry --failed -`,
+    `archivebox-ts ${noun} list ${noun === 'result' ? '--status' : '--outcome'} failed | ` +
+      `archivebox-ts ${noun} retry --failed -`,
   ])
     .argument('[id...]', IDS)
-    .option('--failed', 'only those that failed')
+    .option('--failed', noun === 'result' ? 'only those that failed' : 'only of pages that failed, in whole or in part')
     .option('--plugin <names>', 'only of these plugins, comma-separated')
     .action(async (ids: string[], options: RetryOptions) => (await load()).retry(await globals(), ids, options))
   verb(group, 'delete', `delete ${noun}s, all that belongs to them, and their files, for good`)

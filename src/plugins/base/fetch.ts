@@ -54,7 +54,10 @@ export function userAgent(env: HookContext['env']): string {
  */
 export async function get(context: HookContext, start: string, encodings: Encodings): Promise<Answer> {
   const left = context.visit?.take(start, encodings)
-  if (left) return followedBy(context.signal, left)
+  if (left) {
+    context.answered?.(left.status)
+    return followedBy(context.signal, left)
+  }
   const cookies = new ChainCookies()
   const seen = new Set<string>()
   const redirects: Hop[] = []
@@ -75,7 +78,10 @@ export async function get(context: HookContext, start: string, encodings: Encodi
     const body = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls })
     const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
-    if (location === undefined) return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
+    if (location === undefined) {
+      if (start === context.url) context.answered?.(hop.status)
+      return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
+    }
     body.destroy()
     cookies.take(body.headers['set-cookie'] ?? [], url)
     redirects.push(hop)

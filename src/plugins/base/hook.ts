@@ -20,6 +20,8 @@ export interface HookContext {
   emit(record: object): void
   /** One line on stderr, for people. */
   log(line: string): void
+  /** Told what the server answered with, when the page itself was asked for: it becomes part of the result. */
+  answered?(httpStatus: number): void
 }
 
 export interface HookResult {
@@ -58,17 +60,27 @@ export const succeeded = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'succeeded', output } : { status: 'succeeded', output, json }
 export const noResults = (output: string): HookResult => ({ status: 'noresults', output })
 export const skipped = (output: string): HookResult => ({ status: 'skipped', output })
-export const failed = (output: string): HookResult => ({ status: 'failed', output })
+/**
+ * @param json with `served`, the path of what the server sent with its error: then the hook's files are kept all the
+ * same
+ */
+export const failed = (output: string, json?: unknown): HookResult =>
+  json === undefined ? { status: 'failed', output } : { status: 'failed', output, json }
+/** What should be read is not there: the plugin that makes it ran before. */
+export const lacking = (plugin: string): HookResult => skipped(`needs ${plugin}, which failed`)
 
 async function guardedRun(definition: HookDefinition, context: HookContext): Promise<HookResult> {
   const prefix = definition.plugin.toUpperCase()
+  let httpStatus: number | undefined
+  const withStatus = (result: HookResult): HookResult =>
+    httpStatus === undefined ? result : { ...result, json: { ...(result.json ?? {}), http_status: httpStatus } }
   try {
     if (!flag(context.env, `${prefix}_ENABLED`, true)) return skipped(`${prefix}_ENABLED=False`)
     if (!definition.anyUrl && !/^https?:/i.test(context.url)) return noResults('unsupported input URL')
     const deadline = startDeadline(context.signal, timeoutSeconds(context.env, prefix))
     try {
       deadline.signal.throwIfAborted()
-      return await definition.run({
+      const result = await definition.run({
         url: context.url,
         outputDir: context.outputDir,
         env: context.env,
@@ -76,10 +88,14 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
         visit: context.visit,
         emit: (record) => context.emit(record),
         log: (line) => context.log(line),
+        answered: (status) => {
+          httpStatus = status
+        },
       })
+      return withStatus(result)
     } catch (error) {
       // After the deadline every error is a consequence of it.
-      if (deadline.signal.aborted) return failed(messageOf(deadline.signal.reason))
+      if (deadline.signal.aborted) return withStatus(failed(messageOf(deadline.signal.reason)))
       throw error
     } finally {
       deadline.clear()
@@ -88,7 +104,7 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
     // Anything that is neither ours nor the system's is a defect: its stack goes to the log, its message to the result.
     if (!(error instanceof AppError) && codeOf(error) === undefined && error instanceof Error)
       context.log(error.stack ?? error.message)
-    return failed(messageOf(error))
+    return withStatus(failed(messageOf(error)))
   }
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import { decodePage, encodingOf, UNDECLARED } from './charset.ts'
 import { isHtml, looksLikeHtml, parseContentType } from './content-type.ts'
-import { type HookContext, type HookResult, noResults } from './hook.ts'
+import { type HookContext, type HookResult, lacking, noResults } from './hook.ts'
 import { sizeLimit } from './settings.ts'
 import { pageUrl, readSibling, siblingRan, staticFile } from './siblings.ts'
 
@@ -12,6 +12,8 @@ export interface ServedPage {
   readonly url: string
   readonly bytes: Buffer
   readonly encoding: string
+  /** An error page: `HTTP 404 Not Found`. */
+  readonly error?: string
 }
 
 /** A page as text, and the URL that its relative links start from. */
@@ -22,36 +24,48 @@ export interface Page {
 
 /**
  * Requests the page (cap HTML_MAX_SIZE). A `noresults` result instead when what came is no page.
- * Throws AppError for network trouble and for HTTP errors: an error page is not what somebody wanted to keep.
+ * Throws AppError for network trouble, and for an HTTP error without a page of its own.
  */
 export async function fetchPage(context: HookContext): Promise<ServedPage | HookResult> {
   const { get, statusLine } = await import('./fetch.ts')
   const { readBody } = await import('./body.ts')
   const answer = await get(context, context.url, 'gzip, br')
   const { mime, charset } = parseContentType(answer.headers['content-type'])
-  const wrong = answer.status < 200 || answer.status > 299
-  if (wrong || (mime !== '' && !isHtml(mime))) {
+  const error = answer.status < 200 || answer.status > 299 ? statusLine(answer) : undefined
+  if (mime !== '' && !isHtml(mime)) {
     answer.body.destroy()
-    if (wrong) throw new AppError(statusLine(answer))
+    if (error !== undefined) throw new AppError(error)
     return noResults(`not HTML but ${mime}`)
   }
-  const bytes = await readBody(answer, sizeLimit(context.env, 'HTML_MAX_SIZE', DEFAULT_MAX_SIZE))
-  if (mime === '' && !looksLikeHtml(bytes)) return noResults('not HTML (no content type)')
-  return { url: answer.url, bytes, encoding: encodingOf(bytes, { charset, xml: mime === 'application/xhtml+xml' }) }
+  const limit = sizeLimit(context.env, 'HTML_MAX_SIZE', DEFAULT_MAX_SIZE)
+  const bytes = await readBody(answer, limit).catch((trouble: unknown) => {
+    throw error === undefined ? trouble : new AppError(error, { cause: trouble })
+  })
+  if (error !== undefined && bytes.length === 0) throw new AppError(error)
+  if (bytes.length === 0) return noResults(`an empty answer (${statusLine(answer)})`)
+  if (mime === '' && !looksLikeHtml(bytes)) {
+    if (error !== undefined) throw new AppError(error)
+    return noResults('not HTML (no content type)')
+  }
+  const encoding = encodingOf(bytes, { charset, xml: mime === 'application/xhtml+xml' })
+  return { url: answer.url, bytes, encoding, ...(error !== undefined && { error }) }
 }
 
 /**
  * The page for a plugin that reads it: what another plugin saved, else a request of our own.
- * A `noresults` result instead when the URL is a file. Throws AppError when the html hook already tried in vain: once is enough.
+ * Another result instead when the URL is a file, and when the html hook already tried in vain: once is enough. Throws
+ * AppError for trouble, and for an error page.
  */
 export async function loadPage(context: HookContext): Promise<Page | HookResult> {
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
   const saved = context.visit ? context.visit.once('page', () => savedPage(context)) : savedPage(context)
   if (saved) return saved
-  if (siblingRan(context, 'html')) throw new AppError('no html/output.html to read')
+  if (siblingRan(context, 'html')) return lacking('html')
   const served = await fetchPage(context)
-  return 'status' in served ? served : { url: served.url, html: readable(served.bytes, served.encoding) }
+  if ('status' in served) return served
+  if (served.error !== undefined) throw new AppError(served.error)
+  return { url: served.url, html: readable(served.bytes, served.encoding) }
 }
 
 /** The page that another plugin saved. In a row nobody changes it after its first reader. */

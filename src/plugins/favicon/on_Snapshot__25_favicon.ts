@@ -2,10 +2,9 @@
 // The icon of a site: the one that the page names, else /favicon.ico. One request at most.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { AppError } from '../../base/errors.ts'
 import { decodePage, encodingOf, UNDECLARED } from '../base/charset.ts'
 import { writeWhole } from '../base/files.ts'
-import { defineHook, type HookContext, noResults, succeeded } from '../base/hook.ts'
+import { defineHook, type HookContext, lacking, noResults, succeeded } from '../base/hook.ts'
 import { sizeLimit } from '../base/settings.ts'
 import { pageUrl, readSibling, siblingRan, staticFile } from '../base/siblings.ts'
 import { dataUrlBytes } from './data-url.ts'
@@ -18,8 +17,7 @@ export default defineHook(import.meta, {
   plugin: 'favicon',
   async run(context) {
     const page = readSibling(context, 'html/output.html')
-    if (!page && siblingRan(context, 'html') && staticFile(context) === undefined)
-      throw new AppError('no html/output.html to read')
+    if (!page && siblingRan(context, 'html') && staticFile(context) === undefined) return lacking('html')
     const url = iconUrl(page ? decodePage(page, encodingOf(page, UNDECLARED)) : '', pageUrl(context))
     const bytes = url.startsWith('data:') ? dataUrlBytes(url) : await download(context, url)
     if (typeof bytes === 'string') return noResults(bytes)

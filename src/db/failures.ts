@@ -1,0 +1,71 @@
+import { type RawBuilder, sql } from 'kysely'
+import { byIndex } from './by-index.ts'
+import type { Database } from './database.ts'
+import type { Outcome } from './tables.ts'
+
+// What went wrong, told by pages, each with its one cause: not by hooks, most of whose failures have the same cause.
+
+/** A sealed page that is not `archived`. */
+export interface FailedPage {
+  readonly snapshot_id: string
+  readonly crawl_id: string
+  readonly url: string
+  readonly outcome: Exclude<Outcome, 'archived'>
+  readonly cause: string
+  readonly http_status: number | null
+  readonly sealed_at: Date
+}
+
+/** Pages that failed for the same cause on the same host. */
+export interface FailureGroup {
+  readonly cause: string
+  /** With its port, when the URL has one; '' for a URL without a host. */
+  readonly host: string
+  readonly pages: number
+  /** How many of them have a copy all the same: their outcome is `partial`. */
+  readonly partial: number
+  /** The latest of them, at most five. */
+  readonly snapshot_ids: string[]
+  /** When the latest was sealed. */
+  readonly sealed_at: Date
+}
+
+/** Pages that a grouping looks at, the latest: it costs the same however many failed. */
+export const FAILURES_LOOKED_AT = 1_000
+
+// Of one crawl by a range of one, and in the order of the index over it: with an equality the planner walks through the
+// failures of all crawls.
+function latest(crawlId: string | undefined, limit: number): RawBuilder<FailedPage> {
+  const isOfCrawl = crawlId === undefined ? sql`` : sql`and crawl_id between ${crawlId} and ${crawlId}`
+  return sql<FailedPage>`
+    select id as snapshot_id, crawl_id, url, outcome, cause, http_status, status_changed_at as sealed_at from snapshot
+    where outcome in ('partial', 'failed') ${isOfCrawl}
+    order by ${crawlId === undefined ? sql`` : sql`crawl_id desc,`} status_changed_at desc limit ${limit}`
+}
+
+/** The pages that failed last, whole or in part; of one crawl, or of all. The latest first. */
+export async function latestFailures(
+  db: Database,
+  { crawlId, limit }: { readonly crawlId?: string; readonly limit: number },
+): Promise<FailedPage[]> {
+  return (await byIndex(db, (tx) => latest(crawlId, limit).execute(tx))).rows
+}
+
+/**
+ * The last `limit` failed pages by cause and host, most pages first; of one crawl, or of all.
+ * Where the numbers of pages add up to `limit` there may be more failures than were looked at.
+ */
+export async function failureGroups(
+  db: Database,
+  { crawlId, limit = FAILURES_LOOKED_AT }: { readonly crawlId?: string; readonly limit?: number } = {},
+): Promise<FailureGroup[]> {
+  const groups = sql<FailureGroup>`
+    select cause, host, count(*) as pages, count(*) filter (where outcome = 'partial') as partial,
+      (array_agg(snapshot_id::text order by sealed_at desc))[1:5] as snapshot_ids, max(sealed_at) as sealed_at
+    from (
+      select failure.*, coalesce(substring(url from '^[a-z0-9+.-]+://(?:[^/?#@]*@)?([^/?#]+)'), '') as host
+      from (${latest(crawlId, limit)}) failure
+    ) page
+    group by cause, host order by pages desc, sealed_at desc`
+  return (await byIndex(db, (tx) => groups.execute(tx))).rows
+}

@@ -1,0 +1,65 @@
+/**
+ * What people read of a failure, and how hooks, programs and systems say the same thing. The first that matches,
+ * counts.
+ */
+const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => string)])[] = [
+  [/^given up: (\d+) attempts/, ([, times]) => `gave up: its worker died ${times} times`],
+  [/robots\.txt/i, 'robots.txt'],
+  [/larger than ([\d.]+ ?(?:bytes|[kMG]B))/i, ([, size]) => `larger than ${size}`],
+  [/timed out after ([\d.]+ ?m?s)\b/i, ([, time]) => `timed out after ${time}`],
+  [/\b(?:HTTP(?:\/[\d.]+)?|status(?: code)?|ERROR)[ :=]+([45]\d\d)\b/i, ([, code]) => `HTTP ${code}`],
+  [/connection refused|ECONNREFUSED|ERR_CONNECTION_REFUSED/i, 'connection refused'],
+  [/connection (?:was )?reset|connection closed|socket hang up|ECONNRESET|EPIPE/i, 'connection reset'],
+  [/ERR_(?:CONNECTION_(?:RESET|CLOSED)|EMPTY_RESPONSE)|no data received/i, 'connection reset'],
+  [
+    /host not found|ENOTFOUND|ERR_NAME_NOT_RESOLVED|unable to resolve host|name or service not known/i,
+    'host not found',
+  ],
+  [/name lookup failed|EAI_AGAIN|temporary failure in name resolution/i, 'name lookup failed'],
+  [/connection to \S+ timed out|ETIMEDOUT|ERR_(?:CONNECTION_)?TIMED_OUT|connection timed out/i, 'connection timed out'],
+  [/host unreachable|EHOSTUNREACH|no route to host|ERR_ADDRESS_UNREACHABLE/i, 'host unreachable'],
+  [/network (?:is )?unreachable|ENETUNREACH|ERR_INTERNET_DISCONNECTED/i, 'network unreachable'],
+  [/redirect loop|more than \d+ redirects|redirections exceeded|ERR_TOO_MANY_REDIRECTS/i, 'too many redirects'],
+  [/certificate has expired|CERT_HAS_EXPIRED|ERR_CERT_DATE_INVALID/i, 'certificate expired'],
+  [/does not match certificate|ERR_CERT_COMMON_NAME_INVALID|HOSTNAME_MISMATCH/i, 'certificate of another host'],
+  [/self.signed|unable to (?:verify|get).*certificate|ERR_CERT_AUTHORITY_INVALID/i, 'certificate not trusted'],
+  [/TLS problem|SSL (?:routines|error)|ERR_SSL|EPROTO|ERR_CERT|certificate/i, 'TLS failed'],
+  [/no space left|ENOSPC/i, 'disk full'],
+]
+
+const LONGEST = 200
+
+/**
+ * The cause of a failure in one short line, from what its hook said: the same for all hooks that met the same thing.
+ * What we do not know keeps its own first line, behind the plugin's name.
+ */
+export function causeOf(plugin: string, output: string): string {
+  for (const [pattern, cause] of CAUSES) {
+    const found = pattern.exec(output)
+    if (found) return typeof cause === 'string' ? cause : cause(found)
+  }
+  const line = output.split('\n', 1)[0]!.trim() || 'failed without a word'
+  return (line.startsWith(`${plugin}:`) ? line : `${plugin}: ${line}`).slice(0, LONGEST)
+}
+
+/** Is it about reaching the page, so that whoever asks for the page meets it, too? */
+export function isUnreachable(cause: string): boolean {
+  return /^(?:HTTP \d|connection |host |name lookup |network |certificate |TLS |too many redirects)/.test(cause)
+}
+
+/** The word of a hook that lacks what another one should have made. */
+export const needs = (plugin: string) => `needs ${plugin}, which failed`
+/** Whom a hook needs, when that is all it says. */
+export const neededBy = (output: string) => /^needs (\S+), which failed$/.exec(output)?.[1]
+/** The word of a hook that met what another one had met before it. */
+export const alike = (cause: string, plugin: string) => `${cause}, as ${plugin} found`
+
+const OLD_WORDS = /^no (?:headers\/headers\.json|html\/output\.html) to read$/
+
+/**
+ * Did this hook only lack what another one should have made, or meet what another one had met? Also in the words of
+ * earlier versions.
+ */
+export function isConsequence(output: string): boolean {
+  return neededBy(output) !== undefined || /, as \S+ found$/.test(output) || OLD_WORDS.test(output)
+}

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import type { Database } from '../db/database.ts'
+import { isHttpStatus, type JudgedResult, type Verdict, verdictOn } from './verdict.ts'
+
+/** A page to judge, and where its files are. */
+interface Page {
+  readonly id: string
+  readonly output_dir: string
+}
+
+/**
+ * The verdict on each of these pages, from the latest results of their hooks and the headers that were published.
+ * Writes nothing.
+ * @returns by id, for every page
+ */
+export async function judge(db: Database, dataDir: string, pages: readonly Page[]): Promise<Map<string, Verdict>> {
+  const { rows } = await sql<JudgedResult & { readonly snapshot_id: string }>`
+    select distinct on (snapshot_id, plugin, hook_name) snapshot_id, plugin, hook_name, status, output_str, output_json,
+      output_files <> '{}' as has_files
+    from archive_result where snapshot_id = any(${pages.map(({ id }) => id)}::uuid[])
+    order by snapshot_id, plugin, hook_name, attempt desc`.execute(db)
+  const results = Map.groupBy(rows, ({ snapshot_id }) => snapshot_id)
+  const verdicts = new Map<string, Verdict>()
+  for (const { id, output_dir } of pages) {
+    verdicts.set(id, await judgeResults(join(dataDir, output_dir), results.get(id) ?? []))
+  }
+  return verdicts
+}
+
+/** The verdict on a page, from the latest results of its hooks and the headers that were published in its folder. */
+export async function judgeResults(dir: string, latest: readonly JudgedResult[]): Promise<Verdict> {
+  const hasHeaders = latest.some(({ plugin, status }) => plugin === 'headers' && status === 'succeeded')
+  return verdictOn(latest, hasHeaders ? await headersStatus(dir) : null)
+}
+
+/** What headers/headers.json (ours or upstream's) says that the server answered with; null when it does not. */
+async function headersStatus(dir: string): Promise<number | null> {
+  try {
+    const { status } = JSON.parse(await readFile(join(dir, 'headers', 'headers.json'), 'utf8')) as { status?: unknown }
+    return isHttpStatus(status) ? status : null
+  } catch {
+    return null
+  }
+}
+
+/** Writes verdicts to pages that are sealed; to others none. */
+export async function recordVerdicts(tx: Database, verdicts: ReadonlyMap<string, Verdict>): Promise<void> {
+  const all = [...verdicts.values()]
+  await sql`
+    update snapshot s set outcome = v.outcome, cause = v.cause, http_status = v.http_status
+    from unnest(${[...verdicts.keys()]}::uuid[], ${all.map(({ outcome }) => outcome)}::text[],
+      ${all.map(({ cause }) => cause)}::text[], ${all.map(({ http_status }) => http_status)}::smallint[])
+      as v (id, outcome, cause, http_status)
+    where s.id = v.id and s.status = 'sealed'`.execute(tx)
+}
