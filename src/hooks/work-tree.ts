@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
-import { bootId } from '../processes/proc.ts'
+import { bootId, hasProc } from '../processes/proc.ts'
 import { type CopiedTree, copyEntry, copyTree, flush, isFolder, listTree, markOf } from './copy-tree.ts'
 
 /**
@@ -61,7 +61,7 @@ export class WorkTree {
    * to it: nothing was lost on the way to the disk.
    */
   get isLeft(): boolean {
-    return existsSync(join(this.work, bootMark()))
+    return hasProc && existsSync(join(this.work, bootMark()))
   }
 
   /** Has a plugin published anything? */

@@ -154,7 +154,6 @@ export class SnapshotHooks {
       hook,
       result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
     }))
-    await this.#tree.tidyPublished()
     const adopted = this.#tree.isLeft ? await this.#adopt(all) : []
     await this.#tree.open()
     await failpoint('publish.work_opened')
@@ -178,6 +177,7 @@ export class SnapshotHooks {
         !hasLog(logsFor(this.#tree.root, one.hook, one.result.attempt)),
     )
     const finished = unfinished === -1 ? open : open.slice(0, unfinished)
+    await this.#tree.tidyPublished()
     for (const one of finished) this.#open.set(keyOf(one.hook), one)
     await this.#settle(
       finished.map(({ hook, result }) => {

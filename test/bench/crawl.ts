@@ -10,7 +10,7 @@ import { NPM_ONLY } from './plugins.ts'
 import { archivebox, MAIN, nodeStartMs, startNode } from './program.ts'
 import { withSite } from './site.ts'
 
-const PAGES = 200
+const PAGES = 1_000
 const CORES = availableParallelism()
 
 interface Crawled {
