@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
@@ -8,6 +8,7 @@ import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import { type Container, containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
+import { bootId, hasProc } from '../processes/proc.ts'
 import { spawned } from '../processes/spawned.ts'
 import type { Hook } from './discover.ts'
 import { extraContext, hookEnvironment } from './environment.ts'
@@ -18,7 +19,7 @@ import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './laun
  * A heap that may not grow just because it can: what needs more dies of it, and is run again alone. One thread beside the
  * main one: there are as many hosts as cores.
  */
-const HOST_FLAGS = ['--max-semi-space-size=2', '--max-old-space-size=80', '--v8-pool-size=1']
+const HOST_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=80', '--v8-pool-size=1']
 /** A host that grew beyond this is replaced after the hook that it runs. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /** The host ends a hook at its deadline by an abort signal; one that does not listen is killed this much later. */
@@ -241,6 +242,16 @@ function endedBy(row: readonly HostedRun[], since: number): HostedEnd[] {
   const over = running === -1 ? row : row.slice(0, running)
   const now = performance.now()
   return over.map((run, index) => finishedRun(run, index === 0 ? since : now, now))
+}
+
+/**
+ * Has this hook left what it printed, as a whole, since the machine was started? What is older may have been lost on its
+ * way to the disk, and its files with it.
+ */
+export function hasFinished({ stdout }: HookLogs): boolean {
+  if (!hasProc || !existsSync(stdout)) return false
+  const last = readFileSync(stdout, 'utf8').trimEnd().split('\n').at(-1)!
+  return last.endsWith(`"boot_id":"${bootId()}"}`)
 }
 
 /** The end of a hook that has left what it printed. */

@@ -9,6 +9,7 @@ import { messageOf } from '../base/errors.ts'
 import type { HookContext, HookModule } from '../plugins/base/hook.ts'
 import { recordStamp, resultRecord } from '../plugins/base/records.ts'
 import { Visit } from '../plugins/base/visit.ts'
+import { bootId } from '../processes/proc.ts'
 import { type HostedHook, type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 
 /** What is longer is read from its file by whoever wants it. */
@@ -47,16 +48,18 @@ async function runHook(
     },
   }
   let code = 1
+  let result: object
   mkdirSync(dirname(hook.stdout), { recursive: true })
   try {
     const module = await moduleAt(hook.path)
-    const result = await module.run(context)
-    lines.push(resultRecord(result, env))
-    code = result.status === 'failed' ? 1 : 0
+    const said = await module.run(context)
+    result = resultRecord(said, env)
+    code = said.status === 'failed' ? 1 : 0
   } catch (error) {
     context.log(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
-    lines.push(resultRecord({ status: 'failed', output: messageOf(error) }, env))
+    result = resultRecord({ status: 'failed', output: messageOf(error) }, env)
   }
+  lines.push({ ...result, boot_id: bootId() })
   const stdout = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
   writeFileSync(`${hook.stdout}.part`, stdout)
   renameSync(`${hook.stdout}.part`, hook.stdout)

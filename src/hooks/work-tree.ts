@@ -1,9 +1,8 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
-import { bootId, hasProc } from '../processes/proc.ts'
 import { type CopiedTree, copyEntry, copyTree, flush, isFolder, listTree, markOf } from './copy-tree.ts'
 
 /**
@@ -50,18 +49,19 @@ export class WorkTree {
   async open(): Promise<void> {
     await this.tidy()
     mkdirSync(this.work, { recursive: true })
-    writeFileSync(join(this.work, bootMark()), '')
     this.#marks.clear()
     for (const entry of readdirSync(this.root, { withFileTypes: true }))
       if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name)
   }
 
-  /**
-   * Is `.work` there as somebody left it who has died, but since the machine was started? Then it holds what was written
-   * to it: nothing was lost on the way to the disk.
-   */
+  /** Is `.work` there, as somebody left it who has died? */
   get isLeft(): boolean {
-    return hasProc && existsSync(join(this.work, bootMark()))
+    return existsSync(this.work)
+  }
+
+  /** Is there what a hook of this plugin made, or would have: in work, or published? */
+  holds(plugin: string): boolean {
+    return isFolder(join(this.work, plugin)) || this.isPublished(plugin)
   }
 
   /** Has a plugin published anything? */
@@ -236,9 +236,6 @@ function pathsIn({ dir, files, folders }: Aside): string[] {
 }
 
 const NOTHING: PublishedFiles = { written: {}, standing: {} }
-
-/** No plugin has a name like this. */
-const bootMark = () => `.boot-${bootId()}`
 
 /** The folders that a path leads through, from the top down. */
 function foldersOf(path: string): string[] {

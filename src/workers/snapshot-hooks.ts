@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import type { Hook } from '../hooks/discover.ts'
-import { finishedRun, type HostedRun } from '../hooks/hook-host.ts'
+import { finishedRun, type HostedRun, hasFinished } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
@@ -174,7 +174,8 @@ export class SnapshotHooks {
         !one.hook.hosted ||
         one.result.attempt > 1 ||
         !isAlone(one) ||
-        !hasLog(logsFor(this.#tree.root, one.hook, one.result.attempt)),
+        !this.#tree.holds(one.hook.plugin) ||
+        !hasFinished(logsFor(this.#tree.root, one.hook, one.result.attempt)),
     )
     const finished = unfinished === -1 ? open : open.slice(0, unfinished)
     await this.#tree.tidyPublished()
