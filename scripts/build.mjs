@@ -101,7 +101,7 @@ rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
 // CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. What the others need stays small.
 const modules = await bundle({ program: 'src/program.ts' }, out, { format: 'cjs', whole: true })
 keepAscii(join(out, 'program.js'))
-const small = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts', watchdog: 'src/runner/watchdog-process.ts' }
+const small = { main: 'src/main.ts', 'hook-host': 'src/hooks/host.ts', guardian: 'src/runner/guardian-process.ts' }
 modules.push(...(await bundle(small, out, { format: 'cjs' })))
 writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')
 chmodSync(join(out, 'main.js'), 0o755)

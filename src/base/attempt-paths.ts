@@ -3,7 +3,10 @@ export function attemptName(plugin: string, hook: string, attempt: number): stri
   return `${plugin}.${hook}.${attempt}`
 }
 
-/** Where one attempt of a hook leaves what is not its output, below the folder of its snapshot: what it printed, and what it made and failed. */
+/**
+ * Where one attempt of a hook leaves what is not its output, below the folder of its snapshot: what it printed, and
+ * what it made and failed.
+ */
 export function attemptPaths(
   plugin: string,
   hook: string,

@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
 
 /**
- * Loads a CommonJS file, without import() in it, with the byte code that V8 made of it in an earlier run for the same `use`, kept in
- * .compile-cache beside it. Node's own compile cache has only what is compiled before the file runs; this one has each function that such a
- * run called: a fifth less work per start. V8 refuses what another V8 made, and whatever else does not fit: then it compiles.
+ * Loads a CommonJS file, without import() in it, with the byte code that V8 made of it in an earlier run for the same
+ * `use`, kept in .compile-cache beside it. Node's own compile cache has only what is compiled before the file runs;
+ * this one has each function that such a run called: a fifth less work per start. V8 refuses what another V8 made, and
+ * whatever else does not fit: then it compiles.
  * @param file in ASCII, which is read and kept at half the cost
  * @param edition tells apart files of the same path, size and time
  * @returns what the file exports

@@ -5,8 +5,9 @@ import { codeOf, messageOf, UsageError } from './errors.ts'
 export const CONFIG_FILE = 'archivebox.toml'
 
 /**
- * The settings in DATA_DIR/archivebox.toml as the environment would hold them: upper-case keys; a table's keys count as if they stood
- * outside it; arrays and dates as JSON text. No file: no settings. Throws UsageError for a file that is not TOML.
+ * The settings in DATA_DIR/archivebox.toml as the environment would hold them: upper-case keys; a table's keys count as
+ * if they stood outside it; arrays and dates as JSON text. No file: no settings. Throws UsageError for a file that is
+ * not TOML.
  */
 export async function readConfigFile(dataDir: string): Promise<Record<string, string>> {
   const file = join(dataDir, CONFIG_FILE)

@@ -1,19 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { amount, flag, type Kind, oneOf, path, paths, text, whole } from './kinds.ts'
 
-/** One thing that people may set. */
+/** One setting of the program. */
 export interface Setting<T = unknown, Standard = unknown> {
   readonly kind: Kind<T>
-  /** What holds when nobody sets it. */
+  /** Its default. */
   readonly standard: Standard
-  /** The same in words, where the value alone does not say it. */
+  /** Its default in words, where the value alone does not say it. */
   readonly standardIs?: string
   readonly means: string
   /** Its option on the command line. */
   readonly option?: string
-  /** It is never shown. */
+  /** Its value is never shown. */
   readonly secret?: true
-  /** Each crawl may have its own: `add -c NAME=VALUE`. */
+  /** A crawl may have a value of its own: `add -c NAME=VALUE`. */
   readonly perCrawl?: true
 }
 
@@ -26,64 +26,64 @@ function setting<T, const Standard extends T | undefined>(kind: Kind<T>, standar
 /** The seeds' cap on workers of one kind; below it, what the machine's cores can feed. */
 export const MOST_WORKERS = 8
 const SECONDS = amount('seconds')
-/** As long as a timer of Node can run, in seconds. */
+/** The longest timer that Node can set, in seconds. */
 const LONGEST_TIMER = 2_147_483
 const WORKERS = whole(1, 1_000)
 
-/** Every setting of the program, under the name that it has in the environment and in archivebox.toml. */
+/** Every setting of the program, by its name in the environment and in archivebox.toml. */
 export const SETTINGS = {
   DATA_DIR: setting(path, './data', {
     option: '--data-dir',
-    means: 'where everything lies',
+    means: 'where the archive lies',
   }),
   DATABASE_URL: setting({ ...text, takes: 'a URL' }, undefined, {
     option: '--database-url',
     standardIs: 'the embedded server',
     secret: true,
-    means: 'any PostgreSQL from 14 on',
+    means: 'a PostgreSQL server from version 14 on',
   }),
   WAIT_DB: setting(amount('seconds', LONGEST_TIMER), undefined, {
     option: '--wait-db',
     standardIs: '60 for run, else 15',
-    means: 'how long a database that starts, recovers or restarts is waited for; 0: not at all',
+    means: 'how long to wait for a database that is starting, recovering or restarting; 0: not at all',
   }),
   LOG_LEVEL: setting(oneOf('debug', 'info', 'warn', 'error'), 'info', {
     option: '-q, -v',
-    means: 'what is said: this, and what is more urgent',
+    means: 'the least urgent messages that are shown',
   }),
   NO_COLOR: setting(text, undefined, {
     option: '--no-color',
     standardIs: 'colours on a terminal',
-    means: 'anything: no colours',
+    means: 'any value: no colours',
   }),
   FORCE_COLOR: setting(text, undefined, {
     standardIs: 'colours on a terminal',
-    means: 'anything: colours everywhere',
+    means: 'any value: colours everywhere',
   }),
   TIMEOUT: setting(SECONDS, 60, {
     perCrawl: true,
-    means: 'how long a hook may take, 12 hours at most; 0: as if it were not set',
+    means: 'how long a hook may take, at most 12 hours; 0 counts as not set',
   }),
   HOOK_RETRIES: setting(whole(0, 1_000), 3, {
     perCrawl: true,
-    means: 'how often a hook is tried again that failed in a way that may pass',
+    means: 'how often to retry a hook that failed in a way that may pass',
   }),
   HOOK_RETRY_SECONDS: setting(SECONDS, 15, {
     perCrawl: true,
-    means: 'how long after the first failure; then twice as long each time, up to an hour',
+    means: 'how long to wait before the first retry; twice as long each time, up to an hour',
   }),
   HOOK_HOST: setting(flag, true, {
     perCrawl: true,
-    means: '`false` runs built-in hooks as a process each, too',
+    means: '`false` runs each built-in hook in a process of its own',
   }),
   USER_AGENT: setting(text, undefined, {
     standardIs: 'archivebox-ts',
     perCrawl: true,
-    means: 'who the built-in hooks say that they are',
+    means: 'how the built-in hooks introduce themselves',
   }),
   CHECK_SSL_VALIDITY: setting(flag, true, {
     perCrawl: true,
-    means: '`false` takes bad certificates, too',
+    means: '`false` accepts bad certificates',
   }),
   ACTIVE_PERSONA: setting(text, 'Default', {
     perCrawl: true,
@@ -97,32 +97,32 @@ export const SETTINGS = {
   ABX_PLUGINS_DIR: setting(paths, [], {
     standardIs: 'none',
     perCrawl: true,
-    means: 'more plugin folders; later ones win',
+    means: 'additional plugin folders; later ones win',
   }),
   MAX_CRAWL_WORKERS: setting(WORKERS, Math.min(availableParallelism(), MOST_WORKERS), {
     standardIs: `cores, at most ${MOST_WORKERS}`,
-    means: 'crawls at the same time',
+    means: 'how many crawls are worked on at once',
   }),
   MAX_SNAPSHOT_WORKERS: setting(WORKERS, undefined, {
     standardIs: `cores, from 2 to ${MOST_WORKERS}`,
-    means: 'pages of one crawl at the same time',
+    means: 'how many pages of one crawl are archived at once',
   }),
   CONTAINMENT: setting(oneOf('auto', 'basic', 'pidns', 'cgroup'), 'auto', {
-    means: 'what keeps hooks from outliving the runner; `auto`: the control group where there is one, else `basic`',
+    means: 'what keeps hooks from outliving the runner; `auto`: a control group where there is one, else `basic`',
   }),
   HISTORY_DAYS: setting(whole(0, 100_000), 30, {
-    means: 'how long ended processes and the log of transitions are remembered; 0: for ever',
+    means: 'how long ended processes and the log of transitions are kept; 0: for ever',
   }),
   DISK_FLOOR: setting(amount('MB'), 200, {
-    means: 'free space below which no page is begun; 0 switches it off',
+    means: 'free space below which no page is begun; 0 turns this off',
   }),
 } as const
 
-/** What every plugin has, as `<PLUGIN>_<NAME>`. */
+/** The settings that every plugin has, as `<PLUGIN>_<NAME>`. */
 export const PLUGIN_SETTINGS = {
   ENABLED: setting(flag, true, {
     perCrawl: true,
-    means: '`false` switches a plugin off',
+    means: '`false` turns a plugin off',
   }),
   TIMEOUT: setting(SECONDS, undefined, {
     standardIs: '`TIMEOUT`',
@@ -131,23 +131,41 @@ export const PLUGIN_SETTINGS = {
   }),
 } as const
 
+/** 12 hours: the longest that a page may take. */
+const MAX_TIMEOUT_SECONDS = 43_200
+
+/**
+ * How long hooks of a plugin may take, in seconds: `<PLUGIN>_TIMEOUT`, else `standard`, which is `TIMEOUT` when not
+ * given. 0 counts as not set, and so does a text that is no number: the command line has refused it.
+ */
+export function timeoutOf(plugin: string, texts: Texts, standard = readSetting('TIMEOUT', texts)): number {
+  const own = PLUGIN_SETTINGS.TIMEOUT.kind.read(texts[`${plugin.toUpperCase()}_TIMEOUT`] ?? '')
+  return Math.min(own || standard || SETTINGS.TIMEOUT.standard, MAX_TIMEOUT_SECONDS)
+}
+
 export type SettingName = keyof typeof SETTINGS
 type ValueOf<S> = S extends Setting<infer T, infer Standard> ? T | Extract<Standard, undefined> : never
 
-/** Every setting as it holds. */
+/** The value of every setting. */
 export type Config = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)[Name]> }
+
+/** What a setting means, with its name and its default: for help. */
+export function described(name: SettingName): string {
+  const { means, standard, standardIs }: Setting = SETTINGS[name]
+  return `${means} (also ${name}; default: ${standardIs ?? String(standard)})`
+}
 
 /** Settings as they were written, by name. */
 export type Texts = Readonly<Record<string, string | undefined>>
 
 /** The settings of one process, or of one crawl. */
 export interface Settings {
-  /** As they were written: hooks read them by rules of their own. */
+  /** The settings as they were written: hooks read them by their own rules. */
   readonly texts: Texts
   readonly config: Config
 }
 
-/** The environment as it was when we were started. Settings are read from it here alone. */
+/** The environment at our start. No other file reads settings from it. */
 export const ENVIRONMENT: Texts = Object.freeze({ ...process.env })
 
 /** Each text of the strongest source that has one: the command line, a crawl, the environment, archivebox.toml. */
@@ -156,14 +174,14 @@ export function strongest(...sources: readonly Texts[]): Texts {
   return Object.assign({}, ...sources.map(set).reverse()) as Texts
 }
 
-/** One setting as it holds by these texts. What it does not take counts as not set: that was told at the door. */
+/** The value of one setting by these texts. One that is refused counts as not set: the command line has said so. */
 export function readSetting<Name extends SettingName>(name: Name, texts: Texts): Config[Name] {
   const given = texts[name]
   const { kind, standard } = SETTINGS[name]
   return ((given === undefined ? undefined : kind.read(given)) ?? standard) as Config[Name]
 }
 
-/** All settings as they hold by these texts. */
+/** The values of all settings by these texts, frozen. */
 export function settingsOf(texts: Texts): Settings {
   const names = Object.keys(SETTINGS) as SettingName[]
   const config = Object.fromEntries(names.map((name) => [name, readSetting(name, texts)])) as unknown as Config
@@ -171,8 +189,8 @@ export function settingsOf(texts: Texts): Settings {
 }
 
 /**
- * Why a text is refused, in a line that does not show a secret one; undefined when it is taken.
- * A blank one is always taken: it is one that is not set.
+ * The reason why a text is refused, in one line that shows no secret; undefined when it is accepted.
+ * A blank text is always accepted: it counts as not set.
  */
 export function refusal(name: string, given: string, kind: Kind<unknown>, secret = false): string | undefined {
   if (given.trim() === '' || kind.read(given) !== undefined) return undefined

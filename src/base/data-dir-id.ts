@@ -7,10 +7,12 @@ import { uuidv7 } from './ids.ts'
 const ID_FILE = '.archivebox-id'
 
 /**
- * Who a data dir is, whatever path, container or machine it is seen from: an id that lies in it. The file names its own inode, too, so that a
- * copy of the directory (`cp -a`, a restored backup) is told from the directory itself, moved or mounted elsewhere, and gets an id of its own.
+ * Who a data dir is, whatever path, container or machine it is seen from: an id that lies in it. The file names its own
+ * inode, too, so that a copy of the directory (`cp -a`, a restored backup) is told from the directory itself, moved or
+ * mounted elsewhere, and gets an id of its own.
  * @param dataDir an existing, writable data dir
- * @param whenCopied called when this is a copy, while nobody else can open it yet, and again by the next one if it fails
+ * @param whenCopied called when this is a copy, while nobody else can open it yet, and again by the next one if it
+ * fails
  */
 export async function dataDirId(dataDir: string, whenCopied: () => void): Promise<string> {
   const path = join(dataDir, ID_FILE)

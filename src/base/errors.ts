@@ -40,14 +40,18 @@ export function messageOf(error: unknown): string {
 }
 
 const MACHINE_TROUBLE = new Set(
-  'ENOSPC EDQUOT EROFS EIO EMFILE ENFILE ENOMEM EAGAIN EACCES EPERM ENOTDIR 53100 53200'.split(' '), // 53...: the database's own disk or memory
+  // 53...: the database's own disk or memory.
+  'ENOSPC EDQUOT EROFS EIO EMFILE ENFILE ENOMEM EAGAIN EACCES EPERM ENOTDIR 53100 53200'.split(' '),
 )
 
 /** Node's recursive removal gives such an error an empty code. */
 const SAID_OF_IT =
   /Unknown error: (Too many open files|No space left on device|Cannot allocate memory|Read-only file system|Input\/output error)/
 
-/** Is this the machine's trouble (a full disk, no more descriptors, no permission), which says nothing against the work at hand? */
+/**
+ * Is this the machine's trouble (a full disk, no more descriptors, no permission), which says nothing against the work
+ * at hand?
+ */
 export function isMachineTrouble(error: unknown): boolean {
   return MACHINE_TROUBLE.has(codeOf(error) ?? '') || SAID_OF_IT.test(messageOf(error))
 }

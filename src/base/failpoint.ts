@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Every place where a test may stop, kill or delay a process of ours: one after each step of the gate, of a claim, of a spawn, of a
- * publication and of a shutdown. Named `<area>.<step that was just done>`.
+ * Every place where a test may stop, kill or delay a process of ours: one after each step of the gate, of a claim, of a
+ * spawn, of a publication and of a shutdown. Named `<area>.<step that was just done>`.
  */
 export const FAILPOINTS = [
   'claim.binaries_declared',
@@ -33,16 +33,22 @@ export const FAILPOINTS = [
   'claim.snapshot_claimed',
   'claim.snapshot_released',
   'gate.asked',
+  'gate.backends_ended',
   'gate.killed',
+  'gate.leftovers_killed',
   'gate.locked',
   'gate.looked',
   'gate.older_gone',
   'gate.promoted',
+  'gate.reaped',
   'gate.registered',
   'gate.signalled',
-  'gate.swept',
+  'guardian.closed',
+  'guardian.noticed',
+  'guardian.reaped',
+  'guardian.spawned',
+  'guardian.up',
   'heartbeat.beaten',
-  'heartbeat.beating',
   'lead.recovered',
   'publish.background_ended',
   'publish.background_ended_early',
@@ -86,25 +92,20 @@ export const FAILPOINTS = [
   'reap.row_cleaned_up',
   'reap.rows_closed',
   'reap.rows_closing',
-  'registration.row_written',
   'registry.end_seen',
-  'registry.tree_asked',
   'registry.tree_killed',
-  'shutdown.containers_gone',
+  'shutdown.demoted',
   'shutdown.drain_seen',
   'shutdown.family_killed',
-  'shutdown.heart_stopped',
   'shutdown.hook_killed',
   'shutdown.hook_left',
   'shutdown.hooks_asked',
   'shutdown.host_ended',
   'shutdown.host_killed',
   'shutdown.host_row_closed',
-  'shutdown.reaped',
   'shutdown.row_closed',
   'shutdown.row_draining',
   'shutdown.setup_hooks_ended',
-  'shutdown.stepped_back',
   'shutdown.worker_row_closed',
   'shutdown.workers_asked',
   'shutdown.workers_gone',
@@ -123,13 +124,6 @@ export const FAILPOINTS = [
   'spawn.worker_row',
   'spawn.worker_running',
   'spawn.worker_spawned',
-  'sweep.backends_ended',
-  'sweep.killed',
-  'watchdog.closed',
-  'watchdog.noticed',
-  'watchdog.spawned',
-  'watchdog.swept',
-  'watchdog.up',
 ] as const
 
 export type Failpoint = (typeof FAILPOINTS)[number]
@@ -138,9 +132,10 @@ const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 
 /**
  * Does what `ARCHIVEBOX_FAILPOINTS` asks for at this point; without it (always, but in tests) nothing.
- * `name=action[@n]`, several separated by `;`: at the n-th passing (1 when not given), `kill9`, `term` or `stop` this process,
- * `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole process). With
- * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names the pid of the one in which it did.
+ * `name=action[@n]`, several separated by `;`: at the n-th passing (1 when not given), `kill9`, `term` or `stop` this
+ * process, `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole
+ * process). With `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in
+ * there names the pid of the one in which it did.
  */
 export async function failpoint(name: Failpoint): Promise<void> {
   const asked = wanted?.get(name)
@@ -187,7 +182,8 @@ function firstAmongAll(name: string): boolean {
   const folder = process.env['ARCHIVEBOX_FAILPOINTS_FIRED']
   if (!folder) return true
   try {
-    symlinkSync(String(process.pid), join(folder, `failpoint.${name}`)) // At once, for one alone, and without a file descriptor.
+    // At once, for one alone, and without a file descriptor.
+    symlinkSync(String(process.pid), join(folder, `failpoint.${name}`))
     return true
   } catch {
     return false

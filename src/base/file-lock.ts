@@ -7,9 +7,10 @@ const WAIT_MS = 60_000
 const FOREVER_MS = 2 ** 31 - 1
 
 /**
- * A kernel lock (flock) on a file. Node cannot take one, so util-linux `flock` takes it on a descriptor that we opened: the lock belongs to
- * the open file, not to the helper, and ends when our process does, however it dies. Children do not inherit it (Node opens O_CLOEXEC).
- * Where there is no `flock` (macOS), a shared lock holds nothing and an exclusive one is a link with its owner's name (link-lock.ts).
+ * A kernel lock (flock) on a file. Node cannot take one, so util-linux `flock` takes it on a descriptor that we opened:
+ * the lock belongs to the open file, not to the helper, and ends when our process does, however it dies. Children do
+ * not inherit it (Node opens O_CLOEXEC). Where there is no `flock` (macOS), a shared lock holds nothing and an
+ * exclusive one is a link with its owner's name (link-lock.ts).
  */
 export class FileLock {
   readonly #path: string
@@ -51,7 +52,10 @@ export class FileLock {
     return answer === 'locked' || answer === 'no flock'
   }
 
-  /** Waits in line, for however long: the kernel hands it over in the moment that its holder lets go. Rejects when it is released meanwhile. */
+  /**
+   * Waits in line, for however long: the kernel hands it over in the moment that its holder lets go. Rejects when it is
+   * released meanwhile.
+   */
   async acquire(): Promise<void> {
     if ((await this.#flock(['-x'], FOREVER_MS)) === 'late') throw tooLate(this.#path, FOREVER_MS)
   }

@@ -1,7 +1,10 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 
-/** The absolute path of a program: `name` itself when it is a path, else the first executable file of that name in `path` (PATH). */
+/**
+ * The absolute path of a program: `name` itself when it is a path, else the first executable file of that name in
+ * `path` (PATH).
+ */
 export function findProgram(name: string, path: string | undefined): string | undefined {
   const places = isAbsolute(name)
     ? [name]

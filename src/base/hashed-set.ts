@@ -3,7 +3,9 @@ import { hash } from 'node:crypto'
 /** A slot holds 16 bytes; of those no two texts share all. */
 const WORDS = 4
 
-/** A set of texts that keeps 16 bytes of hash of each, in one array: as strings in a Set, a million of them take 150 MB. */
+/**
+ * A set of texts that keeps 16 bytes of hash of each, in one array: as strings in a Set, a million of them take 150 MB.
+ */
 export class HashedSet {
   #slots = new Uint32Array(1_024 * WORDS)
   #size = 0

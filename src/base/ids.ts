@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
-/** A UUIDv7 (RFC 9562 section 5.7): 48 bits of Unix milliseconds, then random bits. Ours, because PostgreSQL before 18 has none. */
+/**
+ * A UUIDv7 (RFC 9562 section 5.7): 48 bits of Unix milliseconds, then random bits. Ours, because PostgreSQL before 18
+ * has none.
+ */
 export function uuidv7(now: number = Date.now()): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(now, 0, 6)

@@ -5,10 +5,10 @@ import { sleep } from './abort.ts'
 import { codeOf } from './errors.ts'
 
 /**
- * An exclusive lock where the kernel's are out of reach: a symbolic link whose target names its owner (pid and start time), because making
- * one is atomic and never leaves an unnamed lock behind. A link of a dead owner is moved away.
- * Waits up to `waitMs`; answers with the release, or undefined when it was in use all the time.
- * Honest limit: two processes that find the same dead owner within the same instant can both go on.
+ * An exclusive lock where the kernel's are out of reach: a symbolic link whose target names its owner (pid and start
+ * time), because making one is atomic and never leaves an unnamed lock behind. A link of a dead owner is moved away.
+ * Waits up to `waitMs`; answers with the release, or undefined when it was in use all the time. Honest limit: two
+ * processes that find the same dead owner within the same instant can both go on.
  */
 export async function takeLinkLock(path: string, waitMs: number): Promise<(() => void) | undefined> {
   const me = identity(process.pid)

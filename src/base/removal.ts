@@ -3,12 +3,14 @@ import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { AppError, codeOf } from './errors.ts'
 
-/** Where files wait that are on their way out; on the file system of the archive, so that each goes there by one rename. */
+/**
+ * Where files wait that are on their way out; on the file system of the archive, so that each goes there by one rename.
+ */
 const FOLDER = 'archive/.deleted'
 
 /**
- * The files of one thing that is being deleted: first moved aside, out of everybody's sight, under their paths below the data dir; then put
- * back, or removed. Symbolic links are moved and removed as what they are, never followed.
+ * The files of one thing that is being deleted: first moved aside, out of everybody's sight, under their paths below
+ * the data dir; then put back, or removed. Symbolic links are moved and removed as what they are, never followed.
  */
 export class Removal {
   /** Says whose files these are. */
@@ -22,7 +24,7 @@ export class Removal {
     this.name = name
   }
 
-  /** Those that somebody began and did not end. */
+  /** The removals that were begun and not ended. */
   static begun(dataDir: string): Removal[] {
     const folder = join(dataDir, FOLDER)
     return existsSync(folder) ? readdirSync(folder).map((name) => new Removal(dataDir, name)) : []

@@ -1,6 +1,7 @@
 /**
- * The two ways to stop, as signals that every sleep and wait takes: `drain` (take no new work, let what runs come to its end) and `force`
- * (end what runs now). `capMs` bounds how long a drain may still wait for hooks: Infinity for a normal stop, less when a newer runner waits.
+ * The two ways to stop, as signals that every sleep and wait takes: `drain` (take no new work, let what runs come to
+ * its end) and `force` (end what runs now). `capMs` bounds how long a drain may still wait for hooks: Infinity for a
+ * normal stop, less when a newer runner waits.
  *
  * Anybody may send a signal, or kill whom we work for: a hook, too. A stop is `isExplained` when it came about in a way
  * that no hook has: a newer runner asked for it, the lead was lost, or the time was over.
@@ -11,7 +12,8 @@ export class Stop {
   readonly #listeners = new Set<() => void>()
   #deadline = Number.POSITIVE_INFINITY
   #isExplained = false
-  /** What this is a part of. */
+  #reason: string | undefined
+  /** The stop of the whole that this is a part of. */
   #whole: Stop | undefined
 
   get drain(): AbortSignal {
@@ -28,7 +30,18 @@ export class Stop {
   get isExplained(): boolean {
     return this.#isExplained || this.#whole?.isExplained === true
   }
-  /** Starts the drain, or shortens one that is under way. What is in a hurry is explained, unless the caller says no. */
+  /** What brought it about first; whatever came later changes nothing. */
+  get reason(): string | undefined {
+    return this.#reason ?? this.#whole?.reason
+  }
+  /** Notes what brings it about, right before the request. */
+  because(reason: string): this {
+    if (this.reason === undefined) this.#reason = reason
+    return this
+  }
+  /**
+   * Starts the drain, or shortens one that is under way. What is in a hurry is explained, unless the caller says no.
+   */
   requestDrain(capMs = Number.POSITIVE_INFINITY, isExplained = Number.isFinite(capMs)): void {
     this.#isExplained ||= isExplained
     const first = !this.#drain.signal.aborted
@@ -48,7 +61,9 @@ export class Stop {
     this.requestDrain(0, isExplained)
     this.#force.abort()
   }
-  /** A stop for a part of the work: what is asked of the whole is asked of the part, too, but not the other way round. */
+  /**
+   * A stop for a part of the work: what is asked of the whole is asked of the part, too, but not the other way round.
+   */
   part(): Stop {
     const part = new Stop()
     part.#whole = this

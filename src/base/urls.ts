@@ -2,7 +2,10 @@ import { messageOf } from './errors.ts'
 
 const MAX_URL = 8 * 1024
 
-/** A URL in the one form that is stored and compared: WHATWG-normalised, without fragment. Throws a plain sentence for what cannot be archived. */
+/**
+ * A URL in the one form that is stored and compared: WHATWG-normalised, without fragment. Throws a plain sentence for
+ * what cannot be archived.
+ */
 export function archivableUrl(text: string): string {
   const trimmed = text.trim()
   if (trimmed.length > MAX_URL) throw new Error(`URL longer than ${MAX_URL} characters: ${trimmed.slice(0, 60)}...`)
@@ -25,9 +28,10 @@ export function domainOf(url: string): string {
 }
 
 /**
- * Is this URL inside a crawl's limits? Deny first: any match rejects; then, when there is an allow list, one pattern of it must match.
- * A pattern of only word characters, dots, stars, colons and dashes names a domain and its subdomains (`*.x`: only its subdomains; with
- * `:port`, that port); anything else is a regular expression, and one that does not compile matches nothing. (ArchiveBox's rules.)
+ * Is this URL inside a crawl's limits? Deny first: any match rejects; then, when there is an allow list, one pattern of
+ * it must match. A pattern of only word characters, dots, stars, colons and dashes names a domain and its subdomains
+ * (`*.x`: only its subdomains; with `:port`, that port); anything else is a regular expression, and one that does not
+ * compile matches nothing. (ArchiveBox's rules.)
  */
 export function urlFilter(allow: string, deny: string): (url: string) => boolean {
   const allowed = patterns(allow)

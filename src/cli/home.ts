@@ -1,12 +1,18 @@
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import type { Settings } from '../base/config.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
 import { AppError, EXIT, UsageError } from '../base/errors.ts'
 import { Removal } from '../base/removal.ts'
 import { shownCommand } from '../base/shown-command.ts'
-import { applicationName, type Database, type DatabaseOptions, openDatabase } from '../db/database.ts'
+import {
+  applicationName,
+  connectAhead,
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+  ping,
+} from '../db/database.ts'
 import { forgetOriginalServer } from '../db/embedded/copied.ts'
 import { enterServer, likelyAddress, reviveServer, urlOf } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
@@ -16,7 +22,7 @@ import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
-import { startedBy } from '../processes/registry/lookup.ts'
+import { startedBy } from '../processes/presence.ts'
 import { type Behind, Door, patienceMs } from './door.ts'
 import type { GlobalOptions } from './options.ts'
 import { terminal } from './terminal.ts'
@@ -129,7 +135,7 @@ export async function openHome(
       settings: options.settings,
       untilBack: async () => {
         const again = new Door(dataDir, Math.max(patience, FOLLOW_MS), say)
-        await again.connect(server, async () => await sql`select 1`.execute(open))
+        await again.connect(server, () => ping(open))
         again.passed()
       },
       close: async () => {
@@ -145,8 +151,8 @@ export async function openHome(
 }
 
 /**
- * Begins to connect to an embedded server that seems to serve, beside the lock that holds it up: together they take as long as one of them.
- * Whether it worked shows with the first statement.
+ * Begins to connect to an embedded server that seems to serve, beside the lock that holds it up: together they take as
+ * long as one of them. Whether it worked shows with the first statement.
  */
 function connectEarly(
   options: GlobalOptions,
@@ -156,9 +162,7 @@ function connectEarly(
   const address = options.databaseUrl === undefined ? likelyAddress(dataDir) : undefined
   if (!address) return undefined
   const db = openDatabase(urlOf(address), { ...connection, prepare: true })
-  db.connection()
-    .execute(async () => {})
-    .catch(() => {})
+  void connectAhead(db)
   return { url: urlOf(address), db }
 }
 
@@ -207,8 +211,8 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
 }
 
 /**
- * Throws UsageError when a hook of this data dir's runner started us: as a newer runner we would end the one that the hook works for, and
- * its page, which is begun again then, would start us again.
+ * Throws UsageError when a hook of this data dir's runner started us: as a newer runner we would end the one that the
+ * hook works for, and its page, which is begun again then, would start us again.
  */
 export async function refuseBelowRunner(home: Home): Promise<void> {
   if ((await startedBy(home)) === null) return

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
-import { ENVIRONMENT, readSetting, SETTINGS } from '../base/config.ts'
+import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
@@ -49,14 +49,11 @@ function build(): Command {
   root
     .description('Archives web pages and never loses its place.')
     .version(VERSION)
-    .option('--data-dir <dir>', `where the archive lives (also DATA_DIR; default: ${SETTINGS.DATA_DIR.standard})`)
-    .option('--database-url <url>', 'a PostgreSQL server to use instead of the embedded one (also DATABASE_URL)')
-    .option(
-      '--wait-db <seconds>',
-      `how long to wait for a database that starts or recovers (also WAIT_DB; default: ${SETTINGS.WAIT_DB.standardIs})`,
-    )
+    .option('--data-dir <dir>', described('DATA_DIR'))
+    .option('--database-url <url>', described('DATABASE_URL'))
+    .option('--wait-db <seconds>', described('WAIT_DB'))
     .option('--json', 'data as JSON on stdout')
-    .option('--no-color', 'no colours (also NO_COLOR)')
+    .option('--no-color', described('NO_COLOR'))
     .option('-q, --quiet', 'only warnings and errors')
     .option('-v, --verbose', 'everything')
     .exitOverride()

@@ -23,7 +23,8 @@ export async function declareBinaries(db: Database, machineId: string, needed: r
     insert into "binary" (id, machine_id, name, binproviders, min_version)
     select id, ${machineId}, name, providers, min_version
     from unnest(${needed.map(() => uuidv7())}::uuid[], ${needed.map(({ name }) => name)}::text[],
-      ${needed.map(({ binproviders }) => binproviders)}::text[], ${needed.map(({ minVersion }) => minVersion)}::text[]) as needed (id, name, providers, min_version)
+      ${needed.map(({ binproviders }) => binproviders)}::text[],
+      ${needed.map(({ minVersion }) => minVersion)}::text[]) as needed (id, name, providers, min_version)
     where not exists (select 1 from "binary" b where b.machine_id = ${machineId} and b.name = needed.name)
     on conflict (machine_id, name, abspath, version, sha256) do nothing`
   await withRetry(db, () => insert.execute(db))
@@ -44,13 +45,16 @@ export async function loseBinary(db: Database, { id, abspath }: BinaryRow): Prom
         moved_by = null, status_changed_at = now(), modified_at = now()
       where id = ${id} and status = 'installed' and abspath = ${abspath} returning id
     )
-    insert into transition (model, row_id, from_status, to_status, event) select 'binary', id, 'installed', 'queued', 'gone' from lost`
+    insert into transition (model, row_id, from_status, to_status, event)
+    select 'binary', id, 'installed', 'queued', 'gone' from lost`
   await withRetry(db, () => update.execute(db))
 }
 
 /** A program has come since it was looked up in vain: it is due now, unless somebody is at it. */
 export async function lookUpNow(db: Database, { id }: BinaryRow): Promise<void> {
-  const update = sql`update "binary" set retry_at = now(), modified_at = now() where id = ${id} and status = 'queued' and claim_token is null`
+  const update = sql`
+    update "binary" set retry_at = now(), modified_at = now()
+    where id = ${id} and status = 'queued' and claim_token is null`
   await withRetry(db, () => update.execute(db))
 }
 

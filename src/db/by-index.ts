@@ -10,9 +10,8 @@ export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>
   return await db.transaction().execute(async (tx) => {
     await sql`
       select set_config(name, value, true)
-      from (values ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('random_page_cost', '1.1')) as s (name, value)`.execute(
-      tx,
-    )
+      from (values ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
+        ('random_page_cost', '1.1')) as s (name, value)`.execute(tx)
     return await ask(tx)
   })
 }

@@ -4,7 +4,10 @@ import pg from 'pg'
 import { codeOf } from '../base/errors.ts'
 
 export interface ClientOptions {
-  /** How long one statement may take before its connection counts as dead, in milliseconds; Infinity: as long as it likes. */
+  /**
+   * How long one statement may take before its connection counts as dead, in milliseconds; Infinity: as long as it
+   * likes.
+   */
   readonly statementMs: number
   /** Keep each statement prepared on its connection. */
   readonly prepare: boolean
@@ -17,8 +20,8 @@ export interface BoundedClient extends pg.Client {
 }
 
 /**
- * The `pg` client with a deadline for each statement. One that is late ends its connection, since nobody knows what will still come through
- * it; the client's side alone, so that no session setting stands in the way of a pooler.
+ * The `pg` client with a deadline for each statement. One that is late ends its connection, since nobody knows what
+ * will still come through it; the client's side alone, so that no session setting stands in the way of a pooler.
  */
 export function boundedClient({
   statementMs,
@@ -37,14 +40,16 @@ export function boundedClient({
       })
       const query = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>
       let plannedAt = performance.now()
-      // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many statements.
+      // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many
+      // statements.
       const bounded = async (text: string, values: unknown[] = []) => {
         const late = Number.isFinite(statementMs)
           ? setTimeout(() => socket.destroy(new TooLate(statementMs)), statementMs)
           : undefined
         if (prepare && performance.now() - plannedAt > PLANS_MS) {
           plannedAt = performance.now()
-          query('discard plans').catch(() => {}) // Ahead of what follows, in the same queue: a broken connection shows there.
+          // Ahead of what follows, in the same queue: a broken connection shows there.
+          query('discard plans').catch(() => {})
         }
         try {
           return await (prepare && values.length > 0
@@ -63,8 +68,8 @@ export function boundedClient({
 }
 
 /**
- * How long a prepared statement keeps its plan. One that was made while the tables were empty reads them from end to end when they are large;
- * making all of them again costs milliseconds.
+ * How long a prepared statement keeps its plan. One that was made while the tables were empty reads them from end to
+ * end when they are large; making all of them again costs milliseconds.
  */
 const PLANS_MS = 10_000
 /** How a first answer can begin: authentication, an error, yes or no to TLS, another version of the protocol. */

@@ -3,8 +3,9 @@ import pg from 'pg'
 import { badUrl } from './trouble.ts'
 
 /**
- * A database URL as `pg` shall read it: `sslmode` means what it means to psql, where `require` encrypts and does not ask who answers. By itself
- * `pg` takes it for `verify-full`, and prints a warning about that. Throws UsageError for what is no PostgreSQL URL.
+ * A database URL as `pg` shall read it: `sslmode` means what it means to psql, where `require` encrypts and does not
+ * ask who answers. By itself `pg` takes it for `verify-full`, and prints a warning about that. Throws UsageError for
+ * what is no PostgreSQL URL.
  */
 export function forPg(url: string): string {
   if (!/^postgres(ql)?:\/\/./.test(url)) throw badUrl(url)
@@ -12,7 +13,10 @@ export function forPg(url: string): string {
   return needsLibpq ? `${url}&uselibpqcompat=true` : url
 }
 
-/** The same for postgres.js, which reads no unix socket and few of libpq's parameters out of a URL (3.4.9): what `pg` makes of it. */
+/**
+ * The same for postgres.js, which reads no unix socket and few of libpq's parameters out of a URL (3.4.9): what `pg`
+ * makes of it.
+ */
 export function forPostgresJs(url: string) {
   const { host, port, user, password, database, ssl } = new pg.Client({ connectionString: forPg(url) })
   const pass = password ?? ''

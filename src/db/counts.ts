@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 
-// Counts are kept: triggers append each change to row_change in the transaction that makes it, so that they are exact and
-// nobody waits for anybody; what has gathered is added to row_total and crawl_total. Whoever reads sums up both.
+// Counts are kept: triggers append each change to row_change in the transaction that makes it, so that they are exact
+// and nobody waits for anybody; what has gathered is added to row_total and crawl_total. Whoever reads sums up both.
 
 /** How many rows of a model there are in each status that has any, and how many bytes they name. */
 export async function rowCounts(
@@ -16,7 +16,9 @@ export async function rowCounts(
     where ${model} = 'archive_result' and status in ('queued', 'started', 'backoff') group by status`
   const { rows } = await sql<{ status: string; rows: number; bytes: number }>`
     select status, sum(rows) as rows, sum(bytes) as bytes
-    from (select status, rows, bytes from row_count where model = ${model} ${model === 'archive_result' ? open : sql``}) counted
+    from (
+      select status, rows, bytes from row_count where model = ${model}
+      ${model === 'archive_result' ? open : sql``}) counted
     group by status having sum(rows) > 0`.execute(db)
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
@@ -44,6 +46,13 @@ export function pagesOf(crawlId: RawBuilder<unknown>): RawBuilder<unknown> {
     select coalesce(sum(p.pages), 0)::bigint as pages, ${sumOf(sql`p.status = 'sealed'`)} as sealed,
       jsonb_build_object(${sql.join([...status, ...outcome])}) as counts
     from crawl_pages p where p.crawl_id = ${crawlId}`
+}
+
+/** How many pages a crawl has; exact for whoever has locked its row (`lockCrawl`). */
+export async function pageCount(tx: Database, crawlId: string): Promise<number> {
+  const { rows } = await sql<{ pages: number }>`
+    select coalesce(sum(pages), 0) as pages from crawl_pages where crawl_id = ${crawlId}`.execute(tx)
+  return rows[0]!.pages
 }
 
 const sumOf = (which: RawBuilder<unknown>) => sql`coalesce(sum(p.pages) filter (where ${which}), 0)::bigint`
@@ -79,9 +88,8 @@ async function addUpSome(tx: Database): Promise<number> {
       on conflict (crawl_id, status, outcome) do update set pages = t.pages + excluded.pages
       returning crawl_id, pages
     )
-    select (select count(*) from taken) as taken, array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(
-    tx,
-  )
+    select (select count(*) from taken) as taken,
+      array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(tx)
   const { taken, emptied } = rows[0]!
   if (emptied.length > 0)
     await sql`delete from crawl_total where crawl_id = any(${emptied}::uuid[]) and pages = 0`.execute(tx)

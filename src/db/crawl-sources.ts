@@ -55,7 +55,8 @@ export async function lockNextPart(
 /** This part has become pages: the one after it is next, unless the crawl has all pages that it may have. */
 export async function passPart(tx: Database, crawlId: string, part: number): Promise<void> {
   await sql`
-    update crawl set next_part = case when max_urls > 0 and page_count >= max_urls then null
+    update crawl set next_part = case
+      when max_urls > 0 and (select sum(pages) from crawl_pages where crawl_id = ${crawlId}) >= max_urls then null
       else (select min(part) from crawl_source where crawl_id = ${crawlId} and part > ${part}) end
     where id = ${crawlId}`.execute(tx)
 }

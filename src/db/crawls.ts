@@ -55,12 +55,12 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): P
   })
 }
 
-export type LockedCrawl = Pick<CrawlRow, 'max_urls' | 'page_count' | 'tags'>
+export type LockedCrawl = Pick<CrawlRow, 'max_urls' | 'tags'>
 
 /** Takes a crawl's row for the rest of the transaction; its limits and tags, unless it takes no more snapshots. */
 export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl | undefined> {
   const { rows } = await sql<LockedCrawl>`
-    select max_urls, page_count, tags from crawl
+    select max_urls, tags from crawl
     where id = ${id} and status in ('queued', 'started') for no key update`.execute(tx)
   return rows[0]
 }

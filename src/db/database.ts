@@ -1,4 +1,4 @@
-import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Sql } from '../engine/sql.ts'
 import { type BoundedClient, boundedClient } from './client.ts'
@@ -10,7 +10,10 @@ export type Database = Kysely<Tables>
 
 /** How long making a connection may take, or waiting for a free one. */
 const CONNECT_MS = 5_000
-/** How long one statement may take. Below the 25 s for which a leader trusts its lead, so that a silent database is noticed in time. */
+/**
+ * How long one statement may take. Below the 25 s for which a leader trusts its lead, so that a silent database is
+ * noticed in time.
+ */
 export const STATEMENT_MS = 15_000
 /** After so much silence the kernel asks whether the other side is still there. */
 const KEEP_ALIVE_MS = 10_000
@@ -23,7 +26,10 @@ const types = {
     (oid === INT8 || oid === NUMERIC) && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format as 'text'),
 }
 
-/** What the server shows of a connection: the role, and the runner it belongs to, so that a takeover can end its backends. */
+/**
+ * What the server shows of a connection: the role, and the runner it belongs to, so that a takeover can end its
+ * backends.
+ */
 export function applicationName(role: string, runnerId = ''): string {
   return `archivebox-ts ${role} ${runnerId}`.trim()
 }
@@ -32,7 +38,10 @@ export interface DatabaseOptions {
   readonly name: string
   /** The most connections this process may hold; 2 when not given. */
   readonly connections?: number
-  /** Keep each statement prepared on its connection: halves the server's work, but wants the server itself, no pooler in between. */
+  /**
+   * Keep each statement prepared on its connection: halves the server's work, but wants the server itself, no pooler in
+   * between.
+   */
   readonly prepare?: boolean
   /** How long one statement may take, in milliseconds; a minute when not given. */
   readonly statementMs?: number
@@ -40,7 +49,10 @@ export interface DatabaseOptions {
   readonly wait?: RetryPolicy
 }
 
-/** Opens a small pool. Nothing is sent before the first query, so an unreachable server shows there (see `explainDatabaseError`). */
+/**
+ * Opens a small pool. Nothing is sent before the first query, so an unreachable server shows there (see
+ * `explainDatabaseError`).
+ */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const { name, connections = 2, prepare = false, statementMs = 60_000, wait } = options
   const pool = new pg.Pool({
@@ -54,7 +66,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     types: types as pg.CustomTypesConfig,
     Client: boundedClient({ statementMs, prepare }),
   })
-  // A connection that the server cuts, idle or between two statements, must not end the process: the next query says what is wrong.
+  // A connection that the server cuts, idle or between two statements, must not end the process: the next query says
+  // what is wrong.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const connect = async () => {
@@ -70,7 +83,23 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   return db
 }
 
-/** The state engine's way to the database, inside a transaction or on the pool. Not by name: a pooler in between must stay possible. */
+/** Makes a connection and asks for nothing: what is wrong with it shows with the first statement. */
+export async function connectAhead(db: Database): Promise<void> {
+  await db
+    .connection()
+    .execute(async () => {})
+    .catch(() => {})
+}
+
+/** Asks whether the database answers. */
+export async function ping(db: Database): Promise<void> {
+  await sql`select 1`.execute(db)
+}
+
+/**
+ * The state engine's way to the database, inside a transaction or on the pool. Not by name: a pooler in between must
+ * stay possible.
+ */
 export function kyselySql(db: Database): Sql {
   return {
     query: async <Row>({ text }: { readonly text: string }, values: readonly unknown[]) =>

@@ -1,10 +1,13 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
 
-/** Rows that are fetched at a time: an archive's worth of them need not fit into memory. */
+/** Rows fetched at a time: a whole archive need not fit into memory. */
 const BATCH = 500
 
-/** Shows the rows of a query to `visit`, one after the other, as they were when it began. @param visit answers false when it has seen enough */
+/**
+ * Shows the rows of a query to `visit`, one after the other, as they were when it began. @param visit answers false
+ * when it has seen enough
+ */
 export async function eachRow<Row>(
   db: Database,
   query: RawBuilder<Row> | Expression<Row>,

@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-// Rows of processes that ended, and the log of transitions, are history: nothing that decides reads them. All leaders of
-// one database cut it.
+// Rows of processes that ended, and the log of transitions, are history: nothing that decides reads them. All leaders
+// of one database cut it.
 
 /** Walks along the indexes, whatever the server believes of tables that it has not counted. */
 const ALONG_INDEXES = sql`
   select set_config(name, 'off', true) from unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) as name`
 
-/** Nobody needs to know any more of a process that ended. */
+/** The condition that nothing refers to an ended process any more. */
 const IS_FORGOTTEN = sql`
   not exists (select from process child where child.parent_id = p.id)
   and not exists (select from runner_term where process_id = p.id)
@@ -40,7 +40,10 @@ export async function deleteEndedProcesses(db: Database, days: number, limit: nu
   })
 }
 
-/** Deletes lines of the log of transitions that are so many days old, the oldest first. Returns how many, at most `limit`. */
+/**
+ * Deletes lines of the log of transitions that are so many days old, the oldest first. Returns how many, at most
+ * `limit`.
+ */
 export async function deleteOldTransitions(db: Database, days: number, limit: number): Promise<number> {
   return await db.transaction().execute(async (tx) => {
     await ALONG_INDEXES.execute(tx)

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts'
 
-/** Where a process of ours is at home: one data dir on one machine, and the database that remembers it. */
+/** Where one of our processes works: a data dir on one machine, and its database. */
 export interface Home {
   readonly db: Database
   /** The URL that `db` was opened with: workers get it, hooks never. */

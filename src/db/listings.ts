@@ -53,9 +53,11 @@ const unseen = (value: string) => sql`(select ${value})`
 const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower(${column}), lower(${text})) > 0`
 /** A part of a URL, in any case; the index on page_url, where there is one, knows patterns alone. */
 const pageContains = (snapshotId: RawBuilder<unknown>, text: string) => sql`
-  ${snapshotId} in (select snapshot_id from page_url where page_url.url like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%')`
+  ${snapshotId} in (select snapshot_id from page_url
+    where page_url.url like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%')`
 const tagged = (snapshotId: RawBuilder<unknown>, tag: string) => sql`
-  ${snapshotId} in (select st.snapshot_id from snapshot_tag st where st.tag_id = (select id from tag where name = ${tag}))`
+  ${snapshotId} in (select st.snapshot_id from snapshot_tag st
+    where st.tag_id = (select id from tag where name = ${tag}))`
 
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
@@ -74,7 +76,8 @@ export const CRAWLS: Listing<ListedCrawl> = {
     crawlId: (id) => sql`it.id = ${id}`,
     snapshotId: (id) => sql`it.id = (select crawl_id from snapshot where id = ${id})`,
     plugins: (plugin) => sql`
-      exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id where s.crawl_id = it.id and r.plugin = ${plugin})`,
+      exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id
+        where s.crawl_id = it.id and r.plugin = ${plugin})`,
     tags: (tag) => sql`${tag} = any(it.tags)`,
   },
   record: crawlRecord,
@@ -86,7 +89,8 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   table: 'snapshot',
   statuses: WORK_STATUSES,
   rows: sql`
-    select it.*, array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
+    select it.*, array(
+      select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
     from snapshot it`,
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,

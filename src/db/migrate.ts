@@ -38,21 +38,18 @@ export async function schemaVersion(db: Database): Promise<number> {
 }
 
 /**
- * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits a moment for a runner of
- * an older program to end, whose schema must not change under it.
- * Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not write to it.
+ * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits a
+ * moment for a runner of an older program to end, whose schema must not change under it.
+ * Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not
+ * write to it.
  */
 export async function migrate(db: Database, url: string, say: (line: string) => void): Promise<string[]> {
   const known = migrations()
   const newest = known.at(-1)?.version ?? 0
   const current = await schemaVersion(db)
-  if (current > newest) {
-    throw new AppError(`the database has schema version ${current}, this program knows ${newest}`, {
-      hint: 'it was used by a newer archivebox-ts: install that version, or use another database',
-    })
-  }
+  if (current > newest) throw tooNew(current, newest)
   if (current === newest) return []
-  // However long a change of a large table takes.
+  // No deadline: changing a large table may take long.
   const unhurried = openDatabase(url, {
     name: applicationName('migration'),
     connections: 1,
@@ -75,18 +72,31 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   }
 }
 
-/** What was applied; or who is there of an older program. */
+/** Throws AppError when a newer program has migrated the database: an older one must not work on it. */
+export async function refuseNewerSchema(db: Database): Promise<void> {
+  const current = await schemaVersion(db)
+  const newest = migrations().at(-1)?.version ?? 0
+  if (current > newest) throw tooNew(current, newest)
+}
+
+function tooNew(current: number, newest: number): AppError {
+  return new AppError(`the database has schema version ${current}, this program knows ${newest}`, {
+    hint: 'it was used by a newer archivebox-ts: install that version, or use another database',
+  })
+}
+
+/** The migrations that were applied, or the runner of an older program that stands in the way. */
 type Done = { readonly applied: string[] } | { readonly older: string; readonly pid: number }
 
 async function apply(tx: Database, known: readonly Migration[]): Promise<Done> {
   await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
-  await sql`create table if not exists schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())`.execute(
-    tx,
-  )
+  await sql`
+    create table if not exists schema_migration (
+      version integer primary key, name text not null, applied_at timestamptz not null default now())`.execute(tx)
   const since = await schemaVersion(tx)
   const missing = known.filter(({ version }) => version > since)
   if (missing.length > 0 && since > 0) {
-    // From here on nobody registers, and nobody is promoted, until the new schema is there.
+    // Until the new schema is there, no runner can register or be promoted.
     await sql`lock table process in access exclusive mode`.execute(tx)
     const older = await olderRunner(tx)
     if (older) return older
@@ -102,12 +112,13 @@ const PATIENCE_MS = (UNSEEN_SECONDS + 5) * 1000
 const LOOK_MS = 500
 
 /**
- * Whoever leads, or waits to, while the schema is old is of an older program: it would work on with what it knows. One that was killed has a
- * heartbeat that grows old while we wait.
+ * Whoever leads, or waits to, while the schema is old is of an older program: it would work on with what it knows. One
+ * that was killed has a heartbeat that grows old while we wait.
  */
 async function olderRunner(tx: Database): Promise<{ readonly older: string; readonly pid: number } | undefined> {
   const { rows } = await sql<{ pid: number; hostname: string; leads: boolean }>`
-    select p.pid, m.hostname, p.worker_type = 'worker_runner' as leads from process p join machine m on m.id = p.machine_id
+    select p.pid, m.hostname, p.worker_type = 'worker_runner' as leads
+    from process p join machine m on m.id = p.machine_id
     where p.worker_type in ('worker_runner', 'runner_waiting') and p.status in ('running', 'draining')
       and p.heartbeat_at > now() - make_interval(secs => ${UNSEEN_SECONDS})
     order by leads desc, p.seq desc limit 1`.execute(tx)

@@ -6,15 +6,18 @@ import { applicationName } from './database.ts'
 /** New work, and news between runners. Payloads are empty: a notification says "look", never "what". */
 export const CHANNELS = { work: 'archivebox_work', runner: 'archivebox_runner' } as const
 
-/** How often the listening connection itself is asked whether it still listens; how long connecting and each answer may take. */
+/**
+ * How often the listening connection itself is asked whether it still listens; how long connecting and each answer may
+ * take.
+ */
 const PING_MS = 10_000
 const ANSWER_MS = 5_000
 const LONGEST_PAUSE_MS = 10_000
 
 /**
- * Calls back on each notification, and once after each (re)connection, since some may have been missed. A connection that is cut is replaced at
- * once, one that only fell silent (half-open) within 15 s. Whoever listens must poll as well, so a listener that cannot connect, or that a
- * pooler stands in the way of, only costs time.
+ * Calls back on each notification, and once after each (re)connection, since some may have been missed. A connection
+ * that is cut is replaced at once, one that only fell silent (half-open) within 15 s. Whoever listens must poll as
+ * well, so a listener that cannot connect, or that a pooler stands in the way of, only costs time.
  */
 export function listen(
   url: string,
@@ -65,7 +68,10 @@ async function keepListening(
 
 const listenTo = (channel: string) => `listen ${channel}`
 
-/** One connection. `onnotify` is what the driver's own listen() is built on; that one gives no way to ask on the same connection. */
+/**
+ * One connection. `onnotify` is what the driver's own listen() is built on; that one gives no way to ask on the same
+ * connection.
+ */
 function connect(
   url: string,
   runnerId: string,

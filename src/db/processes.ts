@@ -9,9 +9,10 @@ import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tabl
 
 export type ProcessRow = Selectable<ProcessTable>
 
-/** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since it leads. */
-export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly tenure_s: number | null }
+/** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since its promotion. */
+export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly led_s: number | null }
 
+/** A process in one of these is there, as far as its row says. */
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
 /** The same as a condition; written out, so that every plan may use the index over live rows. */
 export const IS_LIVE = sql<boolean>`process.status in (${sql.join(LIVE_STATUSES.map((status) => sql.lit(status)))})`
@@ -41,12 +42,18 @@ export interface NewProcess {
   readonly logs?: { readonly stdout: string; readonly stderr: string }
 }
 
-/** Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find it by. */
+/**
+ * Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find
+ * it by.
+ */
 export async function insertStarting(home: Home, values: NewProcess): Promise<Inserted> {
   return await insert(home, rowOf(home, values))
 }
 
-/** Registers a process that is there already, ourselves, in one statement: no row stays behind of which nobody knows the process. */
+/**
+ * Registers a process that is there already, ourselves, in one statement: no row stays behind of which nobody knows the
+ * process.
+ */
 export async function insertRunning(home: Home, values: NewProcess, identity: Identity): Promise<Inserted> {
   return await insert(home, { ...rowOf(home, values), ...asRunning(identity) })
 }
@@ -64,8 +71,9 @@ async function insert(home: Home, row: NewRow): Promise<Inserted> {
 }
 
 /**
- * Registers a runner that waits, or again one that has lost its lead or its row: afterwards the row says what the process does from now on,
- * whatever it said before. One that was closed is opened again, unless it belongs to a runner that takes over and a newer one has led since.
+ * Registers a runner that waits, or again one that has lost its lead or its row: afterwards the row says what the
+ * process does from now on, whatever it said before. One that was closed is opened again, unless it belongs to a runner
+ * that takes over and a newer one has led since.
  * @returns its id and place in line; undefined when a newer runner has led since
  */
 export async function registerRunner(
@@ -145,7 +153,8 @@ function logPath(home: Home, file: string | undefined): string | null {
   return file === undefined ? null : relative(home.dataDir, file)
 }
 
-interface Identity {
+/** What names one process of the operating system (processes/identity.ts). */
+export interface Identity {
   readonly bootId: string
   readonly pidNamespace: string
   readonly pid: number
@@ -156,8 +165,8 @@ interface Identity {
 export async function markRunning(db: Database, id: string, identity: Identity): Promise<void> {
   const update = sql`
     update process
-    set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace}, pid = ${identity.pid},
-        start_ticks = ${identity.startTicks}, started_at = now(), heartbeat_at = now()
+    set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace},
+        pid = ${identity.pid}, start_ticks = ${identity.startTicks}, started_at = now(), heartbeat_at = now()
     where id = ${id} and status = 'starting'`
   await withRetry(db, () => update.execute(db))
 }
@@ -180,7 +189,8 @@ export async function markDraining(db: Database, id: string): Promise<void> {
 
 /**
  * Closes a row whose process the operating system says is gone.
- * @param exit what the parent's wait reported; null when nobody saw the end: the row becomes `lost` and its exit code stays unknown
+ * @param exit what the parent's wait reported; null when nobody saw the end: the row becomes `lost` and its exit code
+ * stays unknown
  */
 export async function markEnded(
   db: Database,
@@ -189,7 +199,8 @@ export async function markEnded(
 ): Promise<void> {
   const update = sql`
     update process
-    set status = ${exit ? 'exited' : 'lost'}, exit_code = ${exit?.code ?? null}, exit_signal = ${exit?.signal ?? null}, ended_at = now()
+    set status = ${exit ? 'exited' : 'lost'}, exit_code = ${exit?.code ?? null},
+        exit_signal = ${exit?.signal ?? null}, ended_at = now()
     where id = ${id} and status in ('starting', 'running', 'draining')`
   await withRetry(db, () => update.execute(db))
 }
@@ -197,10 +208,13 @@ export async function markEnded(
 /** Seconds since a process last said that it is there, and since it was promoted; by the database's clock. */
 export const ages = [
   sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'),
-  sql<number | null>`extract(epoch from now() - promoted_at)`.as('tenure_s'),
+  sql<number | null>`extract(epoch from now() - promoted_at)`.as('led_s'),
 ] as const
 
-/** Rows of this data dir that are not closed, in order of registration, with the age of their heartbeat by the database's clock. */
+/**
+ * Rows of this data dir that are not closed, in order of registration, with the age of their heartbeat by the
+ * database's clock.
+ */
 export async function liveRows(home: Home): Promise<LiveRow[]> {
   const select = home.db
     .selectFrom('process')
@@ -212,7 +226,12 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
   return await withRetry(home.db, () => select.execute())
 }
 
-/** Is this a runner, leading or waiting? */
+/** Is this row open: has nobody yet said that its process has ended? */
+export function isLive(row: Pick<ProcessRow, 'status'>): boolean {
+  return (LIVE_STATUSES as readonly string[]).includes(row.status)
+}
+
+/** Says whether this is a runner, leading or waiting. */
 export function isRunner(row: Pick<ProcessRow, 'worker_type'>): boolean {
   return row.worker_type === 'worker_runner' || row.worker_type === 'runner_waiting'
 }
@@ -223,7 +242,7 @@ export function identityIn(row: ProcessRow): Identity | null {
   return { bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, startTicks: row.start_ticks }
 }
 
-/** What a leader learns when it says that it is alive. */
+/** What a leader learns from its heartbeat. */
 export interface Beat {
   /** The newer runner that asked for the lead, and how long it waits at most, from when it asked. */
   readonly askedBy: string | null
@@ -231,8 +250,9 @@ export interface Beat {
 }
 
 /**
- * Says that the leader is alive and still leads, who it is (a hand that wrote something else there would hide it from the next one), and what
- * keeps it from starting work. `null`: its row is closed or another term began, so it leads no more.
+ * Says that the leader is alive and still leads, who it is (a hand that wrote something else there would hide it from
+ * the next one), and what keeps it from starting work. `null`: its row is closed or another term began, so it leads no
+ * more.
  */
 export async function heartbeat(
   home: Home,
@@ -252,7 +272,10 @@ export async function heartbeat(
   return { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 }
 }
 
-/** Says so again and again, until the function that it answers with is called; a database that is away is for others to notice. */
+/**
+ * Says so again and again, until the function that it answers with is called; a database that is away is for others to
+ * notice.
+ */
 export function heartbeatWhileWaiting(db: Database, id: string): () => void {
   const timer = setInterval(() => void sayThere(db, id).catch(() => {}), BEAT_MS).unref()
   return () => clearInterval(timer)
@@ -261,8 +284,7 @@ export function heartbeatWhileWaiting(db: Database, id: string): () => void {
 /** Says that a process which does not lead is there, and whom it waits for. False: its row is closed, or deleted. */
 export async function sayThere(db: Database, id: string, blockedReason: string | null = null): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    update process set heartbeat_at = now(), blocked_reason = ${blockedReason} where id = ${id} and status = 'running'`.execute(
-    db,
-  )
+    update process set heartbeat_at = now(), blocked_reason = ${blockedReason}
+    where id = ${id} and status = 'running'`.execute(db)
   return numAffectedRows === 1n
 }

@@ -16,7 +16,7 @@ export interface RetryPolicy {
   readonly onWait?: (error: unknown) => void
 }
 
-/** Those of a database that is not in here fail at once. */
+/** Statements of a database that is not listed here fail at once. */
 const patience = new WeakMap<object, RetryPolicy>()
 
 /** From now on the statements of `db` wait for a database that is away. */
@@ -37,9 +37,10 @@ export async function connectWithRetry<T>(connect: () => Promise<T>, wait: Retry
 }
 
 /**
- * Does work that may be done again, until it was: after a collision, and after its connection broke, when nobody knows whether the statement
- * took effect (`again` is true then, for work that has to look first). Inside a transaction it is done once: the whole transaction is what must
- * be done again. Throws the last error after five tries; a patient database that is away is waited for without counting.
+ * Does work that may be done again, until it was: after a collision, and after its connection broke, when nobody knows
+ * whether the statement took effect (`again` is true then, for work that has to look first). Inside a transaction it is
+ * done once: the whole transaction is what must be done again. Throws the last error after five tries; a patient
+ * database that is away is waited for without counting.
  */
 export async function withRetry<T>(db: Database, work: (again: boolean) => Promise<T>): Promise<T> {
   const wait = patience.get(db)
@@ -49,7 +50,7 @@ export async function withRetry<T>(db: Database, work: (again: boolean) => Promi
     } catch (error) {
       const away = isDatabaseAway(error)
       if (db.isTransaction || !(away || isCollision(error))) throw error
-      // A statement that is too long for its deadline stays too long.
+      // A statement that took too long once will take too long again.
       const waits = wait && away && !isTooLate(error)
       if (tries >= MAX_TRIES && !waits) throw error
       again ||= away
@@ -68,6 +69,6 @@ async function pauseOrGiveUp(tries: number, wait: RetryPolicy | undefined, error
   if (wait?.until.aborted)
     throw new AppError(`no longer waiting for the database: ${messageOf(error)}`, { cause: error })
   wait?.onWait?.(error)
-  // With jitter: those whom one outage stopped must not all come back in the same moment.
+  // With jitter: processes that one outage stopped must not all come back at the same moment.
   await sleep(Math.min(2 ** tries * 25, LONGEST_PAUSE_MS) * (0.5 + Math.random()), wait?.until)
 }

@@ -1,12 +1,58 @@
 import { sql } from 'kysely'
+import { byIndex } from './by-index.ts'
+import type { Database } from './database.ts'
 import type { Home } from './home.ts'
+import { withRetry } from './retry.ts'
+
+// Rows of the table `process` that belong to runners: their place in line, and what they ask of each other.
+
+/** A runner's row, and its place in the order of registrations: a higher one is newer. */
+export interface Place {
+  readonly id: string
+  readonly seq: number
+}
+
+/**
+ * A runner that stood by goes to the gate: only there do newer runners mind it, and it older ones.
+ * @param asNewest it takes a new place in line
+ * @returns its place; the one that it had when its row is closed, which its heartbeat notices
+ */
+export async function goToGate({ db }: Home, me: Place, asNewest: boolean): Promise<Place> {
+  const update = sql<{ seq: number }>`
+    update process set standby = false${asNewest ? sql`, seq = default` : sql``}
+    where id = ${me.id} and status = 'running' returning seq`
+  const { rows } = await withRetry(db, () => update.execute(db))
+  return { id: me.id, seq: rows[0]?.seq ?? me.seq }
+}
+
+/**
+ * After a lead that ended in order, or an attempt at one: from now on the runner only stands by, and whoever waits for
+ * it to go may stop waiting.
+ * @returns whether a SIGTERM of the newer runner follows, or has come; undefined when the row was closed meanwhile,
+ *   since somebody took the runner for dead
+ */
+export async function demote({ db }: Home, id: string): Promise<{ readonly handoffSignal: boolean } | undefined> {
+  return await withRetry(db, async (again) => {
+    const { rows } = await sql<{ handoffSignal: boolean }>`
+      with before as (
+        select id, handoff_signal from process where id = ${id} and status in ('running', 'draining') for update)
+      update process
+      set status = 'running', worker_type = 'runner_waiting', standby = true,
+          handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
+      from before where process.id = before.id
+      returning before.handoff_signal as "handoffSignal"`.execute(db)
+    // An answer that was lost may have said yes.
+    const handoffSignal = again || rows[0]?.handoffSignal === true
+    return rows[0] && { handoffSignal }
+  })
+}
 
 /**
  * Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification.
  * @param reachable those that a signal of ours reaches
  * @param graceSeconds how long we shall wait for them
- * @returns those to send a SIGTERM to: they lead, nobody had asked them before, and they are not leaving already. A signal to one of the
- *   others would mean "hurry", or "leave" to one that only waits
+ * @returns those to send a SIGTERM to: they lead, nobody had asked them before, and they are not leaving already. A
+ *   signal to one of the others would mean "hurry", or "leave" to one that only waits
  */
 export async function requestHandoff(
   home: Home,
@@ -17,10 +63,13 @@ export async function requestHandoff(
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string; signal: boolean }>`
     with before as (
-      select id, handoff_requested_by is null and status = 'running' and worker_type = 'worker_runner' and id = any(${reachable}::uuid[]) as signal
+      select id, handoff_requested_by is null and status = 'running' and worker_type = 'worker_runner'
+                 and id = any(${reachable}::uuid[]) as signal
       from process where id = any(${runnerIds}::uuid[]) for update
     ), asked as (
-      update process set handoff_requested_by = ${by}, handoff_grace_s = ${graceSeconds}, handoff_signal = handoff_signal or before.signal
+      update process
+      set handoff_requested_by = ${by}, handoff_grace_s = ${graceSeconds},
+          handoff_signal = handoff_signal or before.signal
       from before where process.id = before.id returning before.id, before.signal
     )
     select id, signal, pg_notify('archivebox_runner', '') from asked`.execute(home.db)
@@ -30,12 +79,12 @@ export async function requestHandoff(
 /** Has a newer runner, whose row is open, asked this one for the lead? */
 export async function isHandoffRequested({ db }: Home, id: string): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from process me join process asker on asker.id = me.handoff_requested_by and asker.ended_at is null
-    where me.id = ${id}`.execute(db)
+    select 1 from process
+    where id = (select handoff_requested_by from process where id = ${id}) and ended_at is null`.execute(db)
   return rows.length > 0
 }
 
-/** Forgets what a runner was asked by one that is gone. */
+/** Takes back the hand-over request of a runner that is gone. */
 export async function withdrawHandoff({ db }: Home, id: string, askedBy: string): Promise<void> {
   await sql`
     update process set handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
@@ -43,23 +92,48 @@ export async function withdrawHandoff({ db }: Home, id: string, askedBy: string)
 }
 
 /**
- * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that one closed its row without
- * being able to see what it had left running. Whoever leads in the same place sees to it.
+ * What each leader was started under that a newer runner superseded in the last minutes.
+ * @param beforeSeconds only those that had ended so long ago
  */
-export async function lostLeaderIn(
+export async function supersededLately(
   home: Home,
-  place: { readonly bootId: string; readonly pidNamespace: string },
-): Promise<string | undefined> {
-  const isHere = sql`boot_id = ${place.bootId} and pid_namespace = ${place.pidNamespace}`
-  const { rows } = await sql<{ id: string }>`
-    select id from process
-    where data_dir_id = ${home.dataDirId} and worker_type = 'worker_runner' and status = 'lost' and ${isHere}
-      and not (select ${isHere} from process where id = (select process_id from runner_term where data_dir_id = ${home.dataDirId}))
-    order by term desc limit 1`.execute(home.db)
-  return rows[0]?.id
+  { minutes, beforeSeconds }: { readonly minutes: number; readonly beforeSeconds: number },
+): Promise<string[][]> {
+  const select = sql<{ started_under: string[] }>`
+    select started_under from process
+    where data_dir_id = ${home.dataDirId} and promoted_at is not null and handoff_requested_by is not null
+      and ended_at between now() - make_interval(mins => ${minutes})
+        and now() - make_interval(secs => ${beforeSeconds})`
+  const { rows } = await withRetry(home.db, () => select.execute(home.db))
+  return rows.map(({ started_under }) => started_under)
 }
 
-/** Ends database sessions that processes of a dead runner left behind: a statement of theirs may still be under way. */
+/** Closes the rows of the dead: nobody saw how they ended. */
+export async function closeAsLost(tx: Database, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`
+    update process set status = 'lost', ended_at = now()
+    where id = any(${ids}::uuid[]) and status in ('starting', 'running', 'draining')`.execute(tx)
+}
+
+/**
+ * Every dead process of this data dir that still holds a claim: before a promotion, nobody here may. Found from the
+ * claims, which are few.
+ * @param dying those whose rows are about to be closed
+ */
+export async function deadClaimants(home: Home, dying: readonly string[]): Promise<string[]> {
+  const select = sql<{ id: string }>`
+    select p.id from process p
+    where p.id = any(array(select claimed_by from crawl where claimed_by is not null
+        union select claimed_by from snapshot where claimed_by is not null
+        union select claimed_by from "binary" where claimed_by is not null))
+      and p.data_dir_id = ${home.dataDirId}
+      and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))`
+  const { rows } = await byIndex(home.db, (tx) => select.execute(tx))
+  return rows.map(({ id }) => id)
+}
+
+/** Ends database sessions that processes of dead runners left behind: a statement of theirs may still be under way. */
 export async function terminateBackendsOf(home: Home, runnerIds: readonly string[]): Promise<void> {
   if (runnerIds.length === 0) return
   await sql`

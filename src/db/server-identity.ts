@@ -2,16 +2,22 @@ import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import { isDatabaseAway } from './trouble.ts'
 
+/** The server's version, and how many bytes the database takes. */
+export async function serverSize(db: Database): Promise<{ readonly version: string; readonly size: number }> {
+  const { rows } = await sql<{ version: string; size: number }>`
+    select current_setting('server_version') as version, pg_database_size(current_database()) as size`.execute(db)
+  return rows[0]!
+}
+
 /**
- * Which server this is: its cluster, and its timeline, which every failover raises. A standby that took over may lack what was committed last.
- * Null where a server does not tell.
+ * Which server this is: its cluster, and its timeline, which every failover raises. A standby that took over may lack
+ * what was committed last. Null where a server does not tell.
  */
 export async function serverIdentity(db: Database): Promise<string | null> {
   try {
     const { rows } = await sql<{ identity: string }>`
-      select system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as identity from pg_control_system()`.execute(
-      db,
-    )
+      select system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as identity
+      from pg_control_system()`.execute(db)
     return rows[0]?.identity ?? null
   } catch (error) {
     if (isDatabaseAway(error)) throw error

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/queue.ts'
+import { pageCount } from './counts.ts'
 import { type LockedCrawl, lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
@@ -10,8 +11,9 @@ import type { SnapshotTable } from './tables.ts'
 export type SnapshotRow = Selectable<SnapshotTable>
 
 /**
- * Adds pages to a crawl, at most up to its limit; one that the crawl already has is left as it is. Runs inside the caller's transaction and
- * takes the crawl's row first, so that two workers who add at once count each other's. A sealed crawl takes none.
+ * Adds pages to a crawl, at most up to its limit; one that the crawl already has is left as it is. Runs inside the
+ * caller's transaction and takes the crawl's row first, so that two workers who add at once count each other's. A
+ * sealed crawl takes none.
  * @returns how many were added
  */
 export async function insertSnapshots(
@@ -23,13 +25,10 @@ export async function insertSnapshots(
   if (pages.length === 0) return 0
   const crawl = await lockCrawl(tx, crawlId)
   if (!crawl) return 0
-  let { page_count: count } = crawl
-  for (let at = 0; at < pages.length; at += BATCH) {
-    const room = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : Math.max(0, crawl.max_urls - count)
-    count += await insertBatch(tx, crawlId, crawl, room, pages.slice(at, at + BATCH), options)
-  }
-  const added = count - crawl.page_count
-  if (added > 0) await sql`update crawl set page_count = ${count} where id = ${crawlId}`.execute(tx)
+  const room = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
+  let added = 0
+  for (let at = 0; at < pages.length && added < room; at += BATCH)
+    added += await insertBatch(tx, crawlId, crawl, room - added, pages.slice(at, at + BATCH), options)
   return added
 }
 
@@ -50,8 +49,8 @@ async function insertBatch(
   const inserted = await sql<{ id: string }>`
     insert into snapshot (id, crawl_id, parent_snapshot_id, url, url_hash, title, depth, output_dir)
     select page.id, ${crawlId}, ${options.parentId}, url, sha256(convert_to(url, 'UTF8')), title, ${options.depth}, dir
-    from unnest(${ids}::uuid[], ${fresh.map(({ url }) => url)}::text[], ${fresh.map(({ title }) => title ?? null)}::text[], ${dirs}::text[])
-      as page (id, url, title, dir)
+    from unnest(${ids}::uuid[], ${fresh.map(({ url }) => url)}::text[],
+      ${fresh.map(({ title }) => title ?? null)}::text[], ${dirs}::text[]) as page (id, url, title, dir)
     on conflict (crawl_id, url_hash) do nothing
     returning id`.execute(tx)
   if (inserted.rows.length > 0 && crawl.tags.length > 0) {
@@ -65,8 +64,8 @@ async function insertBatch(
 }
 
 /**
- * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a walk
- * through the whole table sooner or later.
+ * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a
+ * walk through the whole table sooner or later.
  */
 async function freshPages<Page extends { readonly url: string }>(
   tx: Database,
@@ -104,15 +103,22 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+/** The crawls that these snapshots belong to, each once. */
+export async function crawlsOfSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ crawl_id: string }>`
+    select distinct crawl_id from snapshot where id = any(${ids}::uuid[])`.execute(db)
+  return rows.map(({ crawl_id }) => crawl_id)
+}
+
 /** The snapshots of a crawl that are not sealed, as far as its supervisor has to know them. */
 export interface OpenSnapshots {
   /** Is there any, or will there be? */
   readonly open: boolean
   /** Is something of the crawl's list still to become pages? */
   readonly listed: boolean
-  /** How many are due now, counted up to MOST_DUE: more than a pool can take at once. */
+  /** How many are due now, counted up to MOST_DUE, which is more than a pool can take at once. */
   readonly due: number
-  /** How many somebody has, counted up to MOST_CLAIMED, by leases that run. */
+  /** How many are claimed under a running lease, counted up to MOST_CLAIMED. */
   readonly claimed: number
   /** Seconds until the first is due, when none is, nobody has one, and none is to come; else 0. */
   readonly rest_s: number
@@ -123,7 +129,10 @@ export interface OpenSnapshots {
 export const MOST_DUE = 50
 const MOST_CLAIMED = 2_000
 
-/** What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages the crawl has. */
+/**
+ * What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages
+ * the crawl has.
+ */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
   const unfinished = sql`from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started')`
   const inOrder = sql`order by retry_at, id`
@@ -132,8 +141,10 @@ export async function openSnapshots(db: Database, crawlId: string): Promise<Open
       select (select claim_token from crawl where id = ${crawlId}) as token,
              exists (select 1 from crawl where id = ${crawlId} and next_part is not null) as listed,
              coalesce((select true ${unfinished} ${inOrder} limit 1),
-                      (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1), false) as there,
-             (select count(*) from (select ${unfinished} and retry_at <= now() ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
+                      (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1),
+                      false) as there,
+             (select count(*) from (
+                select ${unfinished} and retry_at <= now() ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
              (select count(*) from (
                 select ${unfinished} and claim_token is not null
                   and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
@@ -141,7 +152,8 @@ export async function openSnapshots(db: Database, crawlId: string): Promise<Open
     )
     select token, listed, there or listed as open, due, claimed,
            case when listed or due + claimed > 0 then 0
-                   else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now()) end as rest_s
+                else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now())
+           end as rest_s
     from counted`
   const { rows } = await withRetry(db, () => select.execute(db))
   return rows[0]!

@@ -124,8 +124,6 @@ export interface CrawlTable extends WorkColumns {
   urls_total: Generated<number>
   /** The part of its list that becomes pages next; null when nothing of it does any more. */
   next_part: Generated<number | null>
-  /** How many pages it has: kept by whoever adds or deletes one, under the lock of this row. */
-  page_count: Generated<number>
   max_depth: Generated<number>
   max_urls: Generated<number>
   max_size: Generated<Big>
@@ -138,7 +136,7 @@ export interface CrawlTable extends WorkColumns {
 
 export interface CrawlSourceTable {
   crawl_id: string
-  /** From 1 on. */
+  /** Counted from 1. */
   part: number
   /** One a line. */
   urls: string
@@ -170,7 +168,10 @@ export interface OutputFile {
   readonly link?: string
 }
 
-/** What lies in a plugin's folder after a hook was published: what was written since the last time, and what was there before. */
+/**
+ * What lies in a plugin's folder after a hook was published: what was written since the last time, and what was there
+ * before.
+ */
 export interface PublishedFiles {
   readonly written: Readonly<Record<string, OutputFile>>
   readonly standing: Readonly<Record<string, OutputFile>>

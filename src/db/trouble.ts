@@ -6,13 +6,19 @@ const WRONG_PLACE = new Set(['ENOTFOUND', 'EACCES', 'EPERM'])
 const UNREACHABLE = new Set(
   'ECONNREFUSED ECONNRESET EPIPE ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH'.split(' '),
 )
-/** SQLSTATEs of a server that does nothing for us just now: connection lost (08), shutting down or starting (57P), out of something (53), its disk
- * broken (58030), left in the middle of a transaction (25P03), read-only since a failover (25006). */
+/**
+ * SQLSTATEs of a server that does nothing for us just now: connection lost (08), shutting down or starting (57P), out
+ * of something (53), its disk broken (58030), left in the middle of a transaction (25P03), read-only since a failover
+ * (25006).
+ */
 const NOT_SERVING = /^(08|57P|53|58030|25P03|25006)/
 /** What `pg` and its pool say without a code. */
 const DRIVER =
   /Connection terminated|timeout exceeded when trying to connect|not queryable|connection has been discarded/
-/** Deadlock, serialization failure, lock timeout, a statement that somebody cancelled: nothing was done, and it may work the next time. */
+/**
+ * Deadlock, serialization failure, lock timeout, a statement that somebody cancelled: nothing was done, and it may work
+ * the next time.
+ */
 const COLLISIONS = new Set(['40P01', '40001', '55P03', '57014'])
 
 /** A certificate that Node does not trust, by its error codes. */
@@ -21,7 +27,9 @@ const NO_TLS = /server does not support SSL/
 /** The two sides do not agree on how to encrypt. */
 const TLS_FAILED = /^(EPROTO|ERR_SSL_.*)$/
 
-/** Is the database away for now (the connection, or the whole server), rather than this statement wrong? Waiting helps. */
+/**
+ * Is the database away for now (the connection, or the whole server), rather than this statement wrong? Waiting helps.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   const code = codeOf(error) ?? ''
   // A socket that is not there (ENOENT), say; a file that is not there is another matter.

@@ -1,28 +1,29 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-/** What is not at its end yet, and what of it may be worked on. */
+/** What is unfinished, and which part of it may be worked on. */
 export interface Unfinished {
-  /** Is any crawl? */
+  /** Some crawl is unfinished. */
   readonly some: boolean
   readonly someCrawlPaused: boolean
   readonly somePagePaused: boolean
-  /** For how long the first of what nobody has could have been claimed; null: nothing is due. */
+  /** How long the first unclaimed row has been due; null: nothing is due. */
   readonly dueForSeconds: number | null
-  /** Seconds until the first of what nobody has may be claimed; null: there is nothing of the kind. */
+  /** Seconds until the first unclaimed row is due; null: there is none. */
   readonly nextInSeconds: number | null
 }
 
 const OPEN = sql`status in ('queued', 'started')`
 
 /**
- * The crawls that have pages to work on, called `busy`: steps from crawl to crawl along an index, not through the pages.
- * The order is that of the index, so that no other one is walked.
+ * The crawls that have pages to work on, called `busy`: steps from crawl to crawl along an index, not through the
+ * pages. The order is that of the index, so that no other one is walked.
  */
 const BUSY = sql`busy as (
   (select crawl_id from snapshot where ${OPEN} order by crawl_id, retry_at, id limit 1)
   union all
-  select (select s.crawl_id from snapshot s where ${OPEN} and s.crawl_id > busy.crawl_id order by s.crawl_id, s.retry_at, s.id limit 1)
+  select (select s.crawl_id from snapshot s where ${OPEN} and s.crawl_id > busy.crawl_id
+    order by s.crawl_id, s.retry_at, s.id limit 1)
   from busy where busy.crawl_id is not null
 )`
 
@@ -36,7 +37,8 @@ export async function unfinished(db: Database): Promise<Unfinished> {
         (select retry_at from crawl where ${OPEN} and ${first})
         union all
         select page.retry_at from busy cross join lateral (
-          select retry_at from snapshot s where s.crawl_id = busy.crawl_id and ${OPEN} and exists (${isOpen}) and ${first}
+          select retry_at from snapshot s
+          where s.crawl_id = busy.crawl_id and ${OPEN} and exists (${isOpen}) and ${first}
         ) page
       ) each_first
     )
@@ -57,7 +59,9 @@ export interface Due {
   readonly oldestSeconds: number | null
 }
 
-/** Counts what is due. Of pages those that are put off, or in somebody's hands, are subtracted: there are few of them. */
+/**
+ * Counts what is due. Of pages those that are put off, or in somebody's hands, are subtracted: there are few of them.
+ */
 export async function dueNow(db: Database): Promise<Due> {
   const { rows } = await sql<Due>`
     with recursive ${BUSY}, looked as (

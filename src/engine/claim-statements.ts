@@ -39,7 +39,7 @@ export const LOWEST_ID = {
  */
 export function claimStatement(machine: Machine, options: QueueOptions, limit: number): Statement {
   const t = tableOf(machine)
-  const { fence, from, take } = claimParts(machine, t, options, 4)
+  const { fence, from, take } = claimParts(machine, t, options, { tokenAt: 4, one: limit === 1 })
   // Materialized: a limit must not be applied again to a row that was waited for.
   return named(
     machine,
@@ -61,7 +61,7 @@ export function claimStatement(machine: Machine, options: QueueOptions, limit: n
  */
 export function claimRowStatement(machine: Machine, options: QueueOptions): Statement {
   const t = tableOf(machine)
-  const { fence, from, take } = claimParts(machine, t, options, 3)
+  const { fence, from, take } = claimParts(machine, t, options, { tokenAt: 3, one: true })
   return named(
     machine,
     'claim row',
@@ -76,7 +76,11 @@ export function claimRowStatement(machine: Machine, options: QueueOptions): Stat
  */
 export function pickStatement(machine: Machine, options: QueueOptions, topN: number): Statement {
   const t = tableOf(machine)
-  const { fence, from, take } = claimParts(machine, t, options, 4, `and ${isDue(machine, t)}`)
+  const { fence, from, take } = claimParts(machine, t, options, {
+    tokenAt: 4,
+    one: true,
+    recheck: `and ${isDue(machine, t)}`,
+  })
   return named(
     machine,
     `pick ${topN}`,
@@ -91,19 +95,25 @@ export function pickStatement(machine: Machine, options: QueueOptions, topN: num
 }
 
 /** What every claim has in common: the fence, which rows, and how they are taken. The token is parameter number `tokenAt`; owner and values follow. */
-function claimParts(machine: Machine, t: Table, options: QueueOptions, tokenAt: number, recheck = '') {
+function claimParts(
+  machine: Machine,
+  t: Table,
+  options: QueueOptions,
+  { tokenAt, one, recheck = '' }: { readonly tokenAt: number; readonly one: boolean; readonly recheck?: string },
+) {
   const valuesAt = tokenAt + (t.owner ? 2 : 1)
   const fence = options.fence?.(valuesAt + (options.whereValues ?? 0))
   return {
     fence: fence ? `fence as (${fence} for share), ` : '',
-    from: `from ${t.name} as work${fence ? ', fence' : ''} where ${isDue(machine, t)}${options.where ? ` and ${options.where(valuesAt)}` : ''}`,
-    // By an array of ids: a join over them is planned as a scan of the whole table while that is small.
+    from: `from ${t.name} as work${fence ? ', fence' : ''}
+      where ${isDue(machine, t)}${options.where ? ` and ${options.where(valuesAt)}` : ''}`,
+    // By an id, or an array of them: a join over them is planned as a scan of the whole table while that is small.
     take: `changed as (
       update ${t.name} as work
       set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $${tokenAt}${t.owner ? `, ${t.owner} = $${tokenAt + 1}` : ''}${
         t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
       }${t.modified}
-      where work.${t.id} = any(array(select id from due)) ${recheck}
+      where work.${t.id} = ${one ? '(select id from due)' : 'any(array(select id from due))'} ${recheck}
       returning ${returned(machine, options)}
     ), taken as (
       select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner from changed join due on due.id = changed.${t.id}

@@ -11,7 +11,8 @@ export function renewStatement(machine: Machine): Statement {
     `
     update ${t.name} as work set ${t.retryAt} = now() + make_interval(secs => $3)
     from unnest($1::${machine.idType}[], $2::uuid[]) as held (id, token)
-    where work.${t.id} = held.id and work.${t.token} = held.token
+    where work.${t.id} = any($1::${machine.idType}[]) -- as with claims: no plan may depend on how large the batch is
+      and work.${t.id} = held.id and work.${t.token} = held.token
     returning work.${t.id}::text as id`,
   )
 }
@@ -46,13 +47,12 @@ export function releaseStatement(machine: Machine): Statement {
  */
 export function requeueStatement(machine: Machine): Statement {
   const t = tableOf(machine)
-  const dead = t.owner ? `${t.owner}::text = any($1::text[])` : `${t.token}::text = any($1::text[])`
   return named(
     machine,
     'requeue',
     `
     update ${t.name} set ${t.retryAt} = now(), ${t.unclaim}${counted(t, 2)}${t.modified}
-    where ${dead}${t.attempts ? '' : ' and $2::boolean is not null'}
+    where ${t.owner ?? t.token} = any($1)${t.attempts ? '' : ' and $2::boolean is not null'}
     returning ${t.id}::text as id`,
   )
 }

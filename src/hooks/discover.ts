@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { PLUGIN_SETTINGS, readSetting, SETTINGS, type Texts } from '../base/config.ts'
+import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
 import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
@@ -41,8 +41,6 @@ export interface Plugin {
 export type HookSettings = Texts
 
 const HOOK_NAME = /^on_(CrawlSetup|Snapshot|BinaryRequest|Install)__.+\.(js|py|sh)$/
-/** ArchiveBox's cap for anything that runs: 12 hours. */
-const MAX_TIMEOUT_SECONDS = 43_200
 /** ArchiveBox's time for an installation. */
 const INSTALL_SECONDS = 600
 
@@ -114,7 +112,8 @@ export function selectHooks(
   const hooks: Hook[] = []
   for (const plugin of plugins) {
     if ((wanted && !wanted.has(plugin.name)) || !isEnabled(plugin.name, settings)) continue
-    const timeoutMs = hookTimeoutMs(plugin.name, event, settings)
+    const installs = event === 'BinaryRequest' || event === 'Install'
+    const timeoutMs = timeoutOf(plugin.name, settings, installs ? INSTALL_SECONDS : undefined) * 1000
     for (const name of plugin.hooks) {
       if (!name.startsWith(`on_${event}__`)) continue
       const background = name.split('.').includes('bg')
@@ -133,14 +132,6 @@ export function selectHooks(
     }
   }
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-}
-
-/** <PLUGIN>_TIMEOUT, else TIMEOUT; 0 is not set. An installation has ten minutes, unless its plugin says otherwise. */
-function hookTimeoutMs(plugin: string, event: HookEvent, settings: HookSettings): number {
-  const own = PLUGIN_SETTINGS.TIMEOUT.kind.read(settings[`${plugin.toUpperCase()}_TIMEOUT`] ?? '')
-  const installs = event === 'BinaryRequest' || event === 'Install'
-  const seconds = own || (installs ? INSTALL_SECONDS : readSetting('TIMEOUT', settings)) || SETTINGS.TIMEOUT.standard
-  return Math.min(seconds, MAX_TIMEOUT_SECONDS) * 1000
 }
 
 function isEnabled(plugin: string, settings: HookSettings): boolean {

@@ -120,7 +120,10 @@ async function sendToSnapshots(
   dueAt: Date | null,
 ): Promise<string[]> {
   return await transact(db, async (tx) => {
-    const crawls = await lockCrawls(tx, sql`id in (select crawl_id from snapshot where id = any(${ids}::uuid[]))`)
+    const crawls = await lockCrawls(
+      tx,
+      sql`id = any(array(select crawl_id from snapshot where id = any(${ids}::uuid[])))`,
+    )
     const moved = await new Queue(snapshotMachine, kyselySql(tx)).send(ids, event, dueAt)
     await wakeCrawls(tx, crawls)
     return moved

@@ -62,7 +62,6 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
     if (!isFree(rows, `snapshot ${id}`)) return false
     removal.moveAside(rows[0]!.output_dir)
     await deleteSnapshots(tx, [id])
-    await sql`update crawl set page_count = greatest(page_count - 1, 0) where id = any(${crawls}::uuid[])`.execute(tx)
     await wakeCrawls(tx, crawls)
     return true
   })

@@ -144,8 +144,9 @@ export async function forgetAttempts(db: Database, model: 'crawl' | 'snapshot', 
  */
 export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly string[]): Promise<number> {
   const { rows } = await sql<{ id: string }>`
-    select p.id from process p join process r on r.id = p.runner_id
-    where p.id = any(${deadProcessIds}::uuid[]) and r.handoff_requested_by is not null`.execute(db)
+    select id from unnest(${deadProcessIds}::uuid[]) as dead (id)
+    where (select handoff_requested_by from process
+      where id = (select runner_id from process where id = dead.id)) is not null`.execute(db)
   const asked = new Set(rows.map(({ id }) => id))
   const others = deadProcessIds.filter((id) => !asked.has(id))
   let requeued = 0

@@ -3,8 +3,8 @@ import { hostname } from 'node:os'
 import { hasProc, readProc } from './proc.ts'
 
 /**
- * What this process was started under, the nearest first: its ancestors up to init (`pid:start`), then its control group, then its host.
- * A supervisor that restarts its program is there before and after: two runs have it in common.
+ * What this process was started under, the nearest first: its ancestors up to init (`pid:start`), then its control
+ * group, then its host. A supervisor that restarts its program is there before and after: two runs have it in common.
  */
 export function startedUnder(): string[] {
   const names: string[] = []
@@ -13,7 +13,7 @@ export function startedUnder(): string[] {
   return [...names, `cgroup:${controlGroup()}`, `host:${hostname()}`]
 }
 
-/** How near what two processes have in common is to the first of them: 0 is its parent; Infinity: nothing. */
+/** How near to the first process the nearest thing is that both have in common: 0 is its parent; Infinity: nothing. */
 export function kinship(mine: readonly string[], others: readonly string[]): number {
   const nearest = mine.findIndex((name) => others.includes(name))
   return nearest === -1 ? Number.POSITIVE_INFINITY : nearest

@@ -4,35 +4,43 @@ import type { ProcessIdentity } from './identity.ts'
 import { bootId, hasProc, type ProcEntry, pidNamespace, readEnviron } from './proc.ts'
 import { findProcess, isSame, processTable } from './table.ts'
 
-/** Environment variables that every process below a runner carries, so that a sweep finds it whoever its parent is by now. */
+/**
+ * Environment variables that every process below a runner carries: reaping finds it by them, whoever its parent is now.
+ */
 export const MARKER = {
   process: 'ARCHIVEBOX_PROCESS_ID',
   runner: 'ARCHIVEBOX_RUNNER_ID',
-  /** Of a hook, and of the host of hooks: the worker that started it. Whoever reaps that finds it so without its row. */
+  /**
+   * On a hook, and on the host of hooks: the worker that started it. Reaping the worker finds it, even without its row.
+   */
   worker: 'ARCHIVEBOX_WORKER_ID',
-  /** Carried by a runner's watchdog alone, in place of the others. */
-  watchdog: 'ARCHIVEBOX_WATCHDOG_OF',
+  /** Carried by a runner's guardian alone, in place of the others. */
+  guardian: 'ARCHIVEBOX_GUARDIAN_OF',
 } as const
 
 /**
- * What belongs together: the processes below `roots`, in their groups and sessions, those that carry one of the markers (`NAME=value`),
- * and those in the control groups. A root counts only while exactly that process lives: its pid may be somebody else's by now.
+ * What belongs together: the processes below `roots`, in their groups and sessions, those that carry one of the markers
+ * (`NAME=value`), and those in the control groups. A root counts only while exactly that process lives: its pid may be
+ * somebody else's by now.
  */
 export interface Family {
   readonly roots?: readonly ProcessIdentity[]
-  /** The roots led sessions of their own and have only just ended: what is left in those sessions is theirs, since a pid is not given again while it names one. */
+  /**
+   * The roots led sessions of their own and have only just ended: what is left in those sessions is theirs, since a pid
+   * is not given again while it names one.
+   */
   readonly sessions?: boolean
   readonly markers?: readonly string[]
-  /** Removed when they are empty. A family that has nothing else is all in there: nothing else is searched for. */
+  /** Removed when they are empty. A family with control groups alone is all in there: nothing else is searched. */
   readonly cgroups?: readonly string[]
 }
 
-/** The marks of a process with this row, and of what it started, if it is a worker: whatever other rows say. */
+/** The marks of the process with this row, and of what it started if it is a worker, whatever other rows say. */
 export function marksOf(id: string): string[] {
   return [`${MARKER.process}=${id}`, `${MARKER.worker}=${id}`]
 }
 
-/** Which of ours a process is, and whose hook, by the marks in its environment. */
+/** The process and the worker that the marks in a process's environment name. */
 export function marksIn(pid: number): { readonly process: string | undefined; readonly worker: string | undefined } {
   const lines = readEnviron(pid)
   const mark = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)
@@ -66,7 +74,9 @@ export async function membersOf(family: Family): Promise<ProcEntry[]> {
   return all.filter((entry) => inside.has(entry.pid))
 }
 
-/** The pids of the roots that are there, or whose session is. What a row says is believed only where it names this very process. */
+/**
+ * The pids of the roots that live, or whose session does. A row is believed only where it names exactly that process.
+ */
 function liveRoots({ roots = [], sessions = false }: Family, all: readonly ProcEntry[]): Set<number> {
   const live = new Set<number>()
   for (const root of roots) {
@@ -96,8 +106,8 @@ export async function signalMembers(members: readonly ProcEntry[], signal: NodeJ
 }
 
 /**
- * Kills a family for good: stop it so that it cannot fork away, look again, kill, and verify, until two scans in a row find nobody, or its
- * control groups are empty and gone.
+ * Kills a family for good: stop it so that it cannot fork away, look again, kill, and verify, until two scans in a row
+ * find nobody, or its control groups are empty and gone.
  * @returns the pids that are still there at the deadline (uninterruptible, or another user's); empty is success
  */
 export async function killFamily(family: Family, deadlineMs = 5_000): Promise<number[]> {
@@ -112,7 +122,7 @@ export async function killFamily(family: Family, deadlineMs = 5_000): Promise<nu
     if (performance.now() > end)
       return members.length === 0 && cgroups.every(isEmptyCgroup) ? [] : members.map(({ pid }) => pid)
     if (members.length === 0 && !removed) await sleep(1)
-    // Before anybody ends: whoever waits for one of them must not take it for an end of its own, and write that down.
+    // Before any of them ends: a member that waits for another must not record that end as an ordinary one.
     if (hasProc && !isInCgroups(family)) await signalMembers(members, 'SIGSTOP')
     for (const cgroup of cgroups) killCgroup(cgroup)
     if (!hasProc) await killTrees(members)
@@ -127,7 +137,10 @@ function isInCgroups({ roots = [], markers = [], cgroups = [] }: Family): boolea
   return cgroups.length > 0 && roots.length === 0 && markers.length === 0
 }
 
-/** Where only `ps` tells who is there, asking it about each member would take longer than forking another: each tree is killed at once. */
+/**
+ * Where only `ps` tells which processes exist, a member can fork faster than `ps` can be asked about each: each tree is
+ * killed at once.
+ */
 async function killTrees(members: readonly ProcEntry[]): Promise<void> {
   const { default: treeKill } = await import('tree-kill')
   for (const root of members.filter(({ ppid }) => !members.some(({ pid }) => pid === ppid))) {

@@ -1,7 +1,9 @@
 import { bootId, pidNamespace } from './proc.ts'
 import { findProcess } from './table.ts'
 
-/** Names one operating system process so that it cannot be confused with a later one of the same pid. Compared exactly. */
+/**
+ * Names one operating system process so that it cannot be confused with a later one of the same pid. Compared exactly.
+ */
 export interface ProcessIdentity {
   readonly bootId: string
   readonly pidNamespace: string
@@ -20,7 +22,7 @@ export async function identityOf(pid: number): Promise<ProcessIdentity | null> {
 }
 
 let own: ProcessIdentity | null = null
-/** Who we are. Looked up once: later there may be no descriptor for it. */
+/** Our own identity. Looked up once: later there may be no file descriptor left to do it. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   own ??= await identityOf(process.pid)
   if (!own) throw new Error(`cannot read the identity of our own process ${process.pid}`)
@@ -36,7 +38,8 @@ export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
 }
 
 /**
- * Signals exactly this process, or nothing. Between the check and the signal lie microseconds, in which a pid cannot come round again.
+ * Signals exactly this process, or nothing. Between the check and the signal lie microseconds, in which a pid cannot
+ * come round again.
  * @returns false when it is gone or may not be signalled
  */
 export async function signalIdentity(identity: ProcessIdentity, signal: NodeJS.Signals): Promise<boolean> {

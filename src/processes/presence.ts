@@ -1,15 +1,17 @@
 import { uptime } from 'node:os'
 import { UNSEEN_SECONDS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
+import { lastRowOfPid, liveRowById, liveRowOf } from '../db/process-rows.ts'
 import { identityIn, type LiveRow, liveRows } from '../db/processes.ts'
-import { livenessOf, type ProcessIdentity } from './identity.ts'
+import { MARKER } from './family.ts'
+import { identityOf, livenessOf, ownIdentity, type ProcessIdentity } from './identity.ts'
 import { bootId } from './proc.ts'
 
 export type Presence = 'there' | 'unseen' | 'gone'
 
 /**
  * Is the process of this row there? `unseen`: it lives where we cannot look, as far as its heartbeat tells.
- * A row without identity is a process between its announcement and its start, and not there yet.
+ * A row without an identity is a process between its announcement and its start, and not there yet.
  */
 export async function presenceOf(home: Pick<Home, 'machineId'>, row: LiveRow): Promise<Presence> {
   const identity = identityIn(row)
@@ -20,12 +22,13 @@ export async function presenceOf(home: Pick<Home, 'machineId'>, row: LiveRow): P
 }
 
 /**
- * Another boot of this machine is over; of another machine it says nothing (containers with names of their own share our boot). Cloned
- * machines have one id: whoever was heard of since our boot began is no process of an earlier one, but of a clone.
+ * An earlier boot of this machine is over; of another machine a boot id says nothing (containers with names of their
+ * own share our boot). Cloned machines have one id: a process that gave a sign of life since our boot began belongs to
+ * a clone, not to an earlier boot.
  */
 function livesElsewhere(home: Pick<Home, 'machineId'>, row: LiveRow, identity: ProcessIdentity): boolean {
   const silence = silenceOf(row)
-  // Heard of in the future: by a clock that was set back since, which says nothing about when.
+  // A heartbeat from the future: the clock was set back since, so it does not say when that was.
   const sinceBoot = silence >= 0 && silence < uptime()
   return identity.bootId !== bootId() && (row.machine_id !== home.machineId || sinceBoot)
 }
@@ -39,4 +42,21 @@ export async function presentRows(home: Home): Promise<LiveRow[]> {
   const present: LiveRow[] = []
   for (const row of await liveRows(home)) if ((await presenceOf(home, row)) !== 'gone') present.push(row)
   return present
+}
+
+/** The row of the process that has this pid now, by its exact identity; else of the last one that had it. */
+export async function rowByPid(home: Home, pid: number): Promise<LiveRow | undefined> {
+  const identity = await identityOf(pid)
+  return (identity && (await liveRowOf(home, identity))) ?? (await lastRowOfPid(home, pid))
+}
+
+/** Our own row; undefined when this process is not registered. For the `server` verb. */
+export async function currentRow(home: Home): Promise<LiveRow | undefined> {
+  return await liveRowOf(home, await ownIdentity())
+}
+
+/** The id of the open row of the process that started us (a hook, say), by the mark in our environment. */
+export async function startedBy(home: Home): Promise<string | null> {
+  const id = process.env[MARKER.process]
+  return (id && (await liveRowById(home, id))?.id) || null
 }

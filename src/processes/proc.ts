@@ -15,12 +15,15 @@ export interface ProcEntry {
 
 const PAGE = 4096
 
-/** Is there a /proc to read? Tests say no, to see how the program fares elsewhere: then nothing here reads any. */
+/** Is there a /proc to read? Tests say no, to see how the program works elsewhere: then nothing here reads it. */
 export const hasProc: boolean = process.platform === 'linux' && process.env['ARCHIVEBOX_NO_PROC'] === undefined
 
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
 
-/** What can be read, or `nothing`. Out of descriptors or memory we see nothing at all, which must not pass for nothing being there: that throws. */
+/**
+ * What can be read, or `nothing`. Throws when we are out of descriptors or memory: then we see nothing, which does not
+ * mean that nothing is there.
+ */
 export function orNothing<T>(read: () => T, nothing: T): T {
   try {
     return read()

@@ -2,10 +2,16 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { codeOf } from '../base/errors.ts'
 
-/** The machine can start no process at the moment: too many of them, no memory, no descriptors, no room for logs. Nothing is said against the program. */
+/**
+ * The machine can start no process at the moment: too many of them, no memory, no descriptors, no disk space for logs.
+ * The program is not to blame.
+ */
 const PASSING = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC'])
 
-/** A child that is really there. Throws what kept it from being started, which Node sometimes throws and sometimes emits. */
+/**
+ * A child that is really there. Throws what kept it from being started, which Node sometimes throws and sometimes
+ * emits.
+ */
 export async function spawned(start: () => ChildProcess): Promise<ChildProcess & { readonly pid: number }> {
   const child = start()
   if (child.pid === undefined) throw (await once(child, 'error'))[0]

@@ -1,6 +1,9 @@
 import { hasProc, isDead, type ProcEntry, readProc, scanProc } from './proc.ts'
 
-/** Every live process that can be seen. About 10 ms for 200 processes on Linux; elsewhere `ps` takes some 50 ms, and shows no groups and sessions. */
+/**
+ * Every live process that can be seen. About 10 ms for 200 processes on Linux; elsewhere `ps` takes some 50 ms, and
+ * shows no groups and sessions.
+ */
 export async function processTable(): Promise<ProcEntry[]> {
   return hasProc ? scanProc() : await listByPs()
 }

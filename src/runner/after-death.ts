@@ -7,12 +7,15 @@ import { terminateBackendsOf } from '../db/runners.ts'
 import { homeFromEnvironment } from '../workers/home-environment.ts'
 import { reapRunner } from '../workers/reap.ts'
 
-/** How long the watchdog waits for a database that is away: the next runner can close the rows, too. */
+/** How long the guardian waits for a database that is away: the next runner can close the rows, too. */
 const PATIENCE_MS = 10_000
 
-/** What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims due, closes its rows. */
-export async function closeAfter(runnerId: string, log: Log): Promise<void> {
-  const home = homeFromEnvironment('watchdog', runnerId, {
+/**
+ * What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims
+ * due, closes its rows. What cannot be done in time is left to the next runner.
+ */
+export async function reconcileAfter(runnerId: string, log: Log): Promise<void> {
+  const home = homeFromEnvironment('guardian', runnerId, {
     connections: 1,
     wait: { until: AbortSignal.timeout(PATIENCE_MS) },
   })
@@ -22,7 +25,7 @@ export async function closeAfter(runnerId: string, log: Log): Promise<void> {
       await reapRunner(home, runnerId)
       await markEnded(home.db, runnerId, null)
     })
-    await failpoint('watchdog.closed')
+    await failpoint('guardian.closed')
     log.info(`closed the rows of runner ${runnerId}`)
   } catch (error) {
     log.warn(`the rows of runner ${runnerId} stay open, the next runner closes them: ${messageOf(error)}`)

@@ -7,7 +7,10 @@ import { writeArchivePage } from '../workers/index-pages.ts'
 
 const EVERY_MS = 5_000
 
-/** Keeps the archive's top page true while a leader works: written after changes, at most every 5 s, and once more in the end. */
+/**
+ * Keeps the archive's top page up to date while a leader works: written after changes, at most every 5 s, and once more
+ * at the end.
+ */
 export class ArchivePageWriter {
   readonly #home: Home
   readonly #log: Log
@@ -20,7 +23,7 @@ export class ArchivePageWriter {
   }
 
   /**
-   * @param changes how much was finished so far
+   * @param changes how many changes there were so far
    * @param now do not wait for the next time
    * Throws when the database is away; a page that cannot be written is tried again after the next change.
    */

@@ -5,12 +5,13 @@ import { sleep } from '../base/abort.ts'
 import { FileLock } from '../base/file-lock.ts'
 import type { Home } from '../db/home.ts'
 
-/** Whom nobody is before has it so soon. */
+/** Whoever is first in line has it so soon. */
 const IN_LINE_MS = 100
 
 /**
- * The kernel's lock on the data dir, held for as long as a runner leads and gone with its process, however it dies. It sees what the database
- * cannot: a leader in another container of this machine, or one that works on this data dir through another database.
+ * The kernel's lock on the data dir, held for as long as a runner leads and gone with its process, however it dies: it
+ * has no time at which it expires. It sees what the database cannot: a leader in another container of this machine, or
+ * one that works on this data dir through another database.
  */
 export class DataDirLock {
   readonly #path: string
@@ -21,29 +22,32 @@ export class DataDirLock {
     this.#path = join(dataDir, '.runner.lock')
   }
 
-  /** Gets in line for it, beside whatever else: it is ours in the moment that its holder lets go. */
+  /** Gets in line for it in the background: it is ours in the moment that its holder lets go. */
   enqueue(): void {
     if (this.#lock || this.#line) return
     const lock = new FileLock(this.#path)
     const taken = lock.acquire().then(() => true)
-    taken.catch(() => {}) // It is said to who takes it.
+    taken.catch(() => {}) // Whoever takes it hears of it.
     this.#line = { lock, taken }
   }
 
-  /** Takes it if nobody holds it, else stays in line for it. A taken one stays taken. Throws AppError where files cannot be locked. */
+  /**
+   * Takes it if nobody holds it, else stays in line for it. A taken one stays taken. Throws AppError where files cannot
+   * be locked.
+   */
   async take(): Promise<boolean> {
     if (this.#lock) return true
     this.enqueue()
     const { lock, taken } = this.#line!
     if (!(await Promise.race([taken, sleep(IN_LINE_MS)]))) return false
     truncateSync(this.#path)
-    writeFileSync(lock.fd, `pid ${process.pid} on ${hostname()}\n`)
+    writeFileSync(lock.fd, `pid ${process.pid} on ${hostname()} since ${new Date().toISOString()}\n`)
     this.#line = undefined
     this.#lock = lock
     return true
   }
 
-  /** Who holds it, by what it wrote. */
+  /** Who holds it, by what the holder wrote: its pid, its host, and since when. */
   holder(): string {
     return readFileSync(this.#path, 'utf8').trim() || 'somebody'
   }

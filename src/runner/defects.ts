@@ -2,14 +2,13 @@ import { EXIT } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 
 /**
- * What nobody caught is a defect of ours, after which nothing that we know can be trusted: it is said, and we leave at once. The watchdog
- * ends our workers and hooks, and closes our rows.
+ * What nobody caught is a defect of ours, after which nothing that we know can be trusted: it is logged, and we leave
+ * at once. The guardian ends our workers and hooks, and closes our rows.
  */
 export function leaveOnDefects(log: Log): void {
   const leave = (error: unknown) => {
-    log.error(
-      `a defect of archivebox-ts, leaving at once: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    )
+    const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    log.error(`a defect of archivebox-ts, leaving at once: ${what}`)
     process.exit(EXIT.defect)
   }
   process.on('uncaughtException', leave)

@@ -1,7 +1,10 @@
 import { lacksRoom } from '../base/disk-room.ts'
 import type { Log } from '../base/log.ts'
 
-/** Says once when the disk is too full to begin pages, and once when there is room again. The workers look for themselves. */
+/**
+ * Says once when the disk is too full to begin pages, and once when there is space again. The workers look for
+ * themselves.
+ */
 export class DiskMonitor {
   readonly #dataDir: string
   readonly #floor: number
@@ -15,11 +18,11 @@ export class DiskMonitor {
     this.#log = log
   }
 
-  /** Why no page may be begun; undefined: there is room. */
+  /** Why no page may be begun; undefined: there is space. */
   look(): string | undefined {
     const why = lacksRoom(this.#dataDir, this.#floor)
     if (why && !this.#lacking) this.#log.warn(why)
-    if (!why && this.#lacking) this.#log.info('there is room on the disk again')
+    if (!why && this.#lacking) this.#log.info('there is space on the disk again')
     this.#lacking = why !== undefined
     return why
   }

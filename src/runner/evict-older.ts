@@ -1,15 +1,14 @@
 import type { Bell } from '../base/abort.ts'
 import { AppError } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
-import { requestHandoff } from '../db/runners.ts'
+import { type Place, requestHandoff } from '../db/runners.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
 import { livenessOf, signalIdentity } from '../processes/identity.ts'
-import { type Presence, presenceOf } from '../processes/presence.ts'
-import type { GateOptions } from './gate.ts'
-import type { Registered } from './registration.ts'
+import { presenceOf } from '../processes/presence.ts'
 
 /** How long a killed tree may take to be gone (a process in uninterruptible sleep may never be). */
 const KILL_MS = 5_000
@@ -18,89 +17,113 @@ const LOOK_MS = 2
 const ROWS_MS = 50
 const UNSEEN_MS = 500
 
-interface Older {
-  row: LiveRow
-  presence: Presence
+export interface EvictOptions {
+  readonly home: Home
+  readonly log: Log
+  readonly stop: Stop
+  readonly bell: Bell
+  /** Called with the reason why we wait. */
+  readonly waitsFor: (reason: string | null) => void
+  /** How long an older runner may take to drain before its tree is killed. */
+  readonly handoffGraceMs: number
+  /** Called when older runners have been asked to leave: time to prepare what a leader needs. */
+  readonly onWaiting: () => void
 }
 
 /**
- * Asks older runners to hand over, waits until they are gone or stand by, and kills what does not go. Of a runner that we can see the operating system alone decides; of others their row, and later the data dir's lock.
- * @returns false when a newer runner than we are came onWaiting, or we are to stop
- * Throws AppError when one survives that.
+ * Asks older runners to hand over, waits until they are gone or stand by, and kills those that stay. For a runner that
+ * we can see, the operating system alone decides whether it is gone; for others their row does, and later the data
+ * dir's lock.
+ * @returns false when a runner newer than we are has come, or we are to stop
+ * Throws AppError when one survives being killed.
  */
-export async function evictOlderRunners(
-  { home, log, stop, bell, handoffGraceMs, onWaiting, waitsFor }: GateOptions,
-  me: Registered,
-  older: readonly LiveRow[],
-): Promise<boolean> {
-  const ids = older.map(({ id }) => id)
-  const reachable: string[] = []
-  for (const row of older) if ((await presenceOf(home, row)) === 'there') reachable.push(row.id)
-  const asked = await requestHandoff(home, me.id, ids, reachable, handoffGraceMs / 1_000)
-  await failpoint('gate.asked')
-  for (const row of older) {
-    const unseen = (await presenceOf(home, row)) === 'unseen'
-    const leads = row.worker_type === 'worker_runner'
-    log.info(
-      `${leads ? 'taking over from' : 'going before'} runner pid ${row.pid}${unseen ? ' in another container or on another machine: asked through the database' : ''}`,
-    )
-    // One that waits at the gate sees us by itself. A second signal would mean "hurry", and a stopped process sees none but this.
-    if (asked.includes(row.id)) await signalIdentity(identityIn(row)!, 'SIGTERM')
-    await signalIdentity(identityIn(row)!, 'SIGCONT')
-  }
-  await failpoint('gate.signalled')
+export async function evictOlderRunners(options: EvictOptions, me: Place, older: readonly LiveRow[]): Promise<boolean> {
+  const { home, log, stop, bell, handoffGraceMs, onWaiting, waitsFor } = options
+  await askToHandOver(options, me, older)
   const begun = performance.now()
   onWaiting()
-  let killed = false
-  for (;;) {
+  for (let killed = false; ; ) {
     const rows = await liveRows(home)
     if (await isNewerThere(home, me, rows)) return false
-    const left: Older[] = []
-    for (const before of older) {
-      const now = rows.find(({ id }) => id === before.id)
-      const presence = await presenceOf(home, now ?? before)
-      // A row that closed itself may belong to a process that has not left yet; where we cannot look, the data dir's lock will tell.
-      if (presence === 'there' || (presence === 'unseen' && now))
-        if (!now?.standby) left.push({ row: now ?? before, presence })
-    }
+    const { seen, unseen } = await stillThere(home, older, rows)
+    const left = [...seen, ...unseen]
     if (stop.drain.aborted) return false
     if (left.length === 0) return true
-    waitsFor(`waiting for runner pid ${left.map(({ row }) => row.pid).join(', ')} to hand over`)
-    const waited = performance.now() - begun
-    const seen = left.filter(({ presence }) => presence === 'there')
-    if (seen.length > 0 && waited > handoffGraceMs + (killed ? KILL_MS : 0)) {
-      const pids = seen.map(({ row }) => row.pid).join(', ')
-      if (killed) {
-        throw new AppError(
-          `cannot end the older runner (pid ${pids}): it survives SIGKILL or belongs to another user`,
-          {
-            hint: 'end it by hand, then start again; nothing was taken over',
-          },
-        )
-      }
-      killed = true
-      log.warn(`runner pid ${pids} did not hand over within ${handoffGraceMs / 1_000} s: killing its processes`)
-      for (const { row } of seen)
+    waitsFor(`waiting for runner pid ${pidsOf(left)} to hand over`)
+    if (seen.length > 0 && performance.now() - begun > handoffGraceMs + (killed ? KILL_MS : 0)) {
+      if (killed) throw cannotEnd(seen)
+      log.warn(`runner pid ${pidsOf(seen)} did not hand over within ${handoffGraceMs / 1_000} s: killing its processes`)
+      for (const row of seen)
         await killFamily({ roots: [identityIn(row)!], markers: [`${MARKER.runner}=${row.id}`] }, KILL_MS)
       await failpoint('gate.killed')
+      killed = true
     }
     if (seen.length > 0) await untilOneIsGone(seen, bell, stop)
     else await bell.wait(UNSEEN_MS, stop.drain)
   }
 }
 
-/** Watches processes through the kernel alone for a moment: the first to go is noticed at once, and without the database. */
-async function untilOneIsGone(seen: readonly Older[], bell: Bell, stop: Stop): Promise<void> {
+/** Asks in their rows, and by a signal where one reaches them. */
+async function askToHandOver(
+  { home, log, handoffGraceMs }: EvictOptions,
+  me: Place,
+  older: readonly LiveRow[],
+): Promise<void> {
+  const { seen: reachable, unseen } = await stillThere(home, older, older)
+  const ids = (rows: readonly LiveRow[]) => rows.map(({ id }) => id)
+  const asked = await requestHandoff(home, me.id, ids(older), ids(reachable), handoffGraceMs / 1_000)
+  await failpoint('gate.asked')
+  for (const row of older) {
+    const what = row.worker_type === 'worker_runner' ? 'taking over from' : 'going before'
+    const how = unseen.includes(row) ? ' in another container or on another machine: asked through the database' : ''
+    log.info(`${what} runner pid ${row.pid}${how}`)
+    // A runner at the gate sees us by itself. A second SIGTERM would mean "hurry". A stopped process needs SIGCONT.
+    if (asked.includes(row.id)) await signalIdentity(identityIn(row)!, 'SIGTERM')
+    await signalIdentity(identityIn(row)!, 'SIGCONT')
+  }
+  await failpoint('gate.signalled')
+}
+
+/**
+ * The older runners that are still in the way. A closed row may belong to a process that has not left yet; where we
+ * cannot look, the data dir's lock will tell.
+ */
+async function stillThere(home: Home, older: readonly LiveRow[], rows: readonly LiveRow[]) {
+  const seen: LiveRow[] = []
+  const unseen: LiveRow[] = []
+  for (const before of older) {
+    const now = rows.find(({ id }) => id === before.id)
+    if (now?.standby) continue
+    const presence = await presenceOf(home, now ?? before)
+    if (presence === 'there') seen.push(now ?? before)
+    if (presence === 'unseen' && now) unseen.push(now)
+  }
+  return { seen, unseen }
+}
+
+/** Watches processes for a moment, without the database: the end of the first one is noticed at once. */
+async function untilOneIsGone(seen: readonly LiveRow[], bell: Bell, stop: Stop): Promise<void> {
   const end = performance.now() + ROWS_MS
   while (performance.now() < end && !stop.drain.aborted) {
-    for (const { row } of seen) if ((await livenessOf(identityIn(row)!)) === 'gone') return
+    for (const row of seen) if ((await livenessOf(identityIn(row)!)) === 'gone') return
     await bell.wait(LOOK_MS, stop.drain)
   }
 }
 
-async function isNewerThere(home: Home, me: Registered, rows: readonly LiveRow[]): Promise<boolean> {
+async function isNewerThere(home: Home, me: Place, rows: readonly LiveRow[]): Promise<boolean> {
   for (const row of rows) {
     if (isRunner(row) && !row.standby && row.seq > me.seq && (await presenceOf(home, row)) !== 'gone') return true
   }
   return false
+}
+
+function cannotEnd(rows: readonly LiveRow[]): AppError {
+  return new AppError(
+    `cannot end the older runner (pid ${pidsOf(rows)}): it survives SIGKILL or belongs to another user`,
+    { hint: 'end it by hand, then start again; nothing was taken over' },
+  )
+}
+
+function pidsOf(rows: readonly LiveRow[]): string {
+  return rows.map(({ pid }) => pid).join(', ')
 }

@@ -3,30 +3,30 @@ import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import { BEAT_MS, TRUST_MS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
+import { rowById } from '../db/process-rows.ts'
 import { heartbeat } from '../db/processes.ts'
 import { withdrawHandoff } from '../db/runners.ts'
 import { serverIdentity } from '../db/server-identity.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { presenceOf } from '../processes/presence.ts'
-import { rowById } from '../processes/registry/lookup.ts'
-import type { Outage } from './outage.ts'
+import type { OutageMonitor } from './outage-monitor.ts'
 
-/** The part of a newer runner's patience that our hooks may use up: the rest is for killing them, and for leaving. */
+/** The part of a newer runner's grace that our hooks may use up: the rest is for killing them, and for leaving. */
 export const HANDOFF_SHARE = 0.5
 
-/** Keeps our lead known, and learns from the same statement whether we still have it and whether a newer runner asks for it. */
+/** Keeps our lead known, and learns in the same statement whether we still have it and whether it is asked for. */
 export class Heartbeat {
   readonly #home: Home
   readonly #id: string
   readonly #stop: Stop
   readonly #log: Log
-  readonly #outage: Outage
+  readonly #outage: OutageMonitor
   readonly #timer: NodeJS.Timeout
-  /** Fires when trust ends, whatever a query hangs on. */
+  /** Fires when our trust in the lead ends, even while a query hangs. */
   #trust: NodeJS.Timeout
   #beating = false
-  /** The server that we were promoted on. */
+  /** The database server on which we were promoted. */
   #server: string | null = null
   #ended = false
   #blockedReason: string | null = null
@@ -35,7 +35,7 @@ export class Heartbeat {
   /** We cannot know that we lead. */
   lost = false
 
-  constructor(home: Home, id: string, stop: Stop, log: Log, outage: Outage) {
+  constructor(home: Home, id: string, stop: Stop, log: Log, outage: OutageMonitor) {
     this.#home = home
     this.#id = id
     this.#stop = stop
@@ -52,7 +52,6 @@ export class Heartbeat {
     this.#beating = true
     const begun = performance.now()
     try {
-      await failpoint('heartbeat.beating')
       const answer = await heartbeat(this.#home, this.#id, await ownIdentity(), this.#blockedReason)
       await failpoint('heartbeat.beaten')
       if (this.#ended) return // Our row was closed by ourselves.
@@ -63,7 +62,7 @@ export class Heartbeat {
       if (answer.askedBy !== null && !this.handoff && (await this.#isThere(answer.askedBy))) {
         this.handoff = true
         this.#log.info('a newer runner takes over: handing over')
-        this.#stop.requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
+        this.#stop.because('a newer runner takes over').requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
       }
       if (!this.handoff && (await this.#isAnotherServer()))
         this.#lose('the database is another server than before: a failover')
@@ -78,7 +77,7 @@ export class Heartbeat {
   /** Has `status` show what keeps us from starting work; undefined: nothing. */
   isBlockedBy(reason: string | undefined): void {
     const kind = (text: string | null | undefined) => text?.replace(/\d+/g, '')
-    if (kind(reason) === kind(this.#blockedReason ?? undefined)) return // Only its figures are others.
+    if (kind(reason) === kind(this.#blockedReason ?? undefined)) return // Only its figures differ.
     this.#blockedReason = reason ?? null
     void this.beat()
   }
@@ -89,7 +88,10 @@ export class Heartbeat {
     clearTimeout(this.#trust)
   }
 
-  /** Does whoever asked for the lead still want it? One that died since would leave nobody to lead; its request is forgotten. */
+  /**
+   * Is the runner that asked for the lead still there? If it has died, its request is forgotten: nobody else would
+   * lead.
+   */
   async #isThere(askedBy: string): Promise<boolean> {
     const row = await rowById(this.#home, askedBy)
     if (row && row.ended_at === null && (await presenceOf(this.#home, row)) !== 'gone') return true
@@ -111,6 +113,6 @@ export class Heartbeat {
     if (this.lost || this.#ended) return
     this.lost = true
     this.#log.warn(`this runner cannot know that it leads (${why}): ending its workers and hooks`)
-    this.#stop.requestForce()
+    this.#stop.because(why).requestForce()
   }
 }

@@ -1,11 +1,12 @@
-import type { Bell } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import type { Stop } from '../base/stop.ts'
 import { CHANNELS, listen } from '../db/notifications.ts'
-import { markDraining } from '../db/processes.ts'
+import { markDraining, recordContainment } from '../db/processes.ts'
+import type { Place } from '../db/runners.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
+import { recover } from '../machines/recover.ts'
 import { openCrawls } from '../machines/scope.ts'
+import { releaseContainment } from '../processes/containment/containment.ts'
 import { isTransient } from '../processes/spawned.ts'
 import { CleanUp } from '../workers/clean-up.ts'
 import { reapRunner } from '../workers/reap.ts'
@@ -15,124 +16,183 @@ import type { WorkerContext } from '../workers/worker-context.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { ArchivePageWriter } from './archive-page-writer.ts'
 import { DiskMonitor } from './disk-monitor.ts'
+import { Guardian } from './guardian.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
-import type { LeadOptions, WhyEnded } from './options.ts'
-import type { Outage } from './outage.ts'
+import { watchLoop } from './loop-watchdog.ts'
+import type { LeadOptions, Why } from './options.ts'
 import type { Term } from './promote.ts'
-import type { Registered } from './registration.ts'
-import { Watchdog } from './watchdog.ts'
+import { oneAtATime, startSideJobs } from './side-jobs.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
-/** What is due so soon is waited for by a runner that leaves when it has nothing to do: a page that was put off for want of disk, too. */
+/** `--exit-on-idle` waits for what is due so soon, such as a page that was put off for want of disk space. */
 const SOON_MS = 20_000
 /** How often a database that is away is looked for. */
 const AWAY_POLL_MS = 500
 
 /**
- * One leadership, from promotion to resignation: the orchestrator's loop. It keeps as many CrawlWorkers as there are crawls due, wakes them,
- * and replaces the dead; on a drain it waits for all of them. While the database is away it starts nothing, and workers keep what their hooks
- * have done until they can write it. Nothing of this term runs any more when it returns.
- * @returns `lost` when it could not know any longer that it leads: through the gate again
+ * One leadership, from promotion to resignation. It keeps as many CrawlWorkers as there are crawls due, wakes them, and
+ * replaces the dead; on a drain it waits for all of them. While the database is away it starts nothing, and workers
+ * keep what their hooks have done until they can write it. Nothing of this term runs any more when it returns.
  */
-export async function lead(
-  options: LeadOptions,
-  me: Registered,
-  term: Term,
-  outer: Stop,
-  bell: Bell,
-  outage: Outage,
-): Promise<WhyEnded | 'lost'> {
+export async function lead(options: LeadOptions, me: Place, term: Term): Promise<Why> {
+  const { home, log, signals, bell, settings, scope, outage, containment } = options
   // The end of our trust in this term ends its work, not the runner.
-  const stop = outer.part()
-  const { home, log, settings, scope, concurrency, containment } = options
-  const context: WorkerContext = {
-    owner: { home, processId: me.id, term: term.number },
-    runnerId: me.id,
-    log,
-    stop,
-    bell,
-    onRecheck: new Set(),
-    settings,
-    scope,
-    containment,
-  }
-  const watchdog = new Watchdog(context)
-  const cleanUp = new CleanUp(context)
-  const upkeep = new Upkeep(context)
-  const pool = new WorkerPool(context, {
-    kind: 'crawl',
-    size: crawlWorkers(settings.config, concurrency),
-    cwd: home.dataDir,
-    slots: concurrency,
-  })
-  const disk = new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log)
-  const liveness = new Liveness(options.livenessFile)
-  const page = new ArchivePageWriter(home, log)
+  const stop = signals.stop.part()
   const heart = new Heartbeat(home, me.id, stop, log, outage)
-  const work = listen(home.databaseUrl, me.id, {
+  const unwatch = watchLoop()
+  try {
+    await recordContainment(home.db, me.id, containment)
+    const mended = await recover(home.db)
+    await failpoint('lead.recovered')
+    if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
+    if (options.maintenanceOnly) return 'maintained'
+    const owner = { home, processId: me.id, term: term.number }
+    const context = {
+      owner,
+      runnerId: me.id,
+      log,
+      stop,
+      bell,
+      onRecheck: new Set<never>(),
+      settings,
+      scope,
+      containment,
+    }
+    const leader = start(options, context, heart)
+    try {
+      return await supervise(leader)
+    } finally {
+      await shutDown(leader)
+    }
+  } finally {
+    heart.end()
+    unwatch()
+    // What cannot be released now, the next runner reaps.
+    await releaseContainment(containment).catch(() => {})
+  }
+}
+
+/** What a leader has while it leads. */
+type Leader = ReturnType<typeof start>
+
+function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
+  const { home, log, bell, settings, concurrency, outage, livenessFile } = options
+  const guardian = new Guardian(context)
+  const size = crawlWorkers(settings.config, concurrency)
+  const pool = new WorkerPool(context, { kind: 'crawl', size, cwd: home.dataDir, slots: concurrency })
+  // At once, even while a query of ours hangs.
+  context.stop.force.addEventListener('abort', () => pool.force())
+  const listener = listen(home.databaseUrl, context.runnerId, {
     [CHANNELS.work]: () => bell.wake(),
     [CHANNELS.runner]: () => void heart.beat(),
   })
-  // At once, even while a query of ours hangs.
-  stop.force.addEventListener('abort', () => pool.force())
-
-  /** One round of the loop. True: there is nothing left to do, and we were told to leave then. */
-  const round = async (): Promise<boolean> => {
-    if (outage.isOn) await heart.beat()
-    const { due, open } = await openCrawls(home.db, scope, SOON_MS)
-    liveness.touch()
-    await pool.killStuck()
-    heart.isBlockedBy(disk.look() ?? pool.trouble)
-    await pool.fill(watchdog.isUp ? due : 0)
-    await cleanUp.whenDue()
-    upkeep.whenDue()
-    const idle = options.exitOnIdle && open === 0 && pool.busy === 0
-    if (idle) await cleanUp.beforeLeaving()
-    await page.write(pool.changes, idle)
-    return idle
+  const cleanUp = new CleanUp(context)
+  const upkeep = new Upkeep(context)
+  const page = new ArchivePageWriter(home, log)
+  const disk = new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log)
+  const liveness = new Liveness(livenessFile)
+  const inTurn = oneAtATime()
+  const jobs = {
+    'cleaning up': () => inTurn(() => cleanUp.whenDue()),
+    'the archive’s page': () => inTurn(() => page.write(pool.changes, false)),
+    upkeep: () => upkeep.whenDue(),
+    'disk space': () => heart.isBlockedBy(disk.look() ?? pool.trouble),
+    'the liveness file': () => liveness.touch(),
   }
+  const endJobs = startSideJobs(jobs, (name, error) => {
+    if (isDatabaseAway(error)) outage.seen(error)
+    else log.warn(`${name}: ${messageOf(error)}; trying again`)
+  })
+  return {
+    ...options,
+    context,
+    heart,
+    guardian,
+    pool,
+    listener,
+    cleanUp,
+    upkeep,
+    page,
+    disk,
+    liveness,
+    inTurn,
+    endJobs,
+  }
+}
 
-  try {
-    while (!stop.drain.aborted) {
-      try {
-        if (await round()) return 'idle'
-        await bell.wait(POLL_MS, stop.drain)
-      } catch (error) {
-        if (isDatabaseAway(error)) {
-          outage.seen(error)
-          await bell.wait(AWAY_POLL_MS, stop.drain)
-        } else if (isTransient(error)) {
-          log.warn(`looking for work: ${messageOf(error)}; trying again`)
-          await bell.wait(POLL_MS, stop.drain)
-        } else {
-          await heart.beat()
-          if (!heart.lost) throw error // Else: nothing can be started in the name of a row that somebody deleted.
-        }
-      }
+/** The orchestrator's loop. */
+async function supervise(leader: Leader): Promise<Why> {
+  const { bell, context } = leader
+  const { drain } = context.stop
+  while (!drain.aborted) {
+    try {
+      if (await round(leader)) return 'idle'
+      await bell.wait(POLL_MS, drain)
+    } catch (error) {
+      await bell.wait(await pauseAfter(leader, error), drain)
     }
-    await failpoint('shutdown.drain_seen')
-    if (heart.lost && !outer.drain.aborted) return 'lost'
-    // Was it a newer runner who signalled? Then the time is shorter. Nobody sees one drain that has nothing to wait for.
-    await Promise.all([heart.handoff || heart.beat(), pool.size === 0 || markDraining(home.db, me.id)])
-    await failpoint('shutdown.row_draining')
-    if (outer.force.aborted) return 'forced'
-    return heart.handoff ? 'superseded' : 'drained'
-  } finally {
-    await pool.close()
-    await failpoint('shutdown.workers_gone')
-    // Rows that cannot be closed while the database is away are closed by the next promotion.
-    const reaped = pool.used ? reapRunner(home, me.id) : Promise.resolve()
-    await reaped.catch((error: unknown) =>
-      log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot clean up: ${messageOf(error)}`),
-    )
-    await failpoint('shutdown.reaped')
-    heart.end()
-    liveness.end()
-    const listenerClosed = work.close()
-    await failpoint('shutdown.heart_stopped')
-    await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-    await Promise.all([listenerClosed, watchdog.leave(), upkeep.end()])
   }
+  return await whyDrained(leader)
+}
+
+/** Starts and wakes workers for what is due. True: there is nothing left to do, and we were told to leave then. */
+async function round(leader: Leader): Promise<boolean> {
+  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, inTurn, cleanUp, page } = leader
+  if (outage.isOn) await heart.beat()
+  const { due, open } = await openCrawls(home.db, scope, SOON_MS)
+  liveness.isWell()
+  await pool.killStuck()
+  await pool.fill(guardian.isUp ? due : 0)
+  if (!exitOnIdle || open > 0 || pool.busy > 0) return false
+  await inTurn(() => cleanUp.beforeLeaving())
+  await inTurn(() => page.write(pool.changes, true))
+  return true
+}
+
+/** How long the loop waits after an error. Throws what waiting does not mend. */
+async function pauseAfter({ log, outage, heart }: Leader, error: unknown): Promise<number> {
+  if (isDatabaseAway(error)) {
+    outage.seen(error)
+    return AWAY_POLL_MS
+  }
+  if (isTransient(error)) {
+    log.warn(`looking for work: ${messageOf(error)}; trying again`)
+    return POLL_MS
+  }
+  await heart.beat()
+  if (!heart.lost) throw error // Else: nothing can be started in the name of a row that somebody deleted.
+  return 0
+}
+
+async function whyDrained({ home, signals, context, heart, pool }: Leader): Promise<Why> {
+  await failpoint('shutdown.drain_seen')
+  const { drain, force } = signals.stop
+  if (heart.lost && !drain.aborted) return 'lost'
+  // A beat tells whether a newer runner signalled: then the time is shorter. A drain with nothing to wait for is not
+  // shown.
+  const draining = pool.size === 0 || markDraining(home.db, context.runnerId)
+  await Promise.all([heart.handoff || heart.beat(), draining])
+  await failpoint('shutdown.row_draining')
+  if (force.aborted) return 'forced'
+  return heart.handoff ? 'superseded' : 'drained'
+}
+
+/** Ends what was started, in the opposite order: jobs and workers, what they left behind, last of all the guardian. */
+async function shutDown(leader: Leader): Promise<void> {
+  const { home, log, context, guardian, pool, listener, upkeep, page, disk, liveness, endJobs } = leader
+  await Promise.all([endJobs(), pool.close()])
+  await failpoint('shutdown.workers_gone')
+  try {
+    if (pool.used) await reapRunner(home, context.runnerId)
+  } catch (error) {
+    // Rows that cannot be closed while the database is away are closed by the next promotion.
+    log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot clean up: ${messageOf(error)}`)
+  }
+  liveness.end()
+  disk.look() // What was said of it must not stand when it is over.
+  const closed = listener.close()
+  await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
+  await Promise.all([closed, guardian.leave(), upkeep.end()])
 }

@@ -1,27 +1,29 @@
 import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 
-/** Nobody looks at it more often. */
-const EVERY_MS = 1_000
-
 /**
- * A file that is there, and not old, while the leader's loop works and the database answers it; removed when the leader leaves in order. Stale
- * or missing: dead, stuck, or not leading. Each round of the loop touches it, so at the latest every 5 s.
+ * A file that is there, and not old, while the leader's loop works and the database answers it; removed when the leader
+ * leaves in order. Stale or missing: dead, stuck, or not leading.
  */
 export class Liveness {
   readonly #file: string | undefined
-  #touchedAt = Number.NEGATIVE_INFINITY
+  #isWell = false
 
   constructor(file: string | undefined) {
     this.#file = file
   }
 
-  /** Throws what the file system throws when the file cannot be made. */
+  /** The loop has come round: at the latest every 5 s. */
+  isWell(): void {
+    this.#isWell = true
+  }
+
+  /** Touches the file, if the loop has come round since. Throws what the file system throws. */
   touch(): void {
-    if (this.#file === undefined || performance.now() - this.#touchedAt < EVERY_MS) return
-    this.#touchedAt = performance.now()
+    if (this.#file === undefined || !this.#isWell) return
+    this.#isWell = false
     const now = new Date()
     try {
-      utimesSync(this.#file, now, now) // Needs no room on a full disk.
+      utimesSync(this.#file, now, now) // Needs no space on a full disk.
     } catch {
       writeFileSync(this.#file, `${process.pid}\n`)
     }

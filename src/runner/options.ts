@@ -1,8 +1,11 @@
+import type { Bell } from '../base/abort.ts'
 import type { Settings } from '../base/config.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
+import type { OutageMonitor } from './outage-monitor.ts'
+import type { Signals } from './signals.ts'
 
 export interface RunOptions {
   /** Our row's id to be: connections carry it in their names from the start, so that a takeover can end them. */
@@ -34,10 +37,27 @@ export interface RunOptions {
   readonly livenessFile: string | undefined
 }
 
-/** What a runner knows of its machine by the time it leads. */
-export interface LeadOptions extends RunOptions {
+/** What a runner has from its start to its end. */
+export interface Run extends RunOptions {
+  readonly bell: Bell
+  readonly signals: Signals
+  readonly outage: OutageMonitor
+}
+
+/** What a leader knows of its machine besides. */
+export interface LeadOptions extends Run {
   readonly containment: Containment
 }
 
 /** Why a runner left. All of them are fine: exit code 0, but for `forced`. */
 export type WhyEnded = 'idle' | 'maintained' | 'drained' | 'superseded' | 'forced'
+
+/** How a run ended. */
+export interface Ended {
+  readonly why: WhyEnded
+  /** What made us drain first, as people know it. */
+  readonly reason: string | undefined
+}
+
+/** Why a term ended, or there was none. `lost`: it could not know any longer that it leads; through the gate again. */
+export type Why = WhyEnded | 'lost'

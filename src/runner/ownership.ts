@@ -3,7 +3,8 @@ import { isRunner, type LiveRow } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { presentRows } from '../processes/presence.ts'
 
-// Which command a part of the running system belongs to. Several may live side by side on one data dir: a server, its daemon, an `add --run`.
+// Which command a part of the running system belongs to. Several may live side by side on one data dir: a server, its
+// daemon, an `add --run`.
 
 /** Commands that may own the long-lived stack (server, daemon): a server before a runner that stands on its own. */
 export const RUNTIME_STACK_OWNER_TYPES = ['server', 'orchestrator'] as const satisfies readonly ProcessType[]
@@ -16,7 +17,10 @@ interface Which {
   readonly url?: string
 }
 
-/** Live processes of one type in this data dir, the oldest first. Those that cannot be seen from here count while their heartbeat is fresh. */
+/**
+ * Live processes of one type in this data dir, the oldest first. Those that cannot be seen from here count while their
+ * heartbeat is fresh.
+ */
 export async function liveProcesses(home: Home, { type, url }: Which): Promise<LiveRow[]> {
   return (await presentRows(home)).filter((row) => row.process_type === type && (url === undefined || row.url === url))
 }
@@ -25,7 +29,10 @@ export async function newestLiveProcess(home: Home, which: Which): Promise<LiveR
   return (await liveProcesses(home, which)).at(-1)
 }
 
-/** The row of this very process as a command of this type: what it registered as, or what it was started by. */
+/**
+ * The row of this very process as a command of this type: what it registered as, or what it was started by.
+ * For the `server` verb, as are commandIsNewest and commandOwnsRuntimeStack.
+ */
 export async function currentCommand(home: Home, processId: string, type: ProcessType): Promise<LiveRow | undefined> {
   return lineOf(await presentRows(home), processId).find((row) => row.process_type === type)
 }
@@ -34,7 +41,9 @@ export async function commandIsNewest(home: Home, commandId: string, which: Whic
   return (await newestLiveProcess(home, which))?.id === commandId
 }
 
-/** The newest server; without one the newest runner that no supervisord started. `add` and `update` never own the stack. */
+/**
+ * The newest server; without one the newest runner that no supervisord started. `add` and `update` never own the stack.
+ */
 export async function runtimeStackOwner(home: Home): Promise<LiveRow | undefined> {
   const rows = await presentRows(home)
   const supervised = (row: LiveRow) => lineOf(rows, row.id).some(({ process_type }) => process_type === 'supervisord')
@@ -48,7 +57,9 @@ export async function commandOwnsRuntimeStack(home: Home, commandId: string): Pr
   return (await runtimeStackOwner(home))?.id === commandId
 }
 
-/** Who may have the runner now: the newest live server, add or update. A newer `add --run` borrows it from an older server. */
+/**
+ * The command that may have the runner: the newest live server, add or update. `add --run` borrows it from a server.
+ */
 export async function foregroundRunnerOwner(home: Home): Promise<LiveRow | undefined> {
   return (await presentRows(home)).findLast((row) =>
     (FOREGROUND_RUNNER_OWNER_TYPES as readonly ProcessType[]).includes(row.process_type),
@@ -59,7 +70,7 @@ export async function commandOwnsForegroundRunner(home: Home, commandId: string)
   return (await foregroundRunnerOwner(home))?.id === commandId
 }
 
-/** What belongs to an owner, for messages: a server has more than its runner. */
+/** What an owner has, for messages: a server has more than its runner. */
 export function runtimeStackComponentLabel(owner: Pick<LiveRow, 'process_type'>): string {
   return owner.process_type === 'server' ? 'server and runner' : 'runner'
 }
@@ -74,7 +85,10 @@ export async function healthyOrchestrator(home: Home): Promise<LiveRow | undefin
   return (await liveRunnerProcesses(home)).find((row) => row.worker_type === 'worker_runner')
 }
 
-/** The command that a process works for: itself or its nearest ancestor that may own a runner; undefined for one that stands on its own. */
+/**
+ * The command that a process works for: itself or its nearest ancestor that may own a runner; undefined for one that
+ * stands on its own.
+ */
 export async function ownerOf(home: Home, processId: string): Promise<LiveRow | undefined> {
   return lineOf(await presentRows(home), processId).find((row) =>
     (FOREGROUND_RUNNER_OWNER_TYPES as readonly ProcessType[]).includes(row.process_type),

@@ -3,30 +3,32 @@ import { EXIT } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
 
-/**
- * A terminal and the program that started us may both pass on one key press: signals this close together are one.
- */
+/** A terminal and the program that started us may both pass on one key press: signals this close together are one. */
 const SAME_PRESS_MS = 150
-/** A newer runner asks for the lead in our row, and signals right after; we may have handed over before its signal comes. */
+/**
+ * A newer runner asks for the lead in our row and signals right after; we may have handed over before the signal comes.
+ */
 const LATE_MS = 5_000
 
 /**
- * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next start sweeps up).
- * Handlers only pull these levers; the loops act. They stay until the process ends: one that is leaving in order must not die of a late signal.
- * The end of `--run-for`, on the monotonic clock, is one more reason to drain; the death of the command that we work for
- * is another.
+ * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next
+ * start reaps). Handlers only request a stop; the loops act. The handlers stay until the process ends: one that is
+ * leaving in order must not die of a late signal. The end of `--run-for`, on the monotonic clock, is one more reason to
+ * drain; the death of the command that we work for is another.
  */
 export class Signals {
   #stop = new Stop()
   #count = 0
   #last = Number.NEGATIVE_INFINITY
-  /** Until then a SIGTERM is that of the newer runner to which we have handed over. */
+  /** Until then the first SIGTERM comes from the newer runner to which we have handed over. */
   #owedUntil = Number.NEGATIVE_INFINITY
   #hadTerm = false
-  /** What has ended the run, and not only one lead: how long hooks may go on then. */
-  #over: number | undefined
+  /** What has ended the run, and not only one lead. */
+  #over: { readonly reason: string; readonly capMs: number } | undefined
 
-  /** @param orphanMs how long hooks may go on when the command that started us dies; undefined: none of ours did */
+  /**
+   * @param orphanMs how long hooks may go on when the command that started us dies; undefined: no command of ours did
+   */
   constructor(bell: Bell, log: Log, runForMs: number | undefined, orphanMs?: number) {
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()
@@ -41,7 +43,7 @@ export class Signals {
       this.#count += 1
       if (this.#count === 1) {
         log.info(`${signal}: draining; running hooks may finish (again: kill them, a third time: leave at once)`)
-        this.#stop.requestDrain()
+        this.#stop.because(signal).requestDrain()
       } else if (this.#count === 2) {
         log.warn(`${signal}: killing hooks now`)
         process.exitCode = EXIT.interrupted
@@ -53,32 +55,34 @@ export class Signals {
       bell.wake()
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
-    const end = (capMs: number) => {
-      this.#over = capMs
-      this.#stop.requestDrain(capMs, true)
+    const end = (reason: string, capMs: number) => {
+      this.#over = { reason, capMs }
+      this.#stop.because(reason).requestDrain(capMs, true)
       bell.wake()
     }
-    if (runForMs !== undefined) setTimeout(() => end(Number.POSITIVE_INFINITY), runForMs).unref()
+    if (runForMs !== undefined)
+      setTimeout(() => end('the time of --run-for is over', Number.POSITIVE_INFINITY), runForMs).unref()
     // Without a channel we were started by somebody else, who inherited that command's environment.
     if (orphanMs === undefined || process.send === undefined) return
     const onOrphaned = () => {
-      log.info(`the command that started this runner is gone: draining; running hooks have ${orphanMs / 1_000} s`)
-      end(orphanMs)
+      const reason = 'the command that started this runner is gone'
+      log.info(`${reason}: draining; running hooks have ${orphanMs / 1_000} s`)
+      end(reason, orphanMs)
     }
     process.once('disconnect', onOrphaned)
-    process.channel?.unref() // To hear of it is no reason to stay.
+    process.channel?.unref() // Waiting for the news is no reason to stay.
     if (!process.connected) onOrphaned() // It died while we were starting.
   }
 
-  /** The levers of this round. */
+  /** How this round is stopped. */
   get stop(): Stop {
     return this.#stop
   }
 
   /**
-   * New levers; the signals that ended an earlier round (a newer runner sends one, too) count no more.
-   * @param isSignalled the newer runner that has our lead signals us, if it has not yet
-   * @returns false, and the levers stay as they are, when somebody else told us to stop, too
+   * Begins a new round: the signals that ended the last one (a newer runner sends one, too) no longer count.
+   * @param isSignalled the newer runner that has our lead has signalled us, or is about to
+   * @returns false, and nothing changes, when somebody else told us to stop as well
    */
   newRound(isSignalled: boolean): boolean {
     const theirs = isSignalled && this.#hadTerm ? 1 : 0
@@ -88,7 +92,7 @@ export class Signals {
     this.#count = 0
     this.#hadTerm = false
     this.#last = Number.NEGATIVE_INFINITY
-    if (this.#over !== undefined) this.#stop.requestDrain(this.#over, true)
+    if (this.#over) this.#stop.because(this.#over.reason).requestDrain(this.#over.capMs, true)
     return true
   }
 }

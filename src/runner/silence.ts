@@ -1,7 +1,10 @@
 import { TRUST_MS } from '../db/heartbeats.ts'
 import type { LiveRow } from '../db/processes.ts'
 
-/** Between two looks that are further apart we were away ourselves: stopped, suspended, or without a database. What we missed proves nothing. */
+/**
+ * When two looks are further apart, we were away ourselves: stopped, suspended, or without a database. What we missed
+ * proves nothing.
+ */
 const LONGEST_GAP_MS = 10_000
 
 interface Heard {
@@ -11,9 +14,9 @@ interface Heard {
 }
 
 /**
- * Who has fallen silent, as we have seen it ourselves: the same heartbeat for as long as a leader trusts its lead, in a database that answered
- * us all the time. Counted on our own monotonic clock, so that neither an outage, which silences everybody, nor a clock that jumps, nor a
- * machine that was suspended makes anybody look dead.
+ * Tells which processes have fallen silent: their heartbeat stayed the same for as long as a leader trusts its lead, in
+ * a database that answered us all the time. Counted on our own monotonic clock, so that neither an outage, which
+ * silences everybody, nor a clock that jumps, nor a machine that was suspended makes anybody look dead.
  */
 export class Silence {
   readonly #heard = new Map<string, Heard>()

@@ -1,7 +1,10 @@
+import type { Texts } from '../base/config.ts'
 import type { LogLine } from '../base/log.ts'
 
 /** What a supervisor tells its worker. */
 export type ToWorker =
+  /** The settings that hold for as long as its runner lives: what a worker is told first. */
+  | { readonly type: 'settings'; readonly texts: Texts }
   /** There may be work. */
   | { readonly type: 'wake' }
   /** The crawl was taken away: see whether your claim still holds. */

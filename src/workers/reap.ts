@@ -2,12 +2,13 @@ import { join } from 'node:path'
 import { type RawBuilder, sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
-import { IS_LIVE, isRunner, liveRows, markEnded, type ProcessRow } from '../db/processes.ts'
+import { IS_LIVE, isRunner, liveRows, markEnded } from '../db/processes.ts'
 import { transact, withRetry } from '../db/retry.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { cgroupIn } from '../processes/containment/cgroup.ts'
 import { killFamily, MARKER, marksOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
+import { descendantsAmong } from '../processes/registry/relatives.ts'
 
 /**
  * After a worker died without tidying up: kills everything below it, whatever rows are left of that, waits until the
@@ -21,7 +22,7 @@ export async function reapWorker(
   exit: { code: number | null; signal: string | null } | null,
 ): Promise<number> {
   const rows = await liveRows(home)
-  const below = descendantsOf(processId, rows)
+  const below = await descendantsAmong(rows, processId)
   const ids = [processId, ...below.map(({ id }) => id)]
   const { roots = [], cgroups = [] } = familyOfRows([...rows.filter(({ id }) => id === processId), ...below])
   const survivors = await killFamily({
@@ -79,7 +80,7 @@ type Work = { readonly snapshotId: string } | { readonly crawlId: string }
 
 /**
  * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
- * It is ended, with all below it, before the work begins again.
+ * It is ended, with all below it, before the work begins again. What works for another data dir is left to that.
  */
 export async function endFormerWorkers(owner: Owner, of: Work): Promise<void> {
   const { db } = owner.home
@@ -89,7 +90,7 @@ export async function endFormerWorkers(owner: Owner, of: Work): Promise<void> {
 }
 
 /** The processes of such workers: an expression. */
-export function formerWorkers({ processId }: Owner, of: Work): RawBuilder<string[]> {
+export function formerWorkers({ home, processId }: Owner, of: Work): RawBuilder<string[]> {
   // A page's hooks, and the host that runs one; or the hooks of the crawl as a whole.
   const hooks =
     'snapshotId' in of
@@ -97,7 +98,8 @@ export function formerWorkers({ processId }: Owner, of: Work): RawBuilder<string
       : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
   return sql`array(
     select distinct parent_id from process
-    where ${IS_LIVE} and process_type = 'hook' and parent_id <> ${processId} and ${hooks})`
+    where ${IS_LIVE} and data_dir_id = ${home.dataDirId} and process_type = 'hook' and parent_id <> ${processId}
+      and ${hooks})`
 }
 
 export async function endWorkers({ home }: Owner, ids: readonly string[]): Promise<void> {
@@ -107,17 +109,4 @@ export async function endWorkers({ home }: Owner, ids: readonly string[]): Promi
 async function childrenOf({ db }: Home, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from process where parent_id = any(${ids}::uuid[])`.execute(db)
   return rows.map(({ id }) => id)
-}
-
-function descendantsOf(id: string, rows: readonly ProcessRow[]): ProcessRow[] {
-  // Each row once: one edited into a circle must not hold us up.
-  const found = new Set<ProcessRow>()
-  for (let level = [id]; level.length > 0; ) {
-    const next = rows.filter(
-      (row) => row.id !== id && row.parent_id !== null && level.includes(row.parent_id) && !found.has(row),
-    )
-    for (const row of next) found.add(row)
-    level = next.map((row) => row.id)
-  }
-  return [...found]
 }

@@ -58,7 +58,6 @@ export async function startWorker(
   const env = {
     ...process.env,
     ...homeEnvironment(home),
-    LOG_LEVEL: settings.texts['LOG_LEVEL'], // It may come from our command line.
     [MARKER.process]: row.id,
     [MARKER.runner]: runnerId,
     [WORKER_ENV.parentId]: parentId,
@@ -71,6 +70,7 @@ export async function startWorker(
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
   try {
     const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
+    child.send({ type: 'settings', texts: settings.texts } satisfies ToWorker, () => {})
     return { processId: row.id, child, state: 'starting', askedAt: performance.now() }
   } catch (error) {
     log.error(`cannot start a ${kind} worker: ${messageOf(error)}`)

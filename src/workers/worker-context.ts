@@ -18,7 +18,7 @@ export interface WorkerContext {
   readonly bell: Bell
   /** What is worked on. */
   readonly scope: WorkScope
-  /** The environment over the configuration file; a crawl's own settings come on top of it. */
+  /** As the runner found them when it started; a crawl's own settings come on top of them. */
   readonly settings: Settings
   /** How the processes of hooks are kept together. */
   readonly containment: Containment

@@ -1,10 +1,9 @@
 import { Bell } from '../base/abort.ts'
-import { ENVIRONMENT, readSetting, settingsOf, strongest } from '../base/config.ts'
-import { readConfigFile } from '../base/config-file.ts'
+import { type Settings, settingsOf } from '../base/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { atLeast, Log, type LogLine } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
-import { STATEMENT_MS } from '../db/database.ts'
+import { connectAhead, STATEMENT_MS } from '../db/database.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
 import { MARKER } from '../processes/family.ts'
@@ -57,7 +56,9 @@ export async function workerProcess(
   const tell = (message: FromWorker) => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {})
   }
+  const given = Promise.withResolvers<Settings>()
   process.on('message', (message: ToWorker) => {
+    if (message.type === 'settings') given.resolve(settingsOf(message.texts))
     if (message.type === 'drain') stop.requestDrain(message.capMs ?? Number.POSITIVE_INFINITY, message.isExplained)
     if (message.type === 'force') stop.requestForce(message.isExplained)
     if (message.type === 'recheck') for (const recheck of onRecheck) recheck()
@@ -70,10 +71,14 @@ export async function workerProcess(
   process.on('SIGTERM', () => stop.requestDrain())
   for (const ignored of ['SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 
+  // Whose supervisor died meanwhile is told nothing any more, and has nothing to do.
+  stop.force.addEventListener('abort', () => given.resolve(settingsOf({})))
+  if (stop.force.aborted) given.resolve(settingsOf({}))
+  const settings = await given.promise
   const runnerId = required(MARKER.runner)
   const log = new Log(
     kind,
-    atLeast(readSetting('LOG_LEVEL', ENVIRONMENT), (line: LogLine) => tell({ type: 'log', line })),
+    atLeast(settings.config.LOG_LEVEL, (line: LogLine) => tell({ type: 'log', line })),
   )
   // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as long as our leader trusts
   // its lead: then it tells us to stop at once.
@@ -82,14 +87,7 @@ export async function workerProcess(
     statementMs: STATEMENT_MS,
     wait: { until: stop.force, onWait: sayServerTrouble(log) },
   })
-  const connected = home.db
-    .connection()
-    .execute(async () => {})
-    .catch(() => {}) // The first real query says what is wrong.
-  const file = await readConfigFile(home.dataDir).catch((error: unknown) => {
-    log.error(messageOf(error)) // Edited since the runner started.
-    return {}
-  })
+  const connected = connectAhead(home.db)
   const context: WorkerProcessContext = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
@@ -97,7 +95,7 @@ export async function workerProcess(
     stop,
     bell,
     onRecheck,
-    settings: settingsOf(strongest(ENVIRONMENT, file)),
+    settings,
     containment: JSON.parse(required(WORKER_ENV.containment)) as Containment,
     parentId: required(WORKER_ENV.parentId),
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,

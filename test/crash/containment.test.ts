@@ -173,18 +173,18 @@ describe('control groups', () => {
     ).toEqual([])
   })
 
-  it('of a runner that died with its watchdog are killed and removed by the next runner', async (context) => {
+  it('of a runner that died with its guardian are killed and removed by the next runner', async (context) => {
     await needs('cgroup', context)
     const { home, runner, hidden } = await hiding('cgroup', 1000)
     const pids = await home.query<{ pid: number }>("select pid from process where status = 'running' and pid <> $1", [
       runner.pid,
     ])
-    const watchdog = readdirSync('/proc').find(
+    const guardian = readdirSync('/proc').find(
       (pid) => parentOf(pid) === runner.pid && !pids.some((row) => String(row.pid) === pid),
     )
-    process.kill(Number(watchdog), 'SIGSTOP')
+    process.kill(Number(guardian), 'SIGSTOP')
     runner.signal('SIGKILL')
-    process.kill(Number(watchdog), 'SIGKILL')
+    process.kill(Number(guardian), 'SIGKILL')
     expect((await runner.finished()).signal).toBe('SIGKILL')
     await home.query("update crawl set status = 'paused'")
     const next = home.start(['run'], { env: { CONTAINMENT: 'basic' } })

@@ -62,7 +62,7 @@ describe('the disk of the archive', () => {
     rmSync(filler(home))
     const { code, stderr } = await runner.finished(90_000)
     expect(code, stderr).toBe(0)
-    expect(stderr).toMatch(/there is room on the disk again/)
+    expect(stderr).toMatch(/there is space on the disk again/)
     expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
   })
 

@@ -50,9 +50,9 @@ describe.skipIf(noContainers)(`a leader in another container ${noContainers || '
     const dead = home.start(['run'], { env: { CONTAINMENT: 'basic' } })
     const left = () => processesOf(home.dataDir).filter(({ command }) => command.includes('read -r -u 8'))
     await eventually(() => left().length >= 2)
-    const watchdog = processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
+    const guardian = processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-guardian'))
     const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
-    const all = [...watchdog.map((seen) => seen.pid), dead.pid, ...workers]
+    const all = [...guardian.map((seen) => seen.pid), dead.pid, ...workers]
     for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of all) process.kill(pid, signal) // None notices another's end.
     await dead.finished()
     await silence(home)

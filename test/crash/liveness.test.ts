@@ -222,7 +222,7 @@ describe.concurrent('a standby', () => {
       }
     }))
 
-  it.each(['gate.looked', 'gate.swept'])(
+  it.each(['gate.looked', 'gate.reaped'])(
     'that comes to the gate while a newer runner is at %s is neither killed nor closed',
     (step) =>
       inHome(async (home) => {

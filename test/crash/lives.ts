@@ -34,8 +34,8 @@ const working = (home: TestHome) => eventually(() => existsSync(join(home.dataDi
 const reached = (home: TestHome, name: Failpoint) => eventually(() => fired(home).get(name))
 /** Waits until whatever is to happen at one of these steps has happened there. */
 const struck = (home: TestHome, ...names: Failpoint[]) => eventually(() => names.some((name) => fired(home).has(name)))
-const watchdogs = (home: TestHome) =>
-  processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-watchdog'))
+const guardians = (home: TestHome) =>
+  processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-guardian'))
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const HOOK = 'on_Snapshot__43_exit_1.sh'
@@ -108,17 +108,17 @@ export const LIVES: Readonly<Record<string, Life>> = {
     drive: async (home, _runner, env) => {
       const { id } = await held(home)
       home.start(['process', 'kill', id], { env })
-      await struck(home, 'registry.tree_asked', 'registry.tree_killed')
+      await struck(home, 'registry.tree_killed')
       waitForRelease(home)
     },
-    passes: ['registry.tree_asked', 'registry.tree_killed'],
+    passes: ['registry.tree_killed'],
   },
   'is ended by a command, with all below it': {
     settings: { ORACLE_SECONDS: '0.5' },
     drive: async (home, runner, env) => {
       await working(home)
       // Else it might be the one who closes the rows.
-      const minders = watchdogs(home)
+      const minders = guardians(home)
       for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
       home.start(['process', 'kill', '--force', String(runner.pid)], { env })
       await struck(home, 'registry.end_seen')
@@ -127,8 +127,8 @@ export const LIVES: Readonly<Record<string, Life>> = {
     passes: ['registry.end_seen'],
   },
   'has no descriptor left for a worker': {
-    also: 'watchdog.spawned=stop',
-    drive: (home) => withoutDescriptors(home, 'watchdog.spawned', ['spawn.worker_missing']),
+    also: 'guardian.spawned=stop',
+    drive: (home) => withoutDescriptors(home, 'guardian.spawned', ['spawn.worker_missing']),
     passes: ['spawn.worker_missing'],
   },
   'has a worker with no descriptor left for a hook': {
@@ -206,14 +206,14 @@ export const LIVES: Readonly<Record<string, Life>> = {
     before: async (home) => {
       const former = home.start(['run'])
       await working(home)
-      // Else it might leave nothing to sweep.
-      const minders = watchdogs(home)
+      // Else it might leave nothing to reap.
+      const minders = guardians(home)
       for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
       former.signal('SIGKILL')
       killAll(minders)
       await former.finished()
     },
-    passes: ['sweep.backends_ended', 'sweep.killed'],
+    passes: ['gate.backends_ended', 'gate.leftovers_killed'],
   },
   'is killed itself': {
     settings: { ORACLE_SECONDS: '0.5' },
@@ -221,7 +221,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
       await working(home)
       runner.signal('SIGKILL')
     },
-    passes: ['watchdog.closed', 'watchdog.noticed', 'watchdog.swept'],
+    passes: ['guardian.closed', 'guardian.noticed', 'guardian.reaped'],
   },
   'takes over from one that is at work': {
     settings: { ORACLE_SECONDS: '0.5' },
@@ -278,7 +278,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
       await working(home)
       home.start(['run', '--exit-on-idle'])
     },
-    passes: ['shutdown.stepped_back'],
+    passes: ['shutdown.demoted'],
   },
 }
 

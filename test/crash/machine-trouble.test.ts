@@ -7,7 +7,7 @@ import { withPrograms } from '../support/bare-path.ts'
 import { failpoints } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
-import { processesOf } from '../support/processes.ts'
+import { isThere, processesOf } from '../support/processes.ts'
 import { eventually, NODE, type Running } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -50,14 +50,14 @@ async function leave(runner: Running): Promise<void> {
 describe('a defect that nobody caught, in the leader', () => {
   it('is said, and ends it with 70; its workers and hooks end, its rows are closed, and the next one goes on', async () => {
     const { home, crawl } = await queued()
-    // Once, among all processes of this home, and as soon as a second watchdog is up: in the middle of the work.
-    const runner = home.start(['run'], { env: failpoints(home, 'watchdog.up=reject@2') })
+    // Once, among all processes of this home, and as soon as a second guardian is up: in the middle of the work.
+    const runner = home.start(['run'], { env: failpoints(home, 'guardian.up=reject@2') })
     await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
-    const watchdog = processesOf(home.dataDir).find(({ command }) => command.includes('archivebox-ts-watchdog'))
-    process.kill(watchdog!.pid, 'SIGKILL')
+    const guardian = processesOf(home.dataDir).find(({ command }) => command.includes('archivebox-ts-guardian'))
+    process.kill(guardian!.pid, 'SIGKILL')
     const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(70)
-    expect(stderr).toMatch(/a defect of archivebox-ts, leaving at once: Error: failpoint watchdog\.up/)
+    expect(stderr).toMatch(/a defect of archivebox-ts, leaving at once: Error: failpoint guardian\.up/)
     await eventually(async () => (await openRows(home)).length === 0)
     await eventually(() => processesOf(home.dataDir).length === 0)
     const next = home.start(['run'])
@@ -70,7 +70,7 @@ describe('a defect that nobody caught, in the leader', () => {
 describe('an event loop that stands still in the leader', () => {
   it('makes its heartbeat old, and nothing else renews it; afterwards it goes on leading', async () => {
     const home = await homes.make()
-    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beating=busy:9000@2' } })
+    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=busy:9000@2' } })
     await runner.says(/leading/)
     const age = "select extract(epoch from now() - heartbeat_at) > 11 from process where worker_type = 'worker_runner'"
     await eventually(() => home.value<boolean>(age), 30_000)
@@ -79,6 +79,27 @@ describe('an event loop that stands still in the leader', () => {
     await sealedCrawl(home, crawl)
     await leave(runner)
     expect(await home.value('select max(term) from runner_term')).toBe('1')
+  })
+
+  it('for longer than it may trust its lead ends it with 70: its workers go, and a standby takes over', async () => {
+    const { home, crawl } = await queued()
+    await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"1000\"')")
+    const leader = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=busy:600000@3' } })
+    await eventually(async () => (await pidsOf(home, 'snapshot')).length > 0)
+    const below = processesOf(home.dataDir).filter(({ pid }) => pid !== leader.pid)
+    // With so much patience that it is not the one who ends the leader.
+    const heir = home.start(['run', '--standby', '--handoff-grace', '600'])
+    await heir.says(/standing by/)
+    const { code, signal, stderr } = await leader.finished(90_000)
+    expect({ code, signal }, stderr).toEqual({ code: 70, signal: null })
+    expect(stderr).toMatch(/watchdog: the loop has been silent for 25000 ms, ending process \d+ with exit code 70/)
+    await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"0.1\"')")
+    await heir.says(/leading \(term 2/)
+    await eventually(() => below.every(({ pid }) => !isThere(pid)))
+    await sealedCrawl(home, crawl)
+    expectOneAtATime(home)
+    await leave(heir)
+    expect(await openRows(home)).toEqual([])
   })
 })
 
@@ -116,7 +137,7 @@ describe('too few file descriptors (EMFILE)', () => {
     const home = await homes.make()
     const runner = home.start(['run'])
     await runner.says(/leading/)
-    // Its watchdog is up by the end of a first piece of work.
+    // Its guardian is up by the end of a first piece of work.
     await sealedCrawl(home, await home.add('--plugins', 'headers', `${site.url}/page-2.html`))
     await eventually(async () => (await pidsOf(home, 'crawl')).length === 0)
     allow(runner.pid, 10)

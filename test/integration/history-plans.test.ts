@@ -15,7 +15,8 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
 import { heartbeat, insertStarting, registerRunner, sayThere } from '../../src/db/processes.ts'
-import { isHandoffRequested, lostLeaderIn, requestHandoff } from '../../src/db/runners.ts'
+import { demote, goToGate, isHandoffRequested, type Place, requestHandoff } from '../../src/db/runners.ts'
+import { lostLeaderIn } from '../../src/db/terms.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
 import { ownIdentity } from '../../src/processes/identity.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
@@ -23,7 +24,6 @@ import { presentRows } from '../../src/processes/presence.ts'
 import { bootId, pidNamespace } from '../../src/processes/proc.ts'
 import { holdOffToRespect } from '../../src/runner/lead-hold-off.ts'
 import { promote } from '../../src/runner/promote.ts'
-import { demote, goToGate, type Registered } from '../../src/runner/registration.ts'
 import { CleanUp } from '../../src/workers/clean-up.ts'
 import { endFormerWorkers, reapRunner } from '../../src/workers/reap.ts'
 import { tidyUpCancelled } from '../../src/workers/tidy-up.ts'
@@ -108,7 +108,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     cmd: [],
   } as const
   const row = { ...values, id: uuidv7(), standby: false }
-  let me: Registered | undefined
+  let me: Place | undefined
   await watch('look for a fight', () => holdOffToRespect(home))
   await watch('register', async () => {
     me = await registerRunner(home, row, identity)
@@ -164,7 +164,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   await watch('forget transitions', async () => {
     found.transitions = await deleteOldTransitions(db, 29, LIMIT)
   })
-  await watch('step back', () => demote(home, runner))
+  await watch('step back', () => demote(home, runner.id))
   await watch('leave', () => reapRunner(home, runner.id))
   await sql`update process set status = 'exited', ended_at = now() where ended_at is null`.execute(db)
 }

@@ -11,7 +11,7 @@ const homes = useHomes()
 const MANY = 50_000
 /** Rows of a table that one step may read. */
 const FEW = 60
-const TABLES = ['crawl', 'crawl_source', 'snapshot']
+const TABLES = ['crawl', 'crawl_source', 'snapshot', 'crawl_total', 'row_change']
 const TOKEN = randomUUID()
 const CRAWL = randomUUID()
 
@@ -23,9 +23,9 @@ beforeEach(async () => {
   // One connection, whose counters can be read at once.
   db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
   await test.query(
-    `insert into crawl (id, urls, output_dir, max_urls, page_count, next_part, claim_token, claimed_by, retry_at)
-     values ($1, 'https://example.com/', 'x', $2, $3, 700, $4, $4, now() + interval '1 min')`,
-    [CRAWL, MANY + 5, MANY, TOKEN],
+    `insert into crawl (id, urls, output_dir, max_urls, next_part, claim_token, claimed_by, retry_at)
+     values ($1, 'https://example.com/', 'x', $2, 700, $3, $3, now() + interval '1 min')`,
+    [CRAWL, MANY + 5, TOKEN],
   )
   await test.query(
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
@@ -60,7 +60,7 @@ describe.each([true, false])('among many pages and parts, with statistics: %s', 
     })
     expect(added).toEqual([3, 2, 0])
     expect(Object.entries(read).filter(([, rows]) => rows > FEW)).toEqual([])
-    expect(await test.value('select page_count - $1::int from crawl', [MANY])).toBe(5)
+    expect(await test.value('select (sum(pages) - $1)::int from crawl_pages', [MANY])).toBe(5)
   })
 
   it('the next part is found, and passed, at the price of one', async () => {

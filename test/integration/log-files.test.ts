@@ -25,7 +25,7 @@ afterEach(async () => {
 
 it('the logs of those who run on are cut by the leader: they go on writing at the new end', async () => {
   const log = (name: string) => join(dataDir, 'logs', name)
-  const names = ['postgres.log', 'hook-host.log', 'watchdog.log']
+  const names = ['postgres.log', 'hook-host.log', 'guardian.log']
   for (const name of names) appendFileSync(log(name), `${'x'.repeat(CAP)}\n`, { mode: 0o600 })
   await run('run', '--exit-on-idle')
   for (const name of names) {

@@ -53,12 +53,13 @@ describe('crawls of an older release', () => {
     )
     const { code, stderr } = await program(['init'], call())
     expect(code, stderr).toBe(0)
-    const shown = `select label, cardinality(string_to_array(urls, e'\\n')) as shown, urls_total, next_part, page_count,
+    const shown = `select label, cardinality(string_to_array(urls, e'\\n')) as shown, urls_total, next_part,
+      (select coalesce(sum(pages), 0)::int from crawl_pages where crawl_id = crawl.id) as pages,
       (select count(*)::int from crawl_source where crawl_id = crawl.id) as parts from crawl order by urls_total`
     expect(await old.query(shown)).toEqual([
-      { label: 'one', shown: 1, urls_total: 1, next_part: 0, page_count: 0, parts: 0 },
-      { label: 'begun', shown: 100, urls_total: 250, next_part: null, page_count: 3, parts: 1 },
-      { label: 'long', shown: 100, urls_total: 4_500, next_part: 0, page_count: 0, parts: 3 },
+      { label: 'one', shown: 1, urls_total: 1, next_part: 0, pages: 0, parts: 0 },
+      { label: 'begun', shown: 100, urls_total: 250, next_part: null, pages: 3, parts: 1 },
+      { label: 'long', shown: 100, urls_total: 4_500, next_part: 0, pages: 0, parts: 3 },
     ])
     const whole = await old.value<string>(`
       select c.urls || e'\\n' || string_agg(s.urls, e'\\n' order by part) from crawl c join crawl_source s on s.crawl_id = c.id

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type TestDatabase, useDatabases } from '../support/engine.ts'
-import { newFolder } from '../support/homes.ts'
+import { newFolder, useHomes } from '../support/homes.ts'
 import { eventually, program, ROOT, start } from '../support/program.ts'
 
 const folder = join(ROOT, 'src', 'db', 'migrations')
@@ -11,6 +12,7 @@ const files = readdirSync(folder)
   .sort()
 
 const databases = useDatabases()
+const homes = useHomes()
 let old: TestDatabase
 let dataDir: string
 
@@ -101,5 +103,33 @@ describe('a database of an older release', () => {
     expect(code, stderr).toBe(0)
     expect(stderr).not.toMatch(/waiting/)
     expect(await version()).toBeGreaterThan(1)
+  })
+})
+
+describe('a runner that starts in the very moment of a migration', () => {
+  it('by a newer program leaves without having led, though it found the schema that it knows', async () => {
+    const home = await homes.make()
+    const migration = new pg.Client({ connectionString: home.databaseUrl })
+    await migration.connect()
+    try {
+      await migration.query('begin')
+      await migration.query('lock table process in access exclusive mode')
+      const runner = home.start(['run'])
+      await eventually(async () => {
+        const { rows } = await migration.query(
+          'select 1 from pg_locks l join pg_database d on d.oid = l.database and datname = current_database() where not granted',
+        )
+        return rows.length > 0
+      })
+      await migration.query("insert into schema_migration (version, name) values (9999, 'newer')")
+      await migration.query('commit')
+      const { code, stderr } = await runner.finished()
+      expect(code, stderr).toBe(1)
+      expect(stderr).toMatch(/the database has schema version 9999, this program knows \d+/)
+      const [row] = await home.query("select status, promoted_at from process where process_type = 'orchestrator'")
+      expect(row).toEqual({ status: 'exited', promoted_at: null })
+    } finally {
+      await migration.end()
+    }
   })
 })

@@ -11,7 +11,7 @@ import { insertStarting, markRunning, type NewProcess } from '../../src/db/proce
 import { identityOf } from '../../src/processes/identity.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import * as ownership from '../../src/runner/ownership.ts'
-import { standbyUntilLeaderNeeded, standbyUntilRuntimeStackNeeded } from '../../src/runner/standby.ts'
+import { standbyUntilLeaderNeeded, standbyUntilRuntimeStackNeeded } from '../../src/runner/standby-until.ts'
 import { useHomes } from '../support/homes.ts'
 import { eventually } from '../support/program.ts'
 

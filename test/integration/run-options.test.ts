@@ -56,7 +56,7 @@ describe('run --run-for', () => {
 
   it('ends an idle runner, too', async () => {
     const home = await homes.make()
-    expect(await run(home, '--run-for', '0.5')).toContain('drained')
+    expect(await run(home, '--run-for', '0.5')).toContain('drained (the time of --run-for is over)')
   })
 })
 

@@ -5,7 +5,7 @@ import { expectComplete, resultsOf } from '../support/archive.ts'
 import { noMounts } from '../support/containers.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
 import { plugin } from '../support/plugins.ts'
-import { type Finished, program } from '../support/program.ts'
+import { eventually, type Finished, program } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const URL = 'http://127.0.0.1:9/'
@@ -253,6 +253,23 @@ describe('the command line', () => {
     expect(code, stderr).toBe(0)
     expect(stderr).toMatch(/ runner +started worker pid/)
     expect(stderr).toMatch(/ crawl +started worker pid/)
+  })
+})
+
+describe('the settings of a runner', () => {
+  it('hold for its workers until it ends, whatever becomes of archivebox.toml', async () => {
+    const home = await homes.make()
+    plugin(home, 'notes', 'printf %s "$TIMEOUT" >timeout.txt')
+    writeFileSync(join(home.dataDir, 'archivebox.toml'), 'TIMEOUT = 50\n')
+    const runner = home.start(['run'])
+    await runner.says(/leading/)
+    writeFileSync(join(home.dataDir, 'archivebox.toml'), 'TIMEOUT = 7\n')
+    const crawl = await home.add('--plugins', 'notes', `${site.url}/page-1.html`)
+    await eventually(() => home.value(`select true from crawl where id = $1 and status = 'sealed'`, [crawl]))
+    runner.signal('SIGINT')
+    expect((await runner.finished()).code).toBe(0)
+    const [page] = await expectComplete(home, crawl)
+    expect(readFileSync(join(home.dataDir, page!.output_dir, 'notes', 'timeout.txt'), 'utf8')).toBe('50')
   })
 })
 

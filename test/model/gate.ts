@@ -10,7 +10,7 @@ export interface Design {
   /** Close rows when a process is gone, not when it was signalled. */
   readonly exitedWhenGone: boolean
   /** Kill what is left of older runners before the promotion. */
-  readonly sweep: boolean
+  readonly reap: boolean
   /** End the database sessions of older runners before the promotion. */
   readonly endBackends: boolean
   /** Claims and writes hold only in the term, and with the token, of their owner. */
@@ -29,7 +29,7 @@ export const FULL: Design = {
   wait: true,
   osTruth: true,
   exitedWhenGone: true,
-  sweep: true,
+  reap: true,
   endBackends: true,
   fence: true,
   index: true,
@@ -42,7 +42,7 @@ export const FULL: Design = {
 type At =
   | 'off'
   | 'left'
-  | Extract<Failpoint, `gate.${string}` | `sweep.${string}`>
+  | Extract<Failpoint, `gate.${string}`>
   | 'claim.made'
   | 'spawn.hook_spawned'
   | 'publish.hook_settling'
@@ -212,12 +212,12 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
         return takeDataDir()
       case 'gate.locked':
         return untidy().length === 0
-          ? [to('gate.swept')]
+          ? [to('gate.reaped')]
           : [
               to(
-                'sweep.killed',
+                'gate.leftovers_killed',
                 {},
-                design.sweep
+                design.reap
                   ? each(
                       untidy().filter((other) => seen(me, other)),
                       () => ({ hook: false }),
@@ -225,10 +225,10 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
                   : {},
               ),
             ]
-      case 'sweep.killed':
+      case 'gate.leftovers_killed':
         return [
           to(
-            'sweep.backends_ended',
+            'gate.backends_ended',
             {},
             design.endBackends
               ? each(
@@ -238,9 +238,9 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
               : {},
           ),
         ]
-      case 'sweep.backends_ended':
-        return [to('gate.swept')]
-      case 'gate.swept': {
+      case 'gate.backends_ended':
+        return [to('gate.reaped')]
+      case 'gate.reaped': {
         const dead = all.filter(
           (other) => other !== me && state.runners[other]!.row !== 'none' && (other < me || gone(state, me, other)),
         )
@@ -319,7 +319,7 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
         if (os === 'running' && state.pauses > 0)
           happens('SIGSTOP', set(state, { [me]: { os: 'stopped' } }, { pauses: state.pauses - 1 }), true)
         if (os === 'stopped') happens('SIGCONT', set(state, { [me]: { os: 'running' } }), true)
-        if (os === 'gone' && hook) happens('the watchdog ends its hook', set(state, { [me]: { hook: false } }), true)
+        if (os === 'gone' && hook) happens('the guardian ends its hook', set(state, { [me]: { hook: false } }), true)
       }
       return happenings
     },
@@ -356,6 +356,10 @@ function holdsLock(runner: Runner): boolean {
   return (
     leads(runner) ||
     (os !== 'gone' &&
-      (at === 'gate.locked' || at.startsWith('sweep.') || at === 'gate.swept' || at === 'shutdown.workers_gone'))
+      (at === 'gate.locked' ||
+        at === 'gate.leftovers_killed' ||
+        at === 'gate.backends_ended' ||
+        at === 'gate.reaped' ||
+        at === 'shutdown.workers_gone'))
   )
 }

@@ -35,7 +35,7 @@ export async function calmDown(
   await eventually(() => runners.every((runner) => runner.isOver), LEAVE_MS).catch(() => {})
   const late = runners.filter((runner) => !runner.isOver).map(({ pid }) => `runner ${pid} is still there`)
   await start()
-  await eventually(() => victimsIn(home.dataDir, 'watchdog').length === 0, 10_000).catch(() => {})
+  await eventually(() => victimsIn(home.dataDir, 'guardian').length === 0, 10_000).catch(() => {})
   return [
     {
       name: 'whoever is there goes on by itself',

@@ -8,7 +8,7 @@ const IS = {
   'hook host': ({ command }) => command.includes('hook-host'),
   hook: ({ command, environ }) =>
     environ.some((line) => line.startsWith('EXTRA_CONTEXT=')) && !command.includes('hook-host'),
-  watchdog: ({ command }) => command.includes('archivebox-ts-watchdog') || command.includes('watchdog.js'),
+  guardian: ({ command }) => command.includes('archivebox-ts-guardian') || command.includes('guardian.js'),
   command: ({ command }) => command.includes('main.js') && !/ (run|worker)( |$)/.test(command),
   postmaster: ({ command }) => /bin\/postgres/.test(command),
   backend: ({ command }) =>
@@ -25,6 +25,6 @@ export function victimsIn(dataDir: string, victim: Victim): number[] {
   const is = victim === 'leader' ? IS.runner : IS[victim]
   const found = all.filter(is).map(({ pid }) => pid)
   if (victim !== 'leader') return found
-  const parents = all.filter((seen) => IS.watchdog(seen) || IS['crawl worker'](seen)).map(({ ppid }) => ppid)
+  const parents = all.filter((seen) => IS.guardian(seen) || IS['crawl worker'](seen)).map(({ ppid }) => ppid)
   return found.filter((pid) => parents.includes(pid))
 }

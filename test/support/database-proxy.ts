@@ -19,6 +19,8 @@ export class DatabaseProxy {
   readonly #listener: Server
   readonly #links = new Set<Link>()
   #refusing = false
+  /** How many connections were refused. */
+  refused = 0
   #silent = false
   #delayMs = 0
   #bytesLeft = Number.POSITIVE_INFINITY
@@ -116,7 +118,10 @@ export class DatabaseProxy {
         this.#links.delete(link)
       })
     }
-    if (this.#refusing) cut(link)
+    if (this.#refusing) {
+      this.refused += 1
+      cut(link)
+    }
     client.on('data', (bytes) => {
       const text = bytes.toString('latin1')
       if (this.#deaf?.test(text)) link.silent = true

@@ -10,7 +10,7 @@ const MARK = 'ARCHIVEBOX_RUNNER_ID'
 /** How long the row of a process that is gone may stay open while a leader is there: it looks after those that nobody looks after every 30 s. */
 const CLOSED_WITHIN_MS = 45_000
 /** The program's own processes; hooks may treat their children as they like. */
-const OURS = /\/(main|hook-host|watchdog)\.js/
+const OURS = /\/(main|hook-host|guardian)\.js/
 /** A runner that is not the leader yet has one process: this. */
 const WAITS_FOR_LOCK = /^flock /
 /** How long what has ended may wait for its parent, on a machine that is busy with worse. */

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { sql } from 'kysely'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
+import { rowById } from '../../src/db/process-rows.ts'
 import {
   insertRunning,
   insertStarting,
@@ -12,7 +13,6 @@ import {
 } from '../../src/db/processes.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { identityOf, ownIdentity } from '../../src/processes/identity.ts'
-import { rowById } from '../../src/processes/registry/lookup.ts'
 import type { TestHome } from './homes.ts'
 
 /** Starts and registers processes in a home as the program itself would, with this test as their supervisor. */

@@ -1,25 +1,22 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ALL_SETTINGS, withSettings } from '../../scripts/write-settings.ts'
 import {
-  PLUGIN_SETTINGS,
+  described,
   readSetting,
   refusal,
   SETTINGS,
   type Setting,
+  type SettingName,
   settingsOf,
   strongest,
 } from '../../src/base/config.ts'
-import { ROOT } from '../support/program.ts'
-
-const all: Readonly<Record<string, Setting>> = {
-  ...SETTINGS,
-  ...Object.fromEntries(Object.entries(PLUGIN_SETTINGS).map(([last, setting]) => [`<PLUGIN>_${last}`, setting])),
-}
+import { program, ROOT } from '../support/program.ts'
 
 describe('a setting', () => {
   it('has a default that it takes itself, and is described in a line', () => {
-    for (const [name, { kind, standard, standardIs, means }] of Object.entries(all)) {
+    for (const [name, { kind, standard, standardIs, means }] of Object.entries(ALL_SETTINGS)) {
       const written = Array.isArray(standard) ? standard.join(':') : String(standard)
       if (standard === undefined) expect(standardIs, name).toBeTruthy()
       else expect(kind.read(written), name).toEqual(standard)
@@ -52,7 +49,7 @@ describe('a setting', () => {
   })
 
   it('that is blank is not set; a blank flag is no', () => {
-    for (const [name, { kind }] of Object.entries(all)) expect(refusal(name, ' ', kind), name).toBeUndefined()
+    for (const [name, { kind }] of Object.entries(ALL_SETTINGS)) expect(refusal(name, ' ', kind), name).toBeUndefined()
     const { config } = settingsOf({
       TIMEOUT: '',
       LOG_LEVEL: ' ',
@@ -103,25 +100,23 @@ describe('the settings', () => {
     )
     expect(reads.length).toBeGreaterThan(10)
     const ours = /: ('ARCHIVEBOX_\w+'|(MARKER|WORKER_ENV|HOME_ENV)\.\w+|PARENT_ENV|LAUNCH_ENV|name|'PATH'|'HOME')$/
-    expect(reads.filter((read) => !ours.test(read))).toEqual(["src/runner/watchdog-process.ts: 'DATA_DIR'"])
+    expect(reads.filter((read) => !ours.test(read))).toEqual(["src/runner/guardian-process.ts: 'DATA_DIR'"])
   })
 })
 
 describe('the README', () => {
-  it('has the table of all settings as the schema has them', () => {
-    const code = (words: string) => (/^[\w./]+$/.test(words) ? `\`${words}\`` : words)
-    const rows = Object.entries(all).map(([name, { option, kind, standard, standardIs, perCrawl, means }]) => [
-      `\`${name}\``,
-      option?.replace(/[^, ]+/g, '`$&`').replaceAll('`,`', '`, `') ?? '',
-      kind.takes,
-      standardIs ?? code(String(standard)),
-      perCrawl ? 'yes' : '',
-      means,
-    ])
-    const table = [['setting', 'option', 'takes', 'default', '`-c`', 'means'], Array(6).fill('---'), ...rows]
-    const lines = table.map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |')).join('\n')
+  it('has the table of all settings as the schema has them (node scripts/write-settings.ts)', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-    const [there] = /^\| setting \|.*?(?=\n\n)/ms.exec(readme) ?? ['no table']
-    expect(there).toBe(lines)
+    for (const name of Object.keys(ALL_SETTINGS)) expect(readme).toContain(`| \`${name}\` |`)
+    expect(readme).toBe(withSettings(readme))
+  })
+})
+
+describe('help', () => {
+  it('says of each option that is a setting what the schema says', async () => {
+    const { stdout } = await program(['help'])
+    const said = stdout.replace(/\s+/g, ' ')
+    for (const [name, setting] of Object.entries(SETTINGS) as [string, Setting][])
+      if (setting.option?.startsWith('--')) expect(said).toContain(described(name as SettingName))
   })
 })

@@ -57,21 +57,21 @@ describe(`the gate, on walks with two crashes and two pauses (SEED=${SEED})`, ()
     expect(trouble, way.join('\n')).toBeUndefined()
   })
 
-  it('would meet them without the wait, the sweep or the fence', () => {
+  it('would meet them without the wait, the reaping or the fence', () => {
     expect(walks(without('wait', 'lock'), TOGETHER).trouble).toBe('two work loops at once')
-    expect(walks(without('sweep'), TOGETHER).trouble).toBe('two hooks of one page at once')
+    expect(walks(without('reap'), TOGETHER).trouble).toBe('two hooks of one page at once')
     expect(walks(without('fence'), HOSTS).trouble).toBe('a stale write was accepted')
   })
 })
 
 describe('a gate that lacks something is caught', () => {
   it.each([
-    ['an index alone', without('wait', 'exitedWhenGone', 'lock', 'sweep'), TOGETHER, 'two work loops at once'],
+    ['an index alone', without('wait', 'exitedWhenGone', 'lock', 'reap'), TOGETHER, 'two work loops at once'],
     ['no wait for older runners', without('wait', 'lock'), TOGETHER, 'two work loops at once'],
     ['the heartbeat instead of the kernel’s word', without('osTruth', 'lock'), TOGETHER, 'two work loops at once'],
     ['`exited` written right after the signal', without('exitedWhenGone', 'lock'), TOGETHER, 'two work loops at once'],
     ['no lock of the kernel, in two containers', without('lock'), CONTAINERS, 'two work loops at once'],
-    ['no sweep', without('sweep'), TOGETHER, 'two hooks of one page at once'],
+    ['no reaping', without('reap'), TOGETHER, 'two hooks of one page at once'],
     ['no fence, on two machines', without('fence'), HOSTS, 'a stale write was accepted'],
     [
       'no fence, and sessions of the dead left open',
@@ -93,10 +93,10 @@ describe('a gate that lacks something is caught', () => {
 })
 
 describe('the model', () => {
-  it('has the steps of the code: each failpoint of the gate and the sweep, and no other', () => {
+  it('has the steps of the code: each failpoint of the gate, and no other', () => {
     const model = readFileSync(join(ROOT, 'test', 'model', 'gate.ts'), 'utf8')
     const steps = new Set([...model.matchAll(/'([a-z]+\.[a-z_]+)'/g)].map(([, step]) => step!))
     expect([...steps].filter((step) => !(FAILPOINTS as readonly string[]).includes(step))).toEqual([])
-    expect(FAILPOINTS.filter((name) => /^(gate|sweep)\./.test(name) && !steps.has(name))).toEqual([])
+    expect(FAILPOINTS.filter((name) => /^gate\./.test(name) && !steps.has(name))).toEqual([])
   })
 })

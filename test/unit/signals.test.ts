@@ -28,6 +28,17 @@ describe('the signals of a runner', () => {
     expect(asked(signals)).toEqual([true, true])
   })
 
+  it('are named as the reason of the end, the first of them', () => {
+    const signals = new Signals(new Bell(), silent, undefined)
+    const part = signals.stop.part()
+    expect(signals.stop.reason).toBeUndefined()
+    press()
+    vi.advanceTimersByTime(1_000)
+    process.emit('SIGINT', 'SIGINT')
+    expect([signals.stop.reason, part.because('another').reason]).toEqual(['SIGTERM', 'SIGTERM'])
+    signals.newRound(true)
+  })
+
   it('are one when a terminal and a parent pass on the same key press', () => {
     const signals = new Signals(new Bell(), silent, undefined)
     press()

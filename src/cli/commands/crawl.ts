@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { cancelCrawls, pauseCrawls, resumeCrawls } from '../../machines/commands.ts'
 import { deleteCrawl } from '../../machines/deletion.ts'
 import { rewritePages } from '../../workers/rewrite-pages.ts'
@@ -10,7 +9,6 @@ import { changing, verbsOf } from '../records/verbs.ts'
 export const crawlVerbs = {
   ...verbsOf(CRAWL, (rows, narrowed) => ({ crawls: rows.map(({ id }) => id), ...narrowed }), {
     remove: deleteCrawl,
-    concerned: (ids) => sql`s.crawl_id = any(${ids}::uuid[])`,
     shownBy: async () => ({ crawls: [], snapshots: [] }),
   }),
   create: createCrawls,

@@ -1,10 +1,10 @@
 import { realpathSync } from 'node:fs'
-import { sql } from 'kysely'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { applicationName, openDatabase } from '../../db/database.ts'
 import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
 import { migrate, schemaVersion } from '../../db/migrate.ts'
+import { serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
 import { Door, patienceMs } from '../door.ts'
 import { giveUp, openDatabaseOf } from '../home.ts'
@@ -73,16 +73,13 @@ async function external(options: GlobalOptions, url: string) {
   const door = new Door(options.dataDir, patienceMs(options), (line) => terminal.say(line))
   const db = openDatabase(url, { name: applicationName('cli') })
   try {
-    const { rows } = await door.connect({ url, revive: async () => {} }, () =>
-      sql<{ version: string; size: number }>`
-        select current_setting('server_version') as version, pg_database_size(current_database()) as size`.execute(db),
-    )
+    const { version, size } = await door.connect({ url, revive: async () => {} }, () => serverSize(db))
     door.passed()
     return {
       kind: 'external',
       running: true,
-      server_version: rows[0]!.version,
-      size_bytes: rows[0]!.size,
+      server_version: version,
+      size_bytes: size,
       schema: await schemaVersion(db),
       url: maskPassword(url),
     }

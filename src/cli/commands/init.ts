@@ -2,7 +2,9 @@ import { asProcess, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { terminal } from '../terminal.ts'
 
-/** `init`: makes a data dir and its database; on an existing one it changes nothing but brings the schema up to date. */
+/**
+ * `init`: makes a data dir and its database; on an existing one it changes nothing but brings the schema up to date.
+ */
 export async function init(options: GlobalOptions, { force }: { force?: boolean }): Promise<void> {
   const open = await openHome(options, force ? 'force' : 'if-empty', (line) => terminal.say(line))
   try {

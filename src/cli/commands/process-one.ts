@@ -3,12 +3,12 @@ import { stripVTControlCharacters } from 'node:util'
 import pc from 'picocolors'
 import { AppError, UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
+import { rowById } from '../../db/process-rows.ts'
 import { isRunner, type LiveRow, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
-import { presenceOf } from '../../processes/presence.ts'
+import { presenceOf, rowByPid } from '../../processes/presence.ts'
 import { signalRow, terminate, waitForEnd } from '../../processes/registry/end.ts'
 import { follow, tail } from '../../processes/registry/log-tail.ts'
-import { rowById, rowByPid } from '../../processes/registry/lookup.ts'
 import { ancestorsOf, childrenOf, descendantsOf } from '../../processes/registry/relatives.ts'
 import { ago } from '../format.ts'
 import { runnerLog, withHome } from '../home.ts'
@@ -49,7 +49,10 @@ export async function processShow(options: GlobalOptions, which: string): Promis
   })
 }
 
-/** `process logs ID|PID`: the end of what it printed; with `follow` all that comes until it ends. Runners and workers speak in the runner's log. */
+/**
+ * `process logs ID|PID`: the end of what it printed; with `follow` all that comes until it ends. Runners and workers
+ * speak in the runner's log.
+ */
 export async function processLogs(
   options: GlobalOptions,
   which: string,
@@ -70,8 +73,9 @@ export async function processLogs(
 }
 
 /**
- * `process kill ID|PID`: asks it to end, through its exact identity. A hook that does not is killed after 5 s, as at its timeout; runners and
- * workers drain for as long as their hooks may take. `force` ends it at once, with all below it. Exit code 1 when it is still there.
+ * `process kill ID|PID`: asks it to end, through its exact identity. A hook that does not is killed after 5 s, as at
+ * its timeout; runners and workers drain for as long as their hooks may take. `force` ends it at once, with all below
+ * it. Exit code 1 when it is still there.
  */
 export async function processKill(options: GlobalOptions, which: string, verb: { force?: boolean }): Promise<void> {
   await withHome(options, async (home) => {

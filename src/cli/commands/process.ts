@@ -1,37 +1,24 @@
-import { sql } from 'kysely'
 import pc from 'picocolors'
-import { eachRow } from '../../db/each-row.ts'
-import { LIVE_STATUSES, type ProcessRow } from '../../db/processes.ts'
+import { eachProcess, listProcesses, type ProcessFilters } from '../../db/process-rows.ts'
+import type { ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
+import { hooksAtWork } from '../../db/results.ts'
 import { presentRows } from '../../processes/presence.ts'
 import { ago, TABLE_LINES, table } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
-interface ListOptions {
-  readonly all?: boolean
-  readonly type?: string
-  readonly workerType?: string
-  readonly status?: string
-}
-
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
-export async function processList(options: GlobalOptions, verb: ListOptions): Promise<void> {
+export async function processList(options: GlobalOptions, verb: ProcessFilters): Promise<void> {
   await withHome(options, async (home) => {
-    let query = home.db.selectFrom('process').selectAll().where('data_dir_id', '=', home.dataDirId)
-    if (!verb.all && verb.status === undefined) query = query.where('status', 'in', LIVE_STATUSES)
-    if (verb.type !== undefined) query = query.where(sql`process_type`, '=', verb.type)
-    if (verb.workerType !== undefined) query = query.where(sql`worker_type`, '=', verb.workerType)
-    if (verb.status !== undefined) query = query.where(sql`status`, '=', verb.status)
-    query = query.orderBy('seq', 'desc')
     if (wantsJson(options)) {
-      return await eachRow<ProcessRow>(home.db, query, (row) => {
+      return await eachProcess(home, verb, (row) => {
         printRecord(processRecord(row))
         return !process.stdout.destroyed // A reader that has seen enough.
       })
     }
-    const rows = await query.limit(TABLE_LINES + 1).execute()
+    const rows = await listProcesses(home, verb, TABLE_LINES + 1)
     const shown = rows.slice(0, TABLE_LINES)
     process.stdout.write(table(['pid', 'what', 'status', 'since', 'exit', 'id'], shown.map(listLine)))
     if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; --json shows all`)
@@ -44,12 +31,7 @@ export async function processTree(options: GlobalOptions): Promise<void> {
     const rows = await presentRows(home)
     if (wantsJson(options)) return printAll(rows)
     if (rows.length === 0) return terminal.say('nothing runs')
-    const running = await home.db
-      .selectFrom('archive_result')
-      .select(['process_id', 'hook_name'])
-      .where('status', '=', 'started')
-      .execute()
-    const hookOf = (row: ProcessRow) => running.find((result) => result.process_id === row.id)?.hook_name
+    const hooks = await hooksAtWork(home.db)
     const draw = (parent: string | null, indent: string) => {
       const level = rows.filter((row) =>
         parent === null ? !rows.some((other) => other.id === row.parent_id) : row.parent_id === parent,
@@ -58,7 +40,7 @@ export async function processTree(options: GlobalOptions): Promise<void> {
         const last = index === level.length - 1
         const branch = parent === null ? '' : `${indent}${last ? '└─ ' : '├─ '}`
         process.stdout.write(
-          `${branch}${describe(row, hookOf(row))} ${pc.dim(`pid ${row.pid ?? '-'}, ${ago(row.started_at)}`)}\n`,
+          `${branch}${describe(row, hooks.get(row.id))} ${pc.dim(`pid ${row.pid ?? '-'}, ${ago(row.started_at)}`)}\n`,
         )
         draw(row.id, parent === null ? '' : `${indent}${last ? '   ' : '│  '}`)
       }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { crawlsOfSnapshots } from '../../db/snapshots.ts'
 import type { ResultStatus } from '../../db/tables.ts'
 import { deleteResult } from '../../machines/deletion.ts'
 import { WITHOUT_OUTPUT } from '../../machines/retry.ts'
@@ -15,16 +15,9 @@ export const resultVerbs = verbsOf(
   },
   {
     remove: deleteResult,
-    concerned: (ids) => sql`r.id = any(${ids}::uuid[])`,
     shownBy: async (home, rows) => {
       const snapshots = [...new Set(rows.map((row) => row.snapshot_id))]
-      const crawls = await home.db
-        .selectFrom('snapshot')
-        .select('crawl_id')
-        .distinct()
-        .where('id', 'in', snapshots)
-        .execute()
-      return { crawls: crawls.map((row) => row.crawl_id), snapshots }
+      return { crawls: await crawlsOfSnapshots(home.db, snapshots), snapshots }
     },
   },
 )

@@ -19,8 +19,8 @@ export interface RunVerbOptions extends WorkOptions {
 }
 
 const LEAVE_MS = 500
-/** The loop, the heartbeat, and the reaping of workers do not wait for each other. */
-const CONNECTIONS = 4
+/** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
+const CONNECTIONS = 5
 
 /** The parent's row, when a command of ours started this runner. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
@@ -46,7 +46,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
     const crawlIds = asked && (await queueRecords(home, options, asked))
     if (crawlIds?.length === 0) return terminal.say('nothing to run: no crawl, snapshot or result among these')
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }
-    const why = await run({
+    const { why, reason } = await run({
       id,
       home,
       log,
@@ -60,15 +60,14 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
       crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
       ...work,
     })
-    log.info(
-      {
-        idle: 'nothing left to do',
-        maintained: 'nothing is left over from earlier runners',
-        drained: 'drained',
-        superseded: 'handed over',
-        forced: 'stopped',
-      }[why],
-    )
+    const end = {
+      idle: 'nothing left to do',
+      maintained: 'nothing is left over from earlier runners',
+      drained: 'drained',
+      superseded: 'handed over',
+      forced: 'stopped',
+    }[why]
+    log.info(reason === undefined ? end : `${end} (${reason})`)
     view?.end()
     // The newer runner waits for the end of this process: what we would let go in order is its own by now.
     if (why === 'superseded') process.exit()

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Home } from '../../db/home.ts'
 import { type ListedSnapshot, listedByIds } from '../../db/listings.ts'
 import { cancelSnapshots, pauseSnapshots, resumeSnapshots } from '../../machines/commands.ts'
@@ -13,7 +12,6 @@ import { terminal } from '../terminal.ts'
 export const snapshotVerbs = {
   ...verbsOf(SNAPSHOT, (rows, narrowed) => ({ snapshots: rows.map(({ id }) => id), ...narrowed }), {
     remove: deleteSnapshot,
-    concerned: (ids) => sql`s.id = any(${ids}::uuid[])`,
     shownBy: async (_home, rows) => ({ crawls: crawlsOf(rows), snapshots: [] }),
   }),
   create: createSnapshots,

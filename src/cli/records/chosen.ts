@@ -16,8 +16,9 @@ export interface Chosen<Row> {
 }
 
 /**
- * Finds the rows that were named, by id or by record, and has `work` done on them. Records of another type go to stdout as they came. An id
- * that nothing has is wrong usage, and nothing is changed; a record whose row has gone in the meantime is only said.
+ * Finds the rows that were named, by id or by record, and has `work` done on them. Records of another type go to stdout
+ * as they came. An id that nothing has is wrong usage, and nothing is changed; a record whose row has gone in the
+ * meantime is only said.
  */
 export async function withChosen<Row extends { readonly id: string }>(
   options: GlobalOptions,

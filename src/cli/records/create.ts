@@ -17,7 +17,8 @@ import { type Line, readInput } from './input.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
 
 /**
- * `crawl create`: one crawl of all URLs and of the URLs of snapshot records; a crawl record becomes another crawl like it. Nothing is run.
+ * `crawl create`: one crawl of all URLs and of the URLs of snapshot records; a crawl record becomes another crawl like
+ * it. Nothing is run.
  */
 export async function createCrawls(options: Asked, args: readonly string[], verb: CrawlOptions): Promise<void> {
   const limits = limitsOf(options, verb)
@@ -78,7 +79,10 @@ async function openCrawl(home: Home, text: string): Promise<ListedCrawl> {
   return crawl!
 }
 
-/** The URLs among the lines, plain or in records; records without one, and those of types that were dealt with already, are left. */
+/**
+ * The URLs among the lines, plain or in records; records without one, and those of types that were dealt with already,
+ * are left.
+ */
 function urlsIn(lines: readonly Line[], dealtWith: readonly string[]): { urls: string[]; others: Line[] } {
   const urls: string[] = []
   const others: Line[] = []
@@ -93,8 +97,8 @@ function urlsIn(lines: readonly Line[], dealtWith: readonly string[]): { urls: s
 }
 
 /**
- * A crawl like the one of a record. What the record does not say is as the options have it. A record that shows only the
- * first URLs of a long list stands for the whole of it, which is read when the home is open. Throws UsageError.
+ * A crawl like the one of a record. What the record does not say is as the options have it. A record that shows only
+ * the first URLs of a long list stands for the whole of it, which is read when the home is open. Throws UsageError.
  */
 function copyOf(record: Readonly<Record<string, unknown>>, limits: Limits): (home: Home) => Promise<NewCrawl> {
   const {

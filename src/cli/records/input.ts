@@ -15,8 +15,9 @@ export interface Input {
 }
 
 /**
- * Reads what a verb is to work on: its arguments; and stdin, for `-` or when there is no argument and something is piped in. Throws
- * UsageError when nothing was given at all; nothing behind an explicit `-` is fine: a pipeline may have found nothing.
+ * Reads what a verb is to work on: its arguments; and stdin, for `-` or when there is no argument and something is
+ * piped in. Throws UsageError when nothing was given at all; nothing behind an explicit `-` is fine: a pipeline may
+ * have found nothing.
  * @param what the verb works on, for the message
  */
 export async function readInput(args: readonly string[], what: string): Promise<Input> {

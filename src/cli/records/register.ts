@@ -8,7 +8,10 @@ import type { RemoveOptions } from './remove.ts'
 
 const IDS = 'whole, or its first or last digits, at least 6; none or -: from stdin, records or one a line'
 
-/** `crawl`, `snapshot` and `result`: the same verbs, as far as they make sense. What does the work is loaded when it is called for. */
+/**
+ * `crawl`, `snapshot` and `result`: the same verbs, as far as they make sense. What does the work is loaded when it is
+ * called for.
+ */
 export function registerRecordVerbs(
   root: Command,
   globals: () => Promise<GlobalOptions>,

@@ -1,6 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
 import { AppError, EXIT } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
+import type { Model } from '../../db/listings.ts'
+import { countBelow } from '../../db/results.ts'
 import { sizeText } from '../../pages/layout.ts'
 import { rewritePages } from '../../workers/rewrite-pages.ts'
 import { table } from '../format.ts'
@@ -16,10 +17,11 @@ export interface RemoveOptions {
 
 /** How rows of one kind are deleted. */
 export interface Removing<Row> {
-  /** Deletes one; false when it was not there any more. Throws AppError when it cannot be, and then nothing of it is deleted. */
+  /**
+   * Deletes one; false when it was not there any more. Throws AppError when it cannot be, and then nothing of it is
+   * deleted.
+   */
   readonly remove: (home: Home, id: string) => Promise<boolean>
-  /** Which rows of `snapshot s` and `archive_result r` (side by side; a page without results has none) go with these. */
-  readonly concerned: (ids: readonly string[]) => RawBuilder<unknown>
   /** The pages that show these rows: of which crawls, and of which snapshots. */
   readonly shownBy: (
     home: Home,
@@ -36,7 +38,7 @@ export async function remove<Row extends { readonly id: string }>(
   removing: Removing<Row>,
 ): Promise<void> {
   await withChosen(options, kind, args, async ({ home, rows, ids }) => {
-    const what = await inWords(home, kind.noun, ids, removing.concerned(ids))
+    const what = await inWords(home, kind.noun, ids)
     if (verb.dryRun) {
       if (wantsJson(options)) for (const row of rows) printRecord(kind.record(row))
       else process.stdout.write(table(kind.headings, rows.map(kind.line)))
@@ -77,16 +79,8 @@ async function removeEach<Row extends { readonly id: string }>(
 }
 
 /** `2 crawls with 12 snapshots and 36 results (4.2 MB)` */
-async function inWords(
-  home: Home,
-  noun: string,
-  ids: readonly string[],
-  concerned: RawBuilder<unknown>,
-): Promise<string> {
-  const { rows } = await sql<{ snapshots: number; results: number; bytes: number }>`
-    select count(distinct s.id) as snapshots, count(r.id) as results, coalesce(sum(r.output_size), 0) as bytes
-    from snapshot s left join archive_result r on r.snapshot_id = s.id where ${concerned}`.execute(home.db)
-  const { snapshots, results, bytes } = rows[0]!
+async function inWords({ db }: Home, noun: Model['noun'], ids: readonly string[]): Promise<string> {
+  const { snapshots, results, bytes } = await countBelow(db, noun, ids)
   const below = [
     ...(noun === 'crawl' ? [many(snapshots, 'snapshot')] : []),
     ...(noun === 'result' ? [] : [many(results, 'result')]),

@@ -11,8 +11,9 @@ export interface Account {
 }
 
 /**
- * Whom the server runs as: undefined = ourselves. PostgreSQL refuses to run as root, so root's server belongs to whoever owns the
- * cluster already (`owner`), else to `postgres`, else to `nobody`. Throws AppError when there is no such user.
+ * Whom the server runs as: undefined = ourselves. PostgreSQL refuses to run as root, so root's server belongs to
+ * whoever owns the cluster already (`owner`), else to `postgres`, else to `nobody`. Throws AppError when there is no
+ * such user.
  */
 export function serverAccount(owner?: { uid: number; gid: number }): Account | undefined {
   if (process.geteuid?.() !== 0) return undefined
@@ -39,7 +40,10 @@ export function ownName(): string | undefined {
   }
 }
 
-/** Whether `account` may enter every directory on the way to `path`, and use it with `need` (mode bits: 4 read, 2 write, 1 enter). */
+/**
+ * Whether `account` may enter every directory on the way to `path`, and use it with `need` (mode bits: 4 read, 2 write,
+ * 1 enter).
+ */
 export function canReach(path: string, account: Account | undefined, need: number): boolean {
   if (!account) return true
   const real = realpathSync(path)

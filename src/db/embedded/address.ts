@@ -30,8 +30,8 @@ export function urlOf(address: ServerAddress): string {
 }
 
 /**
- * The address of the cluster in `pgdata` (which exists). The socket lies in the cluster's own 0700 directory; when that path is too long
- * for a socket, a private directory in /tmp holds a link to it, which is made here.
+ * The address of the cluster in `pgdata` (which exists). The socket lies in the cluster's own 0700 directory; when that
+ * path is too long for a socket, a private directory in /tmp holds a link to it, which is made here.
  */
 export function addressOf(pgdata: string): ServerAddress {
   const real = realpathSync(pgdata)

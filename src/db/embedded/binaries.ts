@@ -16,8 +16,9 @@ export interface Binaries {
 }
 
 /**
- * Finds the programs of the npm package of this platform; mends the library links that a blocked install script left out; and copies the
- * lot to `serverDir()` when the account cannot reach them or the links cannot be made where they are.
+ * Finds the programs of the npm package of this platform; mends the library links that a blocked install script left
+ * out; and copies the lot to `serverDir()` when the account cannot reach them or the links cannot be made where they
+ * are.
  * Throws AppError when the package is missing or no place is left.
  */
 export function findBinaries(account: Account | undefined): Binaries {

@@ -46,7 +46,10 @@ export async function bringUp(cluster: Cluster, say: (line: string) => void): Pr
   }
 }
 
-/** An empty directory may become the cluster; anything else that is no cluster is somebody's, or all that is left of one. */
+/**
+ * An empty directory may become the cluster; anything else that is no cluster is somebody's, or all that is left of
+ * one.
+ */
 function refuseForeign(cluster: Cluster): void {
   const found = lstatSync(cluster.pgdata, { throwIfNoEntry: false })
   if (!found || (found.isDirectory() && readdirSync(cluster.pgdata).length === 0)) return
@@ -57,7 +60,10 @@ function refuseForeign(cluster: Cluster): void {
   })
 }
 
-/** A power cut, or a second machine, may spoil a database on the file system of another machine: none is made there, and an old one is warned of. */
+/**
+ * A power cut, or a second machine, may spoil a database on the file system of another machine: none is made there, and
+ * an old one is warned of.
+ */
 function mindNetwork({ dataDir, pgdata }: Cluster, exists: boolean, say: (line: string) => void): void {
   const name = networkFileSystemOf(exists ? pgdata : dataDir)
   if (name === undefined) return

@@ -14,7 +14,8 @@ async function withClient<T>(address: ServerAddress, work: (client: Client) => P
     application_name: 'archivebox-ts server',
     connectionTimeoutMillis: 10_000,
   })
-  // A server that goes away under an idle connection is reported by the next query, not by an event that ends the process.
+  // A server that goes away under an idle connection is reported by the next query, not by an event that ends the
+  // process.
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -29,7 +29,10 @@ export function clusterOf(dataDir: string): Cluster {
   }
 }
 
-/** The major version that the cluster's files have; null when there is no cluster. Throws the file-system error when it may not look. */
+/**
+ * The major version that the cluster's files have; null when there is no cluster. Throws the file-system error when it
+ * may not look.
+ */
 export function majorVersionOf(cluster: Cluster): number | null {
   try {
     return Number.parseInt(readFileSync(join(cluster.pgdata, 'PG_VERSION'), 'utf8'), 10)

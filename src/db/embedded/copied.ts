@@ -5,8 +5,8 @@ import { clusterOf } from './cluster.ts'
 import { isAlive, readPostmaster } from './postmaster.ts'
 
 /**
- * For a data directory that was just found to be a copy, before anybody starts a server in it: takes out what speaks of the original's server.
- * That one is alive, and PostgreSQL would not start next to it.
+ * For a data directory that was just found to be a copy, before anybody starts a server in it: takes out what speaks of
+ * the original's server. That one is alive, and PostgreSQL would not start next to it.
  * @returns whether the original's server ran while it was copied: then the copy may be torn
  */
 export function forgetOriginalServer(dataDir: string): boolean {

@@ -7,8 +7,9 @@ import { explainDisk } from './disk-errors.ts'
 import { makeEnterable } from './server-dir.ts'
 
 /**
- * Makes the directory `target` in one step, unless it exists: `make` fills a directory aside and names what is to become `target`.
- * Several processes may do this at once; the first one's work stays. Throws AppError when the disk does not let us.
+ * Makes the directory `target` in one step, unless it exists: `make` fills a directory aside and names what is to
+ * become `target`. Several processes may do this at once; the first one's work stays. Throws AppError when the disk
+ * does not let us.
  */
 export function copyAside(target: string, make: (aside: string) => string): void {
   if (existsSync(target)) return

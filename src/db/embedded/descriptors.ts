@@ -4,8 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 const O_CLOEXEC = 0o2000000
 
 /**
- * The stdio entries from 3 up that put `harmless` in place of each descriptor that our own parents left open to us (a cron job's
- * `200>lock`): the server outlives them all, and would hold theirs for ever. Node itself shuts only the low ones.
+ * The stdio entries from 3 up that put `harmless` in place of each descriptor that our own parents left open to us (a
+ * cron job's `200>lock`): the server outlives them all, and would hold theirs for ever. Node itself shuts only the low
+ * ones.
  */
 export function covers(harmless: number): (number | 'ignore')[] {
   const inherited = process.platform === 'linux' ? readdirSync('/proc/self/fd').map(Number).filter(isInherited) : []

@@ -30,8 +30,9 @@ import { writeSettings } from './settings.ts'
 const CLUSTERS = 'clusters'
 
 /**
- * Makes the cluster: aside, then by one rename, so that DATA_DIR/postgres is absent or whole. The caller holds `lock`, and initdb inherits
- * it: if we are killed, nobody clears away under an initdb that still writes. Throws AppError naming the directory; nothing half-made stays.
+ * Makes the cluster: aside, then by one rename, so that DATA_DIR/postgres is absent or whole. The caller holds `lock`,
+ * and initdb inherits it: if we are killed, nobody clears away under an initdb that still writes. Throws AppError
+ * naming the directory; nothing half-made stays.
  */
 export async function initialise(
   cluster: Cluster,
@@ -107,8 +108,9 @@ async function initdb(
 }
 
 /**
- * Gives the new cluster our database, so that a cluster which exists always has it. It is initdb's empty `postgres` under another name: a
- * server without clients (--single) renames it in 30 ms, a new one would take a fifth of a second.
+ * Gives the new cluster our database, so that a cluster which exists always has it. It is initdb's empty `postgres`
+ * under another name: a server without clients (--single) renames it in 30 ms, a new one would take a fifth of a
+ * second.
  */
 async function nameDatabase(
   directory: string,

@@ -1,6 +1,9 @@
 import { statfsSync } from 'node:fs'
 
-/** File systems of other machines, by the magic number that statfs gives (linux/magic.h): their locks and flushes cannot be trusted. */
+/**
+ * File systems of other machines, by the magic number that statfs gives (linux/magic.h): their locks and flushes cannot
+ * be trusted.
+ */
 const NETWORK: Readonly<Record<number, string>> = {
   26985: 'NFS',
   20859: 'SMB',
@@ -12,7 +15,10 @@ const NETWORK: Readonly<Record<number, string>> = {
   198183888: 'Lustre',
 }
 
-/** The name of the network file system with this magic number; undefined for a local one. Some kernels give the number with a sign. */
+/**
+ * The name of the network file system with this magic number; undefined for a local one. Some kernels give the number
+ * with a sign.
+ */
 export function networkFileSystem(magic: number): string | undefined {
   return NETWORK[magic >>> 0]
 }

@@ -5,13 +5,19 @@ import { codeOf } from '../../base/errors.ts'
 import { addressOf, type ServerAddress, socketOf } from './address.ts'
 import type { Cluster } from './cluster.ts'
 
-/** What PostgreSQL says about itself in postmaster.pid. It may be a lie of the past: the file survives a kill -9 and a power cut. */
+/**
+ * What PostgreSQL says about itself in postmaster.pid. It may be a lie of the past: the file survives a kill -9 and a
+ * power cut.
+ */
 export interface Postmaster {
   readonly pid: number
   readonly status: string
 }
 
-/** Reads postmaster.pid; null when there is none (or when it is being written). Throws the file-system error when it may not look. */
+/**
+ * Reads postmaster.pid; null when there is none (or when it is being written). Throws the file-system error when it may
+ * not look.
+ */
 export function readPostmaster(pgdata: string): Postmaster | null {
   try {
     const lines = readFileSync(join(pgdata, 'postmaster.pid'), 'utf8').split('\n')
@@ -23,7 +29,10 @@ export function readPostmaster(pgdata: string): Postmaster | null {
   }
 }
 
-/** Whether that pid is this cluster's server now. By its command line: the pid may have been given to somebody else since. */
+/**
+ * Whether that pid is this cluster's server now. By its command line: the pid may have been given to somebody else
+ * since.
+ */
 export function isAlive(postmaster: Postmaster | null, pgdata: string): postmaster is Postmaster {
   if (!postmaster) return false
   if (process.platform !== 'linux') return exists(postmaster.pid)

@@ -9,9 +9,9 @@ export interface Ended {
 }
 
 /**
- * Runs one of PostgreSQL's programs to its end, as `account`; `input` goes to its stdin where that is a pipe.
- * Its own session, so that a Ctrl-C meant for us never reaches it; an environment of its own, because ours holds secrets and PG* settings.
- * `cwd` is the root: the account need not be able to read where we stand.
+ * Runs one of PostgreSQL's programs to its end, as `account`; `input` goes to its stdin where that is a pipe. Its own
+ * session, so that a Ctrl-C meant for us never reaches it; an environment of its own, because ours holds secrets and
+ * PG* settings. `cwd` is the root: the account need not be able to read where we stand.
  */
 export async function runProgram(
   file: string,

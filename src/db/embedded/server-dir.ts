@@ -3,14 +3,20 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../base/make-folder.ts'
 
-/** Where copies of programs and clusters go that cannot stay where they are: ARCHIVEBOX_SERVER_DIR, or a place fit for our user. */
+/**
+ * Where copies of programs and clusters go that cannot stay where they are: ARCHIVEBOX_SERVER_DIR, or a place fit for
+ * our user.
+ */
 export function serverDir(): string {
   const chosen = process.env['ARCHIVEBOX_SERVER_DIR']
   if (chosen) return chosen
   return process.geteuid?.() === 0 ? '/var/lib/archivebox-ts' : join(homedir(), '.local', 'share', 'archivebox-ts')
 }
 
-/** Makes `dir` and what is missing above it so that every user may enter, whatever our umask says; what exists stays as it is. */
+/**
+ * Makes `dir` and what is missing above it so that every user may enter, whatever our umask says; what exists stays as
+ * it is.
+ */
 export function makeEnterable(dir: string): void {
   const first = makeFolder(dir)
   if (first === undefined) return

@@ -11,7 +11,10 @@ import type { Clients } from './users.ts'
 
 export { type ServerAddress, urlOf } from './address.ts'
 
-/** One process's use of the server. Leave it after the last connection was closed; a second `leave()` answers like the first. */
+/**
+ * One process's use of the server. Leave it after the last connection was closed; a second `leave()` answers like the
+ * first.
+ */
 export interface ServerLease {
   readonly address: ServerAddress
   readonly how: 'adopted' | 'started' | 'initialised'
@@ -72,7 +75,10 @@ async function raise(cluster: Cluster, say: (line: string) => void, wait: Wait):
   return how
 }
 
-/** Where the server of this data directory most likely serves at this moment; undefined: it does not seem to. Nothing holds it up yet. */
+/**
+ * Where the server of this data directory most likely serves at this moment; undefined: it does not seem to. Nothing
+ * holds it up yet.
+ */
 export function likelyAddress(dataDir: string): ServerAddress | undefined {
   const { pgdata } = clusterOf(dataDir)
   const postmaster = readPostmaster(pgdata)
@@ -117,8 +123,8 @@ export function keepServer(dataDir: string): void {
 }
 
 /**
- * Stops the server (fast shutdown); false = it was not running. Unless `force`, refuses with an AppError that says how many use it
- * (a lease of this very process counts too).
+ * Stops the server (fast shutdown); false = it was not running. Unless `force`, refuses with an AppError that says how
+ * many use it (a lease of this very process counts too).
  */
 export async function stopServer(dataDir: string, options: { force?: boolean } = {}): Promise<boolean> {
   if ((await serverStatus(dataDir)).state !== 'running') return false

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Account, ownName } from './account.ts'
 import { PORT, USER } from './address.ts'
 
-const SETTINGS = `# Written by archivebox-ts at every start. For settings of your own use ALTER SYSTEM, which wins over this file.
+const SETTINGS = `# Written by archivebox-ts at every start. For settings of your own use ALTER SYSTEM, which wins.
 # Durability (fsync, full_page_writes, synchronous_commit) is left on.
 cluster_name = 'archivebox'
 listen_addresses = ''
@@ -17,6 +17,8 @@ min_wal_size = 16MB
 max_wal_size = 256MB
 autovacuum_naptime = 10s
 jit = off
+# Plans that are made while a table is small are kept for seconds: they must walk along indexes.
+random_page_cost = 1.1
 client_connection_check_interval = 1s
 idle_in_transaction_session_timeout = 10s
 log_checkpoints = off
@@ -27,8 +29,9 @@ default_text_search_config = 'pg_catalog.english'
 `
 
 /**
- * Brings the cluster's own files up to what this version wants: settings, and who may connect. That is us, whoever made the cluster, and
- * root, as whom the kernel says the client runs (peer). An OS user without a name cannot be matched so; then the 0700 directory guards.
+ * Brings the cluster's own files up to what this version wants: settings, and who may connect. That is us, whoever made
+ * the cluster, and root, as whom the kernel says the client runs (peer). An OS user without a name cannot be matched
+ * so; then the 0700 directory guards.
  */
 export function writeSettings(pgdata: string, account: Account | undefined): void {
   const name = ownName()
@@ -50,8 +53,8 @@ function namesIn(ident: string): Set<string> {
 }
 
 /**
- * Replaces a file of the cluster when its text differs. The directory may belong to a user that we trust less than ourselves, so
- * never through a link that lies there: a new file, then a rename.
+ * Replaces a file of the cluster when its text differs. The directory may belong to a user that we trust less than
+ * ourselves, so never through a link that lies there: a new file, then a rename.
  */
 function replace(path: string, text: string, account: Account | undefined): void {
   if (textOf(path) === text) return

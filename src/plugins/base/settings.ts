@@ -1,11 +1,7 @@
-import { PLUGIN_SETTINGS, SETTINGS, type Texts } from '../../base/config.ts'
+import { SETTINGS, type Texts, timeoutOf } from '../../base/config.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Kind } from '../../base/kinds.ts'
 import * as kinds from '../../base/kinds.ts'
-
-/** 12 hours: the longest that a snapshot may take. */
-const MAX_TIMEOUT_SECONDS = 43_200
-const SECONDS = PLUGIN_SETTINGS.TIMEOUT.kind
 
 /** The text of a setting; undefined when it is missing or blank. */
 export function text(env: Texts, name: string): string | undefined {
@@ -26,10 +22,10 @@ export function flag(env: Texts, name: string, fallback: boolean): boolean {
   return read(env, name, kinds.flag, kinds.flag.takes) ?? fallback
 }
 
-/** `<PREFIX>_TIMEOUT`, else `TIMEOUT`, else 60: seconds, at most 12 hours; 0 is "not set". Throws AppError for what is no number. */
+/** What `timeoutOf` says, for a hook that is started by hand, too: throws AppError for what is no number. */
 export function timeoutSeconds(env: Texts, prefix: string): number {
-  const of = (name: string) => read(env, name, SECONDS, 'a number of seconds')
-  return Math.min(of(`${prefix}_TIMEOUT`) || of('TIMEOUT') || SETTINGS.TIMEOUT.standard, MAX_TIMEOUT_SECONDS)
+  for (const name of [`${prefix}_TIMEOUT`, 'TIMEOUT']) read(env, name, SETTINGS.TIMEOUT.kind, 'a number of seconds')
+  return timeoutOf(prefix, env)
 }
 
 /** A whole number of at least 1. Throws AppError for anything else. */

@@ -12,11 +12,12 @@ const GOES_WITH_ITS_LAST = new RegExp(`/${OURS}(/[^/]+/[^/]+)?$`)
 /** Enters a group, then becomes the command: from the first instruction on whatever it starts is in there, too. */
 const ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
 
-/** A group that has been empty for so long has nobody on the way into it. */
+/** No process is still about to enter a group that has been empty for so long. */
 const LEFTOVER_MS = 60_000
 
 /**
- * Finds out whether a runner can have a control group (version 2) inside the one that this process is in. It is made with the first hook.
+ * Finds out whether a runner can have a control group (version 2) inside the one that this process is in. It is made
+ * with the first hook.
  * @returns its path, or why there is none
  */
 export async function findCgroup(runnerId: string): Promise<{ readonly path: string } | { readonly missing: string }> {
@@ -34,7 +35,7 @@ export async function findCgroup(runnerId: string): Promise<{ readonly path: str
   }
 }
 
-/** What runners left behind of which no next one knew: empty groups, of no harm but to the eye. */
+/** Removes empty groups that no later runner knew of. They do no harm, but clutter the tree. */
 function removeLeftovers(parent: string): void {
   for (const runner of below(parent)) {
     const isOld = [runner, ...below(runner)].every((path) => ageOf(path) > LEFTOVER_MS)
@@ -79,7 +80,10 @@ export function workersIn(runner: string): string[] {
   return below(runner).map((path) => basename(path))
 }
 
-/** Removes a group with those below it. Once it is gone, it is proved empty, and nobody enters it any more. Answers whether it is. */
+/**
+ * Removes a group with those below it. Once it is gone, it is proved empty, and no process can enter it any more.
+ * @returns whether it is gone
+ */
 export function removeCgroup(path: string): boolean {
   try {
     for (const inner of below(path)) removeCgroup(inner)
@@ -90,13 +94,14 @@ export function removeCgroup(path: string): boolean {
   try {
     if (GOES_WITH_ITS_LAST.test(dirname(path))) rmdirSync(dirname(path))
   } catch {
-    // There are others in there.
+    // Other groups are in there.
   }
   return true
 }
 
 /**
- * The group that a row names, if it is the one that we would have made for it: a row edited by hand must not have others' processes killed.
+ * The group that a row names, if it is the one that we would have made for it: a row edited by hand must not have
+ * others' processes killed.
  */
 export function cgroupIn(row: {
   readonly id: string

@@ -10,8 +10,8 @@ import { hasDeathSignal, withDeathSignal } from './death-signal.ts'
 import { howToUnshare, inNamespace } from './pid-namespace.ts'
 
 /**
- * How a runner keeps the processes of its hooks together. Plain data: workers get it in their environment.
- * `basic`: a session, a mark in the environment, and the death signal where there is one; what changes all three escapes.
+ * How a runner keeps the processes of its hooks together. Plain data: workers get it in their environment. `basic`: a
+ * session, a mark in the environment, and the death signal where there is one; what changes all three escapes.
  */
 export type Containment =
   | { readonly tier: 'basic'; readonly deathSignal: boolean }
@@ -19,9 +19,10 @@ export type Containment =
   | { readonly tier: 'cgroup'; readonly path: string }
 
 /**
- * Finds out what this machine offers: the tier that `CONTAINMENT` names, or with `auto` the control group (0.8 ms a hook), else basic. A PID
- * namespace (3 ms) only by name: hooks in it see other pids than those outside, and some of ArchiveBox's plugins pass pids on to each other.
- * Throws UsageError when the setting asks for what the machine does not offer.
+ * Finds out what this machine offers: the tier that `CONTAINMENT` names, or with `auto` the control group (0.8 ms a
+ * hook), else basic. A PID namespace (3 ms) only by name: hooks in it see other pids than those outside, and some of
+ * ArchiveBox's plugins pass pids on to each other. Throws UsageError when the setting asks for what the machine does
+ * not offer.
  */
 export async function detectContainment(tier: Config['CONTAINMENT'], runnerId: string): Promise<Containment> {
   if (tier === 'pidns') {
@@ -37,7 +38,7 @@ export async function detectContainment(tier: Config['CONTAINMENT'], runnerId: s
   return { tier: 'basic', deathSignal: await hasDeathSignal() }
 }
 
-/** When a runner leaves: whatever is still in its containers ends, and nothing of them stays. */
+/** When a lead ends: kills whatever is still in its containers, and removes them. */
 export async function releaseContainment(containment: Containment): Promise<void> {
   if (containment.tier === 'cgroup') await killFamily({ cgroups: [containment.path] })
 }
@@ -54,7 +55,9 @@ export interface Container {
   readonly cgroup: string | null
 }
 
-/** The container for a process of a worker, by their rows; its control group lies in the worker's. Nothing is made yet. */
+/**
+ * The container for a process of a worker, by their rows; its control group lies in the worker's. Nothing is made yet.
+ */
 export function containerFor(
   containment: Containment,
   { processId, workerId }: { readonly processId: string; readonly workerId: string },
@@ -72,12 +75,12 @@ export function openContainer({ cgroup }: Container): void {
   if (cgroup !== null) mkdirSync(cgroup, { recursive: true })
 }
 
-/** Removes what was made for a process that could not be started. What cannot be removed goes with its runner's. */
+/** Removes what was made for a process that could not be started. What cannot be removed now goes with the runner's. */
 export function closeContainer({ cgroup }: Container): void {
   if (cgroup !== null) removeCgroup(cgroup)
 }
 
-/** All that a process started in this container may have started in turn. */
+/** All that a process in this container may have started. */
 export function familyIn({ cgroup }: Container, processId: string, identity: ProcessIdentity | null): Family {
   if (cgroup !== null) return { cgroups: [cgroup] }
   return { sessions: true, roots: identity ? [identity] : [], markers: [`${MARKER.process}=${processId}`] }

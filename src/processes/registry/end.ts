@@ -1,11 +1,11 @@
 import { sleep } from '../../base/abort.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Home } from '../../db/home.ts'
-import { identityIn, isRunner, LIVE_STATUSES, markEnded, type ProcessRow } from '../../db/processes.ts'
+import { rowById } from '../../db/process-rows.ts'
+import { identityIn, isLive, isRunner, markEnded, type ProcessRow } from '../../db/processes.ts'
 import { type Family, killFamily, MARKER, membersOf, signalMembers } from '../family.ts'
 import { familyOfRows } from '../family-of-rows.ts'
 import { livenessOf, signalIdentity } from '../identity.ts'
-import { rowById } from './lookup.ts'
 import { descendantsOf, parentOf } from './relatives.ts'
 
 /** How a process ended; both null when nobody saw it. Code 0 is only what a parent's wait reported. */
@@ -21,16 +21,15 @@ const LOOK_MS = 20
 const REPORT_MS = 1_000
 
 /**
- * How a process ended; null while it is there, or cannot be seen from here. One that is gone without a report, and without a supervisor
- * that could still make one, is closed as lost.
+ * How a process ended; null while it is there, or cannot be seen from here. One that is gone without a report, and
+ * without a supervisor that could still make one, is closed as lost.
  */
 export async function poll(home: Home, row: ProcessRow): Promise<End | null> {
   const now = await rowById(home, row.id)
   if (!now || !isLive(now)) return { code: now?.exit_code ?? null, signal: now?.exit_signal ?? null, closed: true }
-  const identity = identityIn(now)
-  if (!identity || (await livenessOf(identity)) !== 'gone') return null
+  if (!(await hasEnded(now))) return null
   const parent = await parentOf(home, now)
-  const supervised = parent !== undefined && isLive(parent) && (await isThere(parent))
+  const supervised = parent !== undefined && isLive(parent) && !(await hasEnded(parent))
   if (!supervised) await markEnded(home.db, now.id, null)
   await failpoint('registry.end_seen')
   return { code: null, signal: null, closed: !supervised }
@@ -50,7 +49,10 @@ export async function waitForEnd(home: Home, row: ProcessRow, ms: number): Promi
   }
 }
 
-/** Sends a signal to exactly the process of this row. False: it is gone, cannot be seen from here, or may not be signalled. */
+/**
+ * Sends a signal to exactly the process of this row. False: it is gone, cannot be seen from here, or may not be
+ * signalled.
+ */
 export async function signalRow(row: ProcessRow, signal: NodeJS.Signals): Promise<boolean> {
   const identity = identityIn(row)
   const reached = identity !== null && (await signalIdentity(identity, signal))
@@ -66,8 +68,8 @@ export async function terminate(home: Home, row: ProcessRow, graceMs = 5_000): P
 }
 
 /**
- * Ends a process and all below it: SIGTERM to all, the youngest first, and after the grace SIGKILL, until the operating system says that
- * they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
+ * Ends a process and all below it: SIGTERM to all, the youngest first, and after the grace SIGKILL, until the operating
+ * system says that they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
  * @returns how many processes it ended. Throws when some cannot be ended.
  */
 export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Promise<number> {
@@ -78,7 +80,6 @@ export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Pr
     const youngestFirst = members.toSorted((a, b) => b.startTicks - a.startTicks)
     await signalMembers(youngestFirst, 'SIGTERM')
     await signalMembers(youngestFirst, 'SIGCONT')
-    await failpoint('registry.tree_asked')
     const deadline = performance.now() + graceMs
     while (performance.now() < deadline && (await membersOf(family)).length > 0) await sleep(LOOK_MS)
   }
@@ -96,11 +97,8 @@ function familyOf(row: ProcessRow, below: readonly ProcessRow[]): Family {
   return { ...family, markers: [...(family.markers ?? []), ...marks] }
 }
 
-function isLive(row: ProcessRow): boolean {
-  return (LIVE_STATUSES as readonly string[]).includes(row.status)
-}
-
-async function isThere(row: ProcessRow): Promise<boolean> {
+/** By the operating system alone: hooks and workers have no heartbeat that could grow old. */
+async function hasEnded(row: ProcessRow): Promise<boolean> {
   const identity = identityIn(row)
-  return identity !== null && (await livenessOf(identity)) !== 'gone'
+  return identity !== null && (await livenessOf(identity)) === 'gone'
 }

@@ -1,8 +1,8 @@
 import type { Home } from '../../db/home.ts'
+import { childRows, rowById } from '../../db/process-rows.ts'
 import type { LiveRow, ProcessRow } from '../../db/processes.ts'
-import { rowById } from './lookup.ts'
 
-/** Who started a process, who started that, and so on: the nearest first. A row edited into a circle ends where it would begin again. */
+/** Who started a process, who started that, and so on: the nearest first. A circle ends where it would begin again. */
 export async function ancestorsOf(home: Home, row: LiveRow): Promise<LiveRow[]> {
   const found: LiveRow[] = []
   const seen = new Set([row.id])
@@ -16,35 +16,38 @@ export async function ancestorsOf(home: Home, row: LiveRow): Promise<LiveRow[]> 
   return found
 }
 
-export async function parentOf(home: Home, row: ProcessRow): Promise<ProcessRow | undefined> {
+/** Who started a process; undefined when nobody of ours did. */
+export async function parentOf(home: Home, row: ProcessRow): Promise<LiveRow | undefined> {
   return row.parent_id === null ? undefined : await rowById(home, row.parent_id)
 }
 
-/** The first of the line that a process stands in: itself, when nobody of ours started it. */
+/** The first of a process's line of ancestors: itself, when no process of ours started it. */
 export async function rootOf(home: Home, row: LiveRow): Promise<LiveRow> {
   return (await ancestorsOf(home, row)).at(-1) ?? row
 }
 
 /** What a process started itself, in the order in which that was. */
 export async function childrenOf(home: Home, id: string): Promise<ProcessRow[]> {
-  return await home.db.selectFrom('process').selectAll().where('parent_id', '=', id).orderBy('seq').execute()
+  return await childRows(home, [id])
 }
 
 /** All that a process started, level by level. */
 export async function descendantsOf(home: Home, id: string): Promise<ProcessRow[]> {
-  const found: ProcessRow[] = []
-  const seen = new Set([id])
+  return await below(id, (ids) => childRows(home, ids))
+}
+
+/** The same among rows that were read already. */
+export async function descendantsAmong(rows: readonly ProcessRow[], id: string): Promise<ProcessRow[]> {
+  return await below(id, async (ids) => rows.filter(({ parent_id }) => parent_id !== null && ids.includes(parent_id)))
+}
+
+/** Each row once: one that was edited into a circle must not hold us up. */
+async function below(id: string, childrenOfAll: (ids: string[]) => Promise<ProcessRow[]>): Promise<ProcessRow[]> {
+  const found = new Map<string, ProcessRow>()
   for (let level = [id]; level.length > 0; ) {
-    const next = await home.db
-      .selectFrom('process')
-      .selectAll()
-      .where('parent_id', 'in', level)
-      .orderBy('seq')
-      .execute()
-    const fresh = next.filter((row) => !seen.has(row.id))
-    for (const row of fresh) seen.add(row.id)
-    found.push(...fresh)
+    const fresh = (await childrenOfAll(level)).filter((row) => row.id !== id && !found.has(row.id))
+    for (const row of fresh) found.set(row.id, row)
     level = fresh.map((row) => row.id)
   }
-  return found
+  return [...found.values()]
 }

@@ -23,7 +23,7 @@ function killTogether(world: World, { pick }: Chance, which: 'one' | 'all', ...v
 }
 
 const ours: readonly Victim[] = [
-  'watchdog',
+  'guardian',
   'runner',
   'crawl worker',
   'snapshot worker',
@@ -39,21 +39,21 @@ export const SIGNALS = {
   'kill -9 snapshot worker': { weight: 6, inflict: signal('snapshot worker', 'SIGKILL') },
   'kill -9 hook host': { weight: 2, inflict: signal('hook host', 'SIGKILL') },
   'kill -9 hook': { weight: 4, inflict: signal('hook', 'SIGKILL') },
-  'kill -9 watchdog': { weight: 2, inflict: signal('watchdog', 'SIGKILL') },
+  'kill -9 guardian': { weight: 2, inflict: signal('guardian', 'SIGKILL') },
   'kill -9 command': { weight: 2, inflict: signal('command', 'SIGKILL') },
-  'kill -9 leader and watchdog': {
+  'kill -9 leader and guardian': {
     weight: 2,
-    inflict: (world, chance) => killTogether(world, chance, 'one', 'watchdog', 'leader'),
+    inflict: (world, chance) => killTogether(world, chance, 'one', 'guardian', 'leader'),
   },
-  'kill -9 watchdog, then leader': {
+  'kill -9 guardian, then leader': {
     weight: 2,
     inflict: (world, { pick, ms }) => {
-      const [watchdog, leader] = [world.choose('watchdog', pick), world.choose('leader', pick)]
-      if (watchdog === undefined || leader === undefined) return 'nobody is there'
-      world.signal(watchdog, 'SIGKILL')
+      const [guardian, leader] = [world.choose('guardian', pick), world.choose('leader', pick)]
+      if (guardian === undefined || leader === undefined) return 'nobody is there'
+      world.signal(guardian, 'SIGKILL')
       // Before, while, or after another one is started.
       world.after(ms / 40, () => world.signal(leader, 'SIGKILL'))
-      return `${watchdog}, ${leader} ${Math.round(ms / 40)} ms later`
+      return `${guardian}, ${leader} ${Math.round(ms / 40)} ms later`
     },
   },
   'kill -9 leader and its workers': {

@@ -17,7 +17,7 @@ const stallAll =
     return pids.length === 0 ? 'nobody is there' : `${pids.join(', ')} for ${((ms + longer) / 1000).toFixed(1)} s`
   }
 
-const working: readonly Victim[] = ['watchdog', 'runner', 'crawl worker', 'snapshot worker', 'hook host', 'hook']
+const working: readonly Victim[] = ['guardian', 'runner', 'crawl worker', 'snapshot worker', 'hook host', 'hook']
 
 export const STALLS = {
   'STOP leader': { weight: 3, inflict: stall('leader') },
@@ -40,11 +40,11 @@ export const STALLS = {
   'STOP snapshot worker for longer than its lease': { weight: 1, inflict: stall('snapshot worker', LEASE_MS) },
   'STOP hook': { weight: 2, inflict: stall('hook') },
   'STOP hook host': { weight: 1, inflict: stall('hook host') },
-  'STOP watchdog': { weight: 2, inflict: stall('watchdog') },
-  'STOP watchdog, kill -9 leader': {
+  'STOP guardian': { weight: 2, inflict: stall('guardian') },
+  'STOP guardian, kill -9 leader': {
     weight: 2,
     inflict: (world, chance) => {
-      const stalled = stall('watchdog')(world, chance)
+      const stalled = stall('guardian')(world, chance)
       const leader = world.choose('leader', chance.pick)
       if (leader !== undefined) world.signal(leader, 'SIGKILL')
       return `${stalled}, ${leader ?? 'no leader'}`

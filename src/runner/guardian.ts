@@ -9,23 +9,24 @@ import { MARKER } from '../processes/family.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { homeEnvironment } from '../workers/home-environment.ts'
 import type { WorkerContext } from '../workers/worker-context.ts'
-import { watchdogLog } from './watchdog-log.ts'
+import { guardianLog } from './guardian-log.ts'
 
 /**
- * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line says that all is well and lets it go; the pipe's end without
- * one says that its runner is dead, and then it becomes the program that clears up (watchdog-process.ts).
+ * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line dismisses it; the
+ * pipe's end without one says that its runner is dead, and then it becomes the program that reaps
+ * (guardian-process.ts).
  */
 const WAIT = 'trap "" TERM INT HUP; echo up; read -r line || exec "$@"'
 
-/** How long it may take to leave when it is let go; a stopped one never does. */
+/** How long it may take to leave when it is dismissed; a stopped one never does. */
 const LEAVE_MS = 2_000
 const LONGEST_PAUSE_MS = 5_000
 
 /**
- * The leader's end of its watchdog: a process of its own session that outlives a kill -9 of the runner, and then ends whatever the runner
- * left behind. One that dies is replaced; while there is none, the leader starts nothing.
+ * The leader's end of its guardian: a process of its own session that outlives a kill -9 of the runner, and then ends
+ * whatever the runner left behind. One that dies is replaced; while there is none, the leader starts nothing.
  */
-export class Watchdog {
+export class Guardian {
   readonly #context: WorkerContext
   readonly #leaving = new AbortController()
   readonly #kept: Promise<void>
@@ -38,12 +39,12 @@ export class Watchdog {
     this.#kept = this.#keep()
   }
 
-  /** Does it watch over us? */
+  /** Is there one that watches us? */
   get isUp(): boolean {
     return this.#isUp
   }
 
-  /** Lets it go: when nothing is left that it would have to end. */
+  /** Dismisses it: nothing is left that it would have to end. */
   async leave(): Promise<void> {
     this.#leaving.abort()
     this.#child?.stdin?.end('\n')
@@ -59,11 +60,11 @@ export class Watchdog {
       if (this.#leaving.signal.aborted) return
       const end = await this.#oneLife(startTicks)
       this.#isUp = false
-      if (!this.#leaving.signal.aborted) this.#context.log.warn(`the watchdog ended (${end}): starting another`)
+      if (!this.#leaving.signal.aborted) this.#context.log.warn(`the guardian ended (${end}): starting another`)
     }
   }
 
-  /** From its start to its end, which is returned in words. */
+  /** One process, from its start to its end. Returns how it ended, in words. */
   async #oneLife(startTicks: number): Promise<string> {
     const ended = Promise.withResolvers<string>()
     try {
@@ -73,9 +74,9 @@ export class Watchdog {
       child.once('error', (error) => ended.resolve(messageOf(error)))
       child.stdin?.on('error', () => {}) // A broken pipe: its exit says it, too.
       const up = new Promise((resolve) => child.stdout?.once('data', resolve))
-      await failpoint('watchdog.spawned')
+      await failpoint('guardian.spawned')
       await Promise.race([up, ended.promise])
-      await failpoint('watchdog.up')
+      await failpoint('guardian.up')
       this.#isUp = true
       this.#context.bell.wake()
     } catch (error) {
@@ -89,19 +90,19 @@ export class Watchdog {
     const { owner, runnerId, containment } = this.#context
     const program = [
       process.execPath,
-      asset('watchdog.js', 'runner/watchdog-process.ts'),
+      asset('guardian.js', 'runner/guardian-process.ts'),
       String(process.pid),
       String(startTicks),
     ]
     if (containment.tier === 'cgroup') program.push(containment.path)
-    // Not the marks of what the runner works with: its own sweep must spare the watchdog.
-    const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.watchdog]: runnerId }
+    // Not the marks of what the runner works with: when the runner reaps those, it must spare the guardian.
+    const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.guardian]: runnerId }
     const env = { ...process.env, ...homeEnvironment(owner.home), ...marks }
-    const log = watchdogLog(owner.home.dataDir)
+    const log = guardianLog(owner.home.dataDir)
     mkdirSync(dirname(log), { recursive: true })
     const complaints = openSync(log, 'a', 0o600)
     try {
-      return spawn('/bin/sh', ['-c', WAIT, 'archivebox-ts-watchdog', ...program], {
+      return spawn('/bin/sh', ['-c', WAIT, 'archivebox-ts-guardian', ...program], {
         cwd: '/',
         env,
         detached: true,

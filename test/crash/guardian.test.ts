@@ -31,25 +31,25 @@ async function leading(
   return { home, crawl, runner }
 }
 
-const isWatchdog = ({ command }: Seen) => command.includes('archivebox-ts-watchdog')
-const watchdogs = (home: TestHome) => processesOf(home.dataDir).filter(isWatchdog)
+const isGuardian = ({ command }: Seen) => command.includes('archivebox-ts-guardian')
+const guardians = (home: TestHome) => processesOf(home.dataDir).filter(isGuardian)
 
-describe('the watchdog', () => {
+describe('the guardian', () => {
   it('ends everything that a leader killed with -9 left running, and closes its rows, with no other runner there', async () => {
     const { home, runner } = await leading()
     const below = processesOf(home.dataDir).filter(({ pid }) => pid !== runner.pid)
-    // Stopped workers do not see that their leader is gone, and leave all of it to the watchdog.
+    // Stopped workers do not see that their leader is gone, and leave all of it to the guardian.
     for (const pid of [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))])
       process.kill(pid, 'SIGSTOP')
     runner.signal('SIGKILL')
-    await eventually(() => below.every((process) => isWatchdog(process) || !isThere(process.pid)))
+    await eventually(() => below.every((process) => isGuardian(process) || !isThere(process.pid)))
     await eventually(async () => (await openRows(home)).length === 0)
     await eventually(() => below.every(({ pid }) => !isThere(pid)))
     expect(await home.value('select status from process where pid = $1', [runner.pid])).toBe('lost')
     expect(await home.query("select id from process where status = 'lost' and exit_code is not null")).toEqual([])
     expect(await home.value('select count(*) from snapshot where claimed_by is not null')).toBe('0')
     expect(await home.value('select retry_at <= now() from snapshot')).toBe(true)
-    const log = readFileSync(join(home.dataDir, 'logs', 'watchdog.log'), 'utf8')
+    const log = readFileSync(join(home.dataDir, 'logs', 'guardian.log'), 'utf8')
     expect(log).toMatch(/runner \S+ \(pid \d+\) died: ended [1-9]\d* of its processes/)
   })
 
@@ -63,7 +63,7 @@ describe('the watchdog', () => {
       proxy.refuse()
       // The hooks' children have no parent left that they could be found by.
       for (const pid of [runner.pid, ...workers]) process.kill(pid, 'SIGKILL')
-      await eventually(() => below.every((process) => isWatchdog(process) || !isThere(process.pid)))
+      await eventually(() => below.every((process) => isGuardian(process) || !isThere(process.pid)))
       proxy.pass()
       await eventually(async () => (await openRows(home)).length === 0)
     } finally {
@@ -73,9 +73,9 @@ describe('the watchdog', () => {
 
   it('is deaf to signals that end others, and costs next to nothing while it waits', async () => {
     const { home, runner } = await leading()
-    const [watchdog] = watchdogs(home)
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(watchdog!.pid, signal)
-    const status = readFileSync(`/proc/${watchdog!.pid}/status`, 'utf8')
+    const [guardian] = guardians(home)
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(guardian!.pid, signal)
+    const status = readFileSync(`/proc/${guardian!.pid}/status`, 'utf8')
     expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(8_000)
     runner.signal('SIGKILL')
     await eventually(async () => (await openRows(home)).length === 0)
@@ -83,10 +83,10 @@ describe('the watchdog', () => {
 
   it('is replaced when it dies', async () => {
     const { home, runner } = await leading()
-    const [first] = watchdogs(home)
+    const [first] = guardians(home)
     process.kill(first!.pid, 'SIGKILL')
-    await runner.says(/the watchdog ended \(SIGKILL\): starting another/)
-    const second = await eventually(() => watchdogs(home)[0])
+    await runner.says(/the guardian ended \(SIGKILL\): starting another/)
+    const second = await eventually(() => guardians(home)[0])
     expect(second.pid).not.toBe(first!.pid)
     runner.signal('SIGKILL')
     await eventually(async () => (await openRows(home)).length === 0)
@@ -96,7 +96,7 @@ describe('the watchdog', () => {
     const home = await homes.make()
     await home.add('--plugins', 'headers', `${site.url}/page-1.html`)
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], {
-      env: { ARCHIVEBOX_FAILPOINTS: 'watchdog.up=sleep:1500' },
+      env: { ARCHIVEBOX_FAILPOINTS: 'guardian.up=sleep:1500' },
     })
     expect(code, stderr).toBe(0)
     const waited = "select min(w.created_at) - min(r.started_at) > interval '1.4 s' from process w, process r"
@@ -107,19 +107,19 @@ describe('the watchdog', () => {
     const home = await homes.make()
     await home.add('--plugins', 'headers', `${site.url}/page-1.html`)
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
-    expect(watchdogs(home)).toEqual([])
-    expect(readdirSync(join(home.dataDir, 'logs'))).toContain('watchdog.log')
-    expect(readFileSync(join(home.dataDir, 'logs', 'watchdog.log'), 'utf8')).toBe('')
+    expect(guardians(home)).toEqual([])
+    expect(readdirSync(join(home.dataDir, 'logs'))).toContain('guardian.log')
+    expect(readFileSync(join(home.dataDir, 'logs', 'guardian.log'), 'utf8')).toBe('')
   })
 
   it('is the only one that holds the other end of its pipe, besides the leader', async () => {
     const { home, runner } = await leading()
-    const [watchdog] = watchdogs(home)
+    const [guardian] = guardians(home)
     const ends = socketsOf(runner.pid)
     for (const inherited of socketsOf(runner.pid, [0, 1, 2])) ends.delete(inherited)
     expect(ends.size).toBeGreaterThan(0)
     for (const { pid } of processesOf(home.dataDir)) {
-      if (pid === runner.pid || pid === watchdog!.pid) continue
+      if (pid === runner.pid || pid === guardian!.pid) continue
       // An inherited descriptor would be the same socket under the same number of the kernel.
       expect(
         [...socketsOf(pid)].filter((socket) => ends.has(socket)),
@@ -135,9 +135,9 @@ describe('the watchdog', () => {
     // Stopped workers do not see that their leader is gone.
     for (const pid of [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))])
       process.kill(pid, 'SIGSTOP')
-    for (const { pid } of watchdogs(home)) process.kill(pid, 'SIGSTOP')
+    for (const { pid } of guardians(home)) process.kill(pid, 'SIGSTOP')
     runner.signal('SIGKILL')
-    for (const { pid } of watchdogs(home)) process.kill(pid, 'SIGKILL')
+    for (const { pid } of guardians(home)) process.kill(pid, 'SIGKILL')
     await runner.finished()
     expect(processesOf(home.dataDir).length).toBeGreaterThan(0)
     await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"0.1\"')")
@@ -149,14 +149,14 @@ describe('the watchdog', () => {
   })
 
   it('that is held up is ended by the next runner, which it does not touch', async () => {
-    const { home, crawl, runner } = await leading({ ARCHIVEBOX_FAILPOINTS: 'watchdog.noticed=sleep:60000' })
+    const { home, crawl, runner } = await leading({ ARCHIVEBOX_FAILPOINTS: 'guardian.noticed=sleep:60000' })
     await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"0.1\"')")
-    const [watchdog] = watchdogs(home)
+    const [guardian] = guardians(home)
     runner.signal('SIGKILL')
     await runner.finished()
     const next = home.start(['run'])
     await sealedCrawl(home, crawl)
-    expect(isThere(watchdog!.pid)).toBe(false)
+    expect(isThere(guardian!.pid)).toBe(false)
     expect(
       await home.query("select id from process where term = 2 and (status = 'lost' or exit_signal is not null)"),
     ).toEqual([])

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow } from '../db/processes.ts'
+import type { Place } from '../db/runners.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { livenessOf } from '../processes/identity.ts'
 import { presentRows } from '../processes/presence.ts'
@@ -15,15 +16,15 @@ const LOOK_MS = 100
 /** How often a database that is away is looked for. */
 const AWAY_MS = 500
 
-/** What those who stand by share. */
+/** What every wait needs. */
 export interface StandbyOptions {
   readonly home: Home
   readonly log: Log
   readonly stop: Stop
   readonly bell: Bell
-  /** Called with whom we wait for, and with null when nobody is in the way any more. */
+  /** Called with the reason why we wait, and with null when there is none any more. */
   readonly waitsFor?: (reason: string | null) => void
-  /** Called when a look at the database failed; throws what waiting does not mend. */
+  /** Called when a query failed; throws what waiting does not mend. */
   readonly away: (error: unknown) => void
 }
 
@@ -32,16 +33,17 @@ export interface Resumed {
   readonly resumed: boolean
   /** The last one that we waited for; undefined when nobody was in the way. */
   readonly previousOwnerPid: number | undefined
-  /** Those in the way who had fallen silent: they are there, and somebody has to end them. */
+  /** Processes in the way that have fallen silent: they still exist, and somebody has to end them. */
   readonly passed: readonly LiveRow[]
 }
 
 /**
- * Waits for as long as somebody is in the way who is heard of, and says so once. A process of this machine that ends is noticed within 0.1 s,
- * whether or not it could still tell anybody; others within 2 s; one that stands still when its own trust in its lead is over.
- * @param inTheWay all who are, the one to name last
+ * Waits for as long as a process that shows signs of life is in the way, and says so once. The end of a process of this
+ * machine is noticed within 0.1 s, however it ended; of another machine within 2 s; one that stands still is passed
+ * when its own trust in its lead is over.
+ * @param inTheWay all processes that are; the last one is named
  */
-export async function standBy(
+async function standbyWhile(
   { log, stop, bell, away, waitsFor = () => {} }: StandbyOptions,
   inTheWay: () => Promise<readonly LiveRow[]>,
   why = sayWho,
@@ -72,43 +74,44 @@ export async function standBy(
   return { resumed: true, previousOwnerPid: last?.pid ?? undefined, passed }
 }
 
-/** Waits while the leader may keep the lead, since two supervisors fight for it. */
+/** Waits while the leader may keep the lead, because two supervisors fight for it. */
 export async function standbyUntilHoldOffIsOver(options: StandbyOptions): Promise<Resumed> {
   let holdOff: LeadHoldOff | undefined
   const why = ({ pid }: LiveRow) =>
-    `two supervisors restart runners against each other (superseded ${holdOff?.takeovers} times lately): leaving the lead to pid ${pid} for ${Math.ceil(holdOff?.leftSeconds ?? 0)} s; stop one of the two`
+    `two supervisors restart runners against each other (superseded ${holdOff?.takeovers} times lately): ` +
+    `leaving the lead to pid ${pid} for ${Math.ceil(holdOff?.leftSeconds ?? 0)} s; stop one of the two`
   const inTheWay = async () => {
     holdOff = await holdOffToRespect(options.home)
     return holdOff ? [holdOff.leader] : []
   }
-  return await standBy(options, inTheWay, why)
+  return await standbyWhile(options, inTheWay, why)
 }
 
-/** Waits until no newer process of this command's type is left: several servers at one address, of which the newest serves. */
+/**
+ * Waits until no newer process of this command's type is left: of several servers at one address the newest serves.
+ * For the `server` verb, as is the next.
+ */
 export async function standbyUntilLeaderNeeded(
   options: StandbyOptions,
   commandId: string,
   which: { type: ProcessType; url?: string },
 ) {
-  return await standBy(options, async () => other(await newestLiveProcess(options.home, which), commandId))
+  return await standbyWhile(options, async () => other(await newestLiveProcess(options.home, which), commandId))
 }
 
 /** Waits until this command owns the runtime stack. */
 export async function standbyUntilRuntimeStackNeeded(options: StandbyOptions, commandId: string): Promise<Resumed> {
-  return await standBy(options, async () => other(await runtimeStackOwner(options.home), commandId))
+  return await standbyWhile(options, async () => other(await runtimeStackOwner(options.home), commandId))
 }
 
-/** Waits until this command is the one that may have the runner: a newer `add --run` borrows it, and gives it back by ending. */
+/** Waits until this command may have the runner: a newer `add --run` borrows it, and gives it back by ending. */
 export async function standbyUntilForegroundRunnerNeeded(options: StandbyOptions, commandId: string): Promise<Resumed> {
-  return await standBy(options, async () => other(await foregroundRunnerOwner(options.home), commandId))
+  return await standbyWhile(options, async () => other(await foregroundRunnerOwner(options.home), commandId))
 }
 
-/** Waits until no runner is left, nor a newer one that stands by, too. */
-export async function standbyUntilRunnerNeeded(
-  options: StandbyOptions,
-  me: { readonly id: string; readonly seq: number },
-): Promise<Resumed> {
-  return await standBy(options, async () =>
+/** Waits until no other runner is left, nor a newer one that stands by as well. */
+export async function standbyUntilRunnerNeeded(options: StandbyOptions, me: Place): Promise<Resumed> {
+  return await standbyWhile(options, async () =>
     (await presentRows(options.home)).filter(
       (row) => row.id !== me.id && isRunner(row) && (!row.standby || row.seq > me.seq),
     ),
@@ -116,14 +119,18 @@ export async function standbyUntilRunnerNeeded(
 }
 
 function sayWho(row: LiveRow): string {
-  return `${row.process_type} pid ${row.pid} has the ${runtimeStackComponentLabel(row)}: standing by; work resumes here when it ends`
+  const what = runtimeStackComponentLabel(row)
+  return `${row.process_type} pid ${row.pid} has the ${what}: standing by; work resumes here when it ends`
 }
 
 function other(row: LiveRow | undefined, id: string): LiveRow[] {
   return row && row.id !== id ? [row] : []
 }
 
-/** Until the process ends that we watch through the kernel; of one that we cannot see, until its row is worth another look. */
+/**
+ * Returns when the process ends, which the kernel tells; or when its row is worth another look, as for one that we
+ * cannot see.
+ */
 async function untilGone(row: LiveRow, bell: Bell, stop: Stop): Promise<void> {
   const identity = identityIn(row)!
   const isSeen = (await livenessOf(identity)) === 'alive'

@@ -2,21 +2,22 @@ import { AppError } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
-import { isRunner, liveRows } from '../db/processes.ts'
-import { lostLeaderIn, terminateBackendsOf } from '../db/runners.ts'
+import { isRunner, type LiveRow, liveRows } from '../db/processes.ts'
+import { type Place, terminateBackendsOf } from '../db/runners.ts'
+import { lostLeaderIn } from '../db/terms.ts'
 import { killFamily, MARKER, membersOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
 import { presenceOf } from '../processes/presence.ts'
 import { bootId, pidNamespace } from '../processes/proc.ts'
-import type { Registered } from './registration.ts'
 
 /**
- * Before the promotion: kills and confirms everything that still carries the mark of an older runner, and ends those runners' database
- * sessions. A runner that is there is spared: one that stands by may have worked before, and what is left of that is not itself.
+ * Before the promotion: kills and confirms everything that still carries the mark of an older runner, and ends those
+ * runners' database sessions. A runner that is there is spared: one that stands by may have worked before, and what is
+ * left of that is not itself.
  * @returns false, and ends nothing, when an older runner has come to the gate meanwhile: look again
  * Throws AppError when something survives.
  */
-export async function sweep(home: Home, log: Log, me: Registered): Promise<boolean> {
+export async function reapOlder(home: Home, log: Log, me: Place): Promise<boolean> {
   const rows = (await liveRows(home)).filter((row) => row.id !== me.id)
   const there = new Set<string>()
   for (const row of rows.filter(isRunner)) {
@@ -33,23 +34,24 @@ export async function sweep(home: Home, log: Log, me: Registered): Promise<boole
   if (lost) runners.add(lost)
   runners.delete(me.id)
   if (runners.size === 0) return true
-  const family = {
-    ...familyOfRows(rows.filter((row) => runners.has(row.runner_id ?? row.id) && !there.has(row.id))),
-    markers: [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.watchdog}=${id}`]),
-  }
+  const below = rows.filter((row) => runners.has(row.runner_id ?? row.id) && !there.has(row.id))
+  await killLeftovers(log, runners, below)
+  const gone = [...runners].filter((id) => !there.has(id))
+  await terminateBackendsOf(home, gone)
+  await failpoint('gate.backends_ended')
+  return true
+}
+
+/** What runs in the name of these runners, by their marks and by rows. */
+async function killLeftovers(log: Log, runners: ReadonlySet<string>, rows: readonly LiveRow[]): Promise<void> {
+  const markers = [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.guardian}=${id}`])
+  const family = { ...familyOfRows(rows), markers }
   const found = (await membersOf(family)).length
   if (found > 0) log.warn(`ending ${found} processes that an earlier runner left behind`)
   const survivors = await killFamily(family)
-  await failpoint('sweep.killed')
-  if (survivors.length > 0) {
-    throw new AppError(`processes of an earlier runner cannot be ended: ${survivors.join(', ')}`, {
-      hint: 'end them by hand, then start again',
-    })
-  }
-  await terminateBackendsOf(
-    home,
-    [...runners].filter((id) => !there.has(id)),
-  )
-  await failpoint('sweep.backends_ended')
-  return true
+  await failpoint('gate.leftovers_killed')
+  if (survivors.length === 0) return
+  throw new AppError(`processes of an earlier runner cannot be ended: ${survivors.join(', ')}`, {
+    hint: 'end them by hand, then start again',
+  })
 }

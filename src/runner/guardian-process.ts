@@ -1,39 +1,40 @@
-// What the watchdog becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It knows its own runner
-// alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It begins with little, since speed counts here.
+// What the guardian becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It
+// knows its own runner alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It
+// begins with little, since speed counts here.
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'
 import { Log, toFile } from '../base/log.ts'
 import { killFamily, MARKER, membersOf } from '../processes/family.ts'
 import { isDead, readProc } from '../processes/proc.ts'
-import { watchdogLog } from './watchdog-log.ts'
+import { guardianLog } from './guardian-log.ts'
 
 /** The pipe closes a moment before the process is gone. */
 const LOOK_MS = 2
 
 for (const ignored of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 
-const runnerId = process.env[MARKER.watchdog] ?? ''
+const runnerId = process.env[MARKER.guardian] ?? ''
 const dataDir = process.env['DATA_DIR'] ?? ''
 const [pid = 0, startTicks = 0] = process.argv.slice(2, 4).map(Number)
 const cgroups = process.argv.slice(4)
-const log = new Log('watchdog', toFile(watchdogLog(dataDir)))
+const log = new Log('guardian', toFile(guardianLog(dataDir)))
 
-if (!runnerId || !dataDir || !pid) throw new Error('the watchdog is started by a runner, not by hand')
-void clearUp()
+if (!runnerId || !dataDir || !pid) throw new Error('the guardian is started by a runner, not by hand')
+void reap()
 
-async function clearUp(): Promise<void> {
-  await failpoint('watchdog.noticed')
+async function reap(): Promise<void> {
+  await failpoint('guardian.noticed')
   while (isThere()) await delay(LOOK_MS)
   const family = { markers: [`${MARKER.runner}=${runnerId}`], cgroups }
   const found = (await membersOf(family)).length
   const survivors = await killFamily(family)
-  await failpoint('watchdog.swept')
+  await failpoint('guardian.reaped')
   log.warn(`runner ${runnerId} (pid ${pid}) died: ended ${found - survivors.length} of its processes`)
   if (survivors.length > 0)
     log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
   else {
-    const { closeAfter } = await import('./after-death.ts')
-    await closeAfter(runnerId, log)
+    const { reconcileAfter } = await import('./after-death.ts')
+    await reconcileAfter(runnerId, log)
   }
 }
 

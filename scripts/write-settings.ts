@@ -1,0 +1,31 @@
+// Writes the table of all settings into README.md, as the schema has them.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PLUGIN_SETTINGS, SETTINGS, type Setting } from '../src/base/config.ts'
+
+const file = join(import.meta.dirname, '..', 'README.md')
+const TABLE = /^\| setting \|.*?(?=\n\n)/ms
+
+/** Every setting under the name that people read. */
+export const ALL_SETTINGS: Readonly<Record<string, Setting>> = {
+  ...SETTINGS,
+  ...Object.fromEntries(Object.entries(PLUGIN_SETTINGS).map(([last, setting]) => [`<PLUGIN>_${last}`, setting])),
+}
+
+/** The README with the table as the schema has it. */
+export function withSettings(text: string): string {
+  const code = (words: string) => (/^[\w./]+$/.test(words) ? `\`${words}\`` : words)
+  const rows = Object.entries(ALL_SETTINGS).map(([name, { option, kind, standard, standardIs, perCrawl, means }]) => [
+    `\`${name}\``,
+    option?.replace(/[^, ]+/g, '`$&`') ?? '',
+    kind.takes,
+    standardIs ?? code(String(standard)),
+    perCrawl ? 'yes' : '',
+    means,
+  ])
+  const table = [['setting', 'option', 'takes', 'default', '`-c`', 'means'], Array(6).fill('---'), ...rows]
+  const lines = table.map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
+  return text.replace(TABLE, () => lines.join('\n'))
+}
+
+if (import.meta.main) writeFileSync(file, withSettings(readFileSync(file, 'utf8')))

@@ -1,0 +1,77 @@
+import { type SelectQueryBuilder, sql } from 'kysely'
+import { byIndex } from './by-index.ts'
+import { eachRow } from './each-row.ts'
+import type { Home } from './home.ts'
+import { ages, type Identity, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
+import type { Tables } from './tables.ts'
+
+// Rows of processes as people and supervisors look for them. What changes them is in processes.ts.
+
+const rows = (home: Home) =>
+  home.db.selectFrom('process').selectAll().select(ages).where('data_dir_id', '=', home.dataDirId)
+
+/** One row of this data dir. */
+export async function rowById(home: Home, id: string): Promise<LiveRow | undefined> {
+  return await rows(home).where('id', '=', id).executeTakeFirst()
+}
+
+/** The same, unless its process has ended. */
+export async function liveRowById(home: Home, id: string): Promise<LiveRow | undefined> {
+  return await rows(home).where('id', '=', id).where(IS_LIVE).executeTakeFirst()
+}
+
+/** The live row of exactly this process. */
+export async function liveRowOf(home: Home, identity: Identity): Promise<LiveRow | undefined> {
+  return await rows(home)
+    .where(IS_LIVE)
+    .where('pid', '=', identity.pid)
+    .where('start_ticks', '=', identity.startTicks)
+    .where('boot_id', '=', identity.bootId)
+    .where('pid_namespace', '=', identity.pidNamespace)
+    .executeTakeFirst()
+}
+
+/** The last row of this data dir whose process had this pid. */
+export async function lastRowOfPid(home: Home, pid: number): Promise<LiveRow | undefined> {
+  return await rows(home).where('pid', '=', pid).orderBy('seq', 'desc').limit(1).executeTakeFirst()
+}
+
+/** What these processes started themselves, in the order in which they did. */
+export async function childRows(home: Home, parentIds: readonly string[]): Promise<ProcessRow[]> {
+  return await home.db.selectFrom('process').selectAll().where('parent_id', 'in', parentIds).orderBy('seq').execute()
+}
+
+/** What narrows a list of processes down; without a status it has live ones alone, unless `all` is asked for. */
+export interface ProcessFilters {
+  readonly all?: boolean
+  readonly type?: string
+  readonly workerType?: string
+  readonly status?: string
+}
+
+/** The newest rows of this data dir that match every filter, at most `limit`. */
+export async function listProcesses(home: Home, filters: ProcessFilters, limit: number): Promise<ProcessRow[]> {
+  return await byIndex(home.db, (db) =>
+    matching({ ...home, db }, filters)
+      .limit(limit)
+      .execute(),
+  )
+}
+
+/** Shows all of them to `visit`, newest first, until it answers false. */
+export async function eachProcess(
+  home: Home,
+  filters: ProcessFilters,
+  visit: (row: ProcessRow) => boolean,
+): Promise<void> {
+  await eachRow(home.db, matching(home, filters), visit)
+}
+
+function matching(home: Home, filters: ProcessFilters): SelectQueryBuilder<Tables, 'process', ProcessRow> {
+  let query = home.db.selectFrom('process').selectAll().where('data_dir_id', '=', home.dataDirId)
+  if (!filters.all && filters.status === undefined) query = query.where(IS_LIVE)
+  if (filters.type !== undefined) query = query.where(sql`process_type`, '=', filters.type)
+  if (filters.workerType !== undefined) query = query.where(sql`worker_type`, '=', filters.workerType)
+  if (filters.status !== undefined) query = query.where(sql`status`, '=', filters.status)
+  return query.orderBy('seq', 'desc')
+}

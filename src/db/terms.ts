@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+import type { Home } from './home.ts'
+
+// The table `runner_term`: the fencing token of each data dir, raised by every promotion.
+
+/** In this transaction a lock that somebody else holds is waited for two seconds at most; then it fails (55P03). */
+export async function limitLockWaits(tx: Database): Promise<void> {
+  await sql`select set_config('lock_timeout', '2s', true)`.execute(tx)
+}
+
+/**
+ * Raises the term and makes this runner its leader, in one statement.
+ * @returns the term; undefined when the runner's row is closed or deleted: roll back, else a term is raised for nobody.
+ * Throws the unique violation (23505) of the gate's index when somebody else leads.
+ */
+export async function raiseTerm(tx: Database, dataDirId: string, runnerId: string): Promise<number | undefined> {
+  const { rows } = await sql<{ term: number }>`
+    with raised as (
+      insert into runner_term (data_dir_id, term, process_id) values (${dataDirId}, 1, ${runnerId})
+      on conflict (data_dir_id) do update set term = runner_term.term + 1, process_id = excluded.process_id
+      returning term)
+    update process set worker_type = 'worker_runner', term = raised.term, promoted_at = now() from raised
+    where process.id = ${runnerId} and process.status = 'running'
+    returning process.term`.execute(tx)
+  return rows[0]?.term
+}
+
+/**
+ * The term of a promotion of this runner that took effect though its answer was lost; `before` is the one until then.
+ */
+export async function termSince(tx: Database, runnerId: string, before: number | null): Promise<number | undefined> {
+  const { rows } = await sql<{ term: number }>`
+    select t.term from runner_term t join process p on p.id = t.process_id and p.term = t.term
+    where p.id = ${runnerId} and p.status = 'running' and p.term is distinct from ${before}::bigint`.execute(tx)
+  return rows[0]?.term
+}
+
+/**
+ * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that
+ * one closed its row without being able to see what it had left running. Whoever leads in the same place sees to it.
+ */
+export async function lostLeaderIn(
+  home: Home,
+  place: { readonly bootId: string; readonly pidNamespace: string },
+): Promise<string | undefined> {
+  const isHere = sql`boot_id = ${place.bootId} and pid_namespace = ${place.pidNamespace}`
+  const { rows } = await sql<{ id: string }>`
+    select id from process
+    where data_dir_id = ${home.dataDirId} and worker_type = 'worker_runner' and status = 'lost' and ${isHere}
+      and not (select ${isHere} from process
+               where id = (select process_id from runner_term where data_dir_id = ${home.dataDirId}))
+    order by term desc limit 1`.execute(home.db)
+  return rows[0]?.id
+}

@@ -1,0 +1,403 @@
+-- What the archive's own queues send, with their fence and conditions filled in.
+-- Written by scripts/write-statements.ts. To try one: paste the file into psql, then execute "crawl: claim 1"(...).
+
+-- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
+--   $6 data dir and $7 term of the fence
+prepare "crawl: claim 1" as
+with fence as (select 1 from runner_term where data_dir_id = $6 and term = $7 for share), due as materialized (
+  select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "crawl" as work, fence
+  where work."status" in ('queued', 'started') and work."retry_at" <= now() and true and (work."retry_at",
+    work."id") >= ($2::timestamptz, $3::uuid)
+  order by work."retry_at", work."id"
+  limit 1
+  for no key update of work skip locked
+), changed as (
+  update "crawl" as work
+  set "retry_at" = now() + make_interval(secs => $1), "claim_token" = $4, "claimed_by" = $5,
+    "attempts" = work."attempts" + 1, "modified_at" = now()
+  where work."id" = (select id from due)
+  returning work.*
+), taken as (
+  select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
+    from changed join due on due.id = changed."id"
+)
+select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+
+-- renews claims; $1 ids, $2 tokens, $3 lease in seconds
+prepare "crawl: renew" as
+update "crawl" as work set "retry_at" = now() + make_interval(secs => $3)
+from unnest($1::uuid[], $2::uuid[]) as held (id, token)
+where work."id" = any($1::uuid[]) -- as with claims: no plan may depend on how large the batch is
+  and work."id" = held.id and work."claim_token" = held.token
+returning work."id"::text as id;
+
+-- gives a claim back; $1 id, $2 token, $3 delay in seconds, $4 does the attempt count?
+prepare "crawl: release" as
+update "crawl" set "retry_at" = now() + make_interval(secs => $3), "claim_token" = null, "claimed_by" = null,
+  "attempts" = case when $4::boolean then "attempts" else greatest("attempts" - 1, 0) end, "modified_at" = now()
+where "id" = $1 and "claim_token" = $2
+returning "id"::text as id;
+
+-- makes due again what dead owners claimed; $1 owners, $2 does the attempt count?
+prepare "crawl: requeue" as
+update "crawl" set "retry_at" = now(), "claim_token" = null, "claimed_by" = null, "attempts" = case
+  when $2::boolean then "attempts" else greatest("attempts" - 1, 0) end, "modified_at" = now()
+where "claimed_by" = any($1)
+returning "id"::text as id;
+
+-- moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who
+prepare "crawl: keep" as
+with moved as (
+  update "crawl" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
+  where "id" = $1 and "claim_token" = $2 and "status" = $3
+  returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who,
+--   $8 attempts, $9... columns
+prepare "crawl: settle alike" as
+with moved as (
+  update "crawl" as work
+  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+    else now() + make_interval(secs => $6) end,
+    "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
+      when $5 = '' then work."status_changed_at" else now() end, "moved_by" = $2, "modified_at" = now()
+  where work."id" = any($1::uuid[]) and work."claim_token" = $2 and work."status" = $3
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from unnest($1::uuid[]) as asked (id)
+where (select count(*) from moved) < cardinality($1::uuid[]) and id not in (select id from moved);
+
+-- "start" from outside; $1 ids, $2 who, $3 when they are due
+prepare "crawl: start" as
+with before as (
+  select "id" as id, "status"::text as from_status from "crawl"
+  where "id" = any($1::uuid[]) and "status" in ('queued')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "crawl" as work set "status" = case before.from_status when 'queued' then 'started' end,
+    "retry_at" = case before.from_status when 'queued' then $3::timestamptz end, "claim_token" = null,
+    "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'started' end as to_status,
+    'start' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- "pause" from outside; $1 ids, $2 who, $3 when they are due
+prepare "crawl: pause" as
+with before as (
+  select "id" as id, "status"::text as from_status from "crawl"
+  where "id" = any($1::uuid[]) and "status" in ('queued', 'started')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "crawl" as work set "status" = case before.from_status when 'queued' then 'paused'
+    when 'started' then 'paused' end, "retry_at" = case before.from_status when 'queued' then $3::timestamptz
+    when 'started' then $3::timestamptz end, "claim_token" = null, "claimed_by" = null, "attempts" = 0,
+    "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'paused'
+    when 'started' then 'paused' end as to_status, 'pause' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- "seal" from outside; $1 ids, $2 who, $3 when they are due
+prepare "crawl: seal" as
+with before as (
+  select "id" as id, "status"::text as from_status from "crawl"
+  where "id" = any($1::uuid[]) and "status" in ('queued', 'started', 'paused')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "crawl" as work set "status" = case before.from_status when 'queued' then 'sealed'
+    when 'started' then 'sealed' when 'paused' then 'sealed' end, "retry_at" = case before.from_status
+    when 'queued' then nullif($3::timestamptz, $3) when 'started' then nullif($3::timestamptz, $3)
+    when 'paused' then nullif($3::timestamptz, $3) end, "claim_token" = null, "claimed_by" = null, "attempts" = 0,
+    "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'sealed'
+    when 'started' then 'sealed' when 'paused' then 'sealed' end as to_status, 'seal' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- "resume" from outside; $1 ids, $2 who, $3 when they are due
+prepare "crawl: resume" as
+with before as (
+  select "id" as id, "status"::text as from_status from "crawl"
+  where "id" = any($1::uuid[]) and "status" in ('paused')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "crawl" as work set "status" = case before.from_status when 'paused' then 'queued' end,
+    "retry_at" = case before.from_status when 'paused' then $3::timestamptz end, "claim_token" = null,
+    "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'paused' then 'queued' end as to_status,
+    'resume' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
+--   $6 crawl worker, $7 data dir and $8 term of the fence
+prepare "snapshot: claim 1" as
+with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 for share), due as materialized (
+  select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "snapshot" as work,
+    fence
+  where work."status" in ('queued', 'started') and work."retry_at" <= now() and work.crawl_id = (select id
+    from crawl where claimed_by = $6 limit 1) and true and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
+  order by work."retry_at", work."id"
+  limit 1
+  for no key update of work skip locked
+), changed as (
+  update "snapshot" as work
+  set "retry_at" = now() + make_interval(secs => $1), "claim_token" = $4, "claimed_by" = $5,
+    "attempts" = work."attempts" + 1, "modified_at" = now()
+  where work."id" = (select id from due)
+  returning work.*
+), taken as (
+  select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
+    from changed join due on due.id = changed."id"
+)
+select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+
+-- renews claims; $1 ids, $2 tokens, $3 lease in seconds
+prepare "snapshot: renew" as
+update "snapshot" as work set "retry_at" = now() + make_interval(secs => $3)
+from unnest($1::uuid[], $2::uuid[]) as held (id, token)
+where work."id" = any($1::uuid[]) -- as with claims: no plan may depend on how large the batch is
+  and work."id" = held.id and work."claim_token" = held.token
+returning work."id"::text as id;
+
+-- gives a claim back; $1 id, $2 token, $3 delay in seconds, $4 does the attempt count?
+prepare "snapshot: release" as
+update "snapshot" set "retry_at" = now() + make_interval(secs => $3), "claim_token" = null, "claimed_by" = null,
+  "attempts" = case when $4::boolean then "attempts" else greatest("attempts" - 1, 0) end, "modified_at" = now()
+where "id" = $1 and "claim_token" = $2
+returning "id"::text as id;
+
+-- makes due again what dead owners claimed; $1 owners, $2 does the attempt count?
+prepare "snapshot: requeue" as
+update "snapshot" set "retry_at" = now(), "claim_token" = null, "claimed_by" = null, "attempts" = case
+  when $2::boolean then "attempts" else greatest("attempts" - 1, 0) end, "modified_at" = now()
+where "claimed_by" = any($1)
+returning "id"::text as id;
+
+-- moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who
+prepare "snapshot: keep" as
+with moved as (
+  update "snapshot" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
+  where "id" = $1 and "claim_token" = $2 and "status" = $3
+  returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who,
+--   $8 attempts, $9... columns
+prepare "snapshot: settle alike" as
+with moved as (
+  update "snapshot" as work
+  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+    else now() + make_interval(secs => $6) end,
+    "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
+      when $5 = '' then work."status_changed_at" else now() end, "outcome" = $9, "cause" = $10, "http_status" = $11,
+      "moved_by" = $2, "modified_at" = now()
+  where work."id" = any($1::uuid[]) and work."claim_token" = $2 and work."status" = $3
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from unnest($1::uuid[]) as asked (id)
+where (select count(*) from moved) < cardinality($1::uuid[]) and id not in (select id from moved);
+
+-- "start" from outside; $1 ids, $2 who, $3 when they are due
+prepare "snapshot: start" as
+with before as (
+  select "id" as id, "status"::text as from_status from "snapshot"
+  where "id" = any($1::uuid[]) and "status" in ('queued')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "snapshot" as work set "status" = case before.from_status when 'queued' then 'started' end,
+    "retry_at" = case before.from_status when 'queued' then $3::timestamptz end, "claim_token" = null,
+    "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'started' end as to_status,
+    'start' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- "pause" from outside; $1 ids, $2 who, $3 when they are due
+prepare "snapshot: pause" as
+with before as (
+  select "id" as id, "status"::text as from_status from "snapshot"
+  where "id" = any($1::uuid[]) and "status" in ('queued', 'started')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "snapshot" as work set "status" = case before.from_status when 'queued' then 'paused'
+    when 'started' then 'paused' end, "retry_at" = case before.from_status when 'queued' then $3::timestamptz
+    when 'started' then $3::timestamptz end, "claim_token" = null, "claimed_by" = null, "attempts" = 0,
+    "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'paused'
+    when 'started' then 'paused' end as to_status, 'pause' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- "seal" from outside; $1 ids, $2 who, $3 when they are due
+prepare "snapshot: seal" as
+with before as (
+  select "id" as id, "status"::text as from_status from "snapshot"
+  where "id" = any($1::uuid[]) and "status" in ('queued', 'started', 'paused')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "snapshot" as work set "status" = case before.from_status when 'queued' then 'sealed'
+    when 'started' then 'sealed' when 'paused' then 'sealed' end, "retry_at" = case before.from_status
+    when 'queued' then nullif($3::timestamptz, $3) when 'started' then nullif($3::timestamptz, $3)
+    when 'paused' then nullif($3::timestamptz, $3) end, "claim_token" = null, "claimed_by" = null, "attempts" = 0,
+    "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'sealed'
+    when 'started' then 'sealed' when 'paused' then 'sealed' end as to_status, 'seal' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- "resume" from outside; $1 ids, $2 who, $3 when they are due
+prepare "snapshot: resume" as
+with before as (
+  select "id" as id, "status"::text as from_status from "snapshot"
+  where "id" = any($1::uuid[]) and "status" in ('paused')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "snapshot" as work set "status" = case before.from_status when 'paused' then 'queued' end,
+    "retry_at" = case before.from_status when 'paused' then $3::timestamptz end, "claim_token" = null,
+    "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'paused' then 'queued' end as to_status,
+    'resume' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
+--   $6 machine, $7 data dir and $8 term of the fence
+prepare "binary: claim 1" as
+with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 for share), due as materialized (
+  select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "binary" as work, fence
+  where work."status" in ('queued') and work."retry_at" <= now() and work.machine_id = $6 and (work."retry_at",
+    work."id") >= ($2::timestamptz, $3::uuid)
+  order by work."retry_at", work."id"
+  limit 1
+  for no key update of work skip locked
+), changed as (
+  update "binary" as work
+  set "retry_at" = now() + make_interval(secs => $1), "claim_token" = $4, "claimed_by" = $5,
+    "attempts" = work."attempts" + 1, "modified_at" = now()
+  where work."id" = (select id from due)
+  returning work.*
+), taken as (
+  select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
+    from changed join due on due.id = changed."id"
+)
+select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+
+-- renews claims; $1 ids, $2 tokens, $3 lease in seconds
+prepare "binary: renew" as
+update "binary" as work set "retry_at" = now() + make_interval(secs => $3)
+from unnest($1::uuid[], $2::uuid[]) as held (id, token)
+where work."id" = any($1::uuid[]) -- as with claims: no plan may depend on how large the batch is
+  and work."id" = held.id and work."claim_token" = held.token
+returning work."id"::text as id;
+
+-- gives a claim back; $1 id, $2 token, $3 delay in seconds, $4 does the attempt count?
+prepare "binary: release" as
+update "binary" set "retry_at" = now() + make_interval(secs => $3), "claim_token" = null, "claimed_by" = null,
+  "attempts" = case when $4::boolean then "attempts" else greatest("attempts" - 1, 0) end, "modified_at" = now()
+where "id" = $1 and "claim_token" = $2
+returning "id"::text as id;
+
+-- makes due again what dead owners claimed; $1 owners, $2 does the attempt count?
+prepare "binary: requeue" as
+update "binary" set "retry_at" = now(), "claim_token" = null, "claimed_by" = null, "attempts" = case
+  when $2::boolean then "attempts" else greatest("attempts" - 1, 0) end, "modified_at" = now()
+where "claimed_by" = any($1)
+returning "id"::text as id;
+
+-- moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who
+prepare "binary: keep" as
+with moved as (
+  update "binary" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
+  where "id" = $1 and "claim_token" = $2 and "status" = $3
+  returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'binary', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;
+
+-- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who,
+--   $8 attempts, $9... columns
+prepare "binary: settle alike" as
+with moved as (
+  update "binary" as work
+  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+    else now() + make_interval(secs => $6) end,
+    "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
+      when $5 = '' then work."status_changed_at" else now() end, "moved_by" = $2, "modified_at" = now()
+  where work."id" = any($1::uuid[]) and work."claim_token" = $2 and work."status" = $3
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'binary', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from unnest($1::uuid[]) as asked (id)
+where (select count(*) from moved) < cardinality($1::uuid[]) and id not in (select id from moved);
+
+-- "install" from outside; $1 ids, $2 who, $3 when they are due
+prepare "binary: install" as
+with before as (
+  select "id" as id, "status"::text as from_status from "binary"
+  where "id" = any($1::uuid[]) and "status" in ('queued')
+  order by "id"::text collate "C" for no key update
+), moved as (
+  update "binary" as work set "status" = case before.from_status when 'queued' then 'installed' end,
+    "retry_at" = case before.from_status when 'queued' then nullif($3::timestamptz, $3) end, "claim_token" = null,
+    "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from before where work."id" = before.id
+  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'installed'
+    end as to_status, 'install' as event, $2::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'binary', id, from_status, to_status, event, by from moved where event <> ''
+)
+select id::text from moved;

@@ -1,0 +1,44 @@
+import { failpoint } from '../base/failpoint.ts'
+import { shownCommand } from '../base/shown-command.ts'
+import { refuseNewerSchema } from '../db/migrate.ts'
+import { registerRunner } from '../db/processes.ts'
+import type { Place } from '../db/runners.ts'
+import { startedUnder } from '../processes/ancestry.ts'
+import { MARKER } from '../processes/family.ts'
+import { ownIdentity } from '../processes/identity.ts'
+import type { RunOptions } from './options.ts'
+
+/**
+ * Writes our row as a runner that waits, and puts our mark into the environment that children inherit. Done again,
+ * after the database was away or our row was closed or deleted, it makes the row say what we do from now on: nobody may
+ * wait for a leader that only stands by.
+ * @param standby we begin as a standby, which no other runner minds
+ * @returns undefined when a newer runner has led since, which had good reason to close the row of one that takes over.
+ * Throws AppError when a newer program has changed the database since we opened it.
+ */
+export async function register(options: RunOptions, standby: boolean): Promise<Place | undefined> {
+  const { home, id, parentId, crawlId, scope } = options
+  const me = await registerRunner(
+    home,
+    {
+      id,
+      processType: 'orchestrator',
+      workerType: 'runner_waiting',
+      parentId,
+      runnerId: null,
+      pwd: home.dataDir,
+      cmd: shownCommand(process.argv),
+      crawlId: crawlId ?? null,
+      standby,
+      scope,
+      startedUnder: startedUnder(),
+    },
+    await ownIdentity(),
+  )
+  await failpoint('gate.registered')
+  process.env[MARKER.process] = id
+  process.env[MARKER.runner] = id
+  // From here on a migration waits for us; one that was faster has changed the schema under our feet.
+  await refuseNewerSchema(home.db)
+  return me
+}

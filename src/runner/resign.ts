@@ -1,0 +1,31 @@
+import { sleep } from '../base/abort.ts'
+import { failpoint } from '../base/failpoint.ts'
+import { markEnded } from '../db/processes.ts'
+import type { RunOptions } from './options.ts'
+
+/** How long the end of a runner waits for the database. */
+const BOUND_MS = 5_000
+const PAUSE_MS = 250
+
+/**
+ * Closes our row: the last thing that a runner does. While the database is away it is tried again, but not for long:
+ * then the next runner closes the row.
+ * @param code our exit code
+ */
+export async function resign({ id, home, log }: RunOptions, code: number): Promise<void> {
+  const bound = new AbortController()
+  const closed = (async () => {
+    while (!bound.signal.aborted) {
+      try {
+        await markEnded(home.db, id, { code, signal: null })
+        return true
+      } catch {
+        await sleep(PAUSE_MS, bound.signal)
+      }
+    }
+  })()
+  const isClosed = await Promise.race([closed, sleep(BOUND_MS, bound.signal)])
+  bound.abort()
+  if (!isClosed) log.warn('the database is away: the row of this runner stays open, the next one closes it')
+  await failpoint('shutdown.row_closed')
+}

@@ -1,0 +1,45 @@
+import { messageOf } from '../base/errors.ts'
+import { nowAndEvery } from '../engine/every.ts'
+
+/** A look whether there is something to do costs next to nothing. */
+const LOOK_MS = 1_000
+
+/**
+ * Does each job now and once a second, on a timer of its own, and never twice at once. One that fails is tried again
+ * the next time, and takes nobody else along.
+ * @param jobs by name
+ * @param failed called with what a job threw; while it goes on failing in the same way, once
+ * @returns ends them: resolves when none is under way any more
+ */
+export function startSideJobs(
+  jobs: Readonly<Record<string, () => Promise<void> | void>>,
+  failed: (name: string, error: unknown) => void,
+): () => Promise<void> {
+  const over = new AbortController()
+  const running = Object.entries(jobs).map(([name, work]) => {
+    let said: string | undefined
+    const attempt = async () => {
+      await work()
+      said = undefined
+    }
+    const fail = (error: unknown) => {
+      if (messageOf(error) !== said) failed(name, error)
+      said = messageOf(error)
+    }
+    return nowAndEvery(LOOK_MS, over.signal, fail, attempt)
+  })
+  return async () => {
+    over.abort()
+    await Promise.all(running)
+  }
+}
+
+/** Has what it is given done one after the other. */
+export function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => {})
+    return result
+  }
+}

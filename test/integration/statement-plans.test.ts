@@ -1,0 +1,452 @@
+// No statement may read a whole table, however large that has become: every statement of src/db, and of the way of a
+// row from its claim to its seal, is noted as it is sent, and its plan is read. A function or a statement that is new,
+// and is not sent here, fails the test.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { uuidv7 } from '../../src/base/ids.ts'
+import { UrlList } from '../../src/base/url-list.ts'
+import * as binaries from '../../src/db/binaries.ts'
+import { byIndex } from '../../src/db/by-index.ts'
+import { addUpCounts, pageCount, rowCounts } from '../../src/db/counts.ts'
+import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
+import * as crawls from '../../src/db/crawls.ts'
+import { connectAhead, type Database, openDatabase, ping } from '../../src/db/database.ts'
+import { eachRow } from '../../src/db/each-row.ts'
+import { failureGroups, latestFailures } from '../../src/db/failures.ts'
+import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
+import type { Home } from '../../src/db/home.ts'
+import {
+  CRAWLS,
+  eachListed,
+  type Filters,
+  idsInRanges,
+  type Listing,
+  listedByIds,
+  RESULTS,
+  SNAPSHOTS,
+} from '../../src/db/listings.ts'
+import { machineRow } from '../../src/db/machines.ts'
+import * as rows from '../../src/db/process-rows.ts'
+import * as processes from '../../src/db/processes.ts'
+import { countBelow, hooksAtWork } from '../../src/db/results.ts'
+import * as runners from '../../src/db/runners.ts'
+import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
+import * as snapshots from '../../src/db/snapshots.ts'
+import * as terms from '../../src/db/terms.ts'
+import { dueNow, unfinished } from '../../src/db/unfinished.ts'
+import * as commands from '../../src/machines/commands.ts'
+import { handledWithin } from '../../src/machines/handled.ts'
+import { judge, recordVerdicts } from '../../src/machines/judge.ts'
+import * as queues from '../../src/machines/queues.ts'
+import { recover } from '../../src/machines/recover.ts'
+import * as hookResults from '../../src/machines/results.ts'
+import { isWithin, openCrawls } from '../../src/machines/scope.ts'
+import { endFormerWorkers, formerWorkers } from '../../src/workers/reap.ts'
+import { makeLargeArchive } from '../bench/large-archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { type Plan, PreparedStatements, wholeReads } from '../support/plans.ts'
+import { ROOT } from '../support/program.ts'
+import { Recorder, type Sent } from '../support/recorder.ts'
+import { templatesIn } from '../support/templates.ts'
+
+const NAME = 'the recorded'
+const PAGES = 20_000
+const MANY = 20_000
+/** Tables that grow with the archive. */
+const LARGE = [
+  ...['crawl', 'crawl_source', 'snapshot', 'archive_result', 'transition', 'process', 'page_url', 'snapshot_tag'],
+  ...['crawl_total', 'cancelled_page'],
+]
+/** Where every statement must have been sent. */
+const COVERED = [
+  ...globSync('src/db/*.ts', { cwd: ROOT }),
+  ...['commands', 'handled', 'judge', 'queues', 'recover', 'results', 'scope'].map((name) => `src/machines/${name}.ts`),
+].filter((file) => !/db.(migrate|notifications|retry)\.ts$/.test(file)) // They make tables, listen, and send for others.
+
+const homes = useHomes()
+let test: TestHome
+let db: Database
+let home: Home
+
+const crawl = uuidv7()
+const worker = uuidv7()
+const other = uuidv7()
+const token = uuidv7()
+const identity = { bootId: 'boot', pidNamespace: 'pid:[1]', pid: 1, startTicks: 1 }
+const hook = { processType: 'hook', parentId: null, runnerId: null, pwd: '/', cmd: ['true'] } as const
+const program = { id: other, abspath: '/x' } as binaries.BinaryRow
+const pageNamed = (name: string) => ({ url: `https://example.com/${name}` })
+const inTransaction = <T>(work: (tx: Database) => Promise<T>) => db.transaction().execute(work)
+const owner = (inside = home): queues.Owner => ({ home: inside, processId: worker, term: 1 })
+
+const newCrawl = (...others: string[]): crawls.NewCrawl => {
+  const list = new UrlList(
+    1 + others.length,
+    'https://example.com/',
+    others.map((part) => Buffer.from(part)),
+  )
+  return { list, maxDepth: 0, maxUrls: 9, maxSize: 0, tags: ['news'], label: '', config: {} }
+}
+
+async function startedPage() {
+  const queue = queues.snapshotQueue(owner(), worker, {})
+  const claim = await queue.next()
+  if (claim?.state !== 'queued') throw new Error('no page is due')
+  return { queue, claim: await queue.move(claim, 'start', worker) }
+}
+
+/** A home whose database breaks its connection at the first statement of the state engine. */
+function brokenOnce(): Home {
+  let broken = false
+  const get = (target: Database, key: keyof Database) => {
+    const value: unknown = target[key]
+    if (key === 'executeQuery' && !broken) {
+      broken = true
+      return () => Promise.reject(Object.assign(new Error('cut'), { code: '08006' }))
+    }
+    return typeof value === 'function' ? value.bind(target) : value
+  }
+  return { ...home, db: new Proxy(db, { get: (target, key) => get(target, key as keyof Database) }) }
+}
+
+const FILTERS: readonly Partial<Filters>[] = [
+  {},
+  { status: ['sealed'] },
+  { status: ['queued', 'paused'] },
+  { crawlId: other },
+  { snapshotId: other },
+  { outcomes: ['failed'] },
+  { tags: ['few'] },
+  { urlContains: 'page-12345' },
+  { crawlId: other, status: ['failed'] },
+]
+
+async function eachOf<Row extends { readonly id: string }>(listing: Listing<Row>): Promise<void> {
+  const filters = [...FILTERS, { plugins: ['rare'] }]
+  for (const some of filters) await eachListed(db, listing, { filters: some, limit: 20 }, () => true)
+  await listedByIds(db, listing, [other])
+  const range = { low: other, high: other }
+  await idsInRanges(db, listing.table, [{ begins: range, ends: range }])
+}
+
+/** How each function is called that sends statements, by its file and name, in this order. */
+const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
+  'db/binaries.ts declareBinaries': () =>
+    binaries.declareBinaries(db, home.machineId, [{ name: 'wget', binproviders: '*', minVersion: '' }]),
+  'db/binaries.ts binariesOf': async () => {
+    await binaries.binariesOf(db, home.machineId)
+    await binaries.binariesOf(db, home.machineId, ['wget'])
+  },
+  'db/binaries.ts loseBinary': () => binaries.loseBinary(db, program),
+  'db/binaries.ts lookUpNow': () => binaries.lookUpNow(db, program),
+  'db/binaries.ts hintBinary': () => binaries.hintBinary(db, home.machineId, 'wget', '/x'),
+  'db/by-index.ts byIndex': () => byIndex(db, ping),
+  'db/counts.ts rowCounts': async () => {
+    for (const model of ['crawl', 'snapshot', 'archive_result'] as const) await rowCounts(db, model)
+  },
+  'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, ['https://example.com/a']),
+  'db/crawl-sources.ts listOf': () => listOf(db, crawl),
+  'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token })),
+  'db/crawl-sources.ts passPart': () => passPart(db, crawl, 1),
+  'db/crawls.ts insertCrawl': async () => {
+    await crawls.insertCrawl(db, newCrawl())
+    await crawls.insertCrawl(db, newCrawl('https://example.com/b'))
+  },
+  'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
+  'db/crawls.ts crawlOfPage': () => crawls.crawlOfPage(db, crawl, formerWorkers(owner(), { snapshotId: other })),
+  'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
+  'db/database.ts connectAhead': () => connectAhead(db),
+  'db/database.ts ping': () => ping(db),
+  'db/each-row.ts eachRow': () => eachRow(db, sql`select 1 as one`, () => true),
+  'db/listings.ts eachListed': () => eachOf(CRAWLS),
+  'db/listings.ts listedByIds': () => eachOf(SNAPSHOTS),
+  'db/listings.ts idsInRanges': () => eachOf(RESULTS),
+  'db/machines.ts machineRow': () => machineRow(db, { guid: other, hostname: 'here', platform: 'linux', arch: 'x64' }),
+  'db/process-rows.ts rowById': () => rows.rowById(home, worker),
+  'db/process-rows.ts liveRowById': () => rows.liveRowById(home, worker),
+  'db/process-rows.ts liveRowOf': () => rows.liveRowOf(home, identity),
+  'db/process-rows.ts lastRowOfPid': () => rows.lastRowOfPid(home, 1),
+  'db/process-rows.ts childRows': () => rows.childRows(home, [worker]),
+  'db/process-rows.ts eachProcess': () => rows.eachProcess(home, { all: true }, () => true),
+  'db/process-rows.ts listProcesses': async () => {
+    for (const filters of [{}, { all: true }, { type: 'hook' }, { workerType: 'crawl' }, { status: 'lost' }])
+      await rows.listProcesses(home, filters, 100)
+  },
+  'db/processes.ts insertStarting': () => processes.insertStarting(home, { ...hook, id: other }),
+  'db/processes.ts insertRunning': () => processes.insertRunning(home, hook, identity),
+  'db/processes.ts registerRunner': () =>
+    processes.registerRunner(
+      home,
+      { ...hook, processType: 'orchestrator', workerType: 'runner_waiting', id: uuidv7(), standby: false },
+      { ...identity, pid: 2 },
+    ),
+  'db/processes.ts markRunning': () => processes.markRunning(db, other, { ...identity, pid: 3 }),
+  'db/processes.ts recordContainment': () => processes.recordContainment(db, other, { tier: 'basic' }),
+  'db/processes.ts markDraining': () => processes.markDraining(db, other),
+  'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
+  'db/processes.ts liveRows': () => processes.liveRows(home),
+  'db/processes.ts heartbeat': () => processes.heartbeat(home, other, identity, null),
+  'db/processes.ts sayThere': () => processes.sayThere(db, other),
+  'db/results.ts hooksAtWork': () => hooksAtWork(db),
+  'db/results.ts countBelow': async () => {
+    for (const noun of ['crawl', 'snapshot', 'result'] as const) await countBelow(db, noun, [other])
+  },
+  'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
+  'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
+  'db/runners.ts withdrawHandoff': () => runners.withdrawHandoff(home, other, worker),
+  'db/runners.ts goToGate': async () => {
+    await runners.goToGate(home, { id: other, seq: 1 }, false)
+    await runners.goToGate(home, { id: other, seq: 1 }, true)
+  },
+  'db/runners.ts demote': () => runners.demote(home, other),
+  'db/runners.ts supersededLately': () => runners.supersededLately(home, { minutes: 10, beforeSeconds: 1 }),
+  'db/runners.ts closeAsLost': () => runners.closeAsLost(db, [other]),
+  'db/runners.ts deadClaimants': () => runners.deadClaimants(home, [other]),
+  'db/terms.ts limitLockWaits': () => inTransaction((tx) => terms.limitLockWaits(tx)),
+  'db/terms.ts raiseTerm': () =>
+    inTransaction(async (tx) => {
+      await terms.raiseTerm(tx, home.dataDirId, worker)
+      throw new Error('taken back')
+    }).catch((error: Error) => expect(error.message).toBe('taken back')),
+  'db/terms.ts termSince': () => terms.termSince(db, other, null),
+  'db/terms.ts lostLeaderIn': () => terms.lostLeaderIn(home, identity),
+  'db/runners.ts terminateBackendsOf': () => runners.terminateBackendsOf(home, [other]),
+  'db/server-identity.ts serverIdentity': () => serverIdentity(db),
+  'db/server-identity.ts serverSize': () => serverSize(db),
+  'db/snapshots.ts insertSnapshots': () =>
+    inTransaction((tx) =>
+      snapshots.insertSnapshots(tx, crawl, ['a', 'b', 'c', 'd', 'e'].map(pageNamed), { depth: 0, parentId: null }),
+    ),
+  'db/snapshots.ts tagSnapshots': () => snapshots.tagSnapshots(db, [], ['news']),
+  'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
+  'db/snapshots.ts crawlsOfSnapshots': () => snapshots.crawlsOfSnapshots(db, [other]),
+  'db/snapshots.ts openSnapshots': () => snapshots.openSnapshots(db, crawl),
+  'db/unfinished.ts unfinished': () => unfinished(db),
+  'db/unfinished.ts dueNow': () => dueNow(db),
+  'machines/scope.ts isWithin': () => isWithin(db, { snapshotIds: [other], exclude: ['snapshot'] }, crawl),
+  'machines/scope.ts openCrawls': async () => {
+    for (const scope of [{}, { crawlIds: [other] }, { exclude: ['snapshot'] }, { exclude: ['crawl'] }] as const)
+      await openCrawls(db, scope, 1_000)
+  },
+  'machines/queues.ts crawlQueue': async () => {
+    for (const scope of [{}, { crawlIds: [other] }, { snapshotIds: [other] }, { exclude: ['snapshot'] }] as const)
+      await queues.crawlQueue(owner(), scope).next()
+  },
+  'machines/queues.ts binaryQueue': () => queues.binaryQueue(owner()).next(),
+  'machines/queues.ts snapshotQueue': async () => {
+    await queues.snapshotQueue(owner(), worker, { snapshotIds: [other] }).next()
+    const { queue, claim } = await startedPage()
+    await queue.hasMoved(db, claim, 'started')
+    await queue.renew([claim])
+    await queue.release(claim, 60_000)
+    await queues.snapshotQueue(owner(brokenOnce()), worker, {}).next()
+  },
+  'machines/queues.ts forgetAttempts': async () => {
+    for (const model of ['crawl', 'snapshot'] as const) await queues.forgetAttempts(db, model, { id: other, token })
+  },
+  'machines/queues.ts confirmSnapshot': async () => {
+    const { queue, claim } = await startedPage()
+    await queues.confirmSnapshot(owner(), claim)
+    await queue.move(claim, 'seal', worker)
+  },
+  'machines/results.ts prepareResults': async () => {
+    const { claim } = await startedPage()
+    const hooks = ['html', 'title'].map((plugin) => ({ plugin, name: `on_Snapshot__20_${plugin}` }))
+    const [result, next] = await hookResults.prepareResults(owner(), claim, hooks, worker)
+    await hookResults.writeResults(owner(), claim, [{ result: result!, event: 'interrupt' }])
+    const published = { written: { 'a.html': { size: 1, mimetype: 'text/html' } }, standing: {} }
+    await hookResults.writeResults(owner(), claim, [
+      { result: result!, event: 'succeed', processId: worker, published },
+      { result: next!, event: 'start', processId: worker },
+    ])
+    await hookResults.finishPage(db, owner(), claim, 'A title')
+  },
+  'machines/results.ts writeResults': () => Promise.resolve(), // Above.
+  'machines/results.ts finishPage': () => Promise.resolve(), // Above.
+  'machines/results.ts skipOpenResults': () => hookResults.skipOpenResults(db, other, 'why'),
+  'machines/results.ts forgetStarted': () => hookResults.forgetStarted(owner(), other),
+  'machines/commands.ts lockCrawls': () => commands.lockCrawls(db, sql`id = ${other}`),
+  'machines/commands.ts wakeCrawls': () => commands.wakeCrawls(db, [other]),
+  'machines/commands.ts pauseSnapshots': () => commands.pauseSnapshots(db, [other]),
+  'machines/commands.ts resumeSnapshots': () => commands.resumeSnapshots(db, [other]),
+  'machines/commands.ts cancelSnapshots': () => commands.cancelSnapshots(home, [other]),
+  'machines/commands.ts pauseCrawls': () => commands.pauseCrawls(db, [crawl]),
+  'machines/commands.ts resumeCrawls': () => commands.resumeCrawls(db, [crawl]),
+  'machines/commands.ts cancelCrawls': () => commands.cancelCrawls(home, [crawl]),
+  'machines/queues.ts requeueClaimsOf': () => queues.requeueClaimsOf(db, [other]),
+  'machines/recover.ts recover': () => recover(db),
+  'machines/handled.ts handledWithin': () => handledWithin(db, 60),
+  'workers/reap.ts endFormerWorkers': async () => {
+    await endFormerWorkers(owner(), { crawlId: other })
+    await endFormerWorkers(owner(), { snapshotId: other })
+  },
+  'db/counts.ts addUpCounts': () => addUpCounts(db),
+  'db/counts.ts pageCount': () => pageCount(db, crawl),
+  'db/failures.ts latestFailures': async () => {
+    await latestFailures(db, { limit: 10 })
+    await latestFailures(db, { crawlId: other, limit: 10 })
+  },
+  'db/failures.ts failureGroups': () => failureGroups(db),
+  'machines/judge.ts judge': () => judge(db, home.dataDir, [{ id: other, output_dir: 'x' }]),
+  'machines/judge.ts recordVerdicts': () =>
+    recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
+  'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
+  'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),
+}
+
+/** Sends every statement, on an archive with one crawl. */
+async function record(recorder: Recorder): Promise<Sent[]> {
+  for (const [name, call] of Object.entries(CALLS)) {
+    recorder.by = name
+    await call()
+  }
+  recorder.stop()
+  return recorder.statements
+}
+
+async function grow(): Promise<void> {
+  await makeLargeArchive(db, PAGES)
+  await test.query(
+    `insert into crawl (id, urls, output_dir, status, retry_at)
+     select gen_random_uuid(), 'u', 'x', 'sealed', null from generate_series(1, $1::int)`,
+    [MANY],
+  )
+  await test.query(`insert into crawl_total select id, 'sealed', 1 from crawl`)
+  await test.query(
+    `insert into crawl_source select (select min(id::text)::uuid from crawl), n, 'u' from generate_series(1, $1::int) n`,
+    [MANY],
+  )
+  await test.query(
+    `insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, boot_id, pid_namespace,
+       pid, start_ticks, started_at, heartbeat_at, created_at, ended_at, exit_code)
+     select gen_random_uuid(), $1, $2, $3, 'hook', '', 'exited', 'boot', 'pid:[1]', 1000 + n, n, at, at, at, at, 0
+     from (select n, now() - interval '1 hour' - n * interval '25 s' as at from generate_series(1, $4::int) n) as old`,
+    [home.machineId, home.dataDir, home.dataDirId, MANY],
+  )
+  await test.query(
+    `insert into transition (model, row_id, from_status, to_status, event, at)
+     select 'snapshot', id, 'started', 'sealed', 'seal', now() - interval '1 hour' from snapshot`,
+  )
+  await test.query(`insert into cancelled_page (snapshot_id, look_at) select id, now() + interval '1 h' from snapshot`)
+  await addUpCounts(db)
+}
+
+let sent: readonly Sent[]
+let generic: PreparedStatements
+let custom: PreparedStatements
+/** The plans that were made while the tables were empty. */
+const early = new Map<Sent, Plan>()
+let partial: ReadonlySet<string>
+
+beforeAll(async () => {
+  test = await homes.original()
+  const recorder = new Recorder(NAME)
+  db = openDatabase(test.databaseUrl, { name: NAME, connections: 1 })
+  const dataDirId = uuidv7()
+  const machine = { guid: 'this', hostname: 'here', platform: 'linux', arch: 'x64' }
+  const machineId = (await machineRow(db, machine)).id
+  home = { db, databaseUrl: test.databaseUrl, embedded: true, machineId, dataDir: test.dataDir, dataDirId }
+  for (const table of [...LARGE, 'row_change', 'row_total'])
+    await test.query(`alter table ${table} set (autovacuum_enabled = false)`)
+  await processes.insertStarting(home, { ...hook, id: worker })
+  await test.query('insert into runner_term values ($1, 1, $2)', [dataDirId, worker])
+  await test.query(
+    `insert into crawl (id, urls, output_dir, status, tags, next_part, retry_at, claim_token, claimed_by)
+     values ($1, 'https://example.com/', 'x', 'started', '{news}', 1, now() + interval '1 min', $2, $3)`,
+    [crawl, token, worker],
+  )
+  sent = await record(recorder)
+  await test.query(`truncate runner_term, row_change, row_total, ${LARGE.join(', ')} cascade`)
+  generic = await PreparedStatements.open(test.databaseUrl, 'force_generic_plan')
+  custom = await PreparedStatements.open(test.databaseUrl, 'force_custom_plan')
+  for (const each of sent) early.set(each, await generic.plan(each))
+  partial = new Set(
+    (
+      await test.query<{ name: string }>(
+        'select indexrelid::regclass::text as name from pg_index where indpred is not null',
+      )
+    ).map(({ name }) => name),
+  )
+  await grow()
+})
+afterAll(async () => {
+  await generic?.close()
+  await custom?.close()
+  await db.destroy()
+})
+
+const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
+
+/** What a process sends once, or a person's command: nobody keeps its plan. */
+const SENT_ONCE = [/eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
+/**
+ * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since they
+ * are few beside their pages; and processes, most of which are of the data dir that is asked for.
+ */
+const WALKS = [
+  /: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\)|p\.outcome = \$)/,
+  /: select \* from "process" where .* limit/,
+]
+
+/** What reads a whole table, and how. */
+async function dear(
+  planOf: (each: Sent) => Promise<Plan>,
+  except: readonly RegExp[] = [],
+): Promise<Record<string, string[]>> {
+  const found: Record<string, string[]> = {}
+  for (const each of sent) {
+    const name = `${each.by}: ${inOneLine(each.text)}`
+    if ([...except, ...WALKS].some((pattern) => pattern.test(name))) continue
+    const reads = wholeReads(await planOf(each), new Set(LARGE), partial)
+    if (reads.length > 0) found[name] = reads
+  }
+  return found
+}
+
+describe('the statements', () => {
+  it('are those of every function that sends any', () => {
+    const exported = COVERED.flatMap((file) =>
+      [...readFileSync(join(ROOT, file), 'utf8').matchAll(/^export async function (\w+)/gm)].map(
+        ([, name]) => `${file.slice('src/'.length)} ${name}`,
+      ),
+    )
+    expect(exported.length).toBeGreaterThan(60)
+    expect(exported.filter((name) => CALLS[name] === undefined)).toEqual([])
+  })
+
+  it('are all that are written there, but for cursors, which read all of what was asked for', () => {
+    const texts = sent.map(({ text }) => inOneLine(text)).join('\n')
+    const written = COVERED.flatMap((file) =>
+      templatesIn(readFileSync(join(ROOT, file), 'utf8')).map((template) => [file, inOneLine(template)] as const),
+    )
+    expect(written.length).toBeGreaterThan(80)
+    expect(written.filter(([file, template]) => file !== 'src/db/each-row.ts' && !texts.includes(template))).toEqual([])
+  })
+})
+
+describe('no statement reads a whole large table', () => {
+  it('by a plan that was made while the tables were empty', async () => {
+    for (const [each, plan] of early) expect(await generic.plan(each), each.text).toEqual(plan)
+    expect(await dear((each) => generic.plan(each), SENT_ONCE)).toEqual({})
+  })
+
+  it('by a new plan, before there are statistics', async () => {
+    await generic.forget()
+    expect(await dear((each) => generic.plan(each), SENT_ONCE)).toEqual({})
+  })
+
+  it('by a plan for these values, before there are statistics', async () => {
+    expect(await dear((each) => custom.plan(each))).toEqual({})
+  })
+
+  it('with statistics, by a plan for any values', async () => {
+    await test.query('analyze')
+    expect(await dear((each) => generic.plan(each), SENT_ONCE)).toEqual({})
+  })
+
+  it('with statistics, by a plan for these values', async () => {
+    expect(await dear((each) => custom.plan(each))).toEqual({})
+  })
+})
