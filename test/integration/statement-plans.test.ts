@@ -290,6 +290,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'db/failures.ts failureGroups': () => failureGroups(db),
   'machines/judge.ts judge': () => judge(db, home.dataDir, [{ id: other, output_dir: 'x' }]),
+  'machines/judge.ts judgeResults': () => Promise.resolve(), // Sends none.
   'machines/judge.ts recordVerdicts': () =>
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
