@@ -75,6 +75,25 @@ describe('a worker that dies when a row of hooks has ended', () => {
   })
 })
 
+describe('a worker that slept through a takeover when a row had ended', () => {
+  it('writes no result', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', PLUGINS, `${site.url}/page-1.html`)
+    const step = 'publish.hosted_hook_ended'
+    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop@2`) })
+    const worker = await eventually(() => fired(home).get(step))
+    await home.query('update runner_term set term = term + 1')
+    process.kill(worker, 'SIGCONT')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(0)
+    const written = `select count(*)::int from transition t join process p on p.id = t.process_id
+      where model = 'archive_result' and event = 'succeed' and p.pid = $1`
+    expect(await home.value(written, [worker])).toBe(0)
+    await expectComplete(home, crawl)
+    expect(await statuses(home, crawl)).toEqual(ALL_FINE)
+  })
+})
+
 describe('a row of hooks that takes long', () => {
   it('says how far it is, and ends the one that runs out of time alone', async () => {
     const home = await homes.make()

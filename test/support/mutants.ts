@@ -133,6 +133,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'somebody else’s',
   },
   {
+    name: 'results are written in any term',
+    file: 'src/machines/results.ts',
+    find: 'exists (select from runner_term where',
+    replacement: 'exists (select from runner_term where true or',
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'writes no result',
+  },
+  {
     name: 'hooks that ended with their worker run again',
     file: 'src/workers/snapshot-hooks.ts',
     find: 'this.#tree.isLeft ? await this.#adopt(all) : []',
