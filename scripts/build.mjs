@@ -118,6 +118,7 @@ for (const file of globSync('src/plugins/*/config.json', { cwd: root }))
 for (const [from, to] of [
   ['src/db/migrations', 'migrations'],
   ['src/demo/site', 'demo-site'],
+  ['src/pages/assets', 'pages'],
 ]) {
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }

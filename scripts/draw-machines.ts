@@ -10,10 +10,15 @@ import { snapshotMachine } from '../src/machines/snapshot.ts'
 const file = join(import.meta.dirname, '..', 'src', 'machines', 'README.md')
 const [begin, end] = ['<!-- graphs: drawn by scripts/draw-machines.ts -->', '<!-- end of graphs -->']
 
+type State = Machine['states'][string]
+
 function draw(machine: Machine): string {
-  const edges = Object.entries(machine.states).flatMap(([state, { on, final }]) => [
-    ...Object.entries(on ?? {}).map(([event, target]) => `    ${state} --> ${target}: ${event}`),
-    ...(final ? [`    ${state} --> [*]`] : []),
+  const edges = Object.entries(machine.states).flatMap(([state, def]) => [
+    ...Object.entries(def.on ?? {}).map(([event, target]) => `    ${state} --> ${target}: ${event}`),
+    ...(def.giveUp ? [`    ${state} --> ${def.giveUp.to}: ${def.giveUp.after} attempts in vain`] : []),
+    ...(def.timeout ? [`    ${state} --> ${def.timeout.to}: after ${time(def.timeout.afterMs)}`] : []),
+    ...(def.final ? [`    ${state} --> [*]`] : []),
+    ...numbers(machine, def).map((line) => `    ${state}: ${state}, ${line}`),
   ])
   return [
     `### ${machine.name}`,
@@ -25,6 +30,21 @@ function draw(machine: Machine): string {
     '```',
   ].join('\n')
 }
+
+/** What else decides about a row in this state, in words. */
+function numbers({ leaseSeconds, columns }: Machine, def: State): string[] {
+  const isClaimed = columns.owner !== undefined && !def.final && !def.external
+  const said = [
+    ...(isClaimed ? [`lease ${leaseSeconds} s`] : []),
+    ...(def.startAfterMs ? [`due after ${time(def.startAfterMs)}`] : []),
+    ...(def.retryAfterMs ? [`again after ${time(def.retryAfterMs)}`] : []),
+    ...(def.deadlineMs ? [`${time(def.deadlineMs)} without progress`] : []),
+    ...(def.deleteAfterMs === undefined ? [] : [`deleted after ${time(def.deleteAfterMs)}`]),
+  ]
+  return said.length > 0 ? [said.join(', ')] : []
+}
+
+const time = (ms: number) => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 1_000} s`)
 
 /** The README with the graphs as the code has them. */
 export function withGraphs(text: string): string {

@@ -5,7 +5,15 @@ import { join } from 'node:path'
 import type { Home } from '../src/db/home.ts'
 import { claimRowStatement, claimStatement, dueStatement, pickStatement } from '../src/engine/claim-statements.ts'
 import { countsStatement, unknownStatement } from '../src/engine/count-statements.ts'
-import { releaseStatement, renewStatement, requeueStatement, updateStatement } from '../src/engine/lease-statements.ts'
+import {
+  forgetStatement,
+  holdersStatement,
+  releaseStatement,
+  renewStatement,
+  requeueStatement,
+  unclaimStatement,
+  updateStatement,
+} from '../src/engine/lease-statements.ts'
 import { defineMachine, type Machine } from '../src/engine/machine.ts'
 import type { Queue } from '../src/engine/queue.ts'
 import type { Statement } from '../src/engine/sql.ts'
@@ -13,6 +21,7 @@ import {
   deleteStatements,
   externalStatement,
   keepStatement,
+  movedStatement,
   settleAlikeStatement,
   settleStatement,
   timeoutStatement,
@@ -75,6 +84,10 @@ function afterwards(machine: Machine, columns: readonly string[] = []): Entry[] 
   return [
     ['renews claims; $1 ids, $2 tokens, $3 lease in seconds', renewStatement(machine)],
     ['gives a claim back; $1 id, $2 token, $3 delay in seconds, $4 does the attempt count?', releaseStatement(machine)],
+    ['undoes a claim whose answer was lost; $1 token, $2 owner', unclaimStatement(machine)],
+    ['shows which owners hold a row, and who is late; $1 owners, $2 seconds', holdersStatement(machine)],
+    ['forgets the attempts before this one; $1 id, $2 token', forgetStatement(machine)],
+    ['shows which rows came to a state under a token; $1 ids, $2 tokens, $3 states', movedStatement(machine)],
     ['makes due again what dead owners claimed; $1 owners, $2 does the attempt count?', requeueStatement(machine)],
     [
       'moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who',

@@ -125,7 +125,7 @@ export async function openHome(
         dataDir,
         dataDirId: id,
       }
-      if (Removal.begun(dataDir).length > 0) await (await import('../machines/deletion.ts')).settleDeletions(opened)
+      if (Removal.begun(dataDir).length > 0) await (await import('../machines/deletion.ts')).reconcileDeletions(opened)
       return opened
     })
     door.passed()

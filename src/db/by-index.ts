@@ -1,13 +1,16 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { transact } from './retry.ts'
 
 /**
- * Asks for a few rows of large tables: in a transaction whose statements are planned as walks along indexes. Left to
- * itself the planner reads a whole table as long as it has no statistics, and for a disk that turns (its default) even
- * where it has.
+ * Asks for a few rows of large tables: in a transaction (the caller's, else one of its own) whose statements are
+ * planned
+ * as walks along indexes. Left to itself the planner reads a whole table as long as it has no statistics, and for a
+ * disk
+ * that turns (its default) even where it has.
  */
 export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
-  return await db.transaction().execute(async (tx) => {
+  return await transact(db, async (tx) => {
     await sql`
       select set_config(name, value, true)
       from (values ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),

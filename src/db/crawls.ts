@@ -72,7 +72,7 @@ export type CrawlOfPage = Pick<CrawlRow, (typeof CRAWL_OF_PAGE)[number]>
 export async function crawlOfPage(
   db: Database,
   id: string,
-  former: RawBuilder<string[]>,
+  former: RawBuilder<string[]> = sql`array[]::uuid[]`,
 ): Promise<(CrawlOfPage & { readonly former: string[] }) | undefined> {
   const select = db.selectFrom('crawl').select(CRAWL_OF_PAGE).select(former.as('former')).where('crawl.id', '=', id)
   return await withRetry(db, () => select.executeTakeFirst())

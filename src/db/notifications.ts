@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { sleep } from '../base/abort.ts'
+import { backoff } from '../base/backoff.ts'
 import { forPostgresJs } from './connection-url.ts'
 import { applicationName } from './database.ts'
 
@@ -62,7 +63,7 @@ async function keepListening(
       // Whoever listens polls.
     }
     await client.end({ timeout: 0 }).catch(() => {})
-    await sleep(Math.min(2 ** tries * 100, LONGEST_PAUSE_MS), closing)
+    await sleep(backoff(tries + 1, { baseMs: 100, maxMs: LONGEST_PAUSE_MS }), closing)
   }
 }
 

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { type InsertObject, type Selectable, sql } from 'kysely'
+import { type InsertObject, type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import { BEAT_MS } from './heartbeats.ts'
@@ -287,4 +287,33 @@ export async function sayThere(db: Database, id: string, blockedReason: string |
     update process set heartbeat_at = now(), blocked_reason = ${blockedReason}
     where id = ${id} and status = 'running'`.execute(db)
   return numAffectedRows === 1n
+}
+
+/** Does this process belong to another data dir of the same database? Of one without a row nobody knows: no. */
+export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promise<boolean> {
+  const select = sql`select 1 from process where id = ${id} and data_dir_id <> ${dataDirId}`
+  const { rows } = await withRetry(db, () => select.execute(db))
+  return rows.length > 0
+}
+
+/** Whose hooks are looked for: those of a page, or those of a crawl as a whole. */
+export type HookTarget = { readonly snapshotId: string } | { readonly crawlId: string }
+
+/** The processes of this data dir that supervise a live hook of it, or the host that runs one. */
+export async function supervisorsOfHooks(home: Home, of: HookTarget): Promise<string[]> {
+  const select = sql<{ ids: string[] }>`select ${hookSupervisors(home, of)} as ids`
+  const { rows } = await withRetry(home.db, () => select.execute(home.db))
+  return rows[0]!.ids
+}
+
+/** The same as an expression. */
+export function hookSupervisors({ dataDirId }: Pick<Home, 'dataDirId'>, of: HookTarget): RawBuilder<string[]> {
+  const hooks =
+    'snapshotId' in of
+      ? sql`(snapshot_id = ${of.snapshotId}
+          or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
+      : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
+  return sql`array(
+    select distinct parent_id from process
+    where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type = 'hook' and parent_id is not null and ${hooks})`
 }

@@ -1,4 +1,5 @@
 import { sleep } from '../base/abort.ts'
+import { type Backoff, backoff } from '../base/backoff.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { isTooLate } from './client.ts'
 import type { Database } from './database.ts'
@@ -6,7 +7,8 @@ import { isCollision, isDatabaseAway } from './trouble.ts'
 
 /** How often work that another transaction gets in the way of is tried. */
 const MAX_TRIES = 5
-const LONGEST_PAUSE_MS = 1_000
+/** With jitter: those whom one outage stopped must not all come back in the same moment. */
+const PAUSE: Backoff = { baseMs: 50, maxMs: 1_000, jitter: 0.5 }
 
 /** How the statements of a process wait for a database that is away. */
 export interface RetryPolicy {
@@ -69,6 +71,5 @@ async function pauseOrGiveUp(tries: number, wait: RetryPolicy | undefined, error
   if (wait?.until.aborted)
     throw new AppError(`no longer waiting for the database: ${messageOf(error)}`, { cause: error })
   wait?.onWait?.(error)
-  // With jitter: processes that one outage stopped must not all come back at the same moment.
-  await sleep(Math.min(2 ** tries * 25, LONGEST_PAUSE_MS) * (0.5 + Math.random()), wait?.until)
+  await sleep(backoff(tries, PAUSE), wait?.until)
 }

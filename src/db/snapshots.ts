@@ -103,6 +103,22 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+/** Sealed snapshots of a crawl, in order of their ids, from behind `after` on; `only`: of these. */
+export async function sealedSnapshots(
+  db: Database,
+  crawlId: string,
+  {
+    after,
+    limit,
+    only,
+  }: { readonly after: string | undefined; readonly limit: number; readonly only?: readonly string[] | undefined },
+): Promise<SnapshotRow[]> {
+  const sealed = db.selectFrom('snapshot').selectAll().where('crawl_id', '=', crawlId).where('status', '=', 'sealed')
+  const wanted = only ? sealed.where(sql<boolean>`id = any(${only}::uuid[])`) : sealed
+  const rest = after === undefined ? wanted : wanted.where('id', '>', after)
+  return await rest.orderBy('id').limit(limit).execute()
+}
+
 /** The crawls that these snapshots belong to, each once. */
 export async function crawlsOfSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ crawl_id: string }>`

@@ -1,9 +1,34 @@
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { type FromActor, LAUNCH_ENV, type Launch, type Loop, type ToActor } from './actor-launch.ts'
+import { LAUNCH_ENV, type Launch, type Loop } from './actor-launch.ts'
+import type { FromActor, ToActor } from './actor-messages.ts'
 import { asError } from './executor.ts'
+import { Supervised } from './supervised.ts'
 
-/** How actors of a pool are started: each in a process of its own, from a module that calls `serveActor`; or as loops in this one. */
+/** How an actor ended. */
+export interface Exit {
+  readonly code: number | null
+  readonly signal: string | null
+  /** What a loop in this process threw, or why a process could not be started. */
+  readonly error?: Error
+}
+
+/** A running actor, however it was started. */
+export interface ActorBody {
+  /** Whose claims are taken from it when it dies (a UUID). */
+  readonly owner: string
+  readonly pid: number | undefined
+  /** Resolves when it is gone. Never rejects. */
+  readonly gone: Promise<Exit>
+  send(order: ToActor): void
+  listen(hear: (message: FromActor) => void): void
+  kill(): void
+}
+
+/**
+ * How actors of a pool are started: each in a process of its own, from a module that calls `serveActor`; as loops in
+ * this one; or as the caller does it.
+ */
 export type ActorMode =
   | {
       readonly mode: 'process'
@@ -13,76 +38,117 @@ export type ActorMode =
       readonly env?: Readonly<Record<string, string>>
     }
   | { readonly mode: 'thread'; readonly actor: (launch: Launch) => Loop | Promise<Loop> }
+  | {
+      readonly mode: 'custom'
+      /** Undefined: none can be started now. */
+      readonly start: () => Promise<ActorBody | undefined>
+      /** Done when the pool knows it. */
+      readonly started?: (body: ActorBody) => Promise<void>
+    }
 
-/** One running actor, as its pool sees it. */
-export interface ActorSlot {
-  readonly owner: string
-  readonly pid: number | undefined
+/** One actor, as its pool sees it. */
+export class ActorSlot {
+  readonly body: ActorBody
+  /** `starting` until it first says what it is at: it will look for work by itself. */
+  state: 'starting' | 'idle' | 'busy' = 'starting'
+  /** Since when its answer is due (monotonic milliseconds): it was started, or woken. Undefined: it has answered. */
+  askedAt: number | undefined = performance.now()
+  /** Until when what it is at may go on without another word. */
+  busyUntil = Number.POSITIVE_INFINITY
   /** The token of its last claim, if it told. */
-  readonly token: string | undefined
-  /** Resolves when it is gone: with nothing when it left by itself, with what happened otherwise. Never rejects. */
-  readonly gone: Promise<Error | undefined>
-  drain(): void
-  kill(): void
+  token: string | undefined
+
+  constructor(body: ActorBody) {
+    this.body = body
+  }
+
+  get owner(): string {
+    return this.body.owner
+  }
+
+  get pid(): number | undefined {
+    return this.body.pid
+  }
+
+  /** Asks for something that is answered within moments. */
+  ask(order: ToActor): void {
+    this.askedAt ??= performance.now()
+    this.body.send(order)
+  }
+
+  /** Notes what it says. */
+  heard(message: FromActor): void {
+    this.askedAt = undefined
+    if (message.type === 'claiming') this.token = message.token
+    if (message.type === 'idle') this.state = 'idle'
+    if (message.type === 'busy' || message.type === 'claiming') this.state = 'busy'
+    if (message.type === 'busy') this.busyUntil = performance.now() + message.forMs
+    if (message.type === 'idle' || message.type === 'progress') this.busyUntil = Number.POSITIVE_INFINITY
+  }
 }
 
-export function startActor(how: ActorMode, launchWith: Readonly<Record<string, unknown>>): ActorSlot {
-  return how.mode === 'process' ? startProcess(how, launchWith) : startThread(how, launchWith)
+/** Starts one. @returns undefined when none can be started now */
+export async function startActor(
+  how: ActorMode,
+  launchWith: Readonly<Record<string, unknown>>,
+): Promise<ActorBody | undefined> {
+  if (how.mode === 'process') return startProcess(how, launchWith)
+  return how.mode === 'thread' ? startThread(how, launchWith) : await how.start()
 }
 
-function startProcess(how: ActorMode & { mode: 'process' }, launchWith: Readonly<Record<string, unknown>>): ActorSlot {
+/** A child process with a channel to it, as an actor. */
+export function processBody(owner: string, child: ChildProcess): ActorBody {
+  return {
+    owner,
+    pid: child.pid,
+    gone: new Promise((resolve) => {
+      child.on('error', (error) => {
+        if (child.pid === undefined) resolve({ code: null, signal: null, error }) // There will be no exit.
+      })
+      child.once('exit', (code, signal) => resolve({ code, signal }))
+    }),
+    // A channel that closed in between means that it is on its way out.
+    send: (order) => {
+      if (child.connected) child.send(order, () => {})
+    },
+    listen: (hear) => child.on('message', hear),
+    kill: () => child.kill('SIGKILL'),
+  }
+}
+
+function startProcess(how: ActorMode & { mode: 'process' }, launchWith: Readonly<Record<string, unknown>>): ActorBody {
   const owner = randomUUID()
   const child = fork(how.module, {
     env: { ...process.env, ...how.env, [LAUNCH_ENV]: JSON.stringify({ owner, with: launchWith }) },
     ...(how.execArgv ? { execArgv: [...how.execArgv] } : {}),
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  let token: string | undefined
-  child.on('message', (message: FromActor) => {
-    if (message.type === 'claiming') token = message.token
-  })
-  const gone = new Promise<Error | undefined>((resolve) => {
-    child.on('error', (error) => {
-      if (child.pid === undefined) resolve(error) // It could not be started: there will be no exit.
-    })
-    child.once('exit', (code, signal) =>
-      resolve(code === 0 ? undefined : new Error(`actor ${child.pid} ended with ${signal ?? `exit code ${code}`}`)),
-    )
-  })
-  return {
-    owner,
-    pid: child.pid,
-    get token() {
-      return token
-    },
-    gone,
-    drain: () => {
-      if (child.connected) child.send({ type: 'drain' } satisfies ToActor, () => {})
-    },
-    kill: () => child.kill('SIGKILL'),
-  }
+  return processBody(owner, child)
 }
 
-function startThread(how: ActorMode & { mode: 'thread' }, launchWith: Readonly<Record<string, unknown>>): ActorSlot {
+function startThread(how: ActorMode & { mode: 'thread' }, launchWith: Readonly<Record<string, unknown>>): ActorBody {
   const owner = randomUUID()
-  const drain = new AbortController()
-  const force = new AbortController()
-  let token: string | undefined
+  let hear: ((message: FromActor) => void) | undefined
+  const tell = (message: FromActor) => hear?.(message)
+  const supervised = new Supervised(tell)
   const live = async () => {
-    const onClaiming = (next: string) => {
-      token = next
-    }
-    const loop = await how.actor({ owner, onClaiming, with: launchWith })
-    await loop.run({ signal: drain.signal, force: force.signal })
+    const onClaiming = (token: string) => tell({ type: 'claiming', token })
+    const loop = await how.actor({ owner, supervised, onClaiming, with: launchWith })
+    await loop.run({ signal: supervised.stop.drain, force: supervised.stop.force })
   }
   return {
     owner,
     pid: undefined,
-    get token() {
-      return token
+    gone: live()
+      .then(
+        () => ({ code: 0, signal: null }),
+        (error) => ({ code: 1, signal: null, error: asError(error) }),
+      )
+      .finally(() => supervised.close()),
+    send: (order) => supervised.hear(order),
+    listen: (listener) => {
+      hear = listener
     },
-    gone: live().then(() => undefined, asError),
-    drain: () => drain.abort(),
-    kill: () => force.abort(new Error('the pool stops')),
+    kill: () => supervised.stop.requestForce(),
   }
 }

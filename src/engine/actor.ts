@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { aborted, sleep } from '../base/abort.ts'
+import { aborted, Bell } from '../base/abort.ts'
 import { ACTOR_DEFAULTS, type ActorOptions, type ActorSettings } from './actor-options.ts'
-import type { AnyClaimed } from './claimed.ts'
+import type { AnyClaimed, SomeClaim } from './claimed.ts'
 import { Counts } from './counts.ts'
 import { asError, Executor } from './executor.ts'
 import type { Context, Work } from './handlers.ts'
 import { keepClaims } from './keepers.ts'
 import type { Machine } from './machine.ts'
-import { LEASE_SECONDS, Queue } from './queue.ts'
+import { Queue } from './queue.ts'
 import type { TickEnd } from './tick.ts'
 import { type QueueView, type ViewName, viewsOf } from './views.ts'
 
@@ -21,44 +21,51 @@ export class ObjectAlreadyClaimed extends Error {
   override readonly name = 'ObjectAlreadyClaimed'
 }
 
-/** A loop over one queue, one row at a time: claims, ticks, and leaves when there has been nothing to do for a while. */
+/**
+ * A loop over one queue, one row at a time: claims, ticks, and leaves when there has been nothing to do for a while.
+ * Below a pool it says what it is at, and takes orders.
+ */
 export class Actor<M extends Machine, Row = Record<string, unknown>> {
   readonly queues: Readonly<Record<ViewName, QueueView<Row>>>
   readonly #options: ActorSettings<M, Row>
   readonly #queue: Queue<M, Row>
   readonly #executor: Executor
   readonly #owner: string
+  readonly #bell: Bell
+  #warmUp: (() => void) | undefined
+  /** Just before the last claim was asked for, on the monotonic clock. */
+  #claimedAt = 0
 
   /** Throws TypeError when `handlers` has no function with the name of the event. */
   constructor(options: ActorOptions<M, Row>) {
     this.#options = { ...ACTOR_DEFAULTS, ...options }
-    const { sql, handlers, eventName, claimOrder, maxTickMs } = this.#options
-    const { machine } = handlers
+    const { sql, handlers, eventName, claimOrder, maxTickMs, supervised } = this.#options
+    const { machine, giveUp } = handlers
     const event = (handlers as unknown as Record<string, unknown>)[eventName]
     if (typeof event !== 'function')
       throw new TypeError(`the handlers of "${machine.name}" have no function "${eventName}"`)
-    const queueOptions = { ...options.queue, order: claimOrder }
-    this.#queue = new Queue(machine, sql, queueOptions)
-    this.queues = viewsOf(machine, sql, queueOptions, () => this.#whereValues)
-    this.#owner = options.owner ?? randomUUID()
-    const tick = async (claim: AnyClaimed<M, Row>, context: Context) => {
+    this.#queue =
+      options.queue instanceof Queue
+        ? options.queue
+        : new Queue<M, Row>(machine, sql, { ...options.queue, order: claimOrder })
+    this.queues = viewsOf(machine, sql, this.#queue.options, () => this.#whereValues)
+    this.#owner = options.owner ?? this.#queue.options.owner ?? randomUUID()
+    this.#warmUp = options.warmUp
+    this.#bell = supervised?.bell ?? new Bell()
+    const afterStart = (work: Work) => async (claim: AnyClaimed<M, Row>, context: Context) => {
       await options.onTickStart?.(claim)
-      return await (event as (claim: AnyClaimed<M, Row>, context: Context) => unknown)(claim, context)
+      return await (work as (claim: AnyClaimed<M, Row>, context: Context) => unknown)(claim, context)
     }
     this.#executor = new Executor({
-      ...{
-        model: { machine, tick: tick as Work },
-        queue: this.#queue as unknown as Queue<Machine, unknown>,
-        sql,
-        deadlineMs: maxTickMs,
+      model: {
+        machine,
+        tick: afterStart(event as Work) as Work,
+        ...(giveUp ? { giveUp: afterStart(giveUp) as Work } : {}),
       },
-      ...{
-        log: options.log,
-        leaseSeconds: this.#leaseSeconds,
-        by: options.by ?? null,
-        counts: new Counts(),
-        onRoom: () => {},
-      },
+      ...{ queue: this.#queue as unknown as Queue<Machine, unknown>, sql, deadlineMs: maxTickMs },
+      ...{ log: options.log, leaseSeconds: this.#leaseSeconds, waitForHandlers: options.waitForHandlers },
+      ...{ by: options.by ?? null, counts: new Counts(), onRoom: () => {} },
+      onProgress: supervised && ((forMs) => supervised.tell({ type: 'busy', forMs })),
       onError: (error, claim) => this.#report(error, claim as AnyClaimed<M, Row> | undefined),
     })
   }
@@ -72,22 +79,29 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }: {
     readonly atomic?: boolean
   } = {}): Promise<AnyClaimed<M, Row>> {
-    return atomic ? await this.#getNextAtomic() : await this.#getNextNonAtomic()
+    if (!atomic) return await this.#getNextNonAtomic()
+    return this.#options.claimFromTopN === 1 ? await this.#getFirst() : await this.#getNextAtomic()
   }
 
   /** One handler run of one claimed row, to its end: its outcome is written, or its failure, or the row was lost. Never throws. */
   async tick(claim: AnyClaimed<M, Row>): Promise<TickEnd> {
     const over = new AbortController()
-    const keeping = keepClaims(
-      [{ executor: this.#executor, leaseSeconds: this.#leaseSeconds }],
-      (error) => this.#report(asError(error)),
-      over.signal,
+    const { supervised } = this.#options
+    const report = (error: unknown) => {
+      if (!over.signal.aborted) this.#report(asError(error))
+    }
+    const recheck = () => void this.#executor.renew().catch(report)
+    supervised?.onRecheck.add(recheck)
+    // Not waited for: what is still under way at the end is no news.
+    void keepClaims([{ executor: this.#executor, leaseSeconds: this.#leaseSeconds }], report, over.signal)
+    const end = await new Promise<TickEnd>((resolve) =>
+      this.#executor.start(claim as SomeClaim, this.#claimedAt || performance.now(), resolve),
     )
-    const end = await new Promise<TickEnd>((resolve) => this.#executor.start(claim, performance.now(), resolve))
     over.abort()
-    await Promise.all(keeping)
+    supervised?.onRecheck.delete(recheck)
     if (end.how === 'failed') await this.#call(() => this.#options.onTickException?.(claim, end.error))
     else await this.#call(() => this.#options.onTickEnd?.(claim))
+    supervised?.tell({ type: 'progress' })
     return end
   }
 
@@ -100,32 +114,61 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
 
   /**
    * Works until nothing has been due for some time, or until `signal` aborts: then it ends its tick and leaves. `force` stops the tick, and gives
-   * its row back. Throws what `onStartup` throws.
+   * its row back. Throws what `onStartup` throws, and what `onError` does about a claim.
    */
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
     const stop = AbortSignal.any([signal, force].filter((each) => each !== undefined))
     if (force) void aborted(force).then(() => this.#executor.putAllBack(asError(force.reason)))
-    const { idleMs, maxIdleTicks } = this.#options
     let last: AnyClaimed<M, Row> | undefined
     let lastError: Error | undefined
     await this.#options.onStartup?.()
-    for (let idle = 0; !stop.aborted && idle < maxIdleTicks; ) {
-      try {
-        last = await this.getNext()
-        idle = 0
-        const end = await this.tick(last)
-        lastError = end.how === 'failed' ? end.error : undefined
-      } catch (error) {
-        if (error instanceof ObjectAlreadyClaimed) continue
-        if (error instanceof QueueIsEmpty) idle += 1
-        else {
+    try {
+      const { idleMs, maxIdleTicks } = this.#options
+      for (let idleSince = performance.now(); !stop.aborted; ) {
+        try {
+          const claim = await this.#next(stop)
+          if (claim) {
+            last = claim
+            const end = await this.tick(claim)
+            lastError = end.how === 'failed' ? end.error : undefined
+            idleSince = performance.now()
+            continue
+          }
+        } catch (error) {
           lastError = asError(error)
-          this.#report(lastError)
+          this.#tell(lastError)
+          idleSince = performance.now() + idleMs
         }
-        if (idle < maxIdleTicks) await sleep(idleMs, stop)
+        this.#options.supervised?.tell({ type: 'idle' })
+        const leftMs = idleSince + idleMs * maxIdleTicks - performance.now()
+        if (leftMs <= 0) break
+        await this.#bell.wait(Math.min(idleMs, leftMs), stop)
+      }
+    } finally {
+      await this.#call(() => this.#options.onShutdown?.(last, lastError))
+    }
+  }
+
+  /** The next row, if there is one; whoever was slower than others looks again. */
+  async #next(stop: AbortSignal): Promise<AnyClaimed<M, Row> | undefined> {
+    while (!stop.aborted) {
+      const claiming = this.#options.mayClaim?.() === false ? undefined : this.getNext()
+      this.#warmUp?.()
+      this.#warmUp = undefined
+      try {
+        return await claiming
+      } catch (error) {
+        if (error instanceof QueueIsEmpty) return undefined
+        if (!(error instanceof ObjectAlreadyClaimed)) throw error
       }
     }
-    await this.#call(() => this.#options.onShutdown?.(last, lastError))
+    return undefined
+  }
+
+  async #getFirst(): Promise<AnyClaimed<M, Row>> {
+    const claim = await this.#queue.next(this.#claimOptions())
+    if (!claim) throw this.#empty()
+    return claim
   }
 
   async #getNextAtomic(): Promise<AnyClaimed<M, Row>> {
@@ -147,15 +190,18 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   #claimOptions() {
     const token = randomUUID()
     this.#options.onClaiming?.(token)
-    return { token, owner: this.#owner, leaseSeconds: this.#leaseSeconds, values: this.#options.values?.() ?? [] }
+    this.#claimedAt = performance.now()
+    const values = this.#options.values?.()
+    return { token, owner: this.#owner, leaseSeconds: this.#leaseSeconds, ...(values ? { values } : {}) }
   }
 
   get #whereValues(): readonly unknown[] {
-    return (this.#options.values?.() ?? []).slice(0, this.#options.queue?.whereValues ?? 0)
+    const { values = [], whereValues = 0 } = this.#queue.options
+    return (this.#options.values?.() ?? values).slice(0, whereValues)
   }
 
   get #leaseSeconds(): number {
-    return this.#options.leaseSeconds ?? LEASE_SECONDS
+    return this.#options.leaseSeconds ?? this.#queue.machine.leaseSeconds
   }
 
   #empty = () => new QueueIsEmpty(`${this.#queue.machine.name}: nothing is due`)
@@ -169,7 +215,16 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     }
   }
 
+  /** Whoever is told must not stop the work. */
   #report(error: Error, claim?: AnyClaimed<M, Row>): void {
+    try {
+      this.#tell(error, claim)
+    } catch {
+      // A reporter that fails has nobody to report to.
+    }
+  }
+
+  #tell(error: Error, claim?: AnyClaimed<M, Row>): void {
     if (this.#options.onError) this.#options.onError(error, claim)
     else process.emitWarning(error)
   }

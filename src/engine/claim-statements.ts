@@ -17,7 +17,17 @@ export interface QueueOptions {
   readonly columns?: readonly string[]
   /** Which due rows come first; by schedule, the oldest, when not given. */
   readonly order?: 'oldest' | 'newest'
+  /** Who claims, and the values of `where` and `fence`, where a claim does not say. */
+  readonly owner?: string
+  readonly values?: readonly unknown[]
+  /**
+   * Does a statement that may lose its answer until it was done: it is handed what to do, and whether that was tried
+   * before. Without it a statement is tried once.
+   */
+  readonly retry?: Retry
 }
+
+export type Retry = <T>(work: (isAgain: boolean) => Promise<T>) => Promise<T>
 
 /**
  * A claim that a power cut undoes is a row that is due again: its commit need not wait for the disk. (Of this transaction only; whatever else

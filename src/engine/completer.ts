@@ -33,6 +33,8 @@ export class Completer {
   #isBusy = false
   /** Outcomes that are not written yet. */
   size = 0
+  /** What the database does not take is not tried again. */
+  isForced = false
 
   /** @param onSettled called after each batch, with the step after which a row of it is due first, if any is */
   constructor(known: {
@@ -116,9 +118,10 @@ export class Completer {
   /** The database does not answer: keeps the outcomes for as long as the leases surely hold. */
   async #later(batch: Ending[], error: unknown): Promise<void> {
     this.#onError(error)
-    await sleep(RETRY_MS)
-    const now = performance.now()
-    this.#waiting.unshift(...batch.filter(({ tick }) => tick.trustedUntil > now))
+    if (!this.isForced) await sleep(RETRY_MS)
+    const now = this.isForced ? Number.POSITIVE_INFINITY : performance.now()
+    const again = batch.filter(({ tick }) => tick.trustedUntil > now)
+    this.#waiting.unshift(...again.map((ending) => ({ ...ending, isAgain: true })))
     this.#dropped(batch.filter(({ tick }) => tick.trustedUntil <= now))
   }
 

@@ -1,9 +1,21 @@
+import { backoff } from '../base/backoff.ts'
 import { ClaimLost, type SomeClaim } from './claimed.ts'
 import { Completer } from './completer.ts'
 import type { Counts } from './counts.ts'
 import type { Context, Model } from './handlers.ts'
 import type { Machine } from './machine.ts'
-import { again, FAILED, isLethal, PUT_BACK, type Step, stepOf, TryAgainLater } from './outcome.ts'
+import {
+  again,
+  ENDED,
+  FAILED,
+  failed,
+  isLethal,
+  PUT_BACK,
+  retryOf,
+  type Step,
+  stepOf,
+  TryAgainLater,
+} from './outcome.ts'
 import type { Queue } from './queue.ts'
 import type { Sql } from './sql.ts'
 import { DeadlineExceeded, Tick, type TickEnd } from './tick.ts'
@@ -11,7 +23,7 @@ import { DeadlineExceeded, Tick, type TickEnd } from './tick.ts'
 /** Reports what went wrong, and with which row, if with one. */
 export type OnError = (error: Error, claim?: SomeClaim) => void
 
-export interface LaneOptions {
+export interface ExecutorOptions {
   readonly model: Model
   readonly queue: Queue<Machine, unknown>
   /** What handlers are given. */
@@ -19,6 +31,13 @@ export interface LaneOptions {
   readonly log?: ((line: string) => void) | undefined
   readonly leaseSeconds: number
   readonly deadlineMs: number
+  /**
+   * A tick is over when its handler has returned, not before: its row stays claimed until then, although its signal has
+   * aborted. For handlers that own processes.
+   */
+  readonly waitForHandlers?: boolean | undefined
+  /** Told how long a handler may go on without a sign of progress, at its start and at each one. */
+  readonly onProgress?: ((forMs: number) => void) | undefined
   readonly by: string | null
   readonly counts: Counts
   readonly onError: OnError
@@ -28,11 +47,11 @@ export interface LaneOptions {
 
 /** The rows of one model that this process has in hand: runs their handlers, keeps their leases, and settles their outcomes. */
 export class Executor {
-  readonly #options: LaneOptions
+  readonly #options: ExecutorOptions
   readonly #running = new Set<Tick>()
   readonly #completer: Completer
 
-  constructor(options: LaneOptions) {
+  constructor(options: ExecutorOptions) {
     this.#options = options
     const { queue, by, counts, onRoom } = options
     this.#completer = new Completer({
@@ -59,24 +78,21 @@ export class Executor {
    * @param claimedAt on the monotonic clock, before the claim was asked for
    */
   start(claim: SomeClaim, claimedAt: number, done?: (end: TickEnd) => void): void {
-    const { model, sql, log, deadlineMs } = this.#options
-    const tick = new Tick(claim, {
-      sql,
-      log,
-      deadlineAt: performance.now() + (model.machine.states[claim.state]?.deadlineMs ?? deadlineMs),
-      trustedUntil: claimedAt + this.#trustMs,
-      done,
-    })
+    const { model, onProgress } = this.#options
+    const tick = this.#tickOf(claim, claimedAt, done)
     this.#running.add(tick)
-    if (isLethal(model.machine, claim)) {
+    if (onProgress) tick.progress()
+    const isGivenUp = isLethal(model.machine, claim)
+    if (isGivenUp && !model.giveUp) {
       this.#fail(
         tick,
         new Error(`${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts without an end`),
       )
       return
     }
+    const work = (isGivenUp ? model.giveUp : model.tick) as (claim: SomeClaim, context: Context) => unknown
     try {
-      const answer = (model.tick as (claim: SomeClaim, context: Context) => unknown)(claim, tick)
+      const answer = work(claim, tick)
       if (isPromise(answer)) {
         answer.then(
           (value) => this.#answered(tick, value),
@@ -90,22 +106,20 @@ export class Executor {
 
   /** Gives a row back that was claimed but is not to be worked on. */
   putBack(claim: SomeClaim, claimedAt: number): void {
-    const tick = new Tick(claim, {
-      sql: this.#options.sql,
-      log: undefined,
-      deadlineAt: 0,
-      trustedUntil: claimedAt + this.#trustMs,
-      done: undefined,
-    })
-    this.#completer.add(tick, stepOf(this.#machine, claim, PUT_BACK), { how: 'putBack' })
+    this.#completer.add(this.#tickOf(claim, claimedAt), stepOf(this.#machine, claim, PUT_BACK), { how: 'putBack' })
   }
 
-  /** Stops every handler, and gives their rows back without blame. */
+  /**
+   * Stops every handler, and gives their rows back without blame; of one that is waited for as it answers. From now on
+   * an outcome that the database does not take is dropped.
+   */
   putAllBack(reason: Error): void {
+    this.#completer.isForced = true
     for (const tick of this.#running) {
-      this.#running.delete(tick)
+      if (tick.isLost) continue
       tick.stop(reason)
-      this.#completer.add(tick, stepOf(this.#machine, tick.claim, PUT_BACK), { how: 'putBack' })
+      if (!this.#options.waitForHandlers)
+        this.#end(tick, stepOf(this.#machine, tick.claim, PUT_BACK), { how: 'putBack' })
     }
   }
 
@@ -113,14 +127,15 @@ export class Executor {
   check(): void {
     const now = performance.now()
     for (const tick of this.#running) {
+      if (tick.isLost) continue
       if (tick.trustedUntil < now) this.#lose(tick, 'its lease could not be renewed')
-      else if (tick.deadlineAt < now) this.#overdue(tick)
+      else if (tick.deadlineAt < now && !tick.stopped) this.#overdue(tick)
     }
   }
 
   /** Renews all leases in one statement; drops what is not ours any more. */
   async renew(): Promise<void> {
-    const held = [...this.#running]
+    const held = [...this.#running].filter(({ isLost }) => !isLost)
     if (held.length === 0) return
     const askedAt = performance.now()
     const ours = await this.#options.queue.renew(
@@ -129,7 +144,7 @@ export class Executor {
     )
     for (const tick of held) {
       if (ours.has(tick.claim.id)) tick.trustedUntil = askedAt + this.#trustMs
-      else if (this.#running.has(tick)) this.#lose(tick, 'it belongs to somebody else by now')
+      else if (this.#running.has(tick) && !tick.isLost) this.#lose(tick, 'it belongs to somebody else by now')
     }
   }
 
@@ -137,16 +152,28 @@ export class Executor {
     return this.#options.model.machine
   }
 
-  /** A twelfth of the lease is left for stopping. */
+  /** A sixth of the lease is left for stopping. */
   get #trustMs(): number {
-    return (this.#options.leaseSeconds * 1000 * 11) / 12
+    return (this.#options.leaseSeconds * 1000 * 5) / 6
+  }
+
+  #tickOf(claim: SomeClaim, claimedAt: number, done?: (end: TickEnd) => void): Tick {
+    const { model, sql, log, deadlineMs, onProgress } = this.#options
+    return new Tick(claim, {
+      ...{ sql, log, done, onProgress },
+      deadlineMs: model.machine.states[claim.state]?.deadlineMs ?? deadlineMs,
+      trustedUntil: claimedAt + this.#trustMs,
+    })
   }
 
   #answered(tick: Tick, answer: unknown): void {
     if (!this.#running.has(tick)) return // Stopped before: what it says now is dropped.
     try {
-      if (performance.now() > tick.deadlineAt) this.#overdue(tick)
-      else this.#end(tick, stepOf(this.#machine, tick.claim, answer), { how: 'settled' })
+      if (tick.isLost) this.#drop(tick)
+      else if (answer === ENDED) this.#over(tick, { how: 'settled' })
+      else if (tick.stopped instanceof DeadlineExceeded) this.#fail(tick, tick.stopped)
+      else if (performance.now() > tick.deadlineAt) this.#overdue(tick, true)
+      else this.#end(tick, this.#stepOf(tick, answer), { how: 'settled' })
     } catch (error) {
       this.#fail(tick, asError(error))
     }
@@ -155,30 +182,50 @@ export class Executor {
   #threw(tick: Tick, thrown: unknown): void {
     if (!this.#running.has(tick)) return
     if (thrown instanceof TryAgainLater) this.#answered(tick, again(thrown.afterMs))
-    else if (thrown instanceof ClaimLost) this.#lose(tick, thrown.message)
-    else this.#fail(tick, asError(thrown))
+    else if (thrown instanceof ClaimLost || tick.isLost) this.#lose(tick, asError(thrown).message, true)
+    else if (tick.stopped && !(tick.stopped instanceof DeadlineExceeded)) this.#answered(tick, PUT_BACK)
+    else this.#fail(tick, tick.stopped ?? asError(thrown))
   }
 
-  #overdue(tick: Tick): void {
+  #overdue(tick: Tick, hasReturned = false): void {
     const { id, state } = tick.claim
     const error = new DeadlineExceeded(
       `${this.#machine.name} ${id}: the handler of "${state}" was not done at its deadline`,
     )
     tick.stop(error)
-    this.#fail(tick, error)
+    if (hasReturned || !this.#options.waitForHandlers) this.#fail(tick, error)
   }
 
   #fail(tick: Tick, error: Error): void {
     this.#options.counts.failed += 1
     this.#report(error, tick.claim)
-    this.#end(tick, stepOf(this.#machine, tick.claim, FAILED), { how: 'failed', error })
+    this.#end(tick, this.#stepOf(tick, FAILED), { how: 'failed', error })
   }
 
-  #lose(tick: Tick, why: string): void {
-    this.#running.delete(tick)
-    tick.stop(new ClaimLost(`${this.#machine.name} ${tick.claim.id}: ${why}`))
+  /**
+   * Where something is to be done before a row is given up, a failure alone does not give it up: the next claim does.
+   */
+  #stepOf({ claim }: Tick, answer: unknown): Step {
+    const { giveUp } = this.#options.model
+    if (giveUp && answer === undefined && isLethal(this.#machine, claim)) return stepOf(this.#machine, claim, FAILED)
+    if (!giveUp || answer !== FAILED) return stepOf(this.#machine, claim, answer)
+    const { retryAfterMs } = this.#machine.states[claim.state] ?? {}
+    return stepOf(this.#machine, claim, failed(backoff(claim.attempts, retryOf(retryAfterMs))))
+  }
+
+  #lose(tick: Tick, why: string, hasReturned = false): void {
+    tick.stop(tick.isLost ? tick.stopped! : new ClaimLost(`${this.#machine.name} ${tick.claim.id}: ${why}`))
+    if (hasReturned || !this.#options.waitForHandlers) this.#drop(tick)
+  }
+
+  #drop(tick: Tick): void {
     this.#options.counts.lost += 1
-    tick.done?.({ how: 'lost' })
+    this.#over(tick, { how: 'lost' })
+  }
+
+  #over(tick: Tick, end: TickEnd): void {
+    this.#running.delete(tick)
+    tick.done?.(end)
     this.#options.onRoom()
   }
 

@@ -1,9 +1,11 @@
 export { Actor, ObjectAlreadyClaimed, QueueIsEmpty } from './actor.ts'
 export type { Launch, Loop } from './actor-launch.ts'
+export type { FromActor, ToActor } from './actor-messages.ts'
 export { ACTOR_DEFAULTS, type ActorHooks, type ActorOptions } from './actor-options.ts'
-export { ActorPool, type ActorPoolOptions } from './actor-pool.ts'
-export type { ActorMode } from './actor-slot.ts'
-export type { QueueOptions } from './claim-statements.ts'
+export { ActorPool } from './actor-pool.ts'
+export type { ActorPoolOptions } from './actor-pool-options.ts'
+export { type ActorBody, type ActorMode, type ActorSlot, type Exit, processBody } from './actor-slot.ts'
+export type { QueueOptions, Retry } from './claim-statements.ts'
 export type { AnyClaimed, Claimed, Moved, SomeClaim } from './claimed.ts'
 export { ClaimLost } from './claimed.ts'
 export type { ModelSummary, Summary } from './counts.ts'
@@ -32,7 +34,21 @@ export {
   type WorkState,
   workStates,
 } from './machine.ts'
-export { type Again, again, FAILED, ForeignOutcome, type Outcome, PUT_BACK, TryAgainLater } from './outcome.ts'
+export {
+  type Again,
+  again,
+  ENDED,
+  type Ended,
+  FAILED,
+  Failed,
+  ForeignOutcome,
+  failed,
+  type Outcome,
+  PUT_BACK,
+  PutBack,
+  putBack,
+  TryAgainLater,
+} from './outcome.ts'
 export type { ModelOptions } from './producer.ts'
 export { type ClaimOptions, LEASE_SECONDS, Queue, RETRY_AT_MAX } from './queue.ts'
 export { Runner } from './runner.ts'
@@ -40,6 +56,7 @@ export type { RunnerOptions, RunOptions } from './runner-options.ts'
 export { serveActor } from './serve-actor.ts'
 export { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
 export { pgSql, type Sql, type Statement } from './sql.ts'
+export { Supervised, supervisedProcess } from './supervised.ts'
 export { DeadlineExceeded } from './tick.ts'
 export type { Settled } from './transitions.ts'
 export { type QueueView, type ViewName, viewsOf } from './views.ts'

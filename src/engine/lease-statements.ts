@@ -57,6 +57,46 @@ export function requeueStatement(machine: Machine): Statement {
   )
 }
 
+/**
+ * Parameters: token, owner (when the table names one). Undoes a claim whose answer was lost: else its row would be
+ * held, unknown to its owner, for a whole lease.
+ */
+export function unclaimStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  return named(
+    machine,
+    'unclaim',
+    `
+    update ${t.name} set ${t.retryAt} = now(), ${t.unclaim}${t.attempts ? `, ${t.attempts} = ${t.attempts} - 1` : ''}
+    where ${t.owner ? `${t.owner} = $2 and ` : ''}${t.token} = $1
+    returning ${t.id}::text as id`,
+  )
+}
+
+/** Parameters: owners, seconds. Which of them hold a row, and whether the lease of one ended so long ago. */
+export function holdersStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  return named(
+    machine,
+    'holders',
+    `
+    select ${t.owner}::text as owner, bool_or(${t.retryAt} < now() - make_interval(secs => $2)) as late
+    from ${t.name} where ${t.owner} = any($1) group by 1`, // Not cast: an index over owners must stay possible.
+  )
+}
+
+/** Parameters: id, token. Forgets the attempts before this one. */
+export function forgetStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  return named(
+    machine,
+    'forget',
+    `
+    update ${t.name} set ${t.attempts} = 1 where ${t.id} = $1 and ${t.token} = $2 and ${t.attempts} > 1
+    returning ${t.id}::text as id`,
+  )
+}
+
 /** What becomes of the count of attempts, where a table has one: parameter `at` says whether this one stays counted. */
 const counted = ({ attempts }: Table, at: number) =>
   attempts ? `, ${attempts} = case when $${at}::boolean then ${attempts} else greatest(${attempts} - 1, 0) end` : ''

@@ -58,6 +58,8 @@ export interface Machine {
   readonly table: string
   readonly idType: 'uuid' | 'bigint' | 'text'
   readonly columns: Columns
+  /** Seconds that a claim holds without a renewal; it is renewed three times as often. */
+  readonly leaseSeconds: number
   /** Write a row to `transition` for each change of state. */
   readonly history: boolean
   readonly initial: string
@@ -83,6 +85,9 @@ export type Target<
   E extends EventOf<M, S>,
 > = M['states'][S]['on'] extends infer On ? (E extends keyof On ? On[E] : never) : never
 
+/** Seconds a claim holds without a renewal, where the graph does not say (ArchiveBox's ACTIVE_STATE_LEASE_SECONDS). */
+export const LEASE_SECONDS = 60
+
 const DEFAULT_COLUMNS: Columns = { id: 'id', status: 'status', retryAt: 'retry_at', token: 'claim_token' }
 
 /**
@@ -95,6 +100,7 @@ export function defineMachine<const S extends string, const D extends Record<S, 
   readonly table: string
   readonly idType?: Machine['idType']
   readonly columns?: Partial<Columns>
+  readonly leaseSeconds?: number
   readonly history?: boolean
   readonly initial: NoInfer<S>
   readonly states: D & Record<S, StateDef<NoInfer<S>>>
@@ -103,6 +109,7 @@ export function defineMachine<const S extends string, const D extends Record<S, 
     ...definition,
     idType: definition.idType ?? 'uuid',
     columns: { ...DEFAULT_COLUMNS, ...definition.columns },
+    leaseSeconds: definition.leaseSeconds ?? LEASE_SECONDS,
     history: definition.history ?? false,
   }
   checkGraph(machine)

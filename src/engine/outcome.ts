@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { retryDelayMs } from './backoff.ts'
+import { type Backoff, backoff } from '../base/backoff.ts'
 import type { SomeClaim } from './claimed.ts'
 import type { EventOf, LiveState, Machine, WorkState } from './machine.ts'
 
@@ -10,17 +10,46 @@ export interface Again {
   readonly afterMs?: number
 }
 
-/** What becomes of a row whose handler failed: due again later and later, or, after too many attempts, along the state's `giveUp`. */
-export interface Failed {
-  readonly failed: true
-}
-/** What becomes of a row that was claimed, but not worked on: due again at once, and the attempt does not count. */
-export interface PutBack {
-  readonly putBack: true
+/**
+ * What becomes of a row whose handler failed: due again later and later, or, after too many attempts, along the state's
+ * `giveUp`. With `afterMs` it stays, due again after so long, and the attempt counts.
+ */
+export class Failed {
+  readonly afterMs: number | undefined
+  constructor(afterMs?: number) {
+    this.afterMs = afterMs
+  }
 }
 
-export const FAILED: Failed = { failed: true }
-export const PUT_BACK: PutBack = { putBack: true }
+/**
+ * What becomes of a row that was claimed, but not worked on: due after `afterMs`, or at once; the attempt does not
+ * count.
+ */
+export class PutBack {
+  readonly afterMs: number
+  constructor(afterMs = 0) {
+    this.afterMs = afterMs
+  }
+}
+
+/** The handler has ended its claim itself, in a transaction of its own, say: nothing is left to be written. */
+export interface Ended {
+  readonly ended: true
+}
+
+export const FAILED = new Failed()
+export const PUT_BACK = new PutBack()
+export const ENDED: Ended = { ended: true }
+
+/** It failed, and stays: due again after so long, and the attempt counts. */
+export function failed(afterMs: number): Failed {
+  return new Failed(afterMs)
+}
+
+/** Nothing came of it, and it is not to blame: due again after so long. */
+export function putBack(afterMs: number): PutBack {
+  return new PutBack(afterMs)
+}
 
 /** "Not yet": the row stays in its state and is due again later. */
 export function again(afterMs?: number): Again {
@@ -52,12 +81,17 @@ export interface Step {
   readonly attempts: number
 }
 
+/**
+ * How a failed row waits whose state does not say for how long; a `retryAfterMs` above the longest wait is never cut.
+ */
+export const RETRY: Required<Backoff> = { baseMs: 1_000, maxMs: 3_600_000, jitter: 0.2 }
+
 /** No schedule is further away: what is longer is an error in somebody's arithmetic. */
 const LONGEST_MS = 100 * 365 * 86_400_000
 
 /**
  * Where an outcome leads a claimed row. Throws ForeignOutcome for one that its state does not offer.
- * @param outcome what a handler answered, whatever it is; or FAILED or PUT_BACK themselves
+ * @param outcome what a handler answered, whatever it is
  */
 export function stepOf(
   machine: Machine,
@@ -66,10 +100,12 @@ export function stepOf(
 ): Step {
   const { retryAfterMs, giveUp, on } = machine.states[state] ?? {}
   const stay = { from: state, to: state, event: '' }
-  if (outcome === PUT_BACK) return { ...stay, afterSeconds: 0, attempts: attempts - 1 }
-  if (outcome === FAILED) {
-    if (giveUp && attempts >= giveUp.after) return enter(machine, state, 'give_up', giveUp.to)
-    return { ...stay, afterSeconds: retryDelayMs(retryAfterMs, attempts) / 1000, attempts }
+  if (outcome instanceof PutBack && isDelay(outcome.afterMs))
+    return { ...stay, afterSeconds: outcome.afterMs / 1000, attempts: Math.max(0, attempts - 1) }
+  if (outcome instanceof Failed && isDelay(outcome.afterMs)) {
+    const { afterMs = backoff(attempts, retryOf(retryAfterMs)) } = outcome
+    const isGivenUp = giveUp && attempts >= giveUp.after && outcome.afterMs === undefined
+    return isGivenUp ? enter(machine, state, 'give_up', giveUp.to) : { ...stay, afterSeconds: afterMs / 1000, attempts }
   }
   if (typeof outcome === 'string' && on && Object.hasOwn(on, outcome))
     return enter(machine, state, outcome, on[outcome]!)
@@ -82,6 +118,11 @@ export function stepOf(
   throw new ForeignOutcome(`state graph "${machine.name}": state "${state}" does not offer ${shown}`)
 }
 
+/** How a failed row of a state with this `retryAfterMs` waits. */
+export function retryOf(retryAfterMs: number = RETRY.baseMs): Backoff {
+  return { ...RETRY, baseMs: retryAfterMs, maxMs: Math.max(RETRY.maxMs, retryAfterMs) }
+}
+
 /** Has this row been claimed more often in vain than its state allows? Then it is not worked on again. */
 export function isLethal(machine: Machine, { state, attempts }: Pick<SomeClaim, 'state' | 'attempts'>): boolean {
   return attempts > (machine.states[state]?.giveUp?.after ?? Number.POSITIVE_INFINITY)
@@ -89,9 +130,10 @@ export function isLethal(machine: Machine, { state, attempts }: Pick<SomeClaim, 
 
 function isAgain(outcome: unknown): outcome is Again {
   if (typeof outcome !== 'object' || outcome === null || !('again' in outcome) || outcome.again !== true) return false
-  const { afterMs = 0 } = outcome as Again
-  return afterMs >= 0 && afterMs <= LONGEST_MS
+  return isDelay((outcome as Again).afterMs)
 }
+
+const isDelay = (ms = 0) => ms >= 0 && ms <= LONGEST_MS
 
 function enter(machine: Machine, from: string, event: string, to: string): Step {
   const { final, external, startAfterMs } = machine.states[to]!

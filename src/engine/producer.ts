@@ -5,7 +5,7 @@ import type { Model } from './handlers.ts'
 import type { Machine } from './machine.ts'
 import type { Step } from './outcome.ts'
 import { Pace } from './pace.ts'
-import { LEASE_SECONDS, Queue } from './queue.ts'
+import { Queue } from './queue.ts'
 import type { Sql } from './sql.ts'
 
 /** So many slots are claimed for by halves. */
@@ -23,6 +23,8 @@ export interface ModelOptions {
   readonly values?: () => readonly unknown[]
   /** Seconds a claim holds without a renewal; it is renewed three times as often. */
   readonly leaseSeconds?: number
+  /** A row stays claimed until its handler has returned, whatever has stopped it: for handlers that own processes. */
+  readonly waitForHandlers?: boolean
 }
 
 /** What models share. */
@@ -64,12 +66,12 @@ export class Producer {
     this.#shared = shared
     this.#concurrency = options.concurrency ?? concurrency
     this.machine = options.handlers.machine
-    this.leaseSeconds = options.leaseSeconds ?? LEASE_SECONDS
+    this.leaseSeconds = options.leaseSeconds ?? this.machine.leaseSeconds
     this.queue = new Queue(this.machine, shared.engineSql, options.queue)
     const { sql, by, deadlineMs, log, onError } = shared
     this.executor = new Executor({
       ...{ model: options.handlers, queue: this.queue, leaseSeconds: this.leaseSeconds, counts: this.counts },
-      ...{ sql, by, deadlineMs, log, onError },
+      ...{ sql, by, deadlineMs, log, onError, waitForHandlers: options.waitForHandlers },
       onRoom: (first) => this.#room(first),
     })
   }

@@ -11,17 +11,24 @@ import {
 import { type AnyClaimed, type Claimed, ClaimLost, type Held } from './claimed.ts'
 import { countsStatement, unknownStatement } from './count-statements.ts'
 import { Cursor } from './cursor.ts'
-import { releaseStatement, renewStatement, requeueStatement, updateStatement } from './lease-statements.ts'
+import {
+  forgetStatement,
+  holdersStatement,
+  releaseStatement,
+  renewStatement,
+  requeueStatement,
+  unclaimStatement,
+  updateStatement,
+} from './lease-statements.ts'
 import type { Machine, State, WorkState } from './machine.ts'
 import type { Sql, Statement } from './sql.ts'
 import { Transitions } from './transitions.ts'
 
 export { type AnyClaimed, type Claimed, ClaimLost, type Moved } from './claimed.ts'
+export { LEASE_SECONDS } from './machine.ts'
 export { type Again, again, type Outcome } from './outcome.ts'
 export type { Settled } from './transitions.ts'
 
-/** Seconds a claim holds without a renewal (ArchiveBox's ACTIVE_STATE_LEASE_SECONDS). */
-export const LEASE_SECONDS = 60
 /** The schedule of a paused row (ArchiveBox's RETRY_AT_MAX). */
 export const RETRY_AT_MAX = new Date('9999-01-01T00:00:00Z')
 
@@ -42,27 +49,31 @@ export interface ClaimOptions {
  * for owners that are proved dead.
  */
 export class Queue<M extends Machine, Row = Record<string, unknown>> extends Transitions<M, Row> {
-  readonly #options: QueueOptions
+  readonly options: QueueOptions
   readonly #cursor: Cursor
 
   constructor(machine: M, sql: Sql, options: QueueOptions = {}) {
-    super(machine, sql)
-    this.#options = options
+    super(machine, sql, options.retry)
+    this.options = options
     this.#cursor = new Cursor(LOWEST_ID[machine.idType])
   }
 
-  /** The same queue inside a transaction, or on another connection. */
+  /**
+   * The same queue inside a transaction, or on another connection. What is done again there is done as a whole, by the
+   * caller.
+   */
   on(sql: Sql): Queue<M, Row> {
-    return new Queue(this.machine, sql, this.#options)
+    const { retry: _, ...options } = this.options
+    return new Queue(this.machine, sql, options)
   }
 
   /**
    * The rows that are due, in the order of claims; claims nothing.
    * @param values those of the queue's `where`
    */
-  async due(limit: number, values: readonly unknown[] = []): Promise<Row[]> {
+  async due(limit: number, values: readonly unknown[] = this.#whereValues): Promise<Row[]> {
     return await this.sql.query<Row>(
-      this.once('due', () => dueStatement(this.machine, this.#options)),
+      this.once('due', () => dueStatement(this.machine, this.options)),
       [limit, ...values],
     )
   }
@@ -70,7 +81,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   /** Claims up to `limit` due rows by moving their schedule one lease ahead. Rows that somebody else claims at this moment are stepped over. */
   async claim(options: ClaimOptions = {}): Promise<AnyClaimed<M, Row>[]> {
     const limit = roundLimit(options.limit ?? 1)
-    const statement = this.once(`claim ${limit}`, () => claimStatement(this.machine, this.#options, limit))
+    const statement = this.once(`claim ${limit}`, () => claimStatement(this.machine, this.options, limit))
     const token = options.token ?? randomUUID()
     const rows = await this.#claimAhead(statement, token, options)
     let last = { at: '', id: '' }
@@ -85,10 +96,16 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     return claims
   }
 
+  /** Claims the row that comes first; undefined when none is due. */
+  async next(options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | undefined> {
+    const [claim] = await this.claim(options)
+    return claim
+  }
+
   /** Claims this very row; undefined when it is not due, or somebody else was faster. */
   async claimRow(id: string, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | undefined> {
     const token = options.token ?? randomUUID()
-    const statement = this.once('claim row', () => claimRowStatement(this.machine, this.#options))
+    const statement = this.once('claim row', () => claimRowStatement(this.machine, this.options))
     const [row] = await this.#claimRows(statement, [id], token, options)
     return row && this.#claimed(row, token)
   }
@@ -97,7 +114,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   async pick(topN: number, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | 'taken' | 'empty'> {
     const token = options.token ?? randomUUID()
     const statement = this.once(`pick ${topN}`, () =>
-      pickStatement(this.machine, this.#options, Math.max(1, Math.trunc(topN))),
+      pickStatement(this.machine, this.options, Math.max(1, Math.trunc(topN))),
     )
     const [row] = await this.#claimAhead(statement, token, options)
     if (!row) return 'empty'
@@ -107,7 +124,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   }
 
   /** Renews claims for another lease. Returns the ids that are still ours; the others are lost. */
-  async renew(claims: readonly Held[], leaseSeconds = LEASE_SECONDS): Promise<Set<string>> {
+  async renew(claims: readonly Held[], leaseSeconds = this.machine.leaseSeconds): Promise<Set<string>> {
     const rows = await this.sql.query<{ id: string }>(
       this.once('renew', () => renewStatement(this.machine)),
       [...inOrder(claims, (held) => held.id, [({ id }) => id, ({ token }) => token]), leaseSeconds],
@@ -133,7 +150,22 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
    */
   async release(claim: Held, afterMs = 0, blame = false): Promise<boolean> {
     const statement = this.once('release', () => releaseStatement(this.machine))
-    return (await this.sql.query(statement, [claim.id, claim.token, afterMs / 1000, blame])).length === 1
+    return await this.retry(
+      async () => (await this.sql.query(statement, [claim.id, claim.token, afterMs / 1000, blame])).length === 1,
+    )
+  }
+
+  /** This attempt at a row got somewhere: the ones before it do not count any more. */
+  async forgetAttempts(claim: Held): Promise<void> {
+    const statement = this.once('forget', () => forgetStatement(this.machine))
+    await this.retry(() => this.sql.query(statement, [claim.id, claim.token]))
+  }
+
+  /** Which of these owners hold a row, and whether the lease of one ended `seconds` ago: it is not late, but stuck. */
+  async holders(owners: readonly string[], seconds: number): Promise<{ owner: string; late: boolean }[]> {
+    if (owners.length === 0 || this.machine.columns.owner === undefined) return []
+    const statement = this.once('holders', () => holdersStatement(this.machine))
+    return await this.retry(() => this.sql.query<{ owner: string; late: boolean }>(statement, [owners, seconds]))
   }
 
   /**
@@ -178,17 +210,32 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   }
 
   #reached(at: string, id?: string): void {
-    if (this.#options.order !== 'newest') this.#cursor.reached(at, id)
+    if (this.options.order !== 'newest') this.#cursor.reached(at, id)
   }
 
   async #claimRows(
     statement: Statement,
     which: readonly unknown[],
     token: string,
-    { leaseSeconds = LEASE_SECONDS, owner, values = [] }: Omit<ClaimOptions, 'token'>,
+    {
+      leaseSeconds = this.machine.leaseSeconds,
+      owner = this.options.owner,
+      values = this.options.values ?? [],
+    }: Omit<ClaimOptions, 'token'>,
   ): Promise<Record<string, unknown>[]> {
     const owned = this.machine.columns.owner ? [owner ?? null] : []
-    return await this.sql.query(statement, [leaseSeconds, ...which, token, ...owned, ...values])
+    return await this.retry(async (isAgain) => {
+      if (isAgain)
+        await this.sql.query(
+          this.once('unclaim', () => unclaimStatement(this.machine)),
+          [token, ...owned],
+        )
+      return await this.sql.query(statement, [leaseSeconds, ...which, token, ...owned, ...values])
+    })
+  }
+
+  get #whereValues(): readonly unknown[] {
+    return (this.options.values ?? []).slice(0, this.options.whereValues ?? 0)
   }
 
   #claimed(

@@ -1,4 +1,5 @@
-import { type FromActor, LAUNCH_ENV, type Launch, type Loop, type ToActor } from './actor-launch.ts'
+import { LAUNCH_ENV, type Launch, type Loop } from './actor-launch.ts'
+import { supervisedProcess } from './supervised.ts'
 
 /** How long a loop may take to stop when its pool is gone. */
 const ORPHAN_MS = 5_000
@@ -12,24 +13,15 @@ export async function serveActor(make: (launch: Launch) => Loop | Promise<Loop>)
   const text = process.env[LAUNCH_ENV]
   if (text === undefined || !process.send) throw new TypeError('an actor is started by an ActorPool, not by hand')
   const { owner, with: extra } = JSON.parse(text) as Pick<Launch, 'owner' | 'with'>
-  const drain = new AbortController()
-  const force = new AbortController()
-  process.on('message', ({ type }: ToActor) => {
-    if (type === 'drain') drain.abort()
-  })
-  process.on('disconnect', () => {
-    setTimeout(() => process.exit(1), ORPHAN_MS)
-    force.abort(new Error('the pool is gone'))
-  })
-  process.on('SIGTERM', () => drain.abort())
-  process.on('SIGINT', () => {}) // Ctrl-C reaches the pool, too: it decides.
-  const onClaiming = (token: string) => {
-    if (process.connected)
-      process.send?.({ type: 'claiming', token } satisfies FromActor, undefined, undefined, () => {})
-  }
+  const supervised = supervisedProcess()
+  process.on('disconnect', () => setTimeout(() => process.exit(1), ORPHAN_MS))
+  const { stop, tell } = supervised
   try {
-    const loop = await make({ owner, with: extra, onClaiming })
-    await loop.run({ signal: drain.signal, force: force.signal })
+    const loop = await make({
+      ...{ owner, with: extra, supervised },
+      onClaiming: (token) => tell({ type: 'claiming', token }),
+    })
+    await loop.run({ signal: stop.drain, force: stop.force })
   } catch (error) {
     process.exitCode = 1
     console.error(error)

@@ -123,6 +123,29 @@ update "job" set "retry_at" = now() + make_interval(secs => $3), "claim_token" =
 where "id" = $1 and "claim_token" = $2
 returning "id"::text as id;
 
+-- undoes a claim whose answer was lost; $1 token, $2 owner
+prepare "job: unclaim" as
+update "job" set "retry_at" = now(), "claim_token" = null, "owner" = null, "attempts" = "attempts" - 1
+where "owner" = $2 and "claim_token" = $1
+returning "id"::text as id;
+
+-- shows which owners hold a row, and who is late; $1 owners, $2 seconds
+prepare "job: holders" as
+select "owner"::text as owner, bool_or("retry_at" < now() - make_interval(secs => $2)) as late
+from "job" where "owner" = any($1) group by 1;
+
+-- forgets the attempts before this one; $1 id, $2 token
+prepare "job: forget" as
+update "job" set "attempts" = 1 where "id" = $1 and "claim_token" = $2 and "attempts" > 1
+returning "id"::text as id;
+
+-- shows which rows came to a state under a token; $1 ids, $2 tokens, $3 states
+prepare "job: moved" as
+select work."id"::text as id from "job" as work
+join unnest($1::bigint[], $2::uuid[], $3::text[]) as asked (id, token, to_status)
+  on work."id" = asked.id and work."moved_by" = asked.token and work."status" = asked.to_status
+where work."id" = any($1::bigint[]);
+
 -- makes due again what dead owners claimed; $1 owners, $2 does the attempt count?
 prepare "job: requeue" as
 update "job" set "retry_at" = now(), "claim_token" = null, "owner" = null, "attempts" = case

@@ -115,6 +115,20 @@ export function keepStatement(machine: Machine, names: readonly string[]): State
   )
 }
 
+/** Parameters: ids, tokens, states. Which of these rows came to that state with the last move under that token. */
+export function movedStatement(machine: Machine): Statement {
+  const t = tableOf(machine)
+  return named(
+    machine,
+    'moved',
+    `
+    select work.${t.id}::text as id from ${t.name} as work
+    join unnest($1::${machine.idType}[], $2::uuid[], $3::text[]) as asked (id, token, to_status)
+      on work.${t.id} = asked.id and work.${t.movedBy} = asked.token and work.${t.status} = asked.to_status
+    where work.${t.id} = any($1::${machine.idType}[])`,
+  )
+}
+
 /**
  * Parameters: ids, who does it, and, if `scheduled`, when it is due again. An event from outside, on rows that nobody needs to have claimed:
  * whoever has, loses the claim. Null when no state offers this event.

@@ -1,4 +1,5 @@
 import { inOrder } from './batch.ts'
+import type { Retry } from './claim-statements.ts'
 import { type Claimed, ClaimLost, type Held, type Moved } from './claimed.ts'
 import {
   type AnyEventOf,
@@ -15,6 +16,7 @@ import {
   deleteStatements,
   externalStatement,
   keepStatement,
+  movedStatement,
   settleAlikeStatement,
   settleStatement,
   timeoutStatement,
@@ -33,17 +35,21 @@ export type Settled<M extends Machine> =
 export interface Stepped {
   readonly claim: Held
   readonly step: Step
+  /** It was written before, and nobody knows whether that took effect. */
+  readonly isAgain?: boolean
 }
 
 /** How the rows of a table move along the edges of its graph. Every method is one guarded statement. */
 export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   readonly machine: M
   readonly sql: Sql
+  protected readonly retry: Retry
   readonly #statements = new Map<string, Statement>()
 
-  constructor(machine: M, sql: Sql) {
+  constructor(machine: M, sql: Sql, retry: Retry = (work) => work(false)) {
     this.machine = machine
     this.sql = sql
+    this.retry = retry
   }
 
   /**
@@ -57,14 +63,44 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     return new Set(steps.map(({ claim }) => claim.id).filter((id) => !lost.has(id)))
   }
 
-  /** What `settle` does once it is known where each outcome leads. Returns the ids that are lost. */
-  async apply(steps: readonly Stepped[], by: string | null = null): Promise<Set<string>> {
+  /**
+   * What `settle` does once it is known where each outcome leads. Returns the ids that are lost.
+   * @param fields other columns of rows that all take the same step
+   */
+  async apply(
+    steps: readonly Stepped[],
+    by: string | null = null,
+    fields?: Readonly<Partial<Row>>,
+  ): Promise<Set<string>> {
     const first = steps[0]
     if (!first) return new Set()
-    const rows = steps.every((one) => isAlike(one, first))
-      ? await this.#applyAlike(steps, first, by)
-      : await this.#applyEach(steps, by)
-    return new Set(rows.map(({ id }) => id))
+    return await this.retry(async (isAgain) => {
+      const rows = steps.every((one) => isAlike(one, first))
+        ? await this.#applyAlike(steps, first, by, fields)
+        : await this.#applyEach(steps, by)
+      const lost = new Set(rows.map(({ id }) => id))
+      const unsure = steps.filter((one) => lost.has(one.claim.id) && (isAgain || one.isAgain))
+      for (const id of await this.#moved(unsure)) lost.delete(id)
+      return lost
+    })
+  }
+
+  /** Did a move under this claim, whose answer was lost, take effect? Needs the column `movedBy`. */
+  async hasMoved(claim: Held, to: State<M>): Promise<boolean> {
+    return (await this.#moved([{ claim, step: { to } }])).length > 0
+  }
+
+  async #moved(
+    steps: readonly { readonly claim: Held; readonly step: { readonly to: string } }[],
+  ): Promise<readonly string[]> {
+    if (steps.length === 0 || this.machine.columns.movedBy === undefined) return []
+    const statement = this.once('moved', () => movedStatement(this.machine))
+    const values = [
+      steps.map(({ claim }) => claim.id),
+      steps.map(({ claim }) => claim.token),
+      steps.map(({ step }) => step.to),
+    ]
+    return (await this.sql.query<{ id: string }>(statement, values)).map(({ id }) => id)
   }
 
   async #applyAlike(
@@ -137,7 +173,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     const { final, external } = this.machine.states[step.to]!
     const ends = final || external
     const isLost = ends
-      ? (await this.#applyAlike([{ claim, step }], { claim, step }, by, fields)).length > 0
+      ? (await this.apply([{ claim, step }], by, fields)).size > 0
       : !(await this.#keep(claim, step, by, fields))
     if (isLost) throw new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${step.to}`)
     return (ends ? undefined : { ...claim, state: step.to }) as Moved<M, Target<M, S, E>, Row>
@@ -152,7 +188,10 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     const names = Object.keys(fields ?? {})
     const statement = this.once(`keep ${names}`, () => keepStatement(this.machine, names))
     const values = [claim.id, claim.token, from, to, event, by, ...Object.values(fields ?? {})]
-    return (await this.sql.query(statement, values)).length === 1
+    return await this.retry(async (isAgain) => {
+      const rows = await this.sql.query(statement, values)
+      return rows.length === 1 || (isAgain && (await this.hasMoved(claim, to as State<M>)))
+    })
   }
 
   /**

@@ -1,3 +1,4 @@
+import { SETTINGS } from '../base/config.ts'
 import { defineMachine } from '../engine/machine.ts'
 
 /**
@@ -8,6 +9,7 @@ import { defineMachine } from '../engine/machine.ts'
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',
   table: 'archive_result',
+  columns: { attempts: 'retries' },
   history: true,
   initial: 'queued',
   states: {
@@ -31,7 +33,12 @@ export const archiveResultMachine = defineMachine({
         delay: 'backoff',
       },
     },
-    backoff: { on: { fail: 'failed', skip: 'skipped' } },
+    // Where a crawl does not say otherwise (`hook-retries.ts`).
+    backoff: {
+      on: { fail: 'failed', skip: 'skipped' },
+      retryAfterMs: 1_000 * SETTINGS.HOOK_RETRY_SECONDS.standard,
+      giveUp: { after: SETTINGS.HOOK_RETRIES.standard, to: 'failed' },
+    },
     succeeded: { final: true },
     failed: { final: true },
     skipped: { final: true },

@@ -1,22 +1,7 @@
-import { defineMachine } from '../engine/machine.ts'
+import { workMachine } from './work-machine.ts'
 
-/** One `add`: its URLs become snapshots; it is sealed when the last of them is. */
-export const crawlMachine = defineMachine({
-  name: 'crawl',
-  table: 'crawl',
-  columns: {
-    owner: 'claimed_by',
-    attempts: 'attempts',
-    changedAt: 'status_changed_at',
-    movedBy: 'moved_by',
-    modifiedAt: 'modified_at',
-  },
-  history: true,
-  initial: 'queued',
-  states: {
-    queued: { on: { start: 'started', pause: 'paused', seal: 'sealed' } },
-    started: { on: { pause: 'paused', seal: 'sealed' } },
-    paused: { on: { resume: 'queued', seal: 'sealed' }, external: true },
-    sealed: { final: true },
-  },
-})
+/**
+ * One `add`: its URLs become snapshots; it is sealed when the last of them is. It is given up after twice as many
+ * attempts as a page: one that takes all above it down with it is given up before its crawl is.
+ */
+export const crawlMachine = workMachine('crawl', 10)

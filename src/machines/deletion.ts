@@ -12,7 +12,8 @@ import { outputSize } from './outputs.ts'
 import { waitForRelease } from './wait-for-release.ts'
 
 // Files are moved aside, rows are deleted in one transaction, files are removed: in this order, so that a crash in between leaves either
-// everything or nothing. What it leaves aside, whoever opens the data dir next puts back or removes, as the rows have it (settleDeletions).
+// everything or nothing. What it leaves aside, whoever opens the data dir next puts back or removes, as the rows have
+// it (reconcileDeletions).
 
 /** An arbitrary, fixed key: one deletion at a time per database, so that nobody settles what somebody else is at. */
 const LOCK = 7_241_202
@@ -102,7 +103,7 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
 }
 
 /** Puts back, or removes, what a crash left aside, unless somebody is deleting at this moment. */
-export async function settleDeletions(home: Home): Promise<void> {
+export async function reconcileDeletions(home: Home): Promise<void> {
   if (Removal.begun(home.dataDir).length === 0) return
   await home.db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(${LOCK}) as mine`.execute(tx)
@@ -135,7 +136,7 @@ async function deleteRow(
       return await work(tx, removal)
     })
   } catch (error) {
-    await settleDeletions(home).catch(() => {}) // Then whoever opens the data dir next does it.
+    await reconcileDeletions(home).catch(() => {}) // Then whoever opens the data dir next does it.
     throw error
   }
   await removal.remove()

@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import { failpoint } from '../base/failpoint.ts'
 import type { BinaryRow } from '../db/binaries.ts'
 import type { CrawlRow } from '../db/crawls.ts'
-import { type Database, kyselySql } from '../db/database.ts'
+import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { withRetry } from '../db/retry.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
 import type { QueueOptions } from '../engine/claim-statements.ts'
-import { ClaimLost, type Held, type Moved } from '../engine/claimed.ts'
-import type { EventOf, Machine, Target, WorkState } from '../engine/machine.ts'
+import { ClaimLost, type Held } from '../engine/claimed.ts'
+import type { Machine } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
 import { binaryMachine } from './binary.ts'
 import { crawlMachine } from './crawl.ts'
@@ -39,64 +39,19 @@ const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine] as const
 
 /** A queue as one owner uses it: its claims carry its name and hold only in its term. Its statements may lose their answers. */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
-  readonly #owner: Owner
-  readonly #values: readonly unknown[]
-
-  constructor(owner: Owner, machine: M, where: Condition) {
-    const options: QueueOptions = { ...FENCE, where: where.text, whereValues: where.values.length }
-    super(machine, kyselySql(owner.home.db), options)
-    this.#owner = owner
-    this.#values = [...where.values, owner.home.dataDirId, owner.term]
-  }
-
-  /** Claims the row that has been due the longest. */
-  async next() {
-    const { processId: owner } = this.#owner
-    const token = randomUUID()
-    return await withRetry(this.#owner.home.db, async (again) => {
-      if (again) await this.#giveBack(token)
-      const [claim] = await this.claim({ owner, token, values: this.#values })
-      return claim
-    })
-  }
-
-  override async move<S extends WorkState<M>, const E extends EventOf<M, S>>(
-    claim: Claimed<M, S, Row>,
-    event: E,
-    by: string | null = null,
-    fields?: Readonly<Partial<Row>>,
-  ): Promise<Moved<M, Target<M, S, E>, Row>> {
-    const { db } = this.#owner.home
-    return await withRetry(db, async (again) => {
-      const to: string = this.machine.states[claim.state]!.on![event]!
-      if (again && (await this.hasMoved(db, claim, to)))
-        return { ...claim, state: to } as unknown as Moved<M, Target<M, S, E>, Row>
-      return await super.move(claim, event, by, fields)
+  constructor({ home, processId, term }: Owner, machine: M, where: Condition) {
+    super(machine, kyselySql(home.db), {
+      ...{ ...FENCE, where: where.text, whereValues: where.values.length },
+      ...{ owner: processId, values: [...where.values, home.dataDirId, term] },
+      retry: (work) => withRetry(home.db, work),
     })
   }
 
   override async renew(claims: readonly Held[], leaseSeconds?: number): Promise<Set<string>> {
-    return await withRetry(this.#owner.home.db, () => super.renew(claims, leaseSeconds))
-  }
-
-  override async release(claim: Held, afterMs = 0, blame = false): Promise<boolean> {
-    return await withRetry(this.#owner.home.db, () => super.release(claim, afterMs, blame))
-  }
-
-  /** Did a move under this claim, whose answer was lost, take effect? The row says under which claim it was moved last. */
-  async hasMoved(db: Database, claim: Held, to: string): Promise<boolean> {
-    const { rows } = await sql`
-      select 1 from ${sql.table(this.machine.table)} where id = ${claim.id} and status = ${to} and moved_by = ${claim.token}`.execute(
-      db,
-    )
-    return rows.length > 0
-  }
-
-  /** A claim whose answer was lost would hold its row, unknown to its owner, for a whole lease. */
-  async #giveBack(token: string): Promise<void> {
-    await sql`
-      update ${sql.table(this.machine.table)} set retry_at = now(), claim_token = null, claimed_by = null, attempts = attempts - 1
-      where claimed_by = ${this.#owner.processId} and claim_token = ${token}`.execute(this.#owner.home.db)
+    await failpoint('claim.renewing')
+    const held = await super.renew(claims, leaseSeconds)
+    await failpoint('claim.renewed')
+    return held
   }
 }
 
@@ -106,7 +61,7 @@ const FENCE: QueueOptions = {
 }
 
 /** The crawls within a scope. */
-export function crawlQueue(owner: Owner, scope: WorkScope): OwnedQueue<typeof crawlMachine, CrawlRow> {
+export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMachine, CrawlRow> {
   return new OwnedQueue(owner, crawlMachine, crawlsWithin(scope))
 }
 
@@ -118,23 +73,23 @@ export function snapshotQueue(
   owner: Owner,
   crawlWorkerId: string,
   scope: WorkScope,
-): OwnedQueue<typeof snapshotMachine, SnapshotRow> {
+): Queue<typeof snapshotMachine, SnapshotRow> {
   const text = (first: number) => `work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`
   return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
 }
 
 /** The programs of the owner's machine. */
-export function binaryQueue(owner: Owner): OwnedQueue<typeof binaryMachine, BinaryRow> {
+export function binaryQueue(owner: Owner): Queue<typeof binaryMachine, BinaryRow> {
   return new OwnedQueue(owner, binaryMachine, {
     text: (first) => `work.machine_id = $${first}`,
     values: [owner.home.machineId],
   })
 }
 
-/** This attempt at a row got somewhere: the ones before it do not count any more. */
-export async function forgetAttempts(db: Database, model: 'crawl' | 'snapshot', { id, token }: Held): Promise<void> {
-  const forget = sql`update ${sql.table(model)} set attempts = 1 where id = ${id} and claim_token = ${token} and attempts > 1`
-  await withRetry(db, () => forget.execute(db))
+/** This attempt at a page got somewhere: the ones before it do not count any more. */
+export async function forgetAttempts(db: Home['db'], claim: Held): Promise<void> {
+  const queue = new Queue(snapshotMachine, kyselySql(db), { retry: (work) => withRetry(db, work) })
+  await queue.forgetAttempts(claim)
 }
 
 /**

@@ -38,6 +38,29 @@ update "crawl" set "retry_at" = now() + make_interval(secs => $3), "claim_token"
 where "id" = $1 and "claim_token" = $2
 returning "id"::text as id;
 
+-- undoes a claim whose answer was lost; $1 token, $2 owner
+prepare "crawl: unclaim" as
+update "crawl" set "retry_at" = now(), "claim_token" = null, "claimed_by" = null, "attempts" = "attempts" - 1
+where "claimed_by" = $2 and "claim_token" = $1
+returning "id"::text as id;
+
+-- shows which owners hold a row, and who is late; $1 owners, $2 seconds
+prepare "crawl: holders" as
+select "claimed_by"::text as owner, bool_or("retry_at" < now() - make_interval(secs => $2)) as late
+from "crawl" where "claimed_by" = any($1) group by 1;
+
+-- forgets the attempts before this one; $1 id, $2 token
+prepare "crawl: forget" as
+update "crawl" set "attempts" = 1 where "id" = $1 and "claim_token" = $2 and "attempts" > 1
+returning "id"::text as id;
+
+-- shows which rows came to a state under a token; $1 ids, $2 tokens, $3 states
+prepare "crawl: moved" as
+select work."id"::text as id from "crawl" as work
+join unnest($1::uuid[], $2::uuid[], $3::text[]) as asked (id, token, to_status)
+  on work."id" = asked.id and work."moved_by" = asked.token and work."status" = asked.to_status
+where work."id" = any($1::uuid[]);
+
 -- makes due again what dead owners claimed; $1 owners, $2 does the attempt count?
 prepare "crawl: requeue" as
 update "crawl" set "retry_at" = now(), "claim_token" = null, "claimed_by" = null, "attempts" = case
@@ -192,6 +215,29 @@ update "snapshot" set "retry_at" = now() + make_interval(secs => $3), "claim_tok
 where "id" = $1 and "claim_token" = $2
 returning "id"::text as id;
 
+-- undoes a claim whose answer was lost; $1 token, $2 owner
+prepare "snapshot: unclaim" as
+update "snapshot" set "retry_at" = now(), "claim_token" = null, "claimed_by" = null, "attempts" = "attempts" - 1
+where "claimed_by" = $2 and "claim_token" = $1
+returning "id"::text as id;
+
+-- shows which owners hold a row, and who is late; $1 owners, $2 seconds
+prepare "snapshot: holders" as
+select "claimed_by"::text as owner, bool_or("retry_at" < now() - make_interval(secs => $2)) as late
+from "snapshot" where "claimed_by" = any($1) group by 1;
+
+-- forgets the attempts before this one; $1 id, $2 token
+prepare "snapshot: forget" as
+update "snapshot" set "attempts" = 1 where "id" = $1 and "claim_token" = $2 and "attempts" > 1
+returning "id"::text as id;
+
+-- shows which rows came to a state under a token; $1 ids, $2 tokens, $3 states
+prepare "snapshot: moved" as
+select work."id"::text as id from "snapshot" as work
+join unnest($1::uuid[], $2::uuid[], $3::text[]) as asked (id, token, to_status)
+  on work."id" = asked.id and work."moved_by" = asked.token and work."status" = asked.to_status
+where work."id" = any($1::uuid[]);
+
 -- makes due again what dead owners claimed; $1 owners, $2 does the attempt count?
 prepare "snapshot: requeue" as
 update "snapshot" set "retry_at" = now(), "claim_token" = null, "claimed_by" = null, "attempts" = case
@@ -345,6 +391,29 @@ update "binary" set "retry_at" = now() + make_interval(secs => $3), "claim_token
   "attempts" = case when $4::boolean then "attempts" else greatest("attempts" - 1, 0) end, "modified_at" = now()
 where "id" = $1 and "claim_token" = $2
 returning "id"::text as id;
+
+-- undoes a claim whose answer was lost; $1 token, $2 owner
+prepare "binary: unclaim" as
+update "binary" set "retry_at" = now(), "claim_token" = null, "claimed_by" = null, "attempts" = "attempts" - 1
+where "claimed_by" = $2 and "claim_token" = $1
+returning "id"::text as id;
+
+-- shows which owners hold a row, and who is late; $1 owners, $2 seconds
+prepare "binary: holders" as
+select "claimed_by"::text as owner, bool_or("retry_at" < now() - make_interval(secs => $2)) as late
+from "binary" where "claimed_by" = any($1) group by 1;
+
+-- forgets the attempts before this one; $1 id, $2 token
+prepare "binary: forget" as
+update "binary" set "attempts" = 1 where "id" = $1 and "claim_token" = $2 and "attempts" > 1
+returning "id"::text as id;
+
+-- shows which rows came to a state under a token; $1 ids, $2 tokens, $3 states
+prepare "binary: moved" as
+select work."id"::text as id from "binary" as work
+join unnest($1::uuid[], $2::uuid[], $3::text[]) as asked (id, token, to_status)
+  on work."id" = asked.id and work."moved_by" = asked.token and work."status" = asked.to_status
+where work."id" = any($1::uuid[]);
 
 -- makes due again what dead owners claimed; $1 owners, $2 does the attempt count?
 prepare "binary: requeue" as

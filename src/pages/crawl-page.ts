@@ -1,51 +1,73 @@
-import type { WorkStatus } from '../db/tables.ts'
-import { href, html, page, sizeText, when } from './layout.ts'
+import type { Outcome, WorkStatus } from '../db/tables.ts'
+import type { PageAssets } from './assets.ts'
+import { crawlName, type NamedCrawl } from './crawl-name.ts'
+import { CRAWL_STATUSES, data, foreign, type Html, html, number, page, time } from './layout.ts'
+import { type IndexPlace, pageList } from './page-list.ts'
 
-export interface CrawlPage {
+export interface CrawlPage extends NamedCrawl {
+  readonly assets: PageAssets
   readonly id: string
-  readonly urls: readonly string[]
-  readonly label: string
   readonly tags: readonly string[]
   readonly status: WorkStatus
   /** What there is to say of its end. */
   readonly message: string
   readonly maxDepth: number
   readonly createdAt: Date
-  readonly topHref: string
-  /** All snapshots, or the first of very many. */
-  readonly snapshots: readonly SnapshotLine[]
-  readonly total: number
+  readonly writtenAt: Date
+  /** How many of its pages are in which state. */
+  readonly counts: CrawlCounts
+  readonly index: IndexPlace
 }
 
-interface SnapshotLine {
-  readonly url: string
-  readonly title: string | null
-  readonly status: WorkStatus
-  readonly depth: number
-  /** Relative path to its folder. */
-  readonly path: string
-  readonly size: number
-  readonly succeeded: number
-  readonly failed: number
+export type CrawlCounts = Readonly<Record<Exclude<WorkStatus, 'sealed'> | Outcome, number>>
+
+/**
+ * The page of one crawl: how it stands, what failed and why, and its pages. It comes again by itself until the crawl
+ * is finished.
+ */
+export function crawlPage(crawl: CrawlPage): string {
+  const { counts, status, index } = crawl
+  const name = crawlName(crawl)
+  const done = counts.archived + counts.partial + counts.failed
+  const failed = counts.failed + counts.partial
+  return page({
+    title: name,
+    kind: 'crawl',
+    assets: crawl.assets,
+    top: index.top,
+    scripts: index.chunks.slice(0, 2).map((chunk) => `${index.top}/archive/index/${chunk}.js`),
+    body: html`<header class="head">
+<nav class="crumbs" aria-label="Where this is"><a href="${index.top}/index.html">Archive</a></nav>
+<h1>${foreign(name)}</h1>
+<p class="dim"><span class="status ${status}">${CRAWL_STATUSES[status]}</span> added ${time(crawl.createdAt)}${
+      crawl.maxDepth > 0 ? ` · follows links ${crawl.maxDepth} deep` : ''
+    }${crawl.tags.map((tag) => html` <span class="chip">${foreign(tag)}</span>`)}</p>
+<p class="progress"><b>${number(done)}</b> of ${number(crawl.pages)} pages done${
+      counts.queued + counts.started > 0 ? ` · ${number(counts.started)} in work, ${number(counts.queued)} waiting` : ''
+    }${counts.paused > 0 ? ` · ${number(counts.paused)} paused` : ''}</p>
+${meter(counts, crawl.pages, done)}
+${failed === 0 ? '' : html`<p class="dim">Try these again: <code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>`}
+${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
+</header>
+${pageList({ index, total: done })}
+${data({
+  top: index.top,
+  chunks: index.chunks,
+  crawl: crawl.id,
+  total: done,
+  live: status === 'queued' || status === 'started',
+  writtenAt: crawl.writtenAt.getTime(),
+})}`,
+  })
 }
 
-/** The page of one crawl: its snapshots. */
-export function crawlPage(data: CrawlPage): string {
-  const name = data.label || data.urls[0] || data.id
-  const more = data.total - data.snapshots.length
-  return page(
-    name,
-    html`<p class="dim"><a href="${data.topHref}">archive</a></p>
-<h1>${name}</h1>
-<p class="dim">crawl ${data.id} · <span class="${data.status}">${data.status}</span> · added ${when(data.createdAt)} · depth ${data.maxDepth} · ${data.total} pages${data.tags.length > 0 ? ` · ${data.tags.join(', ')}` : ''}</p>
-${data.message ? html`<p class="failed">${data.message}</p>` : ''}
-<table><tr><th>page</th><th>status</th><th class="n">ok</th><th class="n">failed</th><th class="n">size</th></tr>${data.snapshots.map(
-      (
-        line,
-      ) => html`<tr><td><a href="${href(line.path)}/index.html">${line.title ?? line.url}</a><br><span class="dim">${line.url}</span></td>
-<td class="${line.status}">${line.status}</td><td class="n">${line.succeeded}</td><td class="n">${line.failed}</td><td class="n">${sizeText(line.size)}</td></tr>
-`,
-    )}</table>
-${more > 0 ? html`<p class="dim">and ${more} more</p>` : ''}`,
-  )
+/** How far it is, in colours. */
+function meter(counts: CrawlCounts, pages: number, done: number): Html {
+  const bar = (outcome: Outcome, from: number) =>
+    html`<rect class="${outcome}" x="${from}" width="${counts[outcome]}" height="1"/>`
+  return html`<svg class="meter" viewBox="0 0 ${Math.max(pages, 1)} 1" preserveAspectRatio="none"
+role="img" aria-label="${done} of ${pages} pages done">${bar('archived', 0)}${bar('partial', counts.archived)}${bar(
+    'failed',
+    counts.archived + counts.partial,
+  )}</svg>`
 }

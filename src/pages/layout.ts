@@ -1,3 +1,6 @@
+import type { WorkStatus } from '../db/tables.ts'
+import type { PageAssets } from './assets.ts'
+
 /** Text that is already HTML: put together by `html`, never taken from outside. */
 export class Html {
   readonly text: string
@@ -8,7 +11,10 @@ export class Html {
 
 type Part = Html | string | number | null | undefined | readonly Part[]
 
-/** A template whose values are escaped, unless they are HTML already. Null and undefined are nothing; arrays are joined. */
+/**
+ * A template whose values are escaped, unless they are HTML already. Null and undefined are nothing; arrays are
+ * joined.
+ */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
   return new Html(strings.reduce((out, text, index) => out + part(values[index - 1]) + text))
 }
@@ -25,8 +31,32 @@ export function href(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/')
 }
 
+/** Text of a page that was archived: what it says of its direction (U+202E and its like) ends with it. */
+export function foreign(text: string): Html {
+  return html`<bdi>${text}</bdi>`
+}
+
+/** Is there anything in it that people can see? */
+export function isVisible(text: string): boolean {
+  return /[^\p{C}\p{Z}\p{M}\u{2800}\u{3164}]/u.test(text)
+}
+
+/** Data for the script of a page: no text in it can end the element that it is in. */
+export function data(value: unknown): Html {
+  const json = JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return new Html(`<script type="application/json" id="data">${json}</script>`)
+}
+
 export function when(date: Date | null | undefined): string {
   return date ? `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC` : ''
+}
+
+/** A moment that the page's script shows in the reader's own time. */
+export function time(date: Date): Html {
+  return html`<time datetime="${date.toISOString()}">${when(date)}</time>`
 }
 
 export function sizeText(bytes: number): string {
@@ -35,40 +65,73 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
 }
 
-/** A whole page: one file, no scripts, nothing loaded from elsewhere, so that it opens from disk for ever. */
-export function page(title: string, body: Html): string {
+/** `12,345` */
+export const number = (count: number): string => count.toLocaleString('en')
+
+/** `1 page`, `2 pages` */
+export function many(count: number, noun: string): string {
+  return `${number(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** Where a crawl is. */
+export const CRAWL_STATUSES: Readonly<Record<WorkStatus, string>> = {
+  queued: 'Waiting to begin',
+  started: 'Running',
+  paused: 'Paused',
+  sealed: 'Finished',
+}
+
+const OUTCOMES = { archived: 'Archived', partial: 'Partial', failed: 'Failed' } as const
+
+/** The verdict on a page; one of an older program may have none. */
+export function outcomeBadge(outcome: keyof typeof OUTCOMES | null): Html {
+  return outcome === null ? html`` : html`<span class="badge ${outcome}">${OUTCOMES[outcome]}</span>`
+}
+
+export interface Page {
+  /** Of the window; the text of others is plain there. */
+  readonly title: string
+  /** What the script makes of it. */
+  readonly kind: 'archive' | 'crawl' | 'snapshot'
+  readonly assets: PageAssets
+  /** From the page's folder to the top of the archive. */
+  readonly top: string
+  readonly body: Html
+  /** Files of data, relative to the page, that it is shown with. */
+  readonly scripts?: readonly string[]
+}
+
+/**
+ * What may be loaded, by the word of the page itself: files beside it, and nothing from anywhere else. A browser
+ * counts no file as `self`.
+ */
+const POLICY = [
+  "default-src 'none'",
+  ...['script', 'style', 'img', 'media', 'font', 'frame', 'object'].map((kind) => `${kind}-src 'self' file: data:`),
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ')
+
+/**
+ * A whole page. It opens from disk for ever: what it loads lies in the data dir, under names that say what is in it.
+ */
+export function page({ title, kind, assets, top, body, scripts = [] }: Page): string {
+  const load = (path: string) => html`<script src="${href(path)}"></script>\n`
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <title>${title}</title>
-<style>${new Html(STYLE)}</style>
+<link rel="stylesheet" href="${href(top)}/${assets.style}">
+<script src="${href(top)}/${assets.script}"></script>
 </head>
-<body>
+<body class="${kind}">
 ${body}
-<footer>Archived by archivebox-ts</footer>
-</body>
+${scripts.map(load)}</body>
 </html>
 `.text
 }
-
-const STYLE = `
-:root { color-scheme: light dark; --line: #8884; --dim: #777; --ok: #1a7f37; --bad: #c62828; --card: #8881 }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
-h1 { font-size: 1.5rem; margin: 0 0 .25rem; overflow-wrap: anywhere }
-h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
-a { color: #0b62c4; text-decoration: none } a:hover { text-decoration: underline }
-@media (prefers-color-scheme: dark) { a { color: #7ab8ff } :root { --ok: #58c97a; --bad: #ff7b72 } }
-.url, .dim { color: var(--dim); overflow-wrap: anywhere } .dim { font-size: .875rem }
-table { border-collapse: collapse; width: 100%; font-size: .9375rem }
-th { text-align: left; font-weight: 600; color: var(--dim) }
-th, td { padding: .35rem .75rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere }
-td.n, th.n { text-align: right; white-space: nowrap }
-.succeeded, .sealed { color: var(--ok) } .failed { color: var(--bad) } .skipped, .noresults, .queued { color: var(--dim) }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .75rem; margin: 1rem 0 }
-.card { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; background: var(--card); overflow: hidden }
-.card { overflow-wrap: anywhere } .card b { display: block } .card img { display: block; max-width: 100%; max-height: 8rem; margin: .5rem 0 0; border-radius: .25rem }
-footer { margin: 3rem 0 1rem; font-size: .8125rem; color: var(--dim) }
-`

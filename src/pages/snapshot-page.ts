@@ -1,71 +1,200 @@
-import type { OutputFile, ResultStatus } from '../db/tables.ts'
-import { type Html, href, html, page, sizeText, when } from './layout.ts'
+import type { Outcome, OutputFile, ResultStatus } from '../db/tables.ts'
+import type { PageAssets } from './assets.ts'
+import { foreign, type Html, href, html, isVisible, many, outcomeBadge, page, sizeText, time } from './layout.ts'
+import { bestOf, type Group, type Output, outputsOf } from './outputs.ts'
 
 export interface SnapshotPage {
+  readonly assets: PageAssets
+  readonly id: string
   readonly url: string
   readonly title: string | null
-  readonly createdAt: Date
+  readonly outcome: Outcome | null
+  readonly cause: string | null
+  readonly httpStatus: number | null
+  /** When it came to its end. */
+  readonly sealedAt: Date
   readonly depth: number
   readonly tags: readonly string[]
-  /** Relative path to the crawl's page, and to the top of the archive. */
-  readonly crawlHref: string
-  readonly topHref: string
-  readonly results: readonly {
-    readonly plugin: string
-    readonly hookName: string
-    readonly status: ResultStatus
-    readonly output: string
-    readonly files: Readonly<Record<string, OutputFile>>
-    readonly seconds: number | null
-  }[]
+  /** Relative paths of the crawl's folder and the top of the archive. */
+  readonly crawlPath: string
+  readonly topPath: string
+  /** The list of all copies of the URL, relative; when there are others. */
+  readonly copiesPath: string | undefined
+  /** In the order of their hooks; attempts of one hook one after the other. */
+  readonly results: readonly SnapshotPageResult[]
 }
 
-type Result = SnapshotPage['results'][number]
+export interface SnapshotPageResult {
+  readonly plugin: string
+  readonly hookName: string
+  readonly attempt: number
+  readonly status: ResultStatus
+  readonly output: string
+  readonly files: Readonly<Record<string, OutputFile>>
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  /** What it printed, by what it is, relative to the folder of the page. */
+  readonly logs: Readonly<Record<string, string>>
+}
 
-const IMAGES = /^image\//
-/** Files that are the point of their plugin's output, most telling first. */
-const MAIN = [
-  'output.html',
-  'content.html',
-  'output.pdf',
-  'screenshot.png',
-  'singlefile.html',
-  'title.txt',
-  'headers.json',
-  'hashes.json',
-]
+const GROUPS: Readonly<Record<Exclude<Group, 'data'>, string>> = {
+  page: 'Page',
+  picture: 'Picture',
+  text: 'Text',
+  media: 'Media',
+}
 
-/** The page of one snapshot: what was archived, every output, and how every hook fared. */
-export function snapshotPage(data: SnapshotPage): string {
-  const made = data.results.filter((result) => Object.keys(result.files).length > 0)
-  return page(
-    data.title ?? data.url,
-    html`<p class="dim"><a href="${data.topHref}">archive</a> / <a href="${data.crawlHref}">crawl</a></p>
-<h1>${data.title ?? data.url}</h1>
-<p class="url"><a href="${data.url}" rel="noreferrer">${data.url}</a></p>
-<p class="dim">archived ${when(data.createdAt)}${data.depth > 0 ? ` · depth ${data.depth}` : ''}${data.tags.length > 0 ? ` · ${data.tags.join(', ')}` : ''}</p>
-<div class="cards">${made.map(card)}</div>
+/**
+ * The page of one snapshot: the copy first and large, the others to choose from above it, what is known of it below.
+ * Without a script the choice opens in the same frame.
+ */
+export function snapshotPage(snapshot: SnapshotPage): string {
+  const { url, title, results } = snapshot
+  const name = title !== null && isVisible(title) ? title : url
+  const outputs = outputsOf(results)
+  const best = bestOf(outputs)
+  const icon = outputs.find(({ plugin, shown }) => plugin === 'favicon' && shown === 'image')
+  return page({
+    title: name,
+    kind: 'snapshot',
+    assets: snapshot.assets,
+    top: snapshot.topPath,
+    body: html`<header class="bar">
+<nav class="crumbs" aria-label="Where this is"><a href="${href(snapshot.topPath)}/index.html">Archive</a>
+<a href="${href(snapshot.crawlPath)}/index.html">Crawl</a></nav>
+<div class="what">${icon && html`<img class="icon" src="${href(icon.path)}" alt="">`}<h1>${foreign(name)}</h1>
+<p class="url">${original(url)}</p></div>
+<div class="verdict">${outcomeBadge(snapshot.outcome)}${statusBadge(snapshot.httpStatus)}</div>
+<nav class="dates" id="copies" aria-label="Copies of this page"><b>${time(snapshot.sealedAt)}</b></nav>
+<a class="button" href="#details">Details</a>
+</header>
+${snapshot.cause && html`<p class="cause ${snapshot.outcome}" role="status">${foreign(snapshot.cause)}</p>`}
+${outputs.length > 0 ? strip(outputs, best) : ''}
+<main>
+${best ? frame(best) : html`<p class="nothing">No copy of this page is here.</p>`}
+<section id="details" aria-label="Details" tabindex="-1">
+<h2>Details</h2>
+${facts(snapshot, outputs)}
 <h2>Hooks</h2>
-<table><tr><th>plugin</th><th>status</th><th>result</th><th class="n">time</th></tr>${data.results.map(row)}</table>`,
-  )
+<div class="scroll"><table>
+<thead><tr><th>Hook</th><th>Result</th><th>What it said</th><th class="n">Time</th><th>Log</th></tr></thead>
+<tbody>${results.map((result, at) => row(result, results[at - 1]?.hookName === result.hookName))}</tbody></table></div>
+${
+  outputs.length > 0
+    ? html`<h2>Files</h2>
+<ul class="files">${outputs.map(fileLine)}<li><a href="index.jsonl">index.jsonl</a> all of this as records</li></ul>`
+    : ''
+}
+</section>
+</main>`,
+    scripts: snapshot.copiesPath === undefined ? [] : [snapshot.copiesPath],
+  })
 }
 
-function card(result: Result): Html {
-  const paths = Object.keys(result.files)
-  const main =
-    MAIN.find((name) => paths.includes(name)) ??
-    paths.find((path) => result.output === `${result.plugin}/${path}`) ??
-    paths[0]!
-  const size = Object.values(result.files).reduce((sum, file) => sum + file.size, 0)
-  const image = paths.find((path) => IMAGES.test(result.files[path]!.mimetype))
-  return html`<div class="card"><b>${result.plugin}</b><a href="${href(`${result.plugin}/${main}`)}">${main}</a>
-<span class="dim">${sizeText(size)}${paths.length > 1 ? html` · <a href="${href(result.plugin)}/">${paths.length} files</a>` : ''}</span>
-${image ? html`<a href="${href(`${result.plugin}/${image}`)}"><img src="${href(`${result.plugin}/${image}`)}" alt="" loading="lazy"></a>` : ''}</div>
+function original(url: string): Html {
+  return /^(?:https?|ftp):/i.test(url) ? html`<a href="${url}" rel="noreferrer">${foreign(url)}</a>` : foreign(url)
+}
+
+function statusBadge(status: number | null): Html {
+  return status === null ? html`` : html`<span class="badge http">HTTP ${status}</span>`
+}
+
+function strip(outputs: readonly Output[], best: Output | undefined): Html {
+  const groups = Object.entries(GROUPS).map(([group, name]) => {
+    const members = outputs.filter((output) => output.group === group)
+    return members.length === 0
+      ? html``
+      : html`<section class="group ${group}"><h2>${name}</h2>
+<div>${members.map((output) => card(output, output === best))}</div></section>
+`
+  })
+  const small = outputs.filter(({ group }) => group === 'data')
+  const data = html`<section class="group small"><h2>Data</h2><div>${small.map(chip)}</div></section>`
+  return html`<nav class="strip" aria-label="Copies and data">
+${groups}${small.length > 0 ? data : ''}
+</nav>`
+}
+
+function card(output: Output, isBest: boolean): Html {
+  const { plugin, path, size, shown } = output
+  return html`<a class="card" ${linkTo(output)}${isBest ? html` aria-current="true"` : ''}>
+<span class="preview ${shown}">${preview(path, shown)}</span><b>${plugin}</b> <small>${sizeText(size)}</small></a>`
+}
+
+function chip(output: Output): Html {
+  return html`<a class="chip" ${linkTo(output)}>${output.plugin} <small>${sizeText(output.size)}</small></a>`
+}
+
+function linkTo({ plugin, path, shown }: Output): Html {
+  const target = shown === 'file' ? '_blank' : 'copy'
+  return html`href="${href(path)}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
+}
+
+/** Nothing of it can be touched or run: it is a picture of what opens. */
+function preview(path: string, shown: Output['shown']): Html {
+  if (shown === 'image') return html`<img src="${href(path)}" alt="" loading="lazy">`
+  if (shown === 'html' || shown === 'text')
+    return html`<iframe src="${href(path)}" sandbox="allow-same-origin" loading="lazy"
+tabindex="-1" aria-hidden="true" title=""></iframe>`
+  const sign = { file: '⤓', pdf: 'PDF', video: '▶', audio: '♪' }[shown]
+  return html`<span aria-hidden="true">${sign}</span>`
+}
+
+/**
+ * Nothing in the copy is run, sent or opened. Its origin is kept, for without it a file may not load the pictures and
+ * styles beside it. A PDF has a viewer of the browser's own, which no sandbox lets in: the script opens it, or what
+ * comes next.
+ */
+function frame({ plugin, path, shown }: Output): Html {
+  return html`<div class="copy" id="copy"><iframe name="copy" title="The copy: ${plugin}"
+referrerpolicy="no-referrer" ${
+    shown === 'pdf' ? '' : html`sandbox="allow-same-origin" src="${href(path)}"`
+  }></iframe></div>`
+}
+
+function facts(
+  { id, sealedAt, depth, tags, results, httpStatus, outcome, cause, url }: SnapshotPage,
+  outputs: readonly Output[],
+): Html {
+  const starts = results.flatMap(({ startedAt }) => (startedAt ? [startedAt.getTime()] : []))
+  const ends = results.flatMap(({ endedAt }) => (endedAt ? [endedAt.getTime()] : []))
+  const seconds = starts.length > 0 && ends.length > 0 ? (Math.max(...ends) - Math.min(...starts)) / 1000 : null
+  const fact = (name: string, value: Html | string | null) =>
+    value === null || value === '' ? '' : html`<dt>${name}</dt><dd>${value}</dd>`
+  return html`<dl class="facts">
+${fact('Outcome', outcome && html`${outcomeBadge(outcome)} ${cause ? foreign(cause) : ''}`)}
+${fact('Answer', httpStatus === null ? null : `HTTP ${httpStatus}`)}
+${fact('URL', original(url))}
+${fact('Archived', time(sealedAt))}
+${fact('It took', seconds === null ? null : duration(seconds))}
+${fact('Size', sizeText(outputs.reduce((sum, { size }) => sum + size, 0)))}
+${fact('Links followed', depth > 0 ? String(depth) : null)}
+${fact('Try again', outcome === 'archived' ? null : html`<code>archivebox-ts snapshot retry ${id}</code>`)}
+${fact('Tags', tags.length > 0 ? html`${tags.map((tag) => html`<span class="chip">${foreign(tag)}</span> `)}` : null)}
+</dl>`
+}
+
+function row(result: SnapshotPageResult, isAgain: boolean): Html {
+  const { plugin, hookName, attempt, status, output, startedAt, endedAt, logs } = result
+  const seconds = startedAt && endedAt ? (endedAt.getTime() - startedAt.getTime()) / 1000 : null
+  return html`<tr><th scope="row" title="${hookName}">${isAgain ? html`<small>attempt ${attempt}</small>` : plugin}</th>
+<td class="${status}">${status}</td><td>${foreign(output)}</td>
+<td class="n">${seconds === null ? '' : duration(seconds)}</td>
+<td>${Object.entries(logs).map(([name, path]) => logLink(`${plugin} ${name}`, name, path))}</td></tr>
 `
 }
 
-function row(result: Result): Html {
-  const time = result.seconds === null ? '' : `${result.seconds.toFixed(result.seconds < 10 ? 2 : 0)} s`
-  return html`<tr><td title="${result.hookName}">${result.plugin}</td><td class="${result.status}">${result.status}</td><td>${result.output}</td><td class="n">${time}</td></tr>
+function logLink(title: string, name: string, path: string): Html {
+  return html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${title}">${name}</a> `
+}
+
+function fileLine({ plugin, path, files, size }: Output): Html {
+  const others = files > 1 ? html` in <a href="${href(plugin)}/">${many(files, 'file')}</a>` : ''
+  return html`<li><a href="${href(path)}">${path}</a> ${sizeText(size)}${others}</li>
 `
+}
+
+function duration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(2)} s`
+  return seconds < 120 ? `${seconds.toFixed(0)} s` : `${(seconds / 60).toFixed(1)} min`
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sleep } from '../base/abort.ts'
+import { backoff } from '../base/backoff.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { asset } from '../base/package-root.ts'
@@ -56,7 +57,7 @@ export class Guardian {
   async #keep(): Promise<void> {
     const { startTicks } = await ownIdentity()
     for (let deaths = 0; !this.#leaving.signal.aborted; deaths += 1) {
-      if (deaths > 0) await sleep(Math.min(2 ** deaths * 5, LONGEST_PAUSE_MS), this.#leaving.signal)
+      if (deaths > 0) await sleep(backoff(deaths, { baseMs: 10, maxMs: LONGEST_PAUSE_MS }), this.#leaving.signal)
       if (this.#leaving.signal.aborted) return
       const end = await this.#oneLife(startTicks)
       this.#isUp = false

@@ -1,11 +1,11 @@
+import { type Backoff, backoff } from '../base/backoff.ts'
 import type { Home } from '../db/home.ts'
 import type { LiveRow } from '../db/processes.ts'
 import { supersededLately } from '../db/runners.ts'
 import { kinship, startedUnder } from '../processes/ancestry.ts'
 import { healthyOrchestrator } from './ownership.ts'
 
-const FIRST_S = 10
-const LONGEST_S = 300
+const HOLD_OFF: Backoff = { baseMs: 10_000, maxMs: 300_000 }
 const WINDOW_MINUTES = 10
 
 /** A leader that may keep the lead for a while. */
@@ -30,6 +30,6 @@ export async function holdOffToRespect(home: Home): Promise<LeadHoldOff | undefi
   const distance = kinship(mine, leader.started_under)
   const takeovers = superseded.filter((startedUnder) => kinship(mine, startedUnder) < distance).length
   if (takeovers === 0) return undefined
-  const leftSeconds = Math.min(FIRST_S * 2 ** (takeovers - 1), LONGEST_S) - (leader.led_s ?? 0)
+  const leftSeconds = backoff(takeovers, HOLD_OFF) / 1_000 - (leader.led_s ?? 0)
   return leftSeconds > 0 ? { leader, leftSeconds, takeovers } : undefined
 }

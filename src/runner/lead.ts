@@ -4,16 +4,16 @@ import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining, recordContainment } from '../db/processes.ts'
 import type { Place } from '../db/runners.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
-import { recover } from '../machines/recover.ts'
+import { reconcileSchedules } from '../machines/reconcile-schedules.ts'
 import { openCrawls } from '../machines/scope.ts'
 import { releaseContainment } from '../processes/containment/containment.ts'
 import { isTransient } from '../processes/spawned.ts'
-import { CleanUp } from '../workers/clean-up.ts'
 import { reapRunner } from '../workers/reap.ts'
+import { Reconciler } from '../workers/reconciler.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import { Upkeep } from '../workers/upkeep.ts'
 import type { WorkerContext } from '../workers/worker-context.ts'
-import { WorkerPool } from '../workers/worker-pool.ts'
+import { closeWorkers, troubleOf, workerPool } from '../workers/worker-pool.ts'
 import { ArchivePageWriter } from './archive-page-writer.ts'
 import { DiskMonitor } from './disk-monitor.ts'
 import { Guardian } from './guardian.ts'
@@ -44,7 +44,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   const unwatch = watchLoop()
   try {
     await recordContainment(home.db, me.id, containment)
-    const mended = await recover(home.db)
+    const mended = await reconcileSchedules(home.db)
     await failpoint('lead.recovered')
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (options.maintenanceOnly) return 'maintained'
@@ -55,7 +55,6 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
       log,
       stop,
       bell,
-      onRecheck: new Set<never>(),
       settings,
       scope,
       containment,
@@ -81,24 +80,24 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
   const { home, log, bell, settings, concurrency, outage, livenessFile } = options
   const guardian = new Guardian(context)
   const size = crawlWorkers(settings.config, concurrency)
-  const pool = new WorkerPool(context, { kind: 'crawl', size, cwd: home.dataDir, slots: concurrency })
+  const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
   // At once, even while a query of ours hangs.
   context.stop.force.addEventListener('abort', () => pool.force())
   const listener = listen(home.databaseUrl, context.runnerId, {
     [CHANNELS.work]: () => bell.wake(),
     [CHANNELS.runner]: () => void heart.beat(),
   })
-  const cleanUp = new CleanUp(context)
+  const reconciler = new Reconciler(context)
   const upkeep = new Upkeep(context)
   const page = new ArchivePageWriter(home, log)
   const disk = new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log)
   const liveness = new Liveness(livenessFile)
   const inTurn = oneAtATime()
   const jobs = {
-    'cleaning up': () => inTurn(() => cleanUp.whenDue()),
-    'the archive’s page': () => inTurn(() => page.write(pool.changes, false)),
+    'cleaning up': () => inTurn(() => reconciler.whenDue()),
+    'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
     upkeep: () => upkeep.whenDue(),
-    'disk space': () => heart.isBlockedBy(disk.look() ?? pool.trouble),
+    'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
   }
   const endJobs = startSideJobs(jobs, (name, error) => {
@@ -112,7 +111,7 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
     guardian,
     pool,
     listener,
-    cleanUp,
+    reconciler,
     upkeep,
     page,
     disk,
@@ -139,15 +138,15 @@ async function supervise(leader: Leader): Promise<Why> {
 
 /** Starts and wakes workers for what is due. True: there is nothing left to do, and we were told to leave then. */
 async function round(leader: Leader): Promise<boolean> {
-  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, inTurn, cleanUp, page } = leader
+  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, inTurn, reconciler, page } = leader
   if (outage.isOn) await heart.beat()
   const { due, open } = await openCrawls(home.db, scope, SOON_MS)
   liveness.isWell()
   await pool.killStuck()
   await pool.fill(guardian.isUp ? due : 0)
   if (!exitOnIdle || open > 0 || pool.busy > 0) return false
-  await inTurn(() => cleanUp.beforeLeaving())
-  await inTurn(() => page.write(pool.changes, true))
+  await inTurn(() => reconciler.beforeLeaving())
+  await inTurn(() => page.write(pool.used, true))
   return true
 }
 
@@ -182,7 +181,7 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
 /** Ends what was started, in the opposite order: jobs and workers, what they left behind, last of all the guardian. */
 async function shutDown(leader: Leader): Promise<void> {
   const { home, log, context, guardian, pool, listener, upkeep, page, disk, liveness, endJobs } = leader
-  await Promise.all([endJobs(), pool.close()])
+  await Promise.all([endJobs(), closeWorkers(pool)])
   await failpoint('shutdown.workers_gone')
   try {
     if (pool.used) await reapRunner(home, context.runnerId)
@@ -193,6 +192,6 @@ async function shutDown(leader: Leader): Promise<void> {
   liveness.end()
   disk.look() // What was said of it must not stand when it is over.
   const closed = listener.close()
-  await page.write(pool.changes, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
+  await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   await Promise.all([closed, guardian.leave(), upkeep.end()])
 }

@@ -1,4 +1,5 @@
 import { sleep } from '../base/abort.ts'
+import { backoff } from '../base/backoff.ts'
 import { AppError, codeOf, messageOf } from '../base/errors.ts'
 import { explainDatabaseError, isDatabaseAway } from '../db/trouble.ts'
 import { isTransient } from '../processes/spawned.ts'
@@ -25,7 +26,7 @@ export async function throughOutages(run: Run, work: () => Promise<Why>): Promis
     }
     if (performance.now() - begun > LONGEST_PAUSE_MS) tries = 1
     const { stop } = signals
-    await sleep(Math.min(2 ** tries * 100, LONGEST_PAUSE_MS), stop.drain)
+    await sleep(backoff(tries, { baseMs: 200, maxMs: LONGEST_PAUSE_MS }), stop.drain)
     if (stop.drain.aborted) return stop.force.aborted ? 'forced' : 'drained'
   }
 }

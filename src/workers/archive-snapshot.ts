@@ -2,44 +2,49 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { crawlOfPage } from '../db/crawls.ts'
+import { hookSupervisors } from '../db/processes.ts'
+import type { Context } from '../engine/handlers.ts'
+import { ENDED, type Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { selectHooks } from '../hooks/discover.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
+import { snapshotMachine } from '../machines/snapshot.ts'
 import { resolvedBinaries } from './binaries.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { PageResults } from './page-results.ts'
-import { endWorkers, formerWorkers } from './reap.ts'
+import { endWorkers } from './reap.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
 import { SnapshotHooks } from './snapshot-hooks.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
-/** Claims that came to nothing after which a snapshot's open hooks become failed results: one ends its worker each time. */
-const MAX_ATTEMPTS = 5
-const COME_TO_NO_END = `${MAX_ATTEMPTS} attempts at this page came to no end`
+const COME_TO_NO_END = `${snapshotMachine.states.started.giveUp.after} attempts at this page came to no end`
 const GIVEN_UP = `given up: ${COME_TO_NO_END}: its worker or runner died, or was stopped, each time`
 
 /**
  * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the index page, adds the
  * pages they found, seals. Throws ClaimLost when somebody else owns the row by now.
- * @param abort aborts when everything is to be dropped: on force, and when the lease is lost
- * @returns `released` when hooks are left for later: by a drain, or because one failed in a way that may pass
+ * It is released when hooks are left for later: by a drain, or because one failed in a way that may pass.
+ * @param tick its signal aborts when everything is to be dropped: on force, when the lease is lost, or the time is over
+ * @param isGivenUp its open hooks become failed results: one ends its worker each time
  */
 export async function archiveSnapshot(
   context: WorkerContext,
   queue: SnapshotQueue,
   sequence: HookSequence,
   claim: SnapshotClaim,
-  abort: AbortSignal,
-): Promise<'sealed' | 'released'> {
+  tick: Context,
+  isGivenUp: boolean,
+): Promise<Ended> {
   const { owner, runnerId, log, stop } = context
   const { home } = owner
+  const abort = tick.signal
   const snapshot = claim.row
-  const crawl = await crawlOfPage(home.db, snapshot.crawl_id, formerWorkers(owner, { snapshotId: snapshot.id }))
+  const crawl = await crawlOfPage(home.db, snapshot.crawl_id, hookSupervisors(home, { snapshotId: snapshot.id }))
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
@@ -70,28 +75,28 @@ export async function archiveSnapshot(
     { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings },
     abort,
   )
-  const isHopeless = claim.attempts > MAX_ATTEMPTS
   const [first] = hooks
   const firstIn =
-    first?.hosted && !binaries.missing.has(first.plugin) && !isHopeless ? await sequence.hostId() : undefined
+    first?.hosted && !binaries.missing.has(first.plugin) && !isGivenUp ? await sequence.hostId() : undefined
+  sequence.onStep = (withinMs) => tick.progress(withinMs)
   const results = await prepareResults(owner, claim, hooks, firstIn)
   for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
   const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
+  tick.holds(started)
   await failpoint('claim.results_prepared')
-  if (isHopeless) await run.giveUp(hooks, results, GIVEN_UP)
+  if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
   else await run.run(hooks, results, binaries.missing)
   if (run.unfinished) {
     await pageResults.write()
-    if (abort.aborted && !stop.force.aborted)
-      throw new ClaimLost(`snapshot ${claim.id}: its lease could not be renewed`)
+    if (abort.aborted && !stop.force.aborted) throw abort.reason
     // Nobody can tell who sent a signal, or killed whom we work for: its own hook may have, and will again.
     const counts = run.cameToNothing && !stop.isExplained
     if (!(await queue.release(started, run.waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')
-    return 'released'
+    return ENDED
   }
   await pageResults.write()
   await sealSnapshot(context.owner, queue, started, crawl, tree, run)
   log.info(`archived ${snapshot.url}`)
-  return 'sealed'
+  return ENDED
 }

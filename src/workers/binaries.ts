@@ -11,21 +11,23 @@ import {
   loseBinary,
   type NeededBinary,
 } from '../db/binaries.ts'
+import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
+import { Actor } from '../engine/actor.ts'
 import { ClaimLost } from '../engine/claimed.ts'
+import { withHandlers } from '../engine/handlers.ts'
+import { failed } from '../engine/outcome.ts'
 import type { Hook, HookSettings } from '../hooks/discover.ts'
 import { isOlder, notFound, sha256Of, versionOf } from '../hooks/look-up.ts'
 import type { BinaryRecord } from '../hooks/records.ts'
 import { needed } from '../hooks/required-binaries.ts'
-import { type BinaryClaim, binaryQueue } from '../machines/queues.ts'
+import { binaryMachine } from '../machines/binary.ts'
+import { binaryQueue } from '../machines/queues.ts'
 import { leavesAlone } from '../machines/scope.ts'
 import { MARKER } from '../processes/family.ts'
-import { withLease } from './lease.ts'
 import type { Provide } from './providers.ts'
 import type { WorkerContext } from './worker-context.ts'
 
-/** A program that was looked up in vain is looked up again after so long (ArchiveBox's number). */
-const AGAIN_MS = 300_000
 const LOOK_MS = 100
 
 /**
@@ -69,42 +71,35 @@ async function lookUpDue(
   provide: Provide,
   abort: AbortSignal,
 ): Promise<void> {
-  const queue = binaryQueue(context.owner)
-  while (!context.stop.drain.aborted) {
-    const claim = await queue.next()
-    if (!claim) return
-    await failpoint('claim.binary_claimed')
-    try {
-      await withLease(context, queue, claim, (lost) =>
-        lookUp(context, queue, claim, settings, (row) => provide(row, AbortSignal.any([lost, abort]))),
-      )
-    } catch (error) {
-      if (error instanceof ClaimLost) continue
-      context.log.warn(`binary ${claim.row.name}: ${messageOf(error)}`)
-      await queue.release(claim, AGAIN_MS, true)
-      await failpoint('claim.binary_given_back')
-    }
-  }
-}
-
-async function lookUp(
-  context: WorkerContext,
-  queue: ReturnType<typeof binaryQueue>,
-  claim: BinaryClaim,
-  settings: HookSettings,
-  provide: (row: BinaryRow) => Promise<string | undefined>,
-): Promise<void> {
-  const marks = { [MARKER.process]: context.owner.processId, [MARKER.runner]: context.runnerId }
-  const found = await find(claim.row, settings, provide, marks)
-  await queue.update(claim, found)
-  await failpoint('claim.binary_looked_up')
-  if (found.message !== '') {
-    await queue.release(claim, AGAIN_MS, true)
-    await failpoint('claim.binary_put_off')
-    return
-  }
-  await queue.move(claim, 'install', context.owner.processId)
-  await failpoint('claim.binary_installed')
+  const { owner, log, runnerId, stop } = context
+  const queue = binaryQueue(owner)
+  const marks = { [MARKER.process]: owner.processId, [MARKER.runner]: runnerId }
+  const inVain = failed(binaryMachine.states.queued.retryAfterMs)
+  const handlers = withHandlers<typeof binaryMachine, BinaryRow>(binaryMachine, {
+    queued: async (claim, tick) => {
+      await failpoint('claim.binary_claimed')
+      try {
+        const found = await find(claim.row, settings, (row) => provide(row, tick), marks)
+        await queue.update(claim, found)
+        await failpoint('claim.binary_looked_up')
+        return found.message === '' ? 'install' : inVain
+      } catch (error) {
+        if (error instanceof ClaimLost) throw error
+        log.warn(`binary ${claim.row.name}: ${messageOf(error)}`)
+        return inVain
+      }
+    },
+  })
+  const actor = new Actor({
+    ...{ sql: kyselySql(owner.home.db), handlers, queue, by: owner.processId },
+    ...{ claimFromTopN: 1, waitForHandlers: true, maxIdleTicks: 0 },
+    onTickEnd: async () => await failpoint('claim.binary_settled'),
+    onError: (error, claim) => {
+      log.warn(`looking for programs: ${messageOf(error)}`)
+      if (!claim) throw error
+    },
+  })
+  await actor.run({ signal: stop.drain, force: abort })
 }
 
 type Found = Pick<BinaryRow, 'abspath' | 'version' | 'sha256' | 'message'>

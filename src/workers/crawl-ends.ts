@@ -1,14 +1,12 @@
-import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { lockCrawl } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
 import { type OpenSnapshots, openSnapshots } from '../db/snapshots.ts'
-import { ClaimLost } from '../engine/claimed.ts'
 import { cancelCrawls } from '../machines/commands.ts'
 import type { CrawlClaim, crawlQueue, Owner } from '../machines/queues.ts'
 import { writeCrawlPage } from './index-pages.ts'
-import { rewritePages } from './rewrite-pages.ts'
+import { reconcilePages } from './reconcile-pages.ts'
 
 type CrawlQueue = ReturnType<typeof crawlQueue>
 
@@ -24,7 +22,7 @@ export async function sealCrawl(
   await writeCrawlPage(home, claim.row, 'sealed')
   await failpoint('publish.crawl_page_written')
   return await transact(home.db, async (tx, again) => {
-    if (again && (await queue.hasMoved(tx, claim, 'sealed'))) return true
+    if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'sealed'))) return true
     // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
     await lockCrawl(tx, claim.id)
     if ((await openSnapshots(tx, claim.id)).open) return false
@@ -59,13 +57,16 @@ export async function releaseCrawl(
 }
 
 /** Seals a crawl that ended its workers too often, with what it has, and says so on its page. */
-export async function giveUpCrawl({ home }: Owner, claim: CrawlClaim, message: string): Promise<void> {
+export async function giveUpCrawl(
+  { home }: Owner,
+  queue: CrawlQueue,
+  claim: CrawlClaim,
+  message: string,
+): Promise<void> {
   await transact(home.db, async (tx) => {
-    const { numAffectedRows } = await sql`
-      update crawl set message = ${message} where id = ${claim.id} and claim_token = ${claim.token}`.execute(tx)
-    if (numAffectedRows !== 1n) throw new ClaimLost(`crawl ${claim.id}`)
+    await queue.on(kyselySql(tx)).update(claim, { message })
     await cancelCrawls({ db: tx, dataDir: home.dataDir }, [claim.id])
   })
   await failpoint('publish.crawl_given_up')
-  await rewritePages(home, [claim.id])
+  await reconcilePages(home, [claim.id])
 }

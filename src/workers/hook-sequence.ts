@@ -34,6 +34,8 @@ export class HookSequence {
   readonly #cwd: string
   readonly #background: RunningHook[] = []
   #host: Promise<HookHost> | undefined
+  /** Told before each step how long it may take. */
+  onStep: (withinMs: number) => void = () => {}
 
   constructor(context: WorkerContext, cwd: string) {
     this.#context = context
@@ -72,6 +74,7 @@ export class HookSequence {
       const host = await this.#usableHost()
       const { processId } = host
       await begin(left[0]!.hook, processId)
+      this.onStep(left.reduce((ms, { hook }) => ms + hook.timeoutMs, 0))
       const cut = this.#cutOff(abort)
       let last: HostedEnd | undefined
       try {
@@ -107,6 +110,7 @@ export class HookSequence {
     abort: AbortSignal,
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd> {
+    this.onStep(hook.timeoutMs)
     const cut = this.#cutOff(abort)
     try {
       const running = await launchHook(scope, hook, cwd, logs, started)
@@ -136,6 +140,7 @@ export class HookSequence {
     abort: AbortSignal,
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd | undefined> {
+    this.onStep(hook.timeoutMs)
     const running = await launchHook(scope, hook, cwd, logs, started)
     this.#background.push(running)
     const deadline = running.startedAt + hook.timeoutMs
@@ -175,6 +180,7 @@ export class HookSequence {
    */
   async endBackground(abort: AbortSignal, early = false): Promise<HookEnd[]> {
     const { stop, log } = this.#context
+    this.onStep(Math.max(0, ...this.#background.map(({ hook }) => hook.timeoutMs)))
     const cut = this.#cutOff(abort)
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
       cut.done,

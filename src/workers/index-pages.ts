@@ -1,32 +1,34 @@
+import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { type Selectable, sql } from 'kysely'
-import { pagesOf } from '../db/counts.ts'
-import type { CrawlOfPage, CrawlRow } from '../db/crawls.ts'
+import type { Selectable } from 'kysely'
+import { attemptPaths } from '../base/attempt-paths.ts'
+import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
+import { crawlCounts, indexedCrawl, latestCrawls } from '../db/crawl-summaries.ts'
+import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import { withRetry } from '../db/retry.ts'
-import type { SnapshotRow } from '../db/snapshots.ts'
+import { type SnapshotRow, snapshotById } from '../db/snapshots.ts'
 import type { ArchiveResultTable, WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
+import { assetFiles, type PageAssets, pageAssets } from '../pages/assets.ts'
+import { copiesFile } from '../pages/copies.ts'
 import { crawlPage } from '../pages/crawl-page.ts'
 import { snapshotPage } from '../pages/snapshot-page.ts'
+import { updateArchiveIndex } from './archive-index.ts'
 import { publishFile } from './publish-file.ts'
-
-const MAX_LINES = 5_000
-const MAX_CRAWLS = 1_000
-/** As many characters of a crawl's URLs as its name may have: there may be a million URLs. */
-const LONGEST_NAME = 2_000
 
 /**
  * Writes index.html and index.jsonl of a snapshot that is sealed, or about to be.
  * @param results its results, in order, where they are known
  */
 export async function writeSnapshotPages(
-  { db, dataDir }: Home,
+  home: Home,
   snapshot: SnapshotRow,
   crawl: CrawlOfPage,
   results?: readonly Selectable<ArchiveResultTable>[],
 ): Promise<void> {
+  const { db, dataDir } = home
   const select = db
     .selectFrom('archive_result')
     .selectAll()
@@ -34,23 +36,34 @@ export async function writeSnapshotPages(
     .orderBy('hook_name')
     .orderBy('attempt')
   const rows = results ?? (await withRetry(db, () => select.execute()))
+  const urlHash = snapshot.url_hash.toString('hex')
+  const isCopied = await hasCopies(db, urlHash, snapshot.id)
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const html = snapshotPage({
+    assets: await writeAssets(home),
+    id: snapshot.id,
     url: snapshot.url,
     title: snapshot.title,
-    createdAt: snapshot.created_at,
+    outcome: snapshot.outcome,
+    cause: snapshot.cause,
+    httpStatus: snapshot.http_status,
+    sealedAt: snapshot.status_changed_at,
     depth: snapshot.depth,
     tags: crawl.tags,
-    crawlHref: `${relative(snapshot.output_dir, crawl.output_dir)}/index.html`,
-    topHref: `${above}/index.html`,
+    crawlPath: relative(snapshot.output_dir, crawl.output_dir),
+    topPath: above,
+    copiesPath: isCopied ? `${above}/${copiesFile(urlHash)}` : undefined,
     results: rows.map((row) => ({
       plugin: row.plugin,
       hookName: row.hook_name,
+      attempt: row.attempt,
       status: row.status,
       output: row.output_str,
       files: row.output_files,
-      seconds: row.start_ts && row.end_ts ? (row.end_ts.getTime() - row.start_ts.getTime()) / 1000 : null,
+      startedAt: row.start_ts,
+      endedAt: row.end_ts,
+      logs: logsOf(dir, row.plugin, row.hook_name, row.attempt),
     })),
   })
   const records = [
@@ -63,70 +76,64 @@ export async function writeSnapshotPages(
   await Promise.all(both)
 }
 
+/** What an attempt printed, where it printed anything. */
+function logsOf(dir: string, plugin: string, hook: string, attempt: number): Record<string, string> {
+  const { stdout, stderr } = attemptPaths(plugin, hook, attempt)
+  const logs = { output: stdout, errors: stderr }
+  return Object.fromEntries(Object.entries(logs).filter(([, path]) => existsSync(join(dir, path))))
+}
+
 /** Writes the page of a crawl as it stands now. */
 export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<void> {
-  const select = sql<{
-    url: string
-    title: string | null
-    status: WorkStatus
-    depth: number
-    output_dir: string
-    output_size: number
-    succeeded: number
-    failed: number
-  }>`
-    select s.url, s.title, s.status, s.depth, s.output_dir, s.output_size, result.succeeded, result.failed
-    from snapshot s cross join lateral (
-      select count(*) filter (where r.status = 'succeeded') as succeeded, count(*) filter (where r.status = 'failed') as failed
-      from latest_result r where r.snapshot_id = s.id
-    ) result
-    where s.crawl_id = ${crawl.id} order by s.id limit ${MAX_LINES}`
-  const count = sql<{ pages: number }>`${pagesOf(sql`${crawl.id}`)}`
-  const total = await withRetry(home.db, () => count.execute(home.db))
-  const lines = await withRetry(home.db, () => select.execute(home.db))
+  const [named, counts, chunks] = [
+    await indexedCrawl(home.db, crawl.id),
+    await crawlCounts(home.db, crawl.id),
+    await chunksOfCrawl(home.db, crawl.id),
+  ]
   const html = crawlPage({
+    ...named,
+    assets: await writeAssets(home),
     id: crawl.id,
-    urls: crawl.urls.split('\n'),
-    label: crawl.label,
     tags: crawl.tags,
     status,
     message: crawl.message,
     maxDepth: crawl.max_depth,
     createdAt: crawl.created_at,
-    topHref: `${relative(crawl.output_dir, '.')}/index.html`,
-    snapshots: lines.rows.map((row) => ({
-      ...row,
-      path: relative(crawl.output_dir, row.output_dir),
-      size: row.output_size,
-    })),
-    total: total.rows[0]!.pages,
+    writtenAt: new Date(),
+    counts,
+    index: { top: relative(crawl.output_dir, '.'), chunks: chunks.reverse() },
   })
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
 }
 
-/** Writes the top page of the archive. */
-export async function writeArchivePage(home: Home): Promise<void> {
-  const crawls = sql<{
-    name: string
-    status: WorkStatus
-    created_at: Date
-    path: string
-    snapshots: number
-    sealed: number
-  }>`
-    select case when label = '' then split_part(left(urls, ${sql.lit(LONGEST_NAME)}), e'\n', 1) else label end as name,
-           status, created_at, output_dir as path, count.pages as snapshots, count.sealed
-    from (select * from crawl order by id desc limit ${sql.lit(MAX_CRAWLS)}) c cross join lateral (${pagesOf(sql`c.id`)}) count
-    order by c.id desc`
-  const { rows } = await withRetry(home.db, () => crawls.execute(home.db))
-  const counts = sql<{ crawls: number; snapshots: number }>`
-    select coalesce(sum(rows) filter (where model = 'crawl'), 0) as crawls, coalesce(sum(rows) filter (where model = 'snapshot'), 0) as snapshots
-    from row_count`
-  const totals = await withRetry(home.db, () => counts.execute(home.db))
+/**
+ * Brings the index of the archive up to date, and writes its top page.
+ * @returns false when something is left: there was much to do, or somebody else is at it
+ */
+export async function writeArchivePage(home: Home): Promise<boolean> {
+  const index = await updateArchiveIndex(home, async ({ id, crawl_id }) => {
+    const [snapshot, crawl] = [await snapshotById(home.db, id), await crawlOfPage(home.db, crawl_id)]
+    if (snapshot?.status === 'sealed' && crawl) await writeSnapshotPages(home, snapshot, crawl)
+  })
+  if (!index) return false
+  const { crawls, totals } = await latestCrawls(home.db)
   const html = archivePage({
-    crawls: rows.map((row) => ({ ...row, createdAt: row.created_at })),
-    totalCrawls: totals.rows[0]!.crawls,
-    totalSnapshots: totals.rows[0]!.snapshots,
+    assets: await writeAssets(home),
+    crawls,
+    totalCrawls: totals.crawls,
+    totalPages: index.pages,
+    totalBytes: totals.bytes,
+    chunks: index.chunks,
   })
   await publishFile(join(home.dataDir, 'index.html'), html)
+  return index.isComplete
+}
+
+/** What pages share, written when it is not there yet. */
+async function writeAssets({ dataDir }: Home): Promise<PageAssets> {
+  for (const { path, text } of Object.values(assetFiles())) {
+    const file = join(dataDir, path)
+    if (!existsSync(file)) await publishFile(file, text)
+  }
+  return pageAssets()
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isExecutable } from '../base/find-program.ts'
 import type { BinaryRow } from '../db/binaries.ts'
+import type { Context } from '../engine/handlers.ts'
 import { type Hook, type HookSettings, type Plugin, selectHooks } from '../hooks/discover.ts'
 import type { HookTarget } from '../hooks/environment.ts'
 import { readRecords } from '../hooks/records.ts'
@@ -9,7 +10,7 @@ import { type HookSequence, logsFor } from './hook-sequence.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 /** Has a program provided by somebody; where it is then, if anybody could. */
-export type Provide = (row: BinaryRow, abort: AbortSignal) => Promise<string | undefined>
+export type Provide = (row: BinaryRow, tick: Context) => Promise<string | undefined>
 
 /**
  * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. Of a program's providers each is asked in turn,
@@ -24,11 +25,12 @@ export function providersAmong(
 ): Provide {
   const { owner, runnerId, containment, log } = context
   const hooks = (['BinaryRequest', 'Install'] as const).flatMap((event) => selectHooks(plugins, event, settings))
-  return async (row, abort) => {
+  return async (row, tick) => {
     const providers = row.binproviders.split(',').map((provider) => provider.trim())
     const root = join(target.dataDir, 'binaries', row.id)
     for (const hook of hooks.filter(({ plugin }) => providers.includes('*') || providers.includes(plugin))) {
-      if (abort.aborted || context.stop.drain.aborted) return undefined
+      if (tick.signal.aborted || context.stop.drain.aborted) return undefined
+      tick.progress(hook.timeoutMs)
       const args = [
         `--name=${row.name}`,
         `--binproviders=${row.binproviders}`,
@@ -42,7 +44,7 @@ export function providersAmong(
         settings,
         target: { ...target, args },
       }
-      const abspath = await ask(sequence, scope, hook, root, row.name, abort)
+      const abspath = await ask(sequence, scope, hook, root, row.name, tick.signal)
       if (abspath !== undefined) return abspath
       log.warn(`${hook.plugin} cannot provide ${row.name} (see ${logsFor(root, hook, 1).stderr})`)
     }

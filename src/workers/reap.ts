@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { type RawBuilder, sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
-import { IS_LIVE, isRunner, liveRows, markEnded } from '../db/processes.ts'
-import { transact, withRetry } from '../db/retry.ts'
+import { childRows } from '../db/process-rows.ts'
+import { type HookTarget, isRunner, liveRows, markEnded, supervisorsOfHooks, worksElsewhere } from '../db/processes.ts'
+import { transact } from '../db/retry.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
 import { cgroupIn } from '../processes/containment/cgroup.ts'
 import { killFamily, MARKER, marksOf } from '../processes/family.ts'
@@ -28,7 +28,7 @@ export async function reapWorker(
   const survivors = await killFamily({
     roots,
     // Of rows that are closed already, too: a background hook that died by itself may have left somebody behind.
-    markers: [...ids, ...(await childrenOf(home, ids))].flatMap(marksOf),
+    markers: [...ids, ...(await childRows(home, ids)).map(({ id }) => id)].flatMap(marksOf),
     // And of rows that somebody has deleted: by the worker's mark, and by its group in that of its runner.
     cgroups: [
       ...cgroups,
@@ -70,43 +70,18 @@ export async function reapRunner(home: Home, runnerId: string): Promise<void> {
  */
 export async function endExpiredOwner({ home, processId }: Owner, ownerId: string | null): Promise<void> {
   if (ownerId === null || ownerId === processId) return
-  const select = sql`select 1 from process where id = ${ownerId} and data_dir_id <> ${home.dataDirId}`
-  const { rows } = await withRetry(home.db, () => select.execute(home.db))
-  if (rows.length === 0) await reapWorker(home, ownerId, null)
+  if (!(await worksElsewhere(home, ownerId))) await reapWorker(home, ownerId, null)
 }
-
-/** Whose hooks are looked for: a page's, or those of a crawl as a whole. */
-type Work = { readonly snapshotId: string } | { readonly crawlId: string }
 
 /**
  * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
  * It is ended, with all below it, before the work begins again. What works for another data dir is left to that.
  */
-export async function endFormerWorkers(owner: Owner, of: Work): Promise<void> {
-  const { db } = owner.home
-  const select = sql<{ ids: string[] }>`select ${formerWorkers(owner, of)} as ids`
-  const { rows } = await withRetry(db, () => select.execute(db))
-  await endWorkers(owner, rows[0]!.ids)
+export async function endFormerWorkers(owner: Owner, of: HookTarget): Promise<void> {
+  await endWorkers(owner, await supervisorsOfHooks(owner.home, of))
 }
 
-/** The processes of such workers: an expression. */
-export function formerWorkers({ home, processId }: Owner, of: Work): RawBuilder<string[]> {
-  // A page's hooks, and the host that runs one; or the hooks of the crawl as a whole.
-  const hooks =
-    'snapshotId' in of
-      ? sql`(snapshot_id = ${of.snapshotId} or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
-      : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
-  return sql`array(
-    select distinct parent_id from process
-    where ${IS_LIVE} and data_dir_id = ${home.dataDirId} and process_type = 'hook' and parent_id <> ${processId}
-      and ${hooks})`
-}
-
-export async function endWorkers({ home }: Owner, ids: readonly string[]): Promise<void> {
-  for (const id of ids) await reapWorker(home, id, null)
-}
-
-async function childrenOf({ db }: Home, ids: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select id from process where parent_id = any(${ids}::uuid[])`.execute(db)
-  return rows.map(({ id }) => id)
+/** Ends those of these workers that are not the owner itself. */
+export async function endWorkers({ home, processId }: Owner, ids: readonly string[]): Promise<void> {
+  for (const id of ids) if (id !== processId) await reapWorker(home, id, null)
 }

@@ -5,20 +5,25 @@ import { lacksRoom } from '../base/disk-room.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { CrawlRow } from '../db/crawls.ts'
-import { type Database, kyselySql } from '../db/database.ts'
+import { kyselySql } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
 import { MOST_DUE, openSnapshots } from '../db/snapshots.ts'
+import type { ActorPool } from '../engine/actor-pool.ts'
+import type { Context } from '../engine/handlers.ts'
+import { ENDED, type Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
-import { type CrawlClaim, type crawlQueue, forgetAttempts } from '../machines/queues.ts'
+import { crawlMachine } from '../machines/crawl.ts'
+import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
 import { allPagesWithin, isWithin, leavesAlone } from '../machines/scope.ts'
 import { giveUpCrawl, isIdle, releaseCrawl, sealCrawl } from './crawl-ends.ts'
+import { CrawlPageWriter } from './crawl-page-writer.ts'
 import { expandPart } from './expand-list.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import { endFormerWorkers } from './reap.ts'
 import { runSetupHooks } from './setup-hooks.ts'
-import type { WorkerPool } from './worker-pool.ts'
+import { closeWorkers } from './worker-pool.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
 type CrawlQueue = ReturnType<typeof crawlQueue>
@@ -28,37 +33,38 @@ const LOOK_MS = 2_000
 const PACE_MS = 100
 /** How long a worker may be between two pages. */
 const DOUBT_MS = 500
-/**
- * Claims in a row that came to nothing, not to the end of a single page, after which a crawl is sealed with what it has.
- * Twice as many as for a page: one that takes all above it down with it is given up before its crawl is.
- */
-const MAX_ATTEMPTS = 10
+const COME_TO_NO_END = `${crawlMachine.states.started.giveUp.after} attempts at this crawl came to no end`
 
 /**
  * Works on one claimed crawl to its end: the first of its URLs become snapshots, its set-up hooks run, SnapshotWorkers
  * archive the pages while the rest of its list becomes snapshots, too, and it is sealed when none is open or to come.
  * Throws ClaimLost when somebody else owns the row by now.
- * @returns `released` when a drain came first, or when what is left of it is paused, or not to be worked on here
+ * It is released when a drain came first, or when what is left of it is paused, or not to be worked on here.
+ * @param isGivenUp it is sealed with what it has: no claim came to the end of a single page
  */
 export async function runCrawl(
   context: WorkerProcessContext,
   queue: CrawlQueue,
-  pool: WorkerPool,
+  pool: ActorPool,
   sequence: HookSequence,
   claim: CrawlClaim,
-  abort: AbortSignal,
-): Promise<'sealed' | 'released'> {
+  tick: Context,
+  isGivenUp: boolean,
+): Promise<Ended> {
   const { owner, stop, log, bell, scope } = context
   const { home } = owner
+  const abort = tick.signal
   const crawl = claim.row
   mkdirSync(join(home.dataDir, crawl.output_dir), { recursive: true })
-  if (claim.attempts > MAX_ATTEMPTS) {
-    log.error(`crawl ${crawl.id}: given up after ${MAX_ATTEMPTS} attempts that came to no end`)
-    await giveUpCrawl(owner, claim, `given up: ${MAX_ATTEMPTS} attempts at this crawl came to no end`)
-    return 'sealed'
+  if (isGivenUp) {
+    log.error(`crawl ${crawl.id}: given up: ${COME_TO_NO_END}`)
+    await giveUpCrawl(owner, queue, claim, `given up: ${COME_TO_NO_END}`)
+    return ENDED
   }
   // A dead owner may have left it started.
   const started = isQueued(claim) ? await start(context, queue, claim) : (claim as CrawlClaim<'started'>)
+  tick.holds(started)
+  sequence.onStep = (withinMs) => tick.progress(withinMs)
   await failpoint('claim.crawl_started')
   await endFormerWorkers(owner, { crawlId: crawl.id })
   await failpoint('claim.former_crawl_workers_ended')
@@ -72,9 +78,11 @@ export async function runCrawl(
   await failpoint('publish.crawl_page_begun')
   let { changes } = pool
   let doubtSince: number | undefined
+  const page = new CrawlPageWriter(context, crawl, pool)
   try {
     for (;;) {
-      if (pool.changes > changes) changes = await progressed(home.db, started, pool.changes)
+      tick.progress()
+      if (pool.changes > changes) changes = await progressed(queue, started, pool.changes)
       const now = await openSnapshots(home.db, crawl.id)
       if (now.token !== started.token) {
         pool.recheck()
@@ -87,10 +95,11 @@ export async function runCrawl(
         pool.recheck()
         doubtSince = undefined
       }
+      await page.whenDue()
       if (!now.open && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
-        return 'sealed'
+        return ENDED
       }
       if (stop.drain.aborted || abort.aborted || isIdle(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
@@ -105,17 +114,18 @@ export async function runCrawl(
     }
   } finally {
     // Browsers and the like belong to the whole crawl: they end after the last snapshot's hooks.
-    if (stop.drain.aborted || abort.aborted) await pool.close()
+    if (stop.drain.aborted || abort.aborted) await closeWorkers(pool)
     const ended = await sequence.endBackground(abort)
     isCutOff ||= ended.length > 0 && stop.drain.aborted
     await failpoint('shutdown.setup_hooks_ended')
   }
+  if (abort.aborted && !stop.force.aborted) throw abort.reason
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_left')
   // As for a page: one of its own hooks may be behind it.
   await releaseCrawl(owner, queue, started, isCutOff && pool.changes === before && !stop.isExplained)
   await failpoint('claim.crawl_released')
-  return 'released'
+  return ENDED
 }
 
 const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.state === 'queued'
@@ -137,7 +147,7 @@ async function start(
 ): Promise<CrawlClaim<'started'>> {
   sayWhatIsLeftOut(context, claim.row)
   return await transact(context.owner.home.db, async (tx, again) => {
-    if (again && (await queue.hasMoved(tx, claim, 'started'))) return { ...claim, state: 'started' }
+    if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'started'))) return { ...claim, state: 'started' }
     await expandPart(tx, claim)
     const started = await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId)
     await failpoint('claim.crawl_starting')
@@ -146,7 +156,7 @@ async function start(
 }
 
 /** A page came to its end: earlier attempts that did not are no sign any more. Returns `changes`. */
-async function progressed(db: Database, claim: CrawlClaim, changes: number): Promise<number> {
-  if (claim.attempts > 1) await forgetAttempts(db, 'crawl', claim)
+async function progressed(queue: CrawlQueue, claim: CrawlClaim, changes: number): Promise<number> {
+  if (claim.attempts > 1) await queue.forgetAttempts(claim)
   return changes
 }

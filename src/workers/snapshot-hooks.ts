@@ -6,6 +6,7 @@ import { finishedRun, type HostedRun, hasFinished } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
@@ -13,7 +14,6 @@ import { Consequences } from './consequences.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
 import { settleHooks, type Verdict } from './hook-settle.ts'
 import type { PageResults } from './page-results.ts'
-import { type Retries, retriesOf } from './retries.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
@@ -57,7 +57,7 @@ export class SnapshotHooks {
   readonly #tree: WorkTree
   readonly #scope: HookScope
   readonly #abort: AbortSignal
-  readonly #retries: Retries
+  readonly #retries: HookRetries
   /** Hooks whose result is not final, with its row. */
   readonly #open = new Map<string, OpenHook>()
   readonly #consequences = new Consequences()
@@ -83,7 +83,7 @@ export class SnapshotHooks {
     this.#results = results
     this.#scope = scope
     this.#abort = abort
-    this.#retries = retriesOf(scope.settings)
+    this.#retries = hookRetries(scope.settings)
   }
 
   /** Some hook is still to be run: a drain came first, or one failed in a way that may pass. */
@@ -290,8 +290,7 @@ export class SnapshotHooks {
 
   /** A hook came to its end: earlier attempts that came to none are no sign any more. */
   async #progressed(): Promise<void> {
-    if (!this.#gotSomewhere && this.#claim.attempts > 1)
-      await forgetAttempts(this.#context.owner.home.db, 'snapshot', this.#claim)
+    if (!this.#gotSomewhere && this.#claim.attempts > 1) await forgetAttempts(this.#context.owner.home.db, this.#claim)
     this.#gotSomewhere = true
   }
 

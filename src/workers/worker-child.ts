@@ -1,16 +1,19 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { type StdioOptions, spawn } from 'node:child_process'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import type { WorkerType } from '../db/tables.ts'
+import { type ActorBody, processBody } from '../engine/actor-slot.ts'
+import { crawlMachine } from '../machines/crawl.ts'
+import { snapshotMachine } from '../machines/snapshot.ts'
 import { MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { spawned } from '../processes/spawned.ts'
 import { homeEnvironment } from './home-environment.ts'
-import { type ToWorker, WORKER_ENV } from './messages.ts'
 import { retryTransient } from './retry-transient.ts'
 import type { WorkerContext } from './worker-context.ts'
+import { WORKER_ENV } from './worker-env.ts'
 
 /**
  * A young generation that a start does not fill (of Node's 1 MB it fills several): nothing is copied meanwhile, which is a twelfth of its work.
@@ -18,30 +21,22 @@ import type { WorkerContext } from './worker-context.ts'
  */
 export const WORKER_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2', '--v8-pool-size=1']
 
-/** A worker process, as its supervisor sees it. */
-export interface WorkerChild {
-  readonly processId: string
-  readonly child: ChildProcess
-  /** `starting` until it first speaks: it will look for work by itself. */
-  state: 'starting' | 'idle' | 'busy'
-  /** Since when its answer is due (monotonic milliseconds): it was started, or woken. Undefined: it has answered. */
-  askedAt: number | undefined
-}
+export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
-export interface WorkerOptions {
-  readonly kind: Extract<WorkerType, 'crawl' | 'snapshot'>
-  readonly cwd: string
-  /** It may have only as many workers of its own as it is told. */
-  readonly sharesSlots: boolean
-}
-
-/** Starts one, its row first. @returns undefined when the machine cannot start it now; its row is closed again then */
+/**
+ * Starts one, its row first.
+ * @param sharesSlots it may have only as many workers of its own as it is told
+ * @returns undefined when the machine cannot start it now; its row is closed again then
+ */
 export async function startWorker(
   context: WorkerContext,
-  { kind, cwd, sharesSlots }: WorkerOptions,
-): Promise<WorkerChild | undefined> {
+  kind: WorkerKind,
+  sharesSlots: boolean,
+): Promise<ActorBody | undefined> {
   const { owner, runnerId, log, scope, containment, settings } = context
   const { home, processId: parentId, term } = owner
+  const { deadlineMs } = (kind === 'crawl' ? crawlMachine : snapshotMachine).states.started
+  const cwd = home.dataDir
   const argv = [process.execPath, ...WORKER_FLAGS, asset('main.js', 'main.ts'), 'worker', kind]
   const row = await insertStarting(home, {
     processType: 'worker',
@@ -51,7 +46,7 @@ export async function startWorker(
     pwd: cwd,
     cmd: argv,
     crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0]! : null,
-    timeout: 3600,
+    timeout: deadlineMs / 1_000,
     term,
   })
   await failpoint('spawn.worker_row')
@@ -70,8 +65,9 @@ export async function startWorker(
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
   try {
     const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
-    child.send({ type: 'settings', texts: settings.texts } satisfies ToWorker, () => {})
-    return { processId: row.id, child, state: 'starting', askedAt: performance.now() }
+    const body = processBody(row.id, child)
+    body.send({ type: 'note', note: settings.texts })
+    return body
   } catch (error) {
     log.error(`cannot start a ${kind} worker: ${messageOf(error)}`)
   }
@@ -82,18 +78,13 @@ export async function startWorker(
 /** Writes down which process it is, so that others can see and end it. */
 export async function recordWorker(
   { owner, stop, log }: WorkerContext,
-  { processId, child }: WorkerChild,
+  { owner: processId, pid }: ActorBody,
 ): Promise<void> {
   await failpoint('spawn.worker_spawned')
   await retryTransient(async () => {
-    const identity = await identityOf(child.pid!)
+    const identity = await identityOf(pid!)
     if (identity) await markRunning(owner.home.db, processId, identity)
   }, stop.force)
   await failpoint('spawn.worker_running')
-  log.debug(`started worker pid ${child.pid}`)
-}
-
-/** A channel that closed in between means that the worker is on its way out. */
-export function send({ child }: WorkerChild, message: ToWorker): void {
-  if (child.connected) child.send(message, () => {})
+  log.debug(`started worker pid ${pid}`)
 }

@@ -12,8 +12,6 @@ export interface WorkerContext {
   readonly runnerId: string
   readonly log: Log
   readonly stop: Stop
-  /** Called back when a claim may have been taken away. */
-  readonly onRecheck: Set<() => void>
   /** Rings when there may be something new to see. */
   readonly bell: Bell
   /** What is worked on. */

@@ -10,6 +10,7 @@ import { pageTitle } from '../../src/plugins/base/page-title.ts'
 import { findLinks } from '../../src/plugins/parse_html_urls/find-links.ts'
 import { articleDocument } from '../../src/plugins/readability/article-document.ts'
 import { extractArticle } from '../../src/plugins/readability/extract-article.ts'
+import { surveyPage } from '../../src/plugins/readability/survey.ts'
 
 const [databaseUrl = '', dir = ''] = process.argv.slice(2)
 const agent = new Agent({ keepAlive: true })
@@ -27,14 +28,14 @@ async function archive(url: string, root: string): Promise<Record<string, string
   const bytes = await buffer(answer)
   const html = bytes.toString()
   const icon = await buffer(await fetched(new URL('/favicon.ico', url).href))
-  const { content, textContent, ...about } = extractArticle(html, url)!
+  const { content, textContent, ...about } = extractArticle(html, url, surveyPage(html))!
   const links = findLinks(html, url, [], 50_000)
   const files: Record<string, string | Buffer> = {
     'headers/headers.json': JSON.stringify(answer.headers, null, 2),
     'html/output.html': bytes,
     'favicon/favicon.ico': icon,
     'title/title.txt': pageTitle(html),
-    'readability/content.html': articleDocument(content, about),
+    'readability/content.html': articleDocument(content, { ...about, url }),
     'readability/content.txt': textContent,
     'readability/article.json': JSON.stringify(about, null, 2),
     'parse_html_urls/urls.jsonl': links.map((link) => `${JSON.stringify({ type: 'Snapshot', url: link })}\n`).join(''),

@@ -8,6 +8,7 @@ import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
 import { list } from './list.ts'
 import { page } from './page.ts'
+import { pages } from './pages.ts'
 import { killChildren } from './program.ts'
 import { scaleViews } from './scale-views.ts'
 import { server } from './server.ts'
@@ -28,6 +29,7 @@ const BENCHES = {
   engine: { run: engine, rounds: 3 },
   'engine-scale': { run: engineScale, rounds: 3 },
   'engine-kill': { run: engineKill, rounds: 5 },
+  pages: { run: pages, rounds: 5 },
   'scale-views': { run: scaleViews, rounds: 5 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES

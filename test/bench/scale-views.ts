@@ -92,6 +92,7 @@ async function answerMs({ dataDir }: Home, args: readonly string[]): Promise<num
 /** What is asked again and again while a runner works. */
 async function insides(rounds: number, home: Home, { old, open }: LargeArchive): Promise<Figure[]> {
   const crawl = (await crawlById(home.db, old))!
+  while (!(await writeArchivePage(home))); // The first time everything has changed.
   const steps = {
     'line on the terminal, one crawl': () => countPages(home, open),
     'line on the terminal, all crawls': () => countPages(home, undefined),

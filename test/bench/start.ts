@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
 import { insertStarting } from '../../src/db/processes.ts'
+import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'
 import type { Containment } from '../../src/processes/containment/containment.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { homeEnvironment } from '../../src/workers/home-environment.ts'
-import { type FromWorker, type ToWorker, WORKER_ENV } from '../../src/workers/messages.ts'
 import { WORKER_FLAGS } from '../../src/workers/worker-child.ts'
+import { WORKER_ENV } from '../../src/workers/worker-env.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
 import { archivebox, cleanEnv, MAIN, nodeStartMs, runNode, startNode } from './program.ts'
@@ -82,9 +83,10 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
   }
   const begun = performance.now()
   const child = startNode(argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  child.send({ type: 'note', note: {} } satisfies ToActor) // Its settings: none.
   const exited = once(child, 'exit')
   const ready = Promise.withResolvers<number>()
-  child.on('message', (message: FromWorker) => {
+  child.on('message', (message: FromActor) => {
     if (message.type === 'idle') ready.resolve(performance.now() - begun)
   })
   exited.then(
@@ -92,7 +94,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
     (error: unknown) => ready.reject(error),
   )
   const ms = await ready.promise
-  child.send({ type: 'drain', capMs: null, isExplained: true } satisfies ToWorker)
+  child.send({ type: 'drain', capMs: null, isExplained: true } satisfies ToActor)
   await exited
   return ms
 }

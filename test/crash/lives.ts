@@ -243,16 +243,16 @@ export const LIVES: Readonly<Record<string, Life>> = {
   },
   'looks a program up': {
     before: (home) => needs(home, 'sh'),
-    passes: ['claim.binary_claimed', 'claim.binary_installed', 'claim.binary_looked_up'],
+    passes: ['claim.binary_claimed', 'claim.binary_looked_up', 'claim.binary_settled'],
   },
   'looks a program up in vain': {
     before: (home) => needs(home, 'no-such-program'),
-    passes: ['claim.binary_put_off'],
+    passes: ['claim.binary_settled'],
   },
   'cannot look a program up': {
     also: 'claim.binary_looked_up=throw',
     before: (home) => needs(home, 'sh'),
-    passes: ['claim.binary_given_back'],
+    passes: ['claim.binary_settled'],
   },
   'lacks a program that a plugin needs': {
     before: async (home) => plugin(home, 'config.json', '{"required_binaries": ["no-such-program"]}'),

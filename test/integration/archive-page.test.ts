@@ -89,10 +89,12 @@ describe('add --run', () => {
   it('links the page from its crawl, the crawl from the archive, and every output from the page', async () => {
     const top = join(dataDir, 'index.html')
     const crawlPage = target(top, /crawls\/[^"]*index\.html/)
-    const snapshotPage = target(crawlPage, /[^"]*snapshots\/[^"]*index\.html/)
+    expect(readFileSync(crawlPage, 'utf8')).toContain('archive/index/0.js')
+    const [, path] = /\\t(archive\/snapshots\/.*?)\\t/.exec(readFileSync(join(dataDir, 'archive/index/0.js'), 'utf8'))!
+    const snapshotPage = join(dataDir, path!, 'index.html')
     const html = readFileSync(snapshotPage, 'utf8')
     for (const link of html.matchAll(/href="([^"]+)"/g)) {
-      if (link[1]!.startsWith('http')) continue
+      if (/^(http|#)/.test(link[1]!)) continue
       expect(existsSync(join(dirname(snapshotPage), decodeURIComponent(link[1]!))), link[1]).toBe(true)
     }
     for (const text of ['Page 1', 'html/output.html', 'readability/content.html', `${site.url}/page-1.html`])

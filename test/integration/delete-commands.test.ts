@@ -56,7 +56,7 @@ describe('crawl delete', () => {
     expect(folders(home).sort()).toEqual([kept, page!.id].sort())
     expect(await home.value('select count(distinct row_id) from transition')).toBe('4')
     expect(existsSync(join(home.dataDir, 'archive/.deleted'))).toBe(false)
-    expect(readFileSync(join(home.dataDir, 'index.html'), 'utf8')).toContain('1 page in 1 crawl')
+    expect(readFileSync(join(home.dataDir, 'index.html'), 'utf8')).toContain('1 page · 1 crawl')
   })
 
   it('deletes nothing without --yes, and says what it would delete; with --dry-run that is all that is wanted', async () => {
@@ -163,8 +163,9 @@ describe('snapshot delete', () => {
     expect(deleted).toMatchObject({ type: 'Snapshot', id: first!.id })
     expect(await counts(home)).toEqual({ crawls: 1, snapshots: 1, results: 2 })
     expect(folders(home).sort()).toEqual([crawl, second!.id].sort())
-    const shown = await home.value<string>('select output_dir from crawl')
-    expect(readFileSync(join(home.dataDir, shown, 'index.html'), 'utf8')).not.toContain(first!.id)
+    const listed = readFileSync(join(home.dataDir, 'archive/index/0.js'), 'utf8')
+    expect(listed).toContain(second!.id)
+    expect(listed).not.toContain(first!.id)
     await records(home, ['crawl', 'retry', '--failed', crawl])
     await runAll(home)
     expect((await pagesOf(home, crawl)).map(({ id }) => id)).toEqual([second!.id])

@@ -36,23 +36,23 @@ describe('whether a move took effect whose answer was lost', () => {
 
   it('is known by the row alone', async () => {
     const { queue, claim, owner } = await start()
-    expect(await queue.hasMoved(db, claim, 'started')).toBe(false)
+    expect(await queue.hasMoved(claim, 'started')).toBe(false)
     const started = await queue.move(claim, 'start', owner.processId)
-    expect(await queue.hasMoved(db, started, 'started')).toBe(true)
-    expect(await queue.hasMoved(db, started, 'sealed')).toBe(false)
+    expect(await queue.hasMoved(started, 'started')).toBe(true)
+    expect(await queue.hasMoved(started, 'sealed')).toBe(false)
     await queue.move(started, 'seal', owner.processId)
     await home.query('truncate transition')
-    expect(await queue.hasMoved(db, started, 'sealed')).toBe(true)
+    expect(await queue.hasMoved(started, 'sealed')).toBe(true)
   })
 
   it('is not mistaken for a later move, not even of the same owner', async () => {
     const { queue, claim, owner } = await start()
     await queue.move(claim, 'seal', owner.processId)
     await retry(db, { crawls: [claim.id] })
-    expect(await queue.hasMoved(db, claim, 'sealed')).toBe(false)
+    expect(await queue.hasMoved(claim, 'sealed')).toBe(false)
     const again = (await queue.next()) as CrawlClaim<'queued'>
     await queue.move(again, 'seal', owner.processId)
-    expect(await queue.hasMoved(db, again, 'sealed')).toBe(true)
-    expect(await queue.hasMoved(db, claim, 'sealed')).toBe(false)
+    expect(await queue.hasMoved(again, 'sealed')).toBe(true)
+    expect(await queue.hasMoved(claim, 'sealed')).toBe(false)
   })
 })

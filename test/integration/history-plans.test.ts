@@ -24,9 +24,9 @@ import { presentRows } from '../../src/processes/presence.ts'
 import { bootId, pidNamespace } from '../../src/processes/proc.ts'
 import { holdOffToRespect } from '../../src/runner/lead-hold-off.ts'
 import { promote } from '../../src/runner/promote.ts'
-import { CleanUp } from '../../src/workers/clean-up.ts'
 import { endFormerWorkers, reapRunner } from '../../src/workers/reap.ts'
-import { tidyUpCancelled } from '../../src/workers/tidy-up.ts'
+import { reconcileCancelled } from '../../src/workers/reconcile-work.ts'
+import { Reconciler } from '../../src/workers/reconciler.ts'
 import type { WorkerContext } from '../../src/workers/worker-context.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { rowsRead } from '../support/rows-read.ts'
@@ -137,13 +137,12 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     log: new Log('the test', () => {}),
     stop: new Stop(),
     bell: new Bell(),
-    onRecheck: new Set(),
     settings: settingsOf({}),
     scope: {},
     containment: { tier: 'basic', deathSignal: false },
   }
-  await watch('clean up', () => new CleanUp(context).whenDue())
-  await watch('tidy up', () => tidyUpCancelled(home))
+  await watch('clean up', () => new Reconciler(context).whenDue())
+  await watch('tidy up', () => reconcileCancelled(home))
   const { id } = await insertStarting(home, {
     ...values,
     workerType: '',

@@ -24,7 +24,7 @@ const leftovers = (home: TestHome) => readdirSync(home.dataDir).filter((name) =>
 async function writing(place: Place, ms = 4_000): Promise<{ home: TestHome; other: string; writer: Running }> {
   const home = await homes.make()
   const [one, other] = [await home.add('http://127.0.0.1:9/1'), await home.add('http://127.0.0.1:9/2')]
-  const env = { ...place.env, ...failpoints(home, `publish.file_aside=sleep:${ms}@2`) }
+  const env = { ...place.env, ...failpoints(home, `publish.file_aside=sleep:${ms}@4`) }
   const writer = home.start(['crawl', 'cancel', one], { ...place, env })
   await eventually(() => fired(home).has('publish.file_aside'))
   expect(leftovers(home)).toHaveLength(1)

@@ -8,7 +8,7 @@ import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { crawlOfPage } from '../../src/db/crawls.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
-import { insertStarting } from '../../src/db/processes.ts'
+import { hookSupervisors, insertStarting } from '../../src/db/processes.ts'
 import { insertSnapshots, openSnapshots } from '../../src/db/snapshots.ts'
 import {
   type CrawlClaim,
@@ -21,7 +21,6 @@ import {
 import { finishPage, prepareResults, skipOpenResults, writeResults } from '../../src/machines/results.ts'
 import { openCrawls } from '../../src/machines/scope.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
-import { formerWorkers } from '../../src/workers/reap.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { rowsRead } from '../support/rows-read.ts'
 
@@ -125,7 +124,7 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
     claim = await queue.next()
   })
   expect(claim).toBeDefined()
-  await watch('its crawl', () => crawlOfPage(db, crawlId, formerWorkers(worker, { snapshotId: claim!.id })))
+  await watch('its crawl', () => crawlOfPage(db, crawlId, hookSupervisors(worker.home, { snapshotId: claim!.id })))
   await watch('renew', () => queue.renew([claim!]))
   await watch('prepare its results', async () => {
     results = await prepareResults(worker, claim!, HOOKS, worker.processId)

@@ -10,7 +10,7 @@ import { currentRow, rowByPid, startedBy } from '../../src/processes/presence.ts
 import { readProc } from '../../src/processes/proc.ts'
 import { killTree, poll, signalRow, terminate, waitForEnd } from '../../src/processes/registry/end.ts'
 import { ancestorsOf, childrenOf, descendantsOf, parentOf, rootOf } from '../../src/processes/registry/relatives.ts'
-import { CleanUp } from '../../src/workers/clean-up.ts'
+import { Reconciler } from '../../src/workers/reconciler.ts'
 import type { WorkerContext } from '../../src/workers/worker-context.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { isThere, processesOf } from '../support/processes.ts'
@@ -147,7 +147,7 @@ describe('the end of a process', () => {
 describe('the clean-up of a leader', () => {
   const said: string[] = []
   const cleanUp = (processId = uuidv7()) =>
-    new CleanUp({
+    new Reconciler({
       owner: { home: registry.home, processId, term: 1 },
       log: new Log('test', ({ text }) => void said.push(text)),
     } as unknown as WorkerContext)

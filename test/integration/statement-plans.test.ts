@@ -9,6 +9,7 @@ import { uuidv7 } from '../../src/base/ids.ts'
 import { UrlList } from '../../src/base/url-list.ts'
 import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
+import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
 import { addUpCounts, pageCount, rowCounts } from '../../src/db/counts.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import * as crawls from '../../src/db/crawls.ts'
@@ -40,10 +41,10 @@ import * as commands from '../../src/machines/commands.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
 import { judge, recordVerdicts } from '../../src/machines/judge.ts'
 import * as queues from '../../src/machines/queues.ts'
-import { recover } from '../../src/machines/recover.ts'
+import { reconcileSchedules } from '../../src/machines/reconcile-schedules.ts'
 import * as hookResults from '../../src/machines/results.ts'
 import { isWithin, openCrawls } from '../../src/machines/scope.ts'
-import { endFormerWorkers, formerWorkers } from '../../src/workers/reap.ts'
+import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { makeLargeArchive } from '../bench/large-archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { type Plan, PreparedStatements, wholeReads } from '../support/plans.ts'
@@ -62,7 +63,9 @@ const LARGE = [
 /** Where every statement must have been sent. */
 const COVERED = [
   ...globSync('src/db/*.ts', { cwd: ROOT }),
-  ...['commands', 'handled', 'judge', 'queues', 'recover', 'results', 'scope'].map((name) => `src/machines/${name}.ts`),
+  ...['commands', 'handled', 'judge', 'queues', 'reconcile-schedules', 'results', 'scope'].map(
+    (name) => `src/machines/${name}.ts`,
+  ),
 ].filter((file) => !/db.(migrate|notifications|retry)\.ts$/.test(file)) // They make tables, listen, and send for others.
 
 const homes = useHomes()
@@ -155,7 +158,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await crawls.insertCrawl(db, newCrawl('https://example.com/b'))
   },
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
-  'db/crawls.ts crawlOfPage': () => crawls.crawlOfPage(db, crawl, formerWorkers(owner(), { snapshotId: other })),
+  'db/crawls.ts crawlOfPage': () =>
+    crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
@@ -188,6 +192,13 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
   'db/processes.ts liveRows': () => processes.liveRows(home),
   'db/processes.ts heartbeat': () => processes.heartbeat(home, other, identity, null),
+  'db/processes.ts worksElsewhere': () => processes.worksElsewhere(home, other),
+  'db/processes.ts supervisorsOfHooks': async () => {
+    await processes.supervisorsOfHooks(home, { crawlId: other })
+    await processes.supervisorsOfHooks(home, { snapshotId: other })
+  },
+  'db/cancelled-pages.ts cancelledPages': () => cancelledPages(db, 500),
+  'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
   'db/processes.ts sayThere': () => processes.sayThere(db, other),
   'db/results.ts hooksAtWork': () => hooksAtWork(db),
   'db/results.ts countBelow': async () => {
@@ -221,6 +232,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'db/snapshots.ts tagSnapshots': () => snapshots.tagSnapshots(db, [], ['news']),
   'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
+  'db/snapshots.ts sealedSnapshots': async () => {
+    await snapshots.sealedSnapshots(db, crawl, { after: undefined, limit: 500 })
+    await snapshots.sealedSnapshots(db, crawl, { after: other, limit: 500, only: [other] })
+  },
   'db/snapshots.ts crawlsOfSnapshots': () => snapshots.crawlsOfSnapshots(db, [other]),
   'db/snapshots.ts openSnapshots': () => snapshots.openSnapshots(db, crawl),
   'db/unfinished.ts unfinished': () => unfinished(db),
@@ -238,13 +253,15 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/queues.ts snapshotQueue': async () => {
     await queues.snapshotQueue(owner(), worker, { snapshotIds: [other] }).next()
     const { queue, claim } = await startedPage()
-    await queue.hasMoved(db, claim, 'started')
+    await queue.hasMoved(claim, 'started')
+    await queue.holders([worker], 15)
     await queue.renew([claim])
     await queue.release(claim, 60_000)
     await queues.snapshotQueue(owner(brokenOnce()), worker, {}).next()
   },
   'machines/queues.ts forgetAttempts': async () => {
-    for (const model of ['crawl', 'snapshot'] as const) await queues.forgetAttempts(db, model, { id: other, token })
+    await queues.forgetAttempts(db, { id: other, token })
+    await queues.crawlQueue(owner(), {}).forgetAttempts({ id: other, token })
   },
   'machines/queues.ts confirmSnapshot': async () => {
     const { queue, claim } = await startedPage()
@@ -276,7 +293,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/commands.ts resumeCrawls': () => commands.resumeCrawls(db, [crawl]),
   'machines/commands.ts cancelCrawls': () => commands.cancelCrawls(home, [crawl]),
   'machines/queues.ts requeueClaimsOf': () => queues.requeueClaimsOf(db, [other]),
-  'machines/recover.ts recover': () => recover(db),
+  'machines/reconcile-schedules.ts reconcileSchedules': () => reconcileSchedules(db),
   'machines/handled.ts handledWithin': () => handledWithin(db, 60),
   'workers/reap.ts endFormerWorkers': async () => {
     await endFormerWorkers(owner(), { crawlId: other })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { BACKOFF_CAP_MS, retryDelayMs } from '../../src/engine/backoff.ts'
+import { backoff } from '../../src/base/backoff.ts'
 import { again, defineMachine, FAILED, ForeignOutcome, PUT_BACK } from '../../src/engine/index.ts'
-import { isLethal, stepOf } from '../../src/engine/outcome.ts'
+import { isLethal, RETRY, retryOf, stepOf } from '../../src/engine/outcome.ts'
 
 const machine = defineMachine({
   name: 'job',
@@ -77,19 +77,19 @@ describe('where an outcome leads', () => {
 
 describe('the delay after a failure', () => {
   it('doubles with each attempt', () => {
-    expect([1, 2, 3, 4].map((attempts) => retryDelayMs(1_000, attempts, 0.5))).toEqual([1_000, 2_000, 4_000, 8_000])
+    expect([1, 2, 3, 4].map((attempts) => backoff(attempts, retryOf(1_000), 0.5))).toEqual([1_000, 2_000, 4_000, 8_000])
   })
 
   it('is spread by a fifth', () => {
-    expect([0, 1].map((random) => retryDelayMs(1_000, 1, random))).toEqual([800, 1_200])
+    expect([0, 1].map((random) => backoff(1, retryOf(1_000), random))).toEqual([800, 1_200])
   })
 
   it('is capped, but never shorter than the state asks for', () => {
-    expect(retryDelayMs(1_000, 1_000, 0.5)).toBe(BACKOFF_CAP_MS)
-    expect(retryDelayMs(86_400_000, 5, 0.5)).toBe(86_400_000)
+    expect(backoff(5_000, retryOf(1_000), 0.5)).toBe(RETRY.maxMs)
+    expect(backoff(5, retryOf(86_400_000), 0.5)).toBe(86_400_000)
   })
 
   it('is a second where the state names none', () => {
-    expect(retryDelayMs(undefined, 1, 0.5)).toBe(1_000)
+    expect(backoff(1, retryOf(undefined), 0.5)).toBe(1_000)
   })
 })

@@ -21,20 +21,19 @@ const STEP_FILES = [
   'runner/run.ts',
   'workers/archive-snapshot.ts',
   'workers/binaries.ts',
-  'workers/claim-loop.ts',
   'workers/crawl-ends.ts',
   'workers/crawl-worker.ts',
   'workers/expand-list.ts',
   'workers/hook-sequence.ts',
   'workers/index-pages.ts',
   'workers/publish-file.ts',
-  'workers/lease.ts',
   'workers/page-results.ts',
   'workers/reap.ts',
   'workers/run-crawl.ts',
   'workers/seal-snapshot.ts',
   'workers/snapshot-hooks.ts',
   'workers/snapshot-worker.ts',
+  'workers/worker-actor.ts',
   'workers/worker-pool.ts',
 ]
 /** What changes a row, a file or another process. Whoever calls one of these has made a step. */
@@ -66,6 +65,7 @@ const EXCEPT: Readonly<Record<string, string>> = {
   'hooks/hook-host.ts spawn': 'spawnHost, and with it `spawned`, is the step',
   'hooks/launch.ts spawn': 'spawnToFiles is the step',
   'workers/seal-snapshot.ts finishPage': 'inside addFindings, which is the step',
+  'workers/index-pages.ts writeSnapshotPages': 'a page that is there is written again: publish-file.ts has its steps',
   'runner/promote.ts requeueClaimsOf': 'inside the transaction of the promotion, which is the step',
 }
 

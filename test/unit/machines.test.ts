@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withGraphs } from '../../scripts/draw-machines.ts'
@@ -146,4 +146,18 @@ describe('the graphs', () => {
     for (const machine of [crawlMachine, snapshotMachine])
       expect(workStates<Machine>(machine)).toEqual(['queued', 'started'])
   })
+})
+
+it('every test that the READMEs of machines and workers name for the seeds is there', () => {
+  for (const room of ['machines', 'workers']) {
+    const readme = readFileSync(join(ROOT, 'src', room, 'README.md'), 'utf8')
+    const rows = [
+      ...readme.slice(readme.indexOf('## The names of the seed')).matchAll(/^\| (?!seed|---).* \| (.*?) \|$/gm),
+    ]
+    const names = new Set(rows.flatMap(([, cell]) => cell!.split(', ')))
+    const isThere = (name: string) =>
+      ['unit', 'integration', 'crash'].some((kind) => existsSync(join(ROOT, 'test', kind, `${name}.test.ts`)))
+    expect(names.size).toBeGreaterThan(10)
+    expect([...names].filter((name) => !isThere(name))).toEqual([])
+  }
 })

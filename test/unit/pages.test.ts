@@ -1,24 +1,38 @@
 import { Parser } from 'htmlparser2'
 import { describe, expect, it } from 'vitest'
 import { type ArchivePage, archivePage } from '../../src/pages/archive-page.ts'
+import { pageAssets } from '../../src/pages/assets.ts'
+import { copiesText } from '../../src/pages/copies.ts'
+import { crawlName } from '../../src/pages/crawl-name.ts'
 import { type CrawlPage, crawlPage } from '../../src/pages/crawl-page.ts'
-import { href, html, page, sizeText, when } from '../../src/pages/layout.ts'
+import { chunkLine, chunkText, type IndexEntry, parseChunk } from '../../src/pages/index-chunk.ts'
+import { data, href, html, isVisible, sizeText, when } from '../../src/pages/layout.ts'
+import { bestOf, outputsOf } from '../../src/pages/outputs.ts'
 import { type SnapshotPage, snapshotPage } from '../../src/pages/snapshot-page.ts'
 
-const EVIL = `</title></style><script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;<!--`
+const EVIL = `</title></style><script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;<!--\u202e\u200b`
 const EVIL_FILE = `a b/#?%41"'><script>alert(3)</script>&amp;.html`
 const ADDED = new Date('2026-02-03T04:05:06Z')
+const assets = pageAssets()
+const result = { attempt: 1, startedAt: ADDED, endedAt: new Date(ADDED.getTime() + 500), logs: {} }
 
 const snapshot: SnapshotPage = {
+  assets,
+  id: '0199-id',
   url: `http://example.com/?q=%22%3E&x=${EVIL}`,
   title: EVIL,
-  createdAt: ADDED,
+  outcome: 'partial',
+  cause: EVIL,
+  httpStatus: 200,
+  sealedAt: ADDED,
   depth: 1,
   tags: [EVIL],
-  crawlHref: '../../../../crawls/20260203/example.com/id/index.html',
-  topHref: '../../../../../index.html',
+  crawlPath: '../../../../crawls/20260203/example.com/id',
+  topPath: '../../../../..',
+  copiesPath: '../../../../../archive/urls/ab/cd.js',
   results: [
     {
+      ...result,
       plugin: 'wget',
       hookName: EVIL,
       status: 'succeeded',
@@ -27,60 +41,52 @@ const snapshot: SnapshotPage = {
         [EVIL_FILE]: { size: 5, mimetype: 'text/html' },
         [`${EVIL_FILE}.png`]: { size: 7, mimetype: 'image/png' },
       },
-      seconds: 0.5,
+      logs: { output: '.logs/wget/x.1.stdout.log' },
     },
-    { plugin: EVIL, hookName: 'on_Snapshot__99_x.sh', status: 'failed', output: EVIL, files: {}, seconds: null },
+    { ...result, plugin: EVIL, hookName: 'on_Snapshot__99_x.sh', status: 'failed', output: EVIL, files: {} },
+    { ...result, plugin: EVIL, hookName: 'on_Snapshot__99_x.sh', attempt: 2, status: 'failed', output: '', files: {} },
   ],
 }
 
 const crawl: CrawlPage = {
+  assets,
   id: '0199-id',
   urls: [snapshot.url],
+  urlsTotal: 1,
+  firstTitle: null,
+  pages: 5_002,
   label: EVIL,
   tags: [EVIL],
   status: 'started',
   message: EVIL,
   maxDepth: 2,
   createdAt: ADDED,
-  topHref: '../../../../../index.html',
-  snapshots: [
-    {
-      url: snapshot.url,
-      title: EVIL,
-      status: 'sealed',
-      depth: 0,
-      path: '../../a b/#?%41',
-      size: 12,
-      succeeded: 3,
-      failed: 1,
-    },
-    {
-      url: 'http://example.com/2',
-      title: null,
-      status: 'queued',
-      depth: 1,
-      path: '../x',
-      size: 0,
-      succeeded: 0,
-      failed: 0,
-    },
-  ],
-  total: 5_002,
+  writtenAt: ADDED,
+  counts: { queued: 4_990, started: 2, paused: 0, archived: 7, partial: 1, failed: 2 },
+  index: { top: '../../../../..', chunks: [7, 3, 1] },
 }
 
 const archive: ArchivePage = {
+  assets,
   crawls: [
     {
-      name: EVIL,
-      status: 'sealed',
+      label: EVIL,
+      urls: [EVIL],
+      urlsTotal: 2,
+      firstTitle: EVIL,
+      pages: 2,
+      status: 'started',
       createdAt: ADDED,
-      path: 'archive/crawls/20260203/a b#?%41',
-      snapshots: 2,
+      path: 'archive/crawls/a b/#?%41',
       sealed: 1,
+      partial: 0,
+      failed: 1,
     },
   ],
   totalCrawls: 3,
-  totalSnapshots: 1,
+  totalPages: 1,
+  totalBytes: 12,
+  chunks: [1, 0],
 }
 
 const PAGES: Readonly<Record<string, string>> = {
@@ -122,13 +128,15 @@ describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
     expect(comments).toBe(0)
     expect(text).toContain(EVIL)
     const names = new Set(elements.map(({ name }) => name))
-    for (const name of ['script', 'iframe', 'object', 'embed', 'link', 'base', 'form'])
-      expect(names).not.toContain(name)
+    for (const name of ['style', 'object', 'embed', 'base']) expect(names).not.toContain(name)
     expect(
       elements.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => name.startsWith('on')),
     ).toEqual([])
     expect(elements.filter(({ name }) => name === 'title')).toHaveLength(1)
-    expect(elements.filter(({ name }) => name === 'style')).toHaveLength(1)
+    const scripts = elements.filter(({ name, attributes }) => name === 'script' && attributes['type'] === undefined)
+    for (const { attributes } of scripts) expect(attributes['src']).toMatch(/^[./a-z0-9-]+\.js$/)
+    for (const { attributes } of elements.filter(({ name }) => name === 'iframe'))
+      expect(attributes['sandbox']).toBe('allow-same-origin')
   })
 
   it('loads nothing from elsewhere: it opens from disk, for ever, and gives no address away', () => {
@@ -138,8 +146,9 @@ describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
         expect(attributes[attribute] ?? '', `${name} ${attribute}`).not.toMatch(/^\s*([a-z][a-z0-9+.-]*:|\/)/i)
       expect(attributes['style'], name).toBeUndefined()
     }
-    const style = markup.slice(markup.indexOf('<style>'), markup.indexOf('</style>'))
-    expect(style).not.toMatch(/url\(|@import|https?:/i)
+    const policy = elements.find(({ attributes }) => attributes['http-equiv'] === 'Content-Security-Policy')
+    expect(policy?.attributes['content']).toMatch(/^default-src 'none'/)
+    expect(policy?.attributes['content']).not.toMatch(/https?:|\*|unsafe/)
     expect(elements.find(({ attributes }) => attributes['name'] === 'referrer')?.attributes['content']).toBe(
       'no-referrer',
     )
@@ -147,7 +156,7 @@ describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
   })
 
   it('links to files by relative paths, each step percent-encoded', () => {
-    const local = links(markup).filter((link) => !link.startsWith('http://example.com/'))
+    const local = links(markup).filter((link) => !link.startsWith('http://example.com/') && link !== '#details')
     expect(local.length).toBeGreaterThan(0)
     for (const link of local) {
       expect(link).not.toMatch(/^(\/|[a-z]+:)/i)
@@ -157,55 +166,217 @@ describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
   })
 })
 
+const decoded = (markup: string) => links(markup).map((link) => link.split('/').map(decodeURIComponent).join('/'))
+
 describe('the snapshot page', () => {
-  it('leads to every plugin’s main file, its folder and its picture, under their true names', () => {
-    const decoded = links(PAGES['snapshot']!).map((link) => link.split('/').map(decodeURIComponent).join('/'))
-    expect(decoded).toEqual(
+  it('leads to every plugin’s main file, its folder and its logs, under their true names', () => {
+    expect(decoded(PAGES['snapshot']!)).toEqual(
       expect.arrayContaining([
         `wget/${EVIL_FILE}`,
         'wget/',
-        `wget/${EVIL_FILE}.png`,
-        snapshot.crawlHref,
-        snapshot.topHref,
+        '.logs/wget/x.1.stdout.log',
+        `${snapshot.crawlPath}/index.html`,
+        `${snapshot.topPath}/index.html`,
+        snapshot.copiesPath,
       ]),
     )
   })
 
   it('links to the page itself, which is the only way out', () => {
     const outside = read(PAGES['snapshot']!).elements.filter(({ attributes }) => attributes['href']?.startsWith('http'))
-    expect(outside).toHaveLength(1)
-    expect(outside[0]?.attributes).toMatchObject({ href: snapshot.url, rel: 'noreferrer' })
+    expect(outside.length).toBeGreaterThan(0)
+    for (const { attributes } of outside) expect(attributes).toMatchObject({ href: snapshot.url, rel: 'noreferrer' })
+    for (const url of ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd'])
+      expect(links(snapshotPage({ ...snapshot, url, results: [] })).filter((link) => link.includes(':'))).toEqual([])
   })
 
-  it('says what failed, and what took how long', () => {
+  it('says how it went, what failed, what took how long, and which attempt it was', () => {
     const { text } = read(PAGES['snapshot']!)
-    for (const word of ['failed', 'succeeded', '0.50 s', '2026-02-03 04:05 UTC', 'depth 1', '2 files', '12 B'])
+    for (const word of [
+      'Partial',
+      'HTTP 200',
+      'failed',
+      'succeeded',
+      '0.50 s',
+      '2026-02-03 04:05 UTC',
+      '2 files',
+      '12 B',
+    ])
       expect(text).toContain(word)
+    expect(text.match(/attempt 2/g)).toHaveLength(1)
+    expect(text).toContain('archivebox-ts snapshot retry 0199-id')
   })
 
-  it('falls back to the URL where there is no title', () => {
-    const { text } = read(snapshotPage({ ...snapshot, title: null, url: 'http://plain.example/', results: [] }))
-    expect(text.match(/http:\/\/plain\.example\//g)).toHaveLength(3)
+  it('begins with the best copy, and has no group that is empty', () => {
+    const { elements } = read(PAGES['snapshot']!)
+    const current = elements.filter(({ attributes }) => attributes['aria-current'] !== undefined)
+    expect(current.map(({ attributes }) => decodeURIComponent(attributes['href']!))).toEqual([`wget/${EVIL_FILE}`])
+    expect(elements.filter(({ attributes }) => attributes['class'] === 'group page')).toHaveLength(1)
+    const bare = read(snapshotPage({ ...snapshot, results: [], outcome: 'failed', cause: 'connection refused' }))
+    expect(bare.elements.filter(({ name }) => name === 'iframe')).toEqual([])
+    expect(bare.text).toContain('No copy of this page is here')
+    expect(bare.text).toContain('connection refused')
+  })
+
+  it('falls back to the URL where nobody could see the title', () => {
+    for (const title of [null, '', '\u200b\u202e \u2800'])
+      expect(snapshotPage({ ...snapshot, title, url: 'http://plain.example/' })).toContain(
+        '<h1><bdi>http://plain.example/</bdi></h1>',
+      )
   })
 })
 
-describe('the lists', () => {
-  it('say how many are not shown', () => {
-    expect(read(PAGES['crawl']!).text).toContain('and 5000 more')
-    expect(read(PAGES['archive']!).text).toContain('and 2 older')
-    expect(read(crawlPage({ ...crawl, total: 2 })).text).not.toContain(' more')
+describe('what was made of a page', () => {
+  const file = (mimetype: string) => ({ size: 1, mimetype })
+  const made = (plugin: string, output: string, files: Record<string, string>) => ({
+    plugin,
+    output,
+    files: Object.fromEntries(Object.entries(files).map(([path, type]) => [path, file(type)])),
   })
 
-  it('count what is done of what there is', () => {
-    expect(read(PAGES['archive']!).text).toContain('1 of 2')
-    expect(read(PAGES['archive']!).text).toContain('1 page in 3 crawls')
+  it('comes best first, each in its group, by its main file', () => {
+    const outputs = outputsOf([
+      made('headers', 'headers/headers.json', { 'headers.json': 'application/json' }),
+      made('readability', '', {
+        'content.html': 'text/html',
+        'content.txt': 'text/plain',
+        'article.json': 'application/json',
+      }),
+      made('html', 'html/output.html', { 'output.html': 'text/html' }),
+      made('screenshot', 'screenshot/screenshot.png', { 'screenshot.png': 'image/png' }),
+      made('pdf', '', { 'output.pdf': 'application/pdf' }),
+      made('singlefile', '', { 'singlefile.html': 'text/html; charset=utf-8' }),
+      made('warc', '', { 'x.warc.gz': 'application/gzip' }),
+      made('mine', 'mine/b.mp4', { 'a.txt': 'text/plain', 'b.mp4': 'video/mp4' }),
+      made('wget', 'wget/site/a.html', { 'site/style.css': 'text/css', 'site/a.html': 'text/html' }),
+    ])
+    expect(outputs.map(({ group, path, shown }) => `${group} ${path} ${shown}`)).toEqual([
+      'page singlefile/singlefile.html html',
+      'picture pdf/output.pdf pdf',
+      'picture screenshot/screenshot.png image',
+      'page wget/site/a.html html',
+      'page html/output.html html',
+      'text readability/content.html html',
+      'data headers/headers.json text',
+      'media mine/b.mp4 video',
+      'data warc/x.warc.gz file',
+    ])
+    expect(bestOf(outputs)?.plugin).toBe('singlefile')
+    expect(bestOf(outputs.filter(({ group }) => group === 'data'))).toBeUndefined()
   })
 
-  it('name a crawl by its label, else by its first URL, else by its id', () => {
-    const title = (data: CrawlPage) => /<title>(.*?)<\/title>/s.exec(crawlPage(data))?.[1]
-    expect(title({ ...crawl, label: 'News' })).toBe('News')
-    expect(title({ ...crawl, label: '', urls: ['http://a.example/'] })).toBe('http://a.example/')
-    expect(title({ ...crawl, label: '', urls: [] })).toBe(crawl.id)
+  it('is one thing where several hooks of a plugin made it', () => {
+    const outputs = outputsOf([
+      made('html', '', { 'a.txt': 'text/plain' }),
+      made('html', 'html/output.html', { 'output.html': 'text/html' }),
+    ])
+    expect(outputs).toMatchObject([{ plugin: 'html', path: 'html/output.html', files: 2, size: 2 }])
+  })
+})
+
+describe('the page of a crawl', () => {
+  it('says how it stands, loads the latest chunks itself, and names the others', () => {
+    const { text } = read(PAGES['crawl']!)
+    for (const word of [
+      'Running',
+      '10',
+      'of 5,002 pages',
+      '2 in work',
+      '4,990 waiting',
+      'crawl retry --failed 0199-id',
+    ])
+      expect(text).toContain(word)
+    expect(links(PAGES['crawl']!).filter((link) => link.includes('/archive/index/'))).toEqual([
+      '../../../../../archive/index/7.js',
+      '../../../../../archive/index/3.js',
+    ])
+    expect(text).toContain('"chunks":[7,3,1]')
+    expect(text).toContain('"live":true')
+  })
+
+  it.each<[string, Partial<CrawlPage>, string]>([
+    ['its label', { label: 'News' }, 'News'],
+    ['the title of its one page', { label: '\u200b', firstTitle: 'A title' }, 'A title'],
+    ['where its one page is', { label: '', urls: ['https://a.example/b/'] }, 'a.example/b'],
+    [
+      'its host',
+      { label: '', urls: ['http://a.example/', 'http://a.example/2'], urlsTotal: 2 },
+      'a.example · 801 pages',
+    ],
+    [
+      'its hosts',
+      { label: '', urls: ['http://a/', 'http://b/', 'http://c/'], urlsTotal: 3 },
+      'a and 2 others · 801 pages',
+    ],
+    [
+      'hosts that are not all known',
+      { label: '', urls: ['http://a/', 'http://b/'], urlsTotal: 9 },
+      'a and many others · 801 pages',
+    ],
+    ['nothing', { label: '', urls: [] }, 'no page'],
+  ])('is named by %s', (_what, about, name) => {
+    const pages = name.includes('801') ? 801 : 1
+    expect(crawlName({ ...crawl, pages, ...about })).toBe(name)
+  })
+})
+
+describe('the page of the archive', () => {
+  it('says how much there is, and how its crawls went', () => {
+    const { text } = read(PAGES['archive']!)
+    for (const word of ['1 page', '3 crawls', '12 B', '1 of 2', '1 failed']) expect(text).toContain(word)
+  })
+})
+
+describe('a chunk of the index', () => {
+  const entry: IndexEntry = {
+    number: 41,
+    crawlId: 'c',
+    sealedAt: ADDED,
+    outcome: 'partial',
+    tags: ['a\tb', 'c\u001fd'],
+    cause: 'HTTP 500\n',
+    httpStatus: 500,
+    path: 'archive/x',
+    icon: '',
+    picture: '',
+    size: 7,
+    url: 'http://x/',
+    title: `a\nb\tc\u2028d\u0000e ${EVIL}`,
+    text: 'half \ud83d of it',
+  }
+
+  it('is a script with one text, a line for each page, whatever is in its fields', () => {
+    const text = chunkText(0, new Map([[41, chunkLine(entry)]]))
+    const heard: [number, string][] = []
+    new Function('pages', text)((chunk: number, lines: string) => heard.push([chunk, lines]))
+    const [[chunk, lines]] = heard as [[number, string]]
+    expect(chunk).toBe(0)
+    expect(lines.split('\n')).toHaveLength(1)
+    const fields = lines.split('\t')
+    expect(fields).toHaveLength(14)
+    expect(fields[4]!.split('\u001f')).toEqual(['a b', 'c d'])
+    expect(fields[12]).toContain('a b c d e')
+    expect(fields[13]).toBe('half \ufffd of it')
+  })
+
+  it('is read back as it was written, in the order of its numbers', () => {
+    const lines = new Map([5, 2, 9].map((number) => [number, chunkLine({ ...entry, number })]))
+    const back = parseChunk(chunkText(0, lines))
+    expect([...back.keys()]).toEqual([2, 5, 9])
+    expect(Object.fromEntries(back)).toEqual(Object.fromEntries(lines))
+  })
+
+  it('is damaged when it is not whole', () => {
+    const text = chunkText(0, new Map([[1, 'x']]))
+    for (const broken of ['', text.slice(0, -3), text.slice(1)]) expect(() => parseChunk(broken)).toThrow('damaged')
+  })
+
+  it('has the copies of a URL in the same way', () => {
+    const heard: unknown[] = []
+    new Function('copies', copiesText([{ sealedAt: ADDED, outcome: 'archived', path: 'archive/x' }]))((list: unknown) =>
+      heard.push(list),
+    )
+    expect(heard).toEqual([[[ADDED.toISOString(), 'archived', 'archive/x']]])
   })
 })
 
@@ -216,7 +387,17 @@ describe('the layout', () => {
       '<b>&#60;&#38;&#62;</b>&#60;<b>&#60;&#38;&#62;</b>7',
     )
     expect(html`<a href="${`"'`}">`.text).toBe('<a href="&#34;&#39;">')
-    expect(page('<', html`x`)).toContain('<title>&#60;</title>')
+  })
+
+  it('gives data to the script that nothing in it can end', () => {
+    const { text } = data({ x: '</script><!--&' })
+    expect(text.slice(text.indexOf('{'), text.indexOf('}'))).not.toMatch(/[<>&]/)
+    expect(JSON.parse(text.slice(text.indexOf('{'), text.indexOf('}') + 1))).toEqual({ x: '</script><!--&' })
+  })
+
+  it('knows what can be seen', () => {
+    for (const text of ['a', ' ü', '😀', '7']) expect(isVisible(text), text).toBe(true)
+    for (const text of ['', ' \t', '\u200b\ufeff', '\u202e', '\u001b']) expect(isVisible(text), text).toBe(false)
   })
 
   it('encodes paths step by step', () => {

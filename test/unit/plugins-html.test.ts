@@ -4,8 +4,9 @@ import { dataUrlBytes } from '../../src/plugins/favicon/data-url.ts'
 import { iconUrl } from '../../src/plugins/favicon/icon-url.ts'
 import { isImage, isSvg } from '../../src/plugins/favicon/image-type.ts'
 import { findLinks } from '../../src/plugins/parse_html_urls/find-links.ts'
+import { articleDocument } from '../../src/plugins/readability/article-document.ts'
 import { extractArticle } from '../../src/plugins/readability/extract-article.ts'
-import { tooComplex } from '../../src/plugins/readability/too-complex.ts'
+import { surveyPage } from '../../src/plugins/readability/survey.ts'
 import { asset } from '../support/site.ts'
 
 const URL_ = 'http://site.test/dir/page.html'
@@ -145,6 +146,9 @@ describe('the icon of a page', () => {
   })
 })
 
+const articleIn = (html: string) => extractArticle(html, URL_, surveyPage(html))
+const tooComplexIn = (html: string) => surveyPage(html).tooComplex
+
 describe('the article of a page', () => {
   const body = `<h1>Head</h1>${'<p>Some words, here and there, that make a paragraph of its own. <a href="x.html">link</a></p>'.repeat(20)}`
 
@@ -156,36 +160,86 @@ describe('the article of a page', () => {
     ['text before the tags', `hello ${body}`],
     ['a comment first', `<!-- hi --><!doctype html><html><body>${body}`],
   ])('is found in %s', (_name, html) => {
-    const article = extractArticle(html, URL_)
+    const article = articleIn(html)
     expect(article?.textContent).toContain('make a paragraph')
     expect(article?.content).toContain('href="http://site.test/dir/x.html"')
   })
 
   it('has nothing in it that runs', () => {
-    const article = extractArticle(
+    const article = articleIn(
       `<body>${body}<p onclick="alert(1)">click, and read on, and on <img src="i.png" onerror="alert(2)"></p><script>alert(3)</script><a href="java&#10;script:alert(4)">x</a>`,
-      URL_,
     )
     expect(article?.content).toContain('src="http://site.test/dir/i.png"')
     expect(article?.content).not.toMatch(/alert|onclick|onerror|<script/i)
   })
 
+  // What is called a sidebar, Readability leaves out.
+  const lines = Array.from(
+    { length: 80 },
+    (_, n) => `<li><a href="#f${n}">function_${n}</a> does one thing and another</li>`,
+  )
+  const reference = `<h1>All of it</h1>${'<p>A few words on what this is, and on why.</p>'.repeat(18)}<ul class="sidebar">${lines.join('')}</ul>`
+
+  it('is all that a page says where little else would be left of it', () => {
+    const article = articleIn(`<body><nav>Home</nav><main>${reference}</main><footer>Imprint</footer></body>`)
+    expect(article).toMatchObject({ extent: 'whole', kept: 1 })
+    expect(article?.textContent).toContain('function_39')
+    expect(article?.textContent).not.toMatch(/Home|Imprint/)
+    expect(article?.content).toContain('href="#f39"')
+  })
+
+  it('is inert also where all of the page is kept', () => {
+    const evil = `<p onclick="alert(1)">x</p><iframe srcdoc="<b>"></iframe><a href="javascript:alert(1)">y</a><img src="i.png">`
+    const article = articleIn(`<main>${reference}${evil}<form action="z"><input></form></main>`)
+    expect(article?.extent).toBe('whole')
+    expect(article?.content).not.toMatch(/alert|onclick|iframe|<input/i)
+    expect(article?.content).toContain('src="http://site.test/dir/i.png"')
+  })
+
+  it('is not spoilt by the links around it', () => {
+    const links = `<div class="sidebar">${'<a href="/x">Some other story that nobody asked for</a> '.repeat(200)}</div>`
+    const article = articleIn(`<body>${body}${links}</body>`)
+    expect(article?.extent).toBe('readability')
+    expect(article?.textContent).not.toContain('nobody asked for')
+    expect(article!.kept).toBeLessThan(0.5)
+  })
+
+  it('has blocks on lines of their own in its text', () => {
+    expect(articleIn(`<main><h1>One</h1><p>two <b>three</b></p><pre>a\n  b</pre></main>`)?.textContent).toMatch(
+      /two three\s*\na\n {2}b/,
+    )
+  })
+
+  it('is shown with its title, source and date, and with what it lacks', () => {
+    const head = { title: '<T>', url: 'http://a/?"', byline: null, siteName: 'S', lang: null, dir: null }
+    const page = articleDocument('<p>x</p>', { ...head, publishedTime: '2026-01-02T03:04:05Z', kept: 0.21 })
+    for (const text of [
+      '<title>&lt;T&gt;</title>',
+      'http://a/?&quot;',
+      '<bdi>S</bdi>',
+      '2026-01-02',
+      '21 % of the text',
+    ])
+      expect(page).toContain(text)
+    expect(articleDocument('', { ...head, publishedTime: null, kept: 0.5 })).not.toContain('of the text')
+  })
+
   it('is none in a page without text', () => {
     for (const html of ['', 'hi', '<html></html>', '<frameset><frame src=a></frameset>', '<p>', '\0'])
-      expect(extractArticle(html, URL_)?.length ?? 0).toBeLessThan(3)
+      expect(articleIn(html)?.length ?? 0).toBeLessThan(3)
   })
 
   it('is not looked for where a tree would take for ever', () => {
     const deep = 'nested deeper than 256 elements'
     const large = 'more than 100000 elements and pieces of text'
-    expect(tooComplex(`<p>a<p>b<br><br><li>c<li>d${'<i>x</i>'.repeat(1000)}`)).toBeUndefined()
-    expect(tooComplex('<div>'.repeat(256))).toBeUndefined()
-    expect(tooComplex('<div>'.repeat(257))).toBe(deep)
-    expect(tooComplex('<div>'.repeat(1_000_000))).toBe(deep)
-    expect(tooComplex('<p>x'.repeat(100_000))).toBe(large)
-    expect(tooComplex('&amp'.repeat(1_000_000))).toBe(large)
-    expect(tooComplex('<'.repeat(1_000_000))).toBe(large)
-    expect(tooComplex('<br>'.repeat(200_000))).toBe(large)
-    expect(tooComplex('<!---->'.repeat(200_000))).toBe(large)
+    expect(tooComplexIn(`<p>a<p>b<br><br><li>c<li>d${'<i>x</i>'.repeat(1000)}`)).toBeUndefined()
+    expect(tooComplexIn('<div>'.repeat(256))).toBeUndefined()
+    expect(tooComplexIn('<div>'.repeat(257))).toBe(deep)
+    expect(tooComplexIn('<div>'.repeat(1_000_000))).toBe(deep)
+    expect(tooComplexIn('<p>x'.repeat(100_000))).toBe(large)
+    expect(tooComplexIn('&amp'.repeat(1_000_000))).toBe(large)
+    expect(tooComplexIn('<'.repeat(1_000_000))).toBe(large)
+    expect(tooComplexIn('<br>'.repeat(200_000))).toBe(large)
+    expect(tooComplexIn('<!---->'.repeat(200_000))).toBe(large)
   })
 })

@@ -1,6 +1,6 @@
 import { cancelCrawls, pauseCrawls, resumeCrawls } from '../../machines/commands.ts'
 import { deleteCrawl } from '../../machines/deletion.ts'
-import { rewritePages } from '../../workers/rewrite-pages.ts'
+import { reconcilePages } from '../../workers/reconcile-pages.ts'
 import { createCrawls } from '../records/create.ts'
 import { CRAWL } from '../records/kinds.ts'
 import { changing, verbsOf } from '../records/verbs.ts'
@@ -19,7 +19,7 @@ export const crawlVerbs = {
     done: 'sealed',
     send: cancelCrawls,
     after: (home, rows) =>
-      rewritePages(
+      reconcilePages(
         home,
         rows.map(({ id }) => id),
       ),

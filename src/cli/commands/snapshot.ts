@@ -2,7 +2,7 @@ import type { Home } from '../../db/home.ts'
 import { type ListedSnapshot, listedByIds } from '../../db/listings.ts'
 import { cancelSnapshots, pauseSnapshots, resumeSnapshots } from '../../machines/commands.ts'
 import { deleteSnapshot } from '../../machines/deletion.ts'
-import { rewritePages } from '../../workers/rewrite-pages.ts'
+import { reconcilePages } from '../../workers/reconcile-pages.ts'
 import { createSnapshots } from '../records/create.ts'
 import { CRAWL, SNAPSHOT } from '../records/kinds.ts'
 import { changing, verbsOf } from '../records/verbs.ts'
@@ -22,11 +22,11 @@ export const snapshotVerbs = {
     send: ({ db }, ids) => resumeSnapshots(db, ids),
     after: sayPausedCrawls,
   }),
-  cancel: changing(SNAPSHOT, { verb: 'cancel', done: 'sealed', send: cancelSnapshots, after: rewritePagesOf }),
+  cancel: changing(SNAPSHOT, { verb: 'cancel', done: 'sealed', send: cancelSnapshots, after: reconcilePagesOf }),
 }
 
-async function rewritePagesOf(home: Home, rows: readonly ListedSnapshot[]): Promise<void> {
-  await rewritePages(
+async function reconcilePagesOf(home: Home, rows: readonly ListedSnapshot[]): Promise<void> {
+  await reconcilePages(
     home,
     crawlsOf(rows),
     rows.map(({ id }) => id),

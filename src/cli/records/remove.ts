@@ -3,7 +3,7 @@ import type { Home } from '../../db/home.ts'
 import type { Model } from '../../db/listings.ts'
 import { countBelow } from '../../db/results.ts'
 import { sizeText } from '../../pages/layout.ts'
-import { rewritePages } from '../../workers/rewrite-pages.ts'
+import { reconcilePages } from '../../workers/reconcile-pages.ts'
 import { table } from '../format.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, sayError, terminal, wantsJson } from '../terminal.ts'
@@ -50,7 +50,7 @@ export async function remove<Row extends { readonly id: string }>(
       })
     const shownBy = await removing.shownBy(home, rows)
     const refused = await removeEach(options, home, kind, rows, removing)
-    await rewritePages(home, shownBy.crawls, shownBy.snapshots)
+    await reconcilePages(home, shownBy.crawls, shownBy.snapshots)
     if (refused === 0) return terminal.say(`deleted ${what}`)
     terminal.say(`${refused} of ${rows.length} were not deleted`)
     process.exitCode = EXIT.failed

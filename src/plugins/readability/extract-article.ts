@@ -1,27 +1,7 @@
 import { Readability } from '@mozilla/readability'
-import { parseHTML } from 'linkedom'
-
-/** The few parts of the DOM that are used here. */
-interface DomNode {
-  readonly childNodes: Iterable<DomNode>
-  append(...nodes: DomNode[]): void
-  prepend(...nodes: DomNode[]): void
-  remove(): void
-}
-interface DomElement extends DomNode {
-  readonly tagName: string
-  readonly attributes: Iterable<{ readonly name: string; readonly value: string }>
-  innerHTML: string
-  setAttribute(name: string, value: string): void
-  removeAttribute(name: string): void
-  querySelectorAll(selector: string): Iterable<DomElement>
-}
-interface DomDocument extends DomElement {
-  readonly documentElement: DomElement | null
-  readonly head: DomElement
-  readonly body: DomElement
-  createElement(name: string): DomElement
-}
+import { type DomElement, makeInert, readableText, wholeDocument } from './dom.ts'
+import { type Survey, solid } from './survey.ts'
+import { wholeText } from './whole-text.ts'
 
 export interface Article {
   readonly title: string
@@ -33,58 +13,61 @@ export interface Article {
   readonly publishedTime: string | null
   /** Characters of `textContent`. */
   readonly length: number
+  /** `readability`: what it takes for the article; `whole`: all that the page says, because that was less than half. */
+  readonly extent: 'readability' | 'whole'
+  /** The part of the page's text that is in it, from 0 to 1. */
+  readonly kept: number
   /** Inert HTML: no scripts, no event handlers; links and pictures are absolute. */
   readonly content: string
   readonly textContent: string
 }
 
-/** The article in a page at `url`; undefined when there is none. Time grows with the size and the nesting of the page: check them before. */
-export function extractArticle(html: string, url: string): Article | undefined {
-  const found = new Readability<DomElement>(wholeDocument(html, url) as never, {
+/** Reference pages consist of links, which are their text and no way out of it. Its types do not know this option. */
+const LINKS_ARE_TEXT = { linkDensityModifier: 1 }
+/** So few characters are no article, whatever else is on the page. */
+const SHORT = 1_000
+
+/**
+ * The article in a page at `url`; undefined when there is none. Readability finds where it is; what it takes for the
+ * article of a reference page or an index may lack most of it, and then the page is kept as it is.
+ * Time grows with the size and the nesting of the page: `survey` must have found it simple enough.
+ */
+export function extractArticle(html: string, url: string, survey: Survey): Article | undefined {
+  const found = new Readability<DomElement>(wholeDocument(html, url).document as never, {
     serializer: (node) => node as unknown as DomElement,
+    ...LINKS_ARE_TEXT,
   }).parse()
-  const text = found?.textContent ?? ''
-  if (!found?.content || text.trim() === '') return undefined
-  makeInert(found.content)
+  if (found?.content) makeInert(found.content)
+  let root = found?.content ?? undefined
+  let text = root ? readableText(root) : ''
+  const extent = lacksMost(solid(text), survey) ? 'whole' : 'readability'
+  if (extent === 'whole') {
+    root = wholeText(html, url)
+    text = readableText(root)
+  }
+  if (!root || text === '') return undefined
   return {
-    title: found.title ?? '',
-    byline: found.byline ?? null,
-    excerpt: found.excerpt ?? null,
-    siteName: found.siteName ?? null,
-    lang: found.lang ?? null,
-    dir: found.dir ?? null,
-    publishedTime: found.publishedTime ?? null,
+    title: found?.title ?? '',
+    byline: found?.byline ?? null,
+    excerpt: found?.excerpt ?? null,
+    siteName: found?.siteName ?? null,
+    lang: found?.lang ?? null,
+    dir: found?.dir ?? null,
+    publishedTime: found?.publishedTime ?? null,
     length: text.length,
-    content: found.content.innerHTML,
+    extent,
+    kept: survey.page.all === 0 ? 1 : Math.min(1, Number((solid(text) / survey.page.all).toFixed(3))),
+    content: root.innerHTML,
     textContent: text,
   }
 }
 
-/** A document with html, head and body, wherever the page left them out, and with one `<base>` that says where it lies. */
-function wholeDocument(html: string, url: string): DomDocument {
-  const parse = (source: string) => (parseHTML(source) as unknown as { document: DomDocument }).document
-  let document = parse(html)
-  if (document.documentElement?.tagName !== 'HTML') document = parse(`<html><head></head><body>${html}</body></html>`)
-  const { documentElement: root, head, body } = document
-  for (const node of [...root!.childNodes]) if (node !== head && node !== body) body.append(node)
-
-  let href = url
-  for (const base of [...document.querySelectorAll('base')]) {
-    for (const { name, value } of base.attributes) if (name === 'href') href = URL.parse(value, url)?.href ?? href
-    base.remove()
-  }
-  const base = document.createElement('base')
-  base.setAttribute('href', href)
-  head.prepend(base)
-  return document
-}
-
-/** Readability takes scripts out, but not what runs without one. */
-function makeInert(root: DomElement): void {
-  for (const element of root.querySelectorAll('*')) {
-    for (const { name, value } of [...element.attributes]) {
-      if (/^on|^srcdoc$|^formaction$/i.test(name) || /^[\s\p{Cc}]*(?:javascript|vbscript):/iu.test(value))
-        element.removeAttribute(name)
-    }
-  }
+/**
+ * Less than half of what the page says. Where a page does not name its main part, links count only when there is hardly
+ * an article at all: around that of a newspaper there are many.
+ */
+function lacksMost(article: number, { page, main }: Survey): boolean {
+  const { all, links } = main ?? page
+  if (article < (all - links) / 2) return true
+  return article < all / 2 && (main !== undefined || article < SHORT)
 }

@@ -6,7 +6,7 @@ import { loadPage } from '../base/page.ts'
 import { pageTitle } from '../base/page-title.ts'
 import { sizeLimit, tooLarge } from '../base/settings.ts'
 import { articleDocument } from './article-document.ts'
-import { tooComplex } from './too-complex.ts'
+import { surveyPage } from './survey.ts'
 
 const DEFAULT_MAX_SIZE = 10 * 1024 * 1024
 export default defineHook(import.meta, {
@@ -16,16 +16,16 @@ export default defineHook(import.meta, {
     const page = await loadPage(context)
     if ('status' in page) return page
     if (page.html.length > limit.bytes) return noResults(tooLarge(limit).message)
-    const reason = tooComplex(page.html)
-    if (reason !== undefined) return noResults(reason)
+    const survey = surveyPage(page.html)
+    if (survey.tooComplex !== undefined) return noResults(survey.tooComplex)
 
     // Loaded here: a tree is expensive, and only this hook needs one.
     const { extractArticle } = await import('./extract-article.ts')
-    const article = extractArticle(page.html, page.url)
+    const article = extractArticle(page.html, page.url, survey)
     if (!article) return noResults('no article found')
     const { content, textContent, ...about } = article
     const title = about.title || pageTitle(page.html)
-    writeWhole(context.outputDir, 'content.html', articleDocument(content, { ...about, title }))
+    writeWhole(context.outputDir, 'content.html', articleDocument(content, { ...about, title, url: page.url }))
     writeWhole(context.outputDir, 'content.txt', `${textContent.trim()}\n`)
     writeJson(context.outputDir, 'article.json', { ...about, title, url: page.url })
     return succeeded('readability/content.html')

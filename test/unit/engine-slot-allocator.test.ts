@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SlotAllocator } from '../../src/workers/slot-allocator.ts'
+import { SlotAllocator } from '../../src/engine/slot-allocator.ts'
 
 const told = (news: Map<string, number>) => Object.fromEntries(news)
 

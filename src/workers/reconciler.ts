@@ -8,7 +8,7 @@ import { MARKER, marksIn, membersOf } from '../processes/family.ts'
 import { presenceOf } from '../processes/presence.ts'
 import { rootOf } from '../processes/registry/relatives.ts'
 import { reapRunner, reapWorker } from './reap.ts'
-import { tidyUpCancelled } from './tidy-up.ts'
+import { reconcileCancelled } from './reconcile-work.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const EVERY_MS = 30_000
@@ -17,10 +17,10 @@ const EVERY_MS = 30_000
  * Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner or whose rows are, what
  * was cancelled half-way, counts that have gathered. A leader does it every 30 s.
  */
-export class CleanUp {
+export class Reconciler {
   readonly #context: WorkerContext
   #nextAt = Number.NEGATIVE_INFINITY
-  #isUntidy = false
+  #isIncomplete = false
   #suspects: ReadonlySet<string> = new Set()
 
   constructor(context: WorkerContext) {
@@ -31,23 +31,23 @@ export class CleanUp {
   async whenDue(): Promise<void> {
     if (performance.now() >= this.#nextAt) {
       this.#nextAt = performance.now() + EVERY_MS
-      this.#isUntidy = true
+      this.#isIncomplete = true
       await this.round()
       await addUpCounts(this.#context.owner.home.db)
     }
-    if (this.#isUntidy) this.#isUntidy = await this.#tidyUp()
+    if (this.#isIncomplete) this.#isIncomplete = await this.#complete()
   }
 
   /** Before a runner leaves that has nothing left to do: completes what was cancelled since the last round. */
   async beforeLeaving(): Promise<void> {
-    while (await this.#tidyUp());
+    while (await this.#complete());
   }
 
   /** False: until the next round there is nothing left. */
-  async #tidyUp(): Promise<boolean> {
+  async #complete(): Promise<boolean> {
     const { owner, log } = this.#context
     try {
-      return await tidyUpCancelled(owner.home)
+      return await reconcileCancelled(owner.home)
     } catch (error) {
       if (isDatabaseAway(error)) throw error
       // A full disk, say, or pages that somebody deletes at this moment: in the next round. A leader does not end for that.

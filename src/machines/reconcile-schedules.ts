@@ -6,7 +6,7 @@ import { withRetry } from '../db/retry.ts'
  * What a new leader mends in rows that no crash of ours leaves so, but a hand or a restored backup may: open ones without a schedule are due,
  * and paused ones wait again. Returns how many.
  */
-export async function recover(db: Database): Promise<number> {
+export async function reconcileSchedules(db: Database): Promise<number> {
   let mended = 0
   for (const model of ['crawl', 'snapshot'] as const) {
     const update = sql`

@@ -1,0 +1,146 @@
+import { sql } from 'kysely'
+import { byIndex } from './by-index.ts'
+import type { Database } from './database.ts'
+import { withRetry } from './retry.ts'
+import type { Outcome } from './tables.ts'
+
+// The pages that the archive's index lists, by number: table archived_page. Everything here walks an index, in steps
+// that
+// do not grow with the archive.
+
+/** Pages that one chunk of the index has at most: those whose numbers, divided by this, are the same. */
+export const PAGES_PER_CHUNK = 1_000
+
+export const chunkOf = (number: number): number => Math.floor(number / PAGES_PER_CHUNK)
+
+/** What the index says of a page that is sealed. */
+export interface ListedPage {
+  readonly id: string
+  readonly url: string
+  readonly title: string | null
+  readonly outcome: Outcome | null
+  readonly cause: string | null
+  readonly http_status: number | null
+  readonly sealed_at: Date
+  readonly output_dir: string
+  readonly output_size: number
+  readonly tags: readonly string[]
+  /** Published files of the plugins that make icons and pictures, relative to `output_dir`. */
+  readonly pictures: readonly string[]
+}
+
+/** How far somebody has read the changes. */
+export interface ChangeCursor {
+  /** A transaction of the server, as text. */
+  readonly changed: string
+  readonly number: number
+}
+
+export interface PageChange {
+  readonly number: number
+  readonly crawl_id: string
+  /** SHA-256 of the URL, hexadecimal. */
+  readonly url_hash: string
+  /** Null: nothing to list any more, it is deleted or worked on again. */
+  readonly page: ListedPage | null
+}
+
+/**
+ * The next changes behind `after` (null: from the first page on), in the order of their transactions.
+ * What is not committed yet may come out behind what is: so a change is given again until no older transaction runs.
+ * @returns `next`, behind which to ask in this reading; `settled`, behind which to ask later
+ */
+export async function pageChanges(
+  db: Database,
+  after: ChangeCursor | null,
+  limit: number,
+): Promise<{ changes: PageChange[]; next: ChangeCursor | null; settled: ChangeCursor }> {
+  const horizon = sql<{ xid: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as xid`
+  const select = sql<{
+    number: number
+    changed: string
+    crawl_id: string
+    url_hash: string
+    page: (Omit<ListedPage, 'sealed_at'> & { sealed_at: string }) | null
+  }>`
+    select e.number, e.changed::text as changed, e.crawl_id, encode(e.url_hash, 'hex') as url_hash,
+           case when s.id is not null then to_jsonb(s) end as page
+    from (
+      select * from archived_page
+      where (changed, number) > (${after?.changed ?? '0'}::xid8, ${after?.number ?? 0}::bigint)
+      order by changed, number limit ${limit}
+    ) e
+    left join lateral (
+      select id, url, title, outcome, cause, http_status, status_changed_at as sealed_at, output_dir, output_size,
+             array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id
+                   where st.snapshot_id = snapshot.id order by 1) as tags,
+             array(select r.plugin || '/' || file from archive_result r, jsonb_object_keys(r.output_files) file
+                   where r.snapshot_id = snapshot.id and r.plugin in ('favicon', 'screenshot') order by 1) as pictures
+      from snapshot where id = e.snapshot_id and status = 'sealed'
+    ) s on true
+    order by e.changed, e.number`
+  return await byIndex(db, async (tx) => {
+    const settled = { changed: (await horizon.execute(tx)).rows[0]!.xid, number: 0 }
+    const { rows } = await select.execute(tx)
+    const last = rows.at(-1)
+    const next = rows.length === limit && last ? { changed: last.changed, number: last.number } : null
+    return {
+      changes: rows.map(({ page, ...row }) => ({
+        ...row,
+        page: page && { ...page, sealed_at: new Date(page.sealed_at) },
+      })),
+      next,
+      settled: next && BigInt(next.changed) < BigInt(settled.changed) ? next : settled,
+    }
+  })
+}
+
+/** The chunks that have pages of a crawl, the first first: one step along an index for each. */
+export async function chunksOfCrawl(db: Database, crawlId: string): Promise<number[]> {
+  const from = (number: unknown) => sql`
+    (select a.number / ${sql.lit(PAGES_PER_CHUNK)} from archived_page a
+     where a.crawl_id = ${crawlId} and a.number >= ${number} order by a.number limit 1)`
+  const select = sql<{ chunk: number }>`
+    with recursive chunks (chunk) as (
+      select ${from(0)}
+      union all select ${from(sql`(chunk + 1) * ${sql.lit(PAGES_PER_CHUNK)}`)} from chunks where chunk is not null
+    )
+    select chunk from chunks where chunk is not null`
+  return (await withRetry(db, () => select.execute(db))).rows.map(({ chunk }) => chunk)
+}
+
+/** One of the copies of a URL. */
+export interface PageCopy {
+  readonly id: string
+  readonly crawl_id: string
+  readonly output_dir: string
+  readonly outcome: Outcome | null
+  readonly sealed_at: Date
+}
+
+/** The sealed copies of one URL, the latest first, at most `limit`. @param urlHash SHA-256, hexadecimal */
+export async function copiesOfUrl(db: Database, urlHash: string, limit: number): Promise<PageCopy[]> {
+  const select = sql<PageCopy>`
+    select s.id, s.crawl_id, s.output_dir, s.outcome, s.status_changed_at as sealed_at
+    from archived_page a join snapshot s on s.id = a.snapshot_id
+    where a.url_hash = decode(${urlHash}, 'hex') and s.status = 'sealed' order by a.number desc limit ${limit}`
+  return (await byIndex(db, (tx) => select.execute(tx))).rows
+}
+
+/** Of these URLs (SHA-256, hexadecimal) those of which more than one copy is, or was, there. */
+export async function copiedUrls(db: Database, urlHashes: readonly string[]): Promise<string[]> {
+  if (urlHashes.length === 0) return []
+  const select = sql<{ hash: string }>`
+    select hash from unnest(${urlHashes}::text[]) hash
+    where exists (select 1 from archived_page a where a.url_hash = decode(hash, 'hex') order by a.number offset 1)`
+  return (await withRetry(db, () => select.execute(db))).rows.map(({ hash }) => hash)
+}
+
+/** Is, or was, another copy of this URL there than this page? */
+export async function hasCopies(db: Database, urlHash: string, snapshotId: string): Promise<boolean> {
+  const select = sql<{ others: boolean }>`
+    select exists (
+      select 1 from archived_page
+      where url_hash = decode(${urlHash}, 'hex') and snapshot_id is distinct from ${snapshotId}) as others`
+  return (await withRetry(db, () => select.execute(db))).rows[0]!.others
+}

@@ -1,0 +1,48 @@
+import { type Selectable, sql } from 'kysely'
+import type { Database } from './database.ts'
+import { transact } from './retry.ts'
+import type { SnapshotTable } from './tables.ts'
+
+// Pages that were sealed before their end: whoever worked on one may notice late, and whoever sealed it may die before
+// its folder says so. Each is looked at for some time, ever less often.
+
+/** How long a page is looked at. */
+const WATCHED_S = 600
+const SECOND_LOOK_S = 30
+
+export type CancelledPage = Pick<Selectable<SnapshotTable>, 'id' | 'crawl_id' | 'output_dir' | 'status'> & {
+  /** When it was cancelled. */
+  readonly at: Date
+}
+
+/** Those that are to be looked at now, the first of them first; at most `limit`. */
+export async function cancelledPages(db: Database, limit: number): Promise<CancelledPage[]> {
+  const { rows } = await sql<CancelledPage>`
+    with due as materialized (
+      select snapshot_id, at, look_at from cancelled_page where look_at <= now() order by look_at limit ${sql.lit(limit)}
+    )
+    select page.*, due.at from due cross join lateral (
+      select id, crawl_id, output_dir, status from snapshot where id = due.snapshot_id limit 1 -- Page by page: no join.
+    ) page
+    order by due.look_at`.execute(db)
+  return rows
+}
+
+/** They were looked at: the next look comes later, or not at all. */
+export async function lookAgainLater(db: Database, ids: readonly string[]): Promise<void> {
+  await transact(db, async (tx) => {
+    // In the order in which everybody takes them; those that somebody deletes, or cancels again, are looked at next
+    // time.
+    const { rows } = await sql<{ id: string }>`
+      select snapshot_id as id from cancelled_page where snapshot_id = any(${ids}::uuid[])
+      order by snapshot_id for update skip locked`.execute(tx)
+    const ours = rows.map(({ id }) => id)
+    const isOver = sql`s.status <> 'sealed' or c.at < now() - make_interval(secs => ${WATCHED_S})`
+    await sql`
+      delete from cancelled_page c using snapshot s
+      where c.snapshot_id = any(${ours}::uuid[]) and s.id = c.snapshot_id and (${isOver})`.execute(tx)
+    await sql`
+      update cancelled_page set look_at = now() + greatest(now() - at, make_interval(secs => ${SECOND_LOOK_S}))
+      where snapshot_id = any(${ours}::uuid[])`.execute(tx)
+  })
+}

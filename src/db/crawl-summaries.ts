@@ -1,0 +1,127 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Database } from './database.ts'
+import { withRetry } from './retry.ts'
+import type { Outcome, WorkStatus } from './tables.ts'
+
+// Crawls as their pages on disk show them. Everything is bounded, however many pages a crawl has.
+
+/** Crawls that the page of the archive names. */
+const MOST_CRAWLS = 100
+/** As many characters of a crawl's URLs as its name is made of: there may be a million URLs. */
+const LONGEST_NAME = 2_000
+
+/** What names a crawl, and how far it is. */
+export interface CrawlSummary {
+  readonly label: string
+  /** The first of its list. */
+  readonly urls: readonly string[]
+  readonly urlsTotal: number
+  readonly firstTitle: string | null
+  readonly pages: number
+  readonly sealed: number
+  /** Of those that are sealed. */
+  readonly partial: number
+  readonly failed: number
+}
+
+/** How many pages of a crawl are in which state; those that are sealed by their outcome. */
+export type StateCounts = Record<Exclude<WorkStatus, 'sealed'> | Outcome, number>
+
+interface SummaryRow extends Pick<CrawlSummary, 'label' | 'pages' | 'sealed' | 'partial' | 'failed'> {
+  readonly urls: string
+  readonly is_cut: boolean
+  readonly urls_total: number
+  readonly title: string | null
+}
+
+/** The columns of a SummaryRow, for crawls `c`. */
+const columns = sql`
+  c.label, left(c.urls, ${sql.lit(LONGEST_NAME)}) as urls, length(c.urls) > ${sql.lit(LONGEST_NAME)} as is_cut,
+  c.urls_total,
+  (select s.title from snapshot s where s.crawl_id = c.id order by s.id limit 1) as title, count.*`
+const counted = (from: RawBuilder<unknown>) => sql`
+  from ${from} c cross join lateral (
+    select coalesce(sum(p.pages), 0)::bigint as pages,
+           coalesce(sum(p.pages) filter (where p.status = 'sealed'), 0)::bigint as sealed,
+           coalesce(sum(p.pages) filter (where p.outcome = 'partial'), 0)::bigint as partial,
+           coalesce(sum(p.pages) filter (where p.outcome = 'failed'), 0)::bigint as failed
+    from crawl_pages p where p.crawl_id = c.id) count`
+
+export async function indexedCrawl(db: Database, id: string): Promise<CrawlSummary> {
+  const select = sql<SummaryRow>`select ${columns} ${counted(sql`(select * from crawl where id = ${id})`)}`
+  return summaryOf((await withRetry(db, () => select.execute(db))).rows[0] ?? GONE)
+}
+
+/** Somebody deletes the crawl at this moment; its page goes with it. */
+const GONE: SummaryRow = {
+  label: '',
+  urls: '',
+  is_cut: false,
+  urls_total: 0,
+  title: null,
+  pages: 0,
+  sealed: 0,
+  partial: 0,
+  failed: 0,
+}
+
+export async function crawlCounts(db: Database, id: string): Promise<StateCounts> {
+  const select = sql<{ status: WorkStatus; outcome: Outcome | ''; pages: number }>`
+    select status, outcome, sum(pages)::bigint as pages from crawl_pages where crawl_id = ${id} group by 1, 2`
+  const counts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
+  for (const { status, outcome, pages } of (await withRetry(db, () => select.execute(db))).rows) {
+    // Sealed before there were outcomes, and not judged yet: what it was then.
+    if (status === 'sealed') counts[outcome || 'archived'] += pages
+    else counts[status] += pages
+  }
+  return counts
+}
+
+/** The latest crawls, newest first, and how much there is of everything. */
+export async function latestCrawls(db: Database): Promise<{
+  crawls: (CrawlSummary & { readonly status: WorkStatus; readonly createdAt: Date; readonly path: string })[]
+  totals: { readonly crawls: number; readonly bytes: number }
+}> {
+  const crawls = sql<SummaryRow & { status: WorkStatus; created_at: Date; path: string }>`
+    select ${columns}, c.status, c.created_at, c.output_dir as path
+    ${counted(sql`(select * from crawl order by id desc limit ${sql.lit(MOST_CRAWLS)})`)} order by c.id desc`
+  const totals = sql<{ crawls: number; bytes: number }>`
+    select coalesce(sum(rows) filter (where model = 'crawl'), 0) as crawls,
+           coalesce(sum(bytes) filter (where model = 'snapshot'), 0) as bytes
+    from row_count`
+  const { rows } = await withRetry(db, () => crawls.execute(db))
+  return {
+    crawls: rows.map((row) => ({
+      ...summaryOf(row),
+      status: row.status,
+      createdAt: row.created_at,
+      path: row.path,
+    })),
+    totals: (await withRetry(db, () => totals.execute(db))).rows[0]!,
+  }
+}
+
+function summaryOf({
+  urls,
+  is_cut,
+  urls_total,
+  title,
+  label,
+  pages,
+  sealed,
+  partial,
+  failed,
+}: SummaryRow): CrawlSummary {
+  const all = urls.split('\n').filter(Boolean)
+  return {
+    label,
+    // The last may be half of one.
+    urls: is_cut && all.length > 1 ? all.slice(0, -1) : all,
+    urlsTotal: urls_total,
+    firstTitle: title,
+    pages,
+    sealed,
+    partial,
+    failed,
+  }
+}

@@ -1,0 +1,37 @@
+import { defineMachine } from '../engine/machine.ts'
+
+/**
+ * What a crawl and a page have in common: one worker claims the row, starts it, and seals it when nothing of it is
+ * open. People pause, resume and seal it from outside.
+ * @param name of the graph and of its table
+ * @param attempts claims in a row that came to nothing, after which it is sealed with what it has
+ */
+export function workMachine<const Name extends string>(name: Name, attempts: number) {
+  const worked = {
+    // The worker's own failure, not a hook's: a little later, and later each time.
+    retryAfterMs: 2_000,
+    // Without a sign of progress: each hook's own limit comes on top (ArchiveBox's timeout of a worker).
+    deadlineMs: 3_600_000,
+    giveUp: { after: attempts, to: 'sealed' },
+  } as const
+  return defineMachine({
+    name,
+    table: name,
+    columns: {
+      owner: 'claimed_by',
+      attempts: 'attempts',
+      changedAt: 'status_changed_at',
+      movedBy: 'moved_by',
+      modifiedAt: 'modified_at',
+    },
+    leaseSeconds: 60,
+    history: true,
+    initial: 'queued',
+    states: {
+      queued: { on: { start: 'started', pause: 'paused', seal: 'sealed' }, ...worked },
+      started: { on: { pause: 'paused', seal: 'sealed' }, ...worked },
+      paused: { on: { resume: 'queued', seal: 'sealed' }, external: true },
+      sealed: { final: true },
+    },
+  })
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asset } from '../base/package-root.ts'
+
+/** Where the stylesheet and the script of the pages lie, relative to the top of the archive. */
+export interface PageAssets {
+  readonly style: string
+  readonly script: string
+}
+
+interface AssetFile {
+  readonly path: string
+  readonly text: string
+}
+
+/**
+ * What all pages share. The name of a file says what is in it: pages that an older program wrote keep the files that
+ * they were made for.
+ */
+export function assetFiles(): { readonly style: AssetFile; readonly script: AssetFile } {
+  known ??= { style: read('pages.css'), script: read('pages.js') }
+  return known
+}
+let known: ReturnType<typeof assetFiles> | undefined
+
+export function pageAssets(): PageAssets {
+  const { style, script } = assetFiles()
+  return { style: style.path, script: script.path }
+}
+
+function read(name: string): AssetFile {
+  const text = readFileSync(join(asset('pages', 'pages/assets'), name), 'utf8')
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
+  return { path: `archive/pages/${hash}-${name}`, text }
+}

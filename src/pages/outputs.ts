@@ -1,0 +1,103 @@
+import type { OutputFile } from '../db/tables.ts'
+
+/** How a browser shows a file by itself; `file`: not at all. */
+export type Shown = 'html' | 'pdf' | 'image' | 'video' | 'audio' | 'text' | 'file'
+export type Group = 'page' | 'picture' | 'text' | 'media' | 'data'
+
+/** One thing that was made of a page, by its main file. */
+export interface Output {
+  readonly plugin: string
+  readonly group: Group
+  /** Relative to the folder of the page. */
+  readonly path: string
+  readonly shown: Shown
+  /** Bytes of all files of its plugin. */
+  readonly size: number
+  readonly files: number
+}
+
+interface Made {
+  readonly plugin: string
+  /** The main file by the hook's own word, when it is one. */
+  readonly output: string
+  readonly files: Readonly<Record<string, OutputFile>>
+}
+
+const GROUP_OF: Readonly<Record<string, Group>> = {
+  ...groups('page', 'singlefile dom wget html mhtml archivewebpage'),
+  ...groups('picture', 'screenshot pdf'),
+  ...groups(
+    'text',
+    'readability mercury defuddle trafilatura htmltotext article markdown liteparse opendataloader papersdl',
+  ),
+  ...groups('media', 'media ytdlp gallerydl youtubedl forumdl'),
+  ...groups('data', 'favicon headers hashes title warc wacz git'),
+}
+
+/** What shows a page best comes first: whole and as it looked, then as it was served, then its text. */
+const BEST_FIRST =
+  'singlefile pdf screenshot dom wget html mhtml readability mercury defuddle trafilatura htmltotext'.split(' ')
+
+/** Files that are the point of their plugin's output, most telling first. */
+const MAIN_FILES = ['singlefile.html', 'output.html', 'content.html', 'output.pdf', 'screenshot.png', 'title.txt']
+
+/** What was made of a page, group by group, the best of each first. */
+export function outputsOf(results: readonly Made[]): Output[] {
+  const byPlugin = new Map<string, Made>()
+  for (const { plugin, output, files } of results) {
+    const before = byPlugin.get(plugin)
+    const all = { ...before?.files, ...files }
+    if (Object.keys(all).length > 0)
+      byPlugin.set(plugin, { plugin, output: output || before?.output || '', files: all })
+  }
+  const rank = ({ plugin }: Output) => (BEST_FIRST.indexOf(plugin) + BEST_FIRST.length + 1) % (BEST_FIRST.length + 1)
+  return [...byPlugin.values()].map(outputOf).sort((a, b) => rank(a) - rank(b) || (a.plugin < b.plugin ? -1 : 1))
+}
+
+/** The one to begin with; undefined when nothing of the page can be shown. */
+export function bestOf(outputs: readonly Output[]): Output | undefined {
+  return outputs.find(({ group, shown }) => group !== 'data' && shown !== 'file')
+}
+
+function outputOf({ plugin, output, files }: Made): Output {
+  const paths = Object.keys(files).sort()
+  const said = output.startsWith(`${plugin}/`) ? output.slice(plugin.length + 1) : ''
+  const main =
+    MAIN_FILES.find((name) => name in files) ??
+    (said in files ? said : undefined) ??
+    paths.find((path) => /(^|\/)index\.html?$/.test(path)) ??
+    paths.find((path) => shownAs(path, files[path]!) !== 'file') ??
+    paths[0]!
+  const shown = shownAs(main, files[main]!)
+  return {
+    plugin,
+    group: groupOf(plugin, shown),
+    path: `${plugin}/${main}`,
+    shown,
+    size: Object.values(files).reduce((sum, file) => sum + file.size, 0),
+    files: paths.length,
+  }
+}
+
+function groupOf(plugin: string, shown: Shown): Group {
+  const known = GROUP_OF[plugin]
+  if (known) return known
+  if (shown === 'video' || shown === 'audio') return 'media'
+  if (shown === 'image' || shown === 'pdf') return 'picture'
+  if (shown === 'html') return 'page'
+  return 'data'
+}
+
+/** By its type; where that says little, by its name, as a browser does that opens it from disk. */
+function shownAs(path: string, { mimetype }: OutputFile): Shown {
+  const type = mimetype.split(';', 1)[0]!.trim().toLowerCase()
+  if (/^(text\/html|application\/xhtml\+xml)$/.test(type) || /\.x?html?$/i.test(path)) return 'html'
+  if (type === 'application/pdf') return 'pdf'
+  const [, kind] = /^(image|video|audio)\/(?!tiff)/.exec(type) ?? []
+  if (kind) return kind as Shown
+  return /\.(txt|json|jsonl|md|csv|log|xml|srt|vtt)$/i.test(path) ? 'text' : 'file'
+}
+
+function groups(group: Group, plugins: string): Record<string, Group> {
+  return Object.fromEntries(plugins.split(' ').map((plugin) => [plugin, group]))
+}

@@ -1,0 +1,229 @@
+import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { sleep } from '../base/abort.ts'
+import {
+  type ChangeCursor,
+  chunkOf,
+  copiedUrls,
+  copiesOfUrl,
+  type ListedPage,
+  type PageChange,
+  pageChanges,
+} from '../db/archived-pages.ts'
+import type { Database } from '../db/database.ts'
+import type { Home } from '../db/home.ts'
+import { transact } from '../db/retry.ts'
+import { serverIdentity } from '../db/server-identity.ts'
+import { copiesFile, copiesText } from '../pages/copies.ts'
+import { type ChunkLines, chunkLine, chunkText, parseChunk } from '../pages/index-chunk.ts'
+import { publishFile } from './publish-file.ts'
+
+// The index of the archive: what its page, and those of the crawls, list. Pages lie in chunks by their numbers; what
+// has
+// changed since the last time is asked of the database, and only the chunks that it is in are written again. How far
+// that
+// went lies beside the chunks, so that whoever comes next goes on from there, and begins anew where it is missing.
+
+const FOLDER = 'archive/index'
+/** Changes of one step, which holds the lock: some 100 ms. */
+const BATCH = 2_000
+/** Whoever waits for an update waits so long: what is left comes with the next one. */
+const MOST_MS = 1_000
+/** How much of its text a page is found by. */
+const TEXT_CHARS = 300
+/** Copies of one URL that its pages name. */
+const MOST_COPIES = 100
+/** An arbitrary, fixed key, for each data dir its own: one writes the index at a time. */
+const LOCK = 7_241_204
+/** Somebody who has the lock for so long does not come back from it. */
+const LOCK_MS = 5_000
+
+interface IndexState {
+  /** Whose transactions the cursor counts. */
+  readonly server: string | null
+  readonly cursor: ChangeCursor | null
+  /** How many pages are in which chunk. */
+  readonly chunks: Readonly<Record<string, number>>
+}
+
+/** What there is in the index. */
+export interface IndexSummary {
+  /** The latest first. */
+  readonly chunks: readonly number[]
+  readonly pages: number
+  /** Nothing is left to do. */
+  readonly isComplete: boolean
+}
+
+/** Called for a page whose other copies it does not name yet: it is to be written again. */
+type Rewrite = (page: { readonly id: string; readonly crawl_id: string }) => Promise<void>
+
+/**
+ * Brings the index up to date. It costs what has changed, not what there is; the first time, and after the database
+ * became another one, everything has changed.
+ * @returns what is in it; null when somebody else has been at it for seconds: what is left is seen to by the next who
+ * comes
+ */
+export async function updateArchiveIndex(home: Home, rewrite: Rewrite): Promise<IndexSummary | null> {
+  const server = await serverIdentity(home.db)
+  const until = performance.now() + MOST_MS
+  for (let after: ChangeCursor | undefined; ; ) {
+    const from = after
+    const step = await withLock(home, (tx) => takeStep(home, tx, server, from))
+    if (!step) return null
+    await writeCopies(home, step.urls, rewrite)
+    after = step.next ?? undefined
+    if (after && performance.now() < until) continue
+    const chunks = Object.entries(step.state.chunks)
+    return {
+      chunks: chunks.map(([chunk]) => Number(chunk)).sort((a, b) => b - a),
+      pages: chunks.reduce((sum, [, pages]) => sum + pages, 0),
+      isComplete: !after,
+    }
+  }
+}
+
+interface Step {
+  readonly state: IndexState
+  /** Where the next step begins; null: this was the last. */
+  readonly next: ChangeCursor | null
+  /** SHA-256 of the URLs whose copies have changed. */
+  readonly urls: readonly string[]
+}
+
+/** @param after where the last step of this reading ended; undefined in the first */
+async function takeStep(
+  { dataDir }: Home,
+  tx: Database,
+  server: string | null,
+  after: ChangeCursor | undefined,
+): Promise<Step> {
+  const before = readState(dataDir, server)
+  const { changes, next, settled } = await pageChanges(tx, after ?? before.cursor, BATCH)
+  if (changes.length === 0) return { state: before, next: null, urls: [] }
+  const chunks = { ...before.chunks }
+  for (const [chunk, part] of Map.groupBy(changes, ({ number }) => chunkOf(number))) {
+    const pages = await writeChunk(dataDir, chunk, part, chunk in chunks)
+    if (pages === 0) delete chunks[chunk]
+    else chunks[chunk] = pages
+  }
+  const state = { server, cursor: settled, chunks }
+  await publishFile(statePath(dataDir), `${JSON.stringify(state)}\n`)
+  return { state, next, urls: [...new Set(changes.map(({ url_hash }) => url_hash))] }
+}
+
+const statePath = (dataDir: string) => join(dataDir, FOLDER, 'state.json')
+
+/** Where a chunk is missing, or damaged, everything is written anew. */
+function readState(dataDir: string, server: string | null): IndexState {
+  const fresh = { server, cursor: null, chunks: {} }
+  try {
+    const state = JSON.parse(readFileSync(statePath(dataDir), 'utf8')) as IndexState
+    return state.server === server ? state : fresh
+  } catch {
+    return fresh
+  }
+}
+
+/** @returns how many pages it has now */
+async function writeChunk(
+  dataDir: string,
+  chunk: number,
+  changes: readonly PageChange[],
+  isKnown: boolean,
+): Promise<number> {
+  const file = join(dataDir, FOLDER, `${chunk}.js`)
+  const before = isKnown ? readChunk(dataDir, file) : ''
+  const lines: ChunkLines = before === '' ? new Map() : parseChunk(before)
+  for (const { number, crawl_id, page } of changes) {
+    if (page) lines.set(number, lineOf(dataDir, number, crawl_id, page))
+    else lines.delete(number)
+  }
+  const text = lines.size === 0 ? '' : chunkText(chunk, lines)
+  if (text === '') rmSync(file, { force: true })
+  else if (text !== before) await publishFile(file, text)
+  return lines.size
+}
+
+/** One that is not whole any more takes the state of the index with it: the next update writes everything. */
+function readChunk(dataDir: string, file: string): string {
+  try {
+    const text = readFileSync(file, 'utf8')
+    parseChunk(text)
+    return text
+  } catch (error) {
+    rmSync(statePath(dataDir), { force: true })
+    throw error
+  }
+}
+
+function lineOf(dataDir: string, number: number, crawlId: string, page: ListedPage): string {
+  const pictureOf = (plugin: string) =>
+    page.pictures.find((path) => path.startsWith(`${plugin}/`) && /\.(png|jpe?g|webp|gif|ico|svg|avif)$/i.test(path)) ??
+    ''
+  return chunkLine({
+    number,
+    crawlId,
+    sealedAt: page.sealed_at,
+    outcome: page.outcome,
+    tags: page.tags,
+    cause: page.cause,
+    httpStatus: page.http_status,
+    path: page.output_dir,
+    icon: pictureOf('favicon'),
+    picture: pictureOf('screenshot'),
+    size: page.output_size,
+    url: page.url,
+    title: page.title,
+    text: beginning(join(dataDir, page.output_dir, 'readability', 'content.txt')),
+  })
+}
+
+/** The first words of a file; none where it is not there. */
+function beginning(file: string): string {
+  let fd: number | undefined
+  try {
+    fd = openSync(file, 'r')
+    const bytes = Buffer.alloc(TEXT_CHARS * 4)
+    const text = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)).toString('utf8')
+    return text.replace(/\s+/g, ' ').trim().slice(0, TEXT_CHARS)
+  } catch {
+    return ''
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+/** The lists of copies of these URLs, and the pages that do not name theirs yet. */
+async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite): Promise<void> {
+  for (const hash of await copiedUrls(home.db, urls)) {
+    const copies = await copiesOfUrl(home.db, hash, MOST_COPIES)
+    const file = copiesFile(hash)
+    await publishFile(
+      join(home.dataDir, file),
+      copiesText(
+        copies.map(({ sealed_at, outcome, output_dir }) => ({ sealedAt: sealed_at, outcome, path: output_dir })),
+      ),
+    )
+    if (copies.length < 2) continue
+    for (const copy of copies) {
+      const page = join(home.dataDir, copy.output_dir, 'index.html')
+      if (existsSync(page) && !readFileSync(page, 'utf8').includes(file)) await rewrite(copy)
+    }
+  }
+}
+
+/** Work in a transaction that nobody else has for this data dir. Null when somebody kept it for too long. */
+async function withLock<T>(home: Home, work: (tx: Database) => Promise<T>): Promise<T | null> {
+  for (const until = performance.now() + LOCK_MS; ; ) {
+    const done = await transact(home.db, async (tx) => {
+      const { rows } = await sql<{ mine: boolean }>`
+        select pg_try_advisory_xact_lock(${LOCK}, hashtext(${home.dataDirId})) as mine`.execute(tx)
+      return rows[0]!.mine ? { value: await work(tx) } : null
+    })
+    if (done) return done.value
+    if (performance.now() > until) return null
+    await sleep(50)
+  }
+}
