@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { UrlList } from '../base/url-list.ts'
 import { domainOf } from '../base/urls.ts'
@@ -68,8 +68,13 @@ export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl |
 /** What a page needs to know of its crawl: not its URLs. */
 export type CrawlOfPage = Pick<CrawlRow, (typeof CRAWL_OF_PAGE)[number]>
 
-export async function crawlOfPage(db: Database, id: string): Promise<CrawlOfPage | undefined> {
-  const select = db.selectFrom('crawl').select(CRAWL_OF_PAGE).where('id', '=', id)
+/** @param former an expression for what else is to be known before the page is begun */
+export async function crawlOfPage(
+  db: Database,
+  id: string,
+  former: RawBuilder<string[]> = sql`array[]::uuid[]`,
+): Promise<(CrawlOfPage & { readonly former: string[] }) | undefined> {
+  const select = db.selectFrom('crawl').select(CRAWL_OF_PAGE).select(former.as('former')).where('crawl.id', '=', id)
   return await withRetry(db, () => select.executeTakeFirst())
 }
 

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { type InsertObject, type Selectable, sql } from 'kysely'
+import { type InsertObject, type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import { BEAT_MS } from './heartbeats.ts'
@@ -300,15 +300,20 @@ export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promi
 export type HookTarget = { readonly snapshotId: string } | { readonly crawlId: string }
 
 /** The processes of this data dir that supervise a live hook of it, or the host that runs one. */
-export async function supervisorsOfHooks({ db, dataDirId }: Home, of: HookTarget): Promise<string[]> {
+export async function supervisorsOfHooks(home: Home, of: HookTarget): Promise<string[]> {
+  const select = sql<{ ids: string[] }>`select ${hookSupervisors(home, of)} as ids`
+  const { rows } = await withRetry(home.db, () => select.execute(home.db))
+  return rows[0]!.ids
+}
+
+/** The same as an expression. */
+export function hookSupervisors({ dataDirId }: Pick<Home, 'dataDirId'>, of: HookTarget): RawBuilder<string[]> {
   const hooks =
     'snapshotId' in of
       ? sql`(snapshot_id = ${of.snapshotId}
           or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
       : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
-  const select = sql<{ id: string }>`
-    select distinct parent_id as id from process
-    where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type = 'hook' and parent_id is not null and ${hooks}`
-  const { rows } = await withRetry(db, () => select.execute(db))
-  return rows.map(({ id }) => id)
+  return sql`array(
+    select distinct parent_id from process
+    where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type = 'hook' and parent_id is not null and ${hooks})`
 }

@@ -142,7 +142,7 @@ export interface OpenSnapshots {
   readonly token: string | null
 }
 
-const MOST_DUE = 50
+export const MOST_DUE = 50
 const MOST_CLAIMED = 2_000
 
 /**

@@ -5,7 +5,6 @@ import {
   fchmodSync,
   fstatSync,
   fsync,
-  fsyncSync,
   futimesSync,
   lstatSync,
   mkdirSync,
@@ -38,6 +37,8 @@ export interface CopiedTree {
   readonly files: Map<string, OutputFile>
   /** How each of them looked right before: see `markOf`. */
   readonly marks: Map<string, string>
+  /** The folders it is made of, from the top down, by their paths below it; '' is the top itself. */
+  readonly folders: readonly string[]
 }
 
 /**
@@ -47,9 +48,8 @@ export interface CopiedTree {
  * the copy.
  * @param root a folder that is where it says
  * @param from the tree, below it; when it is no folder there is nothing to copy
- * @param durable the copy is flushed to disk
  */
-export async function copyTree(root: string, from: string, to: string, durable = false): Promise<CopiedTree> {
+export async function copyTree(root: string, from: string, to: string): Promise<CopiedTree> {
   const files = new Map<string, OutputFile>()
   const marks = new Map<string, string>()
   const entries = new Map<string, TreeEntry>()
@@ -71,7 +71,7 @@ export async function copyTree(root: string, from: string, to: string, durable =
           entries.set(path, { link })
           marks.set(path, markIn(stats))
         } else if (stats?.isFile()) {
-          const copied = await copyFileTo(join(at, name), join(to, path), durable)
+          const copied = await copyFileTo(join(at, name), join(to, path))
           if (!copied) continue
           entries.set(path, 'file')
           marks.set(path, copied.mark)
@@ -91,8 +91,50 @@ export async function copyTree(root: string, from: string, to: string, durable =
       files.set(path, { size: 0, mimetype: end === 'file' ? mimeOf(path) : 'inode/directory', link: entry.link })
     }
   }
-  if (durable) for (const folder of folders) flush(join(to, folder))
-  return { files, marks }
+  return { files, marks, folders }
+}
+
+/**
+ * What is in a tree that nobody can change meanwhile. Undefined when there is more in it than files and folders of its
+ * own: such a tree is not taken as it is.
+ */
+export function listTree(top: string): CopiedTree | undefined {
+  const files = new Map<string, OutputFile>()
+  const marks = new Map<string, string>()
+  const folders = isFolder(top) ? [''] : []
+  for (const folder of folders) {
+    for (const name of readdirSync(join(top, folder))) {
+      const path = folder ? `${folder}/${name}` : name
+      const stats = lstatSync(join(top, path), { bigint: true })
+      if (stats.isDirectory()) folders.push(path)
+      else if (stats.isFile() && stats.nlink === 1n && !name.includes('\ufffd') && files.size < MAX_FILES) {
+        marks.set(path, markIn(stats))
+        files.set(path, { size: Number(stats.size), mimetype: mimeOf(name) })
+      } else return undefined
+    }
+  }
+  return { files, marks, folders }
+}
+
+/**
+ * Flushes files and folders to disk, all at once: a disk that journals writes them together, and the wait is that of a
+ * few. (Of many the first ones go first: each takes a descriptor.)
+ */
+export async function flush(paths: readonly string[]): Promise<void> {
+  for (let at = 0; at < paths.length; at += MOST_AT_ONCE)
+    await Promise.all(paths.slice(at, at + MOST_AT_ONCE).map(flushOne))
+}
+
+const MOST_AT_ONCE = 64
+const synced = promisify(fsync)
+
+async function flushOne(path: string): Promise<void> {
+  const fd = openSync(path, 'r')
+  try {
+    await synced(fd)
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /**
@@ -109,21 +151,11 @@ export function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-/** Flushes a file or a folder to disk. */
-export function flush(path: string): void {
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
 /** Copies one file, or link, to a place where nothing is. */
 export async function copyEntry(from: string, to: string): Promise<void> {
   mkdirSync(dirname(to), { recursive: true })
   if (lstatSync(from).isSymbolicLink()) symlinkSync(readlinkSync(from), to)
-  else await copyFileTo(from, to, false)
+  else await copyFileTo(from, to)
 }
 
 const markIn = ({ ino, ctimeNs, size }: BigIntStats) => `${ino} ${ctimeNs} ${size}`
@@ -146,11 +178,7 @@ async function inFolder(path: string, use: (names: string[], at: string) => Prom
 }
 
 /** @returns undefined when it is no file any more */
-async function copyFileTo(
-  from: string,
-  to: string,
-  durable: boolean,
-): Promise<{ size: number; mark: string } | undefined> {
+async function copyFileTo(from: string, to: string): Promise<{ size: number; mark: string } | undefined> {
   const source = unlessChanged(() => openSync(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   if (source === undefined) return undefined
   try {
@@ -163,7 +191,6 @@ async function copyFileTo(
       if (!large) writeFileSync(copy, readFileSync(source))
       fchmodSync(copy, Number(stats.mode & 0o777n))
       futimesSync(copy, Number(stats.atimeMs) / 1000, Number(stats.mtimeMs) / 1000)
-      if (durable) await promisify(fsync)(copy)
       return { size: fstatSync(copy).size, mark: markIn(stats) }
     } finally {
       closeSync(copy)

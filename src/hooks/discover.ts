@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
 import { asset } from '../base/package-root.ts'
@@ -16,6 +16,8 @@ export interface Hook {
   readonly background: boolean
   /** One of our own foreground hooks: the warm host process runs it, instead of a Node process of its own. */
   readonly hosted: boolean
+  /** One that reads what is published, not what lies beside it in work. */
+  readonly readsPublished: boolean
   readonly timeoutMs: number
   /** Plugins whose output its own needs. */
   readonly requires: readonly string[]
@@ -29,6 +31,7 @@ export interface Plugin {
   readonly folder: string
   readonly builtIn: boolean
   readonly requires: readonly string[]
+  readonly readsPublished: boolean
   readonly binaries: readonly RequiredBinary[]
   /** What its config.json says that can be set. */
   readonly declares: readonly Declared[]
@@ -46,8 +49,34 @@ export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
   return [asset('plugins', 'plugins'), ...readSetting('ABX_PLUGINS_DIR', settings), join(dataDir, 'plugins')]
 }
 
-/** Every plugin of these trees. */
+/** What was found last, and how the folders looked then. */
+let found: { readonly trees: string; readonly stamp: string; readonly plugins: Plugin[] } | undefined
+
+/** Every plugin of these trees: read once, and again when a folder or a config.json has changed. */
 export function findPlugins(trees: readonly string[]): Plugin[] {
+  const key = trees.join('\0')
+  if (found?.trees === key && found.stamp === stampOf(trees, found.plugins)) return found.plugins
+  const plugins = readPlugins(trees)
+  found = { trees: key, stamp: stampOf(trees, plugins), plugins }
+  return plugins
+}
+
+function stampOf(trees: readonly string[], plugins: readonly Plugin[]): string {
+  const paths = [...trees, ...plugins.flatMap(({ folder }) => [folder, join(folder, 'config.json')])]
+  return paths.map(lookOf).join()
+}
+
+/** What changes when something is put into a folder or written to a file; '' for what cannot be looked at. */
+function lookOf(path: string): string {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats ? `${stats.ino} ${stats.ctimeMs}` : ''
+  } catch {
+    return ''
+  }
+}
+
+function readPlugins(trees: readonly string[]): Plugin[] {
   const plugins = new Map<string, Plugin>()
   for (const [index, tree] of trees.entries()) {
     for (const name of entriesOf(tree) ?? []) {
@@ -95,6 +124,7 @@ export function selectHooks(
         path: join(plugin.folder, name),
         background,
         hosted,
+        readsPublished: plugin.readsPublished,
         timeoutMs,
         requires: plugin.requires,
         binaries: plugin.binaries,
@@ -110,17 +140,18 @@ function isEnabled(plugin: string, settings: HookSettings): boolean {
   return (given === undefined ? undefined : kind.read(given)) ?? standard
 }
 
-function requirements(folder: string): Pick<Plugin, 'requires' | 'binaries' | 'declares'> {
+function requirements(folder: string): Pick<Plugin, 'requires' | 'readsPublished' | 'binaries' | 'declares'> {
   try {
     const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
-    const required = (config as { required_plugins?: unknown } | null)?.required_plugins
+    const { required_plugins: required, reads_published } = (config ?? {}) as Record<string, unknown>
     return {
+      readsPublished: reads_published === true,
       requires: Array.isArray(required) ? required.map(String) : [],
       binaries: requiredBinaries(config),
       declares: declaredSettings(config),
     }
   } catch {
-    return { requires: [], binaries: [], declares: [] } // No config.json, or one that is not JSON: a plugin may do without.
+    return { requires: [], readsPublished: false, binaries: [], declares: [] } // No config.json, or one that is not JSON: a plugin may do without.
   }
 }
 

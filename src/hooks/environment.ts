@@ -56,17 +56,22 @@ export function hookEnvironment(
     ABX_RUNTIME: 'archivebox',
     PYTHONDONTWRITEBYTECODE: '1',
     NODE_BINARY: readSetting('NODE_BINARY', settings),
-    EXTRA_CONTEXT: JSON.stringify({
-      crawl_id: target.crawlId,
-      snapshot_id: target.snapshotId,
-      snapshot_depth: target.depth,
-      plugin: hook.plugin,
-      hook_name: hook.name,
-    }),
+    EXTRA_CONTEXT: extraContext(target, hook),
     ARCHIVEBOX_PUBLISHED_DIR: target.publishedDir,
     [MARKER.process]: ids.processId,
     [MARKER.worker]: ids.workerId,
     [MARKER.runner]: ids.runnerId,
   }
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+/** What a hook's records carry on, as JSON. */
+export function extraContext(target: HookTarget, hook: { plugin: string; name: string }): string {
+  return JSON.stringify({
+    crawl_id: target.crawlId,
+    snapshot_id: target.snapshotId,
+    snapshot_depth: target.depth,
+    plugin: hook.plugin,
+    hook_name: hook.name,
+  })
 }

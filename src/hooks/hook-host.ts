@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
@@ -8,12 +8,18 @@ import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import { type Container, containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
+import { bootId, hasProc } from '../processes/proc.ts'
 import { spawned } from '../processes/spawned.ts'
 import type { Hook } from './discover.ts'
-import { hookEnvironment } from './environment.ts'
-import type { HostJob, HostReply } from './host-protocol.ts'
+import { extraContext, hookEnvironment } from './environment.ts'
+import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
+/**
+ * A heap that may not grow just because it can: what needs more dies of it, and is run again alone. One thread beside the
+ * main one: there are as many hosts as cores.
+ */
+const HOST_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=80', '--v8-pool-size=1']
 /** A host that grew beyond this is replaced after the hook that it runs. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /** The host ends a hook at its deadline by an abort signal; one that does not listen is killed this much later. */
@@ -21,10 +27,29 @@ const ABORT_GRACE_MS = 1_000
 /** How long an idle host may take to leave. */
 const LEAVE_MS = 2_000
 
+/** How often a job that takes long is looked at. */
+const LOOK_MS = 250
+
+/** A hook for the host. */
+export interface HostedRun {
+  readonly hook: Hook
+  readonly outputDir: string
+  readonly logs: HookLogs
+}
+
 /** How a hosted hook ended: with the exit code that its own process would have had, at the deadline, or because we or it killed the host. */
 export interface HostedEnd {
+  readonly hook: Hook
+  readonly logs: HookLogs
   readonly exit: Exit
   readonly cause: 'exit' | 'timeout' | 'force'
+  /** By `performance.now()`. */
+  readonly began: number
+  readonly ended: number
+  /** What it printed, where that is known without a look at its file. */
+  readonly stdout?: string | undefined
+  /** It said nothing on stderr. */
+  readonly isQuiet?: boolean
 }
 
 /** Our end of the warm host process (host.ts): started when first needed, replaced when a hook in it had to be killed. */
@@ -60,7 +85,7 @@ export class HookHost {
     cwd: string,
     log: string,
   ): Promise<HookHost> {
-    const argv = [process.execPath, asset('hook-host.js', 'hooks/host.ts')]
+    const argv = [process.execPath, ...HOST_FLAGS, asset('hook-host.js', 'hooks/host.ts')]
     const id = uuidv7()
     const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
     await insertStarting(scope.home, {
@@ -100,46 +125,83 @@ export class HookHost {
     return this.#exit === undefined && this.#child.connected && this.#rssBytes < MAX_RSS_BYTES
   }
 
-  /** Runs one hook in the host. A hook that outlives its deadline, or `force`, costs the host its life. */
-  async run(scope: HookScope, hook: Hook, outputDir: string, logs: HookLogs, force: AbortSignal): Promise<HostedEnd> {
-    mkdirSync(dirname(logs.stdout), { recursive: true })
-    const { runnerId, parentId: workerId } = scope
-    const job: HostJob = {
+  /**
+   * Runs hooks in a row. Hands out their ends in order: of a job that takes long now and then, else all at once. A hook
+   * that outlives its deadline, or `force`, costs the host its life: it is the last that has an end then. So is the one
+   * that runs when `enough` aborts.
+   */
+  async *run(
+    scope: HookScope,
+    row: readonly HostedRun[],
+    force: AbortSignal,
+    enough: AbortSignal,
+  ): AsyncGenerator<HostedEnd[], void> {
+    for (const { logs } of row) if (existsSync(logs.stdout)) rmSync(logs.stdout) // Of an attempt that was interrupted.
+    const outcome = Promise.withResolvers<HostReply | 'force' | 'gone'>()
+    const onReply = (reply: HostReply) => outcome.resolve(reply)
+    const onForce = () => outcome.resolve('force')
+    const onEnough = () => this.#child.connected && this.#child.send(STOP, () => {})
+    this.#child.once('message', onReply)
+    this.#exited.then(() => outcome.resolve('gone'), outcome.reject)
+    force.addEventListener('abort', onForce)
+    enough.addEventListener('abort', onEnough)
+    this.#child.send(this.#jobOf(scope, row), (error) => {
+      if (error) this.kill().catch(outcome.reject) // It died before it took the job: its end says how.
+    })
+    if (force.aborted) onForce()
+    if (enough.aborted) onEnough()
+    let done = 0
+    let since = performance.now()
+    let isOver = false
+    try {
+      while (done < row.length) {
+        const { timeoutMs } = row[done]!.hook
+        const left = since + timeoutMs + ABORT_GRACE_MS - performance.now()
+        const end =
+          (await within(Math.min(left, LOOK_MS), outcome.promise)) ?? (left <= LOOK_MS ? 'timeout' : undefined)
+        isOver = end !== undefined
+        if (typeof end === 'object') {
+          this.#rssBytes = end.rssBytes
+          const rest = end.outcomes.slice(done).map((one, index) => endOf(row[done + index]!, one))
+          if (rest.length > 0) yield rest
+          return
+        }
+        // A host that ended by itself may have left children of a hook behind.
+        if (end !== undefined) await this.kill()
+        const ends = endedBy(row.slice(done), since)
+        done += ends.length
+        since = ends.at(-1)?.ended ?? since
+        if (end !== undefined && done < row.length) {
+          const exit = end === 'gone' ? await this.#exited : KILLED
+          const cause = end === 'gone' ? 'exit' : end
+          ends.push({ ...startOf(row[done]!), exit, cause, began: since, ended: performance.now() })
+        }
+        if (ends.length > 0) yield ends
+        if (end !== undefined) return
+      }
+      await outcome.promise // It is about to answer.
+      isOver = true
+    } finally {
+      if (!isOver) await this.kill() // Its answer would be taken for that to the next job.
+      force.removeEventListener('abort', onForce)
+      enough.removeEventListener('abort', onEnough)
+      this.#child.off('message', onReply)
+    }
+  }
+
+  #jobOf(scope: HookScope, row: readonly HostedRun[]): HostJob {
+    const { runnerId, parentId: workerId, settings, target } = scope
+    const ids = { processId: this.processId, workerId, runnerId }
+    const { EXTRA_CONTEXT: _, ...env } = hookEnvironment(settings, target, row[0]!.hook, ids)
+    const hooks = row.map(({ hook, outputDir, logs }) => ({
       path: hook.path,
-      url: scope.target.url,
       outputDir,
-      env: hookEnvironment(scope.settings, scope.target, hook, { processId: this.processId, workerId, runnerId }),
+      extraContext: extraContext(target, hook),
       stdout: logs.stdout,
       stderr: logs.stderr,
       timeoutMs: hook.timeoutMs,
-    }
-    const finished = Promise.withResolvers<HostedEnd>()
-    const onReply = (reply: HostReply) => {
-      this.#rssBytes = reply.rssBytes
-      finished.resolve({ exit: { code: reply.code, signal: null }, cause: 'exit' })
-    }
-    const timer = setTimeout(
-      () => finished.resolve({ exit: { code: null, signal: 'SIGKILL' }, cause: 'timeout' }),
-      hook.timeoutMs + ABORT_GRACE_MS,
-    )
-    const onForce = () => finished.resolve({ exit: { code: null, signal: 'SIGKILL' }, cause: 'force' })
-    force.addEventListener('abort', onForce)
-    this.#child.once('message', onReply)
-    this.#exited.then((exit) => finished.resolve({ exit, cause: 'exit' }), finished.reject)
-    this.#child.send(job, (error) => {
-      if (error) this.kill().catch(finished.reject) // It died before it took the job: its end says how.
-    })
-    if (force.aborted) onForce()
-    try {
-      const end = await finished.promise
-      // A host that ended by itself may have left children of a hook behind.
-      if (end.cause !== 'exit' || this.#exit) await this.kill()
-      return end
-    } finally {
-      clearTimeout(timer)
-      force.removeEventListener('abort', onForce)
-      this.#child.off('message', onReply)
-    }
+    }))
+    return { url: target.url, env, hooks }
   }
 
   /** Ends an idle host: it leaves when its channel closes; one that stands still is killed. */
@@ -154,6 +216,57 @@ export class HookHost {
     await failpoint('shutdown.host_killed')
     await this.#recorded
   }
+}
+
+const KILLED: Exit = { code: null, signal: 'SIGKILL' }
+
+const startOf = ({ hook, logs }: Pick<HostedRun, 'hook' | 'logs'>) => ({ hook, logs })
+
+function endOf(run: HostedRun, { code, stdout, complained, began, ended }: HostedOutcome): HostedEnd {
+  const now = performance.now()
+  const exit = { code, signal: null }
+  return {
+    ...startOf(run),
+    exit,
+    cause: 'exit',
+    began: now - began,
+    ended: now - ended,
+    stdout,
+    isQuiet: !complained,
+  }
+}
+
+/** The ends of those that have left what they printed, one after the other. */
+function endedBy(row: readonly HostedRun[], since: number): HostedEnd[] {
+  const running = row.findIndex(({ logs }) => !existsSync(logs.stdout))
+  const over = running === -1 ? row : row.slice(0, running)
+  const now = performance.now()
+  return over.map((run, index) => finishedRun(run, index === 0 ? since : now, now))
+}
+
+/**
+ * Has this hook left what it printed, as a whole, since the machine was started? What is older may have been lost on its
+ * way to the disk, and its files with it.
+ */
+export function hasFinished({ stdout }: HookLogs): boolean {
+  if (!hasProc || !existsSync(stdout)) return false
+  const last = readFileSync(stdout, 'utf8').trimEnd().split('\n').at(-1)!
+  return last.endsWith(`"boot_id":"${bootId()}"}`)
+}
+
+/** The end of a hook that has left what it printed. */
+export function finishedRun(run: Pick<HostedRun, 'hook' | 'logs'>, began: number, ended: number): HostedEnd {
+  // What it says of itself is its exit code, too.
+  return { ...startOf(run), exit: { code: 0, signal: null }, cause: 'exit', began, ended }
+}
+
+/** What a promise is resolved with within so many ms. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
+  })
+  return await Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
 function spawnHost(container: Container, cwd: string, env: NodeJS.ProcessEnv, log: string): ChildProcess {

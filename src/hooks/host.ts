@@ -1,44 +1,98 @@
-// The warm host: one process that runs our own JavaScript hooks one after another, so that a hook costs milliseconds instead of the start
-// of a Node. It is a hook process like any other: own session, own row, killed when a hook in it runs out of time.
-import { appendFileSync, writeFileSync } from 'node:fs'
+// The warm host: one process that runs our own JavaScript hooks in a row, page after page, so that a hook costs milliseconds
+// instead of the start of a Node. It is a hook process like any other: own session, own row, killed when a hook in it runs out
+// of time.
+import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { messageOf } from '../base/errors.ts'
 import type { HookContext, HookModule } from '../plugins/base/contract.ts'
 import { recordStamp, resultRecord } from '../plugins/base/records.ts'
-import type { HostJob, HostReply } from './host-protocol.ts'
+import { Visit } from '../plugins/base/visit.ts'
+import { bootId } from '../processes/proc.ts'
+import { type HostedHook, type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 
-/** Runs one hook as its process would: records to its stdout file, talk to its stderr file. */
-async function runJob(job: HostJob): Promise<number> {
-  let stdout = ''
-  const stamp = recordStamp(job.env)
-  const context: HookContext = {
-    url: job.url,
-    outputDir: job.outputDir,
-    env: job.env,
-    signal: AbortSignal.timeout(job.timeoutMs),
-    emit: (record) => {
-      stdout += `${JSON.stringify(stamp(record))}\n`
-    },
-    log: (line) => appendFileSync(job.stderr, `${line}\n`),
-  }
-  try {
-    const module = (await import(pathToFileURL(job.path).href)) as { default: HookModule }
-    const result = await module.default.run(context)
-    writeFileSync(job.stdout, `${stdout}${JSON.stringify(resultRecord(result, job.env))}\n`)
-    return result.status === 'failed' ? 1 : 0
-  } catch (error) {
-    context.log(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
-    writeFileSync(
-      job.stdout,
-      `${stdout}${JSON.stringify(resultRecord({ status: 'failed', output: messageOf(error) }, job.env))}\n`,
-    )
-    return 1
-  }
+/** What is longer is read from its file by whoever wants it. */
+const LONGEST_REPLY = 64 * 1024
+
+const modules = new Map<string, HookModule>()
+
+async function moduleAt(path: string): Promise<HookModule> {
+  const known = modules.get(path)
+  if (known) return known
+  const { default: module } = (await import(pathToFileURL(path).href)) as { default: HookModule }
+  modules.set(path, module)
+  return module
 }
 
-process.on('message', async (job: HostJob) => {
-  const code = await runJob(job)
-  process.send?.({ code, rssBytes: process.memoryUsage.rss() } satisfies HostReply)
+/** Runs one hook as its process would: records to its stdout file, talk to its stderr file. */
+async function runHook(
+  { url, env: common }: HostJob,
+  hook: HostedHook,
+  visit: Visit,
+): Promise<Pick<HostedOutcome, 'code' | 'stdout' | 'complained'>> {
+  const env = { ...common, EXTRA_CONTEXT: hook.extraContext }
+  const stamp = recordStamp(env)
+  const lines: object[] = []
+  let complained = false
+  const context: HookContext = {
+    url,
+    outputDir: hook.outputDir,
+    env,
+    signal: AbortSignal.timeout(hook.timeoutMs),
+    visit,
+    emit: (record) => lines.push(stamp(record)),
+    log: (line) => {
+      complained = true
+      appendFileSync(hook.stderr, `${line}\n`)
+    },
+  }
+  let code = 1
+  let result: object
+  mkdirSync(dirname(hook.stdout), { recursive: true })
+  try {
+    const module = await moduleAt(hook.path)
+    const said = await module.run(context)
+    result = resultRecord(said, env)
+    code = said.status === 'failed' ? 1 : 0
+  } catch (error) {
+    context.log(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
+    result = resultRecord({ status: 'failed', output: messageOf(error) }, env)
+  }
+  lines.push({ ...result, boot_id: bootId() })
+  const stdout = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  writeFileSync(`${hook.stdout}.part`, stdout)
+  renameSync(`${hook.stdout}.part`, hook.stdout)
+  return { code, complained, stdout: stdout.length > LONGEST_REPLY ? undefined : stdout }
+}
+
+let stopped = false
+/** A look at it is dear: not after each job. */
+const LOOK_EVERY = 8
+let jobs = 0
+let rssBytes = 0
+
+async function runJob(job: HostJob): Promise<HostReply> {
+  const ended: HostedOutcome[] = []
+  stopped = false
+  const visit = new Visit()
+  for (const hook of job.hooks) {
+    await turn() // An order to stop may have come.
+    if (stopped) break
+    const began = performance.now()
+    const outcome = await runHook(job, hook, visit)
+    ended.push({ ...outcome, began, ended: performance.now() })
+  }
+  visit.close()
+  const now = performance.now()
+  const outcomes = ended.map((outcome) => ({ ...outcome, began: now - outcome.began, ended: now - outcome.ended }))
+  if (jobs++ % LOOK_EVERY === 0) rssBytes = process.memoryUsage.rss()
+  return { outcomes, rssBytes }
+}
+
+process.on('message', async (message: HostJob | typeof STOP) => {
+  if (message === STOP) stopped = true
+  else process.send?.(await runJob(message))
 })
 // The worker that we work for is gone: nobody wants the result.
 process.on('disconnect', () => process.exit(0))

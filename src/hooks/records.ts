@@ -47,28 +47,42 @@ const STATUSES = new Map<unknown, ResultRecord['status']>([
 
 /** Reads the JSONL records in a hook's stdout; everything else in there is talk. Memory stays bounded whatever the hook printed. */
 export async function readRecords(file: string): Promise<HookRecords> {
-  let result: ResultRecord | undefined
-  const snapshots: SnapshotRecord[] = []
-  const tags: string[] = []
-  const binaries: BinaryRecord[] = []
-  let rejected = 0
-  for await (const line of lines(file)) {
-    if (line === null) rejected += 1
-    if (!line?.startsWith('{')) continue
+  const records = new Collector()
+  for await (const line of lines(file)) records.take(line)
+  return records
+}
+
+/** The same for what a hook printed, and is known already. */
+export function recordsIn(text: string): HookRecords {
+  const records = new Collector()
+  for (const line of text.split('\n')) records.take(line.length > MAX_LINE ? null : line)
+  return records
+}
+
+class Collector implements HookRecords {
+  result: ResultRecord | undefined
+  readonly snapshots: SnapshotRecord[] = []
+  readonly tags: string[] = []
+  readonly binaries: BinaryRecord[] = []
+  rejected = 0
+
+  /** @param line null: one that is longer than a record may be */
+  take(line: string | null): void {
+    if (line === null) this.rejected += 1
+    if (!line?.startsWith('{')) return
     const record = parse(line)
-    const isFull = snapshots.length + tags.length + binaries.length >= MAX_RECORDS
-    if (!record || (isFull && record['type'] !== 'ArchiveResult')) rejected += 1
-    else if (record['type'] === 'ArchiveResult') result = resultOf(record)
+    const isFull = this.snapshots.length + this.tags.length + this.binaries.length >= MAX_RECORDS
+    if (!record || (isFull && record['type'] !== 'ArchiveResult')) this.rejected += 1
+    else if (record['type'] === 'ArchiveResult') this.result = resultOf(record)
     else if (typeof record['url'] === 'string' && (record['type'] === 'Snapshot' || record['type'] === undefined))
-      snapshots.push({
+      this.snapshots.push({
         url: record['url'],
         ...(typeof record['title'] === 'string' ? { title: clean(record['title']).slice(0, 512) } : {}),
       })
-    else if (record['type'] === 'Binary' || record['type'] === 'BinaryRequest') binaries.push(...binaryOf(record))
+    else if (record['type'] === 'Binary' || record['type'] === 'BinaryRequest') this.binaries.push(...binaryOf(record))
     else if (record['type'] === 'Tag' && typeof record['name'] === 'string')
-      tags.push(clean(record['name']).slice(0, 100))
+      this.tags.push(clean(record['name']).slice(0, 100))
   }
-  return { result, snapshots, tags, binaries, rejected }
 }
 
 /** The URLs in a plugin's urls.jsonl, the other way in which upstream's parsers hand links on. */

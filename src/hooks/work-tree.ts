@@ -1,8 +1,9 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import type { PublishedFiles } from '../db/tables.ts'
-import { copyEntry, copyTree, flush, isFolder, markOf } from './copy-tree.ts'
+import type { OutputFile, PublishedFiles } from '../db/tables.ts'
+import { type CopiedTree, copyEntry, copyTree, flush, isFolder, listTree, markOf } from './copy-tree.ts'
 
 /**
  * Where hooks write, aside from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
@@ -33,6 +34,11 @@ export class WorkTree {
   /** Takes away what a worker that died, or lost the page, left half-written: what is published stays. */
   async tidy(): Promise<void> {
     this.close()
+    await this.tidyPublished()
+  }
+
+  /** The same for publications alone. */
+  async tidyPublished(): Promise<void> {
     for (const name of existsSync(this.root) ? readdirSync(this.root) : []) {
       if (name.startsWith('.publish-')) rmSync(join(this.root, name), { recursive: true, force: true })
       if (name.startsWith('.replaced-')) await this.#undoReplace(name)
@@ -48,12 +54,37 @@ export class WorkTree {
       if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name)
   }
 
+  /** Is `.work` there, as somebody left it who has died? */
+  get isLeft(): boolean {
+    return existsSync(this.work)
+  }
+
+  /** Is there what a hook of this plugin made, or would have: in work, or published? */
+  holds(plugin: string): boolean {
+    return isFolder(join(this.work, plugin)) || this.isPublished(plugin)
+  }
+
+  /** Has a plugin published anything? */
+  isPublished(plugin: string): boolean {
+    return isFolder(join(this.root, plugin))
+  }
+
+  /** What a plugin has published. */
+  published(plugin: string): PublishedFiles {
+    return { written: Object.fromEntries(listTree(join(this.root, plugin))?.files ?? []), standing: {} }
+  }
+
   /** The directory in which a plugin's hooks run. */
   dirFor(plugin: string): string {
     const dir = join(this.work, plugin)
-    if (!isFolder(dir)) {
-      rmSync(dir, { force: true }) // A link that a hook put there would lead the next one, and us, elsewhere.
-      mkdirSync(dir, { recursive: true })
+    try {
+      mkdirSync(dir)
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') mkdirSync(dir, { recursive: true })
+      else if (!isFolder(dir)) {
+        rmSync(dir, { force: true }) // A link that a hook put there would lead the next one, and us, elsewhere.
+        mkdirSync(dir)
+      }
     }
     return dir
   }
@@ -64,7 +95,8 @@ export class WorkTree {
    */
   async restore(plugin: string): Promise<void> {
     const dir = this.dirFor(plugin)
-    const marks = this.#marks.get(plugin) ?? new Map<string, string>()
+    const marks = this.#marks.get(plugin)
+    if (!marks) return
     for (const [path, mark] of marks) {
       const published = join(this.root, plugin, path)
       const seen = join(dir, path)
@@ -77,46 +109,79 @@ export class WorkTree {
   }
 
   /**
-   * Puts a plugin's files in place: aside, flushed to disk, then renamed; an earlier version is replaced as a whole.
+   * Puts the files of plugins in place: aside, flushed to disk, then renamed; an earlier version is replaced as a whole.
    * They are copies: a hook that is still to come, or a sibling that still runs, keeps writing in `.work`.
+   * @param move nobody else was ever let into `.work`, nor will be: the files themselves go to their place
+   * @returns what was published of each, or what keeps it from being
    */
-  async publish(plugin: string): Promise<PublishedFiles> {
-    const to = join(this.root, plugin)
-    const aside = join(this.root, `.publish-${plugin}`)
-    rmSync(aside, { recursive: true, force: true })
-    const { files, marks } = await this.#copyAside(plugin, aside)
-    if (files.size === 0) {
-      rmSync(aside, { recursive: true, force: true })
-      return { written: {}, standing: {} }
+  async publish<Plugin extends string>(
+    plugins: readonly Plugin[],
+    move = false,
+  ): Promise<Map<Plugin, PublishedFiles | Error>> {
+    const results = new Map<Plugin, PublishedFiles | Error>()
+    const asides = new Map<Plugin, Aside>()
+    await Promise.all(
+      plugins.map(async (plugin) => {
+        try {
+          const aside = (move ? this.#asItIs(plugin) : undefined) ?? (await this.#copyAside(plugin))
+          if (aside.files.size === 0) return results.set(plugin, NOTHING)
+          await flush(pathsIn(aside))
+          asides.set(plugin, aside)
+        } catch (error) {
+          results.set(plugin, error as Error)
+        }
+      }),
+    )
+    await failpoint('publish.files_aside')
+    try {
+      if (asides.size > 0) await this.#confirm()
+    } catch (error) {
+      for (const { dir } of asides.values()) rmSync(dir, { recursive: true, force: true })
+      throw error
     }
-    const replaced = join(this.root, `.replaced-${plugin}`)
-    if (lstatSync(to, { throwIfNoEntry: false })) {
-      renameSync(to, replaced)
-      await failpoint('publish.files_replaced')
+    const olds: string[] = []
+    for (const [plugin, { dir }] of asides) {
+      const to = join(this.root, plugin)
+      if (lstatSync(to, { throwIfNoEntry: false })) {
+        const replaced = join(this.root, `.replaced-${plugin}`)
+        renameSync(to, replaced)
+        await failpoint('publish.files_replaced')
+        olds.push(replaced)
+      }
+      renameSync(dir, to)
+      await failpoint('publish.files_renamed')
     }
-    renameSync(aside, to)
-    await failpoint('publish.files_renamed')
-    flush(this.root)
+    if (asides.size > 0) await flush([this.root])
     await failpoint('publish.files_flushed')
-    rmSync(replaced, { recursive: true, force: true })
-    await failpoint('publish.files_tidied')
-    const before = this.#marks.get(plugin)
-    this.#marks.set(plugin, marks)
-    const isStanding = (path: string) => before?.get(path) === marks.get(path)
-    return {
-      written: Object.fromEntries([...files].filter(([path]) => !isStanding(path))),
-      standing: Object.fromEntries([...files].filter(([path]) => isStanding(path))),
+    for (const old of olds) rmSync(old, { recursive: true, force: true })
+    for (const [plugin, { files, marks }] of asides) {
+      const before = this.#marks.get(plugin)
+      this.#marks.set(plugin, marks)
+      const isStanding = ([path]: [string, OutputFile]) => before?.get(path) === marks.get(path)
+      const { written = [], standing = [] } = Object.groupBy(files, (file) =>
+        isStanding(file) ? 'standing' : 'written',
+      )
+      results.set(plugin, { written: Object.fromEntries(written), standing: Object.fromEntries(standing) })
     }
+    await failpoint('publish.files_tidied')
+    return results
   }
 
-  async #copyAside(plugin: string, aside: string): ReturnType<typeof copyTree> {
+  #asItIs(plugin: string): Aside | undefined {
+    const dir = join(this.work, plugin)
+    const listed = listTree(dir)
+    return listed && { ...listed, dir }
+  }
+
+  async #copyAside(plugin: string): Promise<Aside> {
+    const dir = join(this.root, `.publish-${plugin}`)
+    if (existsSync(dir)) rmSync(dir, { recursive: true, force: true })
     try {
-      const copied = await copyTree(this.root, `.work/${plugin}`, aside, true)
-      await failpoint('publish.files_aside')
-      if (copied.files.size > 0) await this.#confirm()
-      return copied
+      const copied = await copyTree(this.root, `.work/${plugin}`, dir)
+      if (copied.files.size === 0) rmSync(dir, { recursive: true, force: true })
+      return { ...copied, dir }
     } catch (error) {
-      rmSync(aside, { recursive: true, force: true })
+      rmSync(dir, { recursive: true, force: true })
       throw error
     }
   }
@@ -138,7 +203,7 @@ export class WorkTree {
   }
 
   close(): void {
-    rmSync(this.work, { recursive: true, force: true })
+    if (existsSync(this.work)) rmSync(this.work, { recursive: true, force: true })
   }
 
   /** Lets hooks see what a plugin has published. */
@@ -158,6 +223,19 @@ export class WorkTree {
     }
   }
 }
+
+/** A plugin's files, ready to be renamed into their place. */
+interface Aside extends CopiedTree {
+  readonly dir: string
+}
+
+/** What is to be flushed of it: its files and folders; links lie in these. */
+function pathsIn({ dir, files, folders }: Aside): string[] {
+  const own = [...files].filter(([, file]) => file.link === undefined).map(([path]) => path)
+  return [...own, ...folders].map((path) => join(dir, path))
+}
+
+const NOTHING: PublishedFiles = { written: {}, standing: {} }
 
 /** The folders that a path leads through, from the top down. */
 function foldersOf(path: string): string[] {

@@ -4,6 +4,7 @@ import { defineMachine } from '../engine/machine.ts'
 /**
  * One attempt of one hook on one snapshot. `interrupt` is an end that was not its fault: a drain, a takeover, a dead worker. `backoff` is an
  * attempt that failed in a way that may pass: when its page is due again it is `failed`, and another attempt is queued beside it.
+ * One that came to its end before anybody had to know that it was started goes there from `queued`.
  */
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',
@@ -12,7 +13,16 @@ export const archiveResultMachine = defineMachine({
   history: true,
   initial: 'queued',
   states: {
-    queued: { on: { start: 'started', skip: 'skipped', fail: 'failed' } },
+    queued: {
+      on: {
+        start: 'started',
+        succeed: 'succeeded',
+        empty: 'noresults',
+        skip: 'skipped',
+        fail: 'failed',
+        delay: 'backoff',
+      },
+    },
     started: {
       on: {
         succeed: 'succeeded',

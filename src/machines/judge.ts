@@ -24,11 +24,15 @@ export async function judge(db: Database, dataDir: string, pages: readonly Page[
   const results = Map.groupBy(rows, ({ snapshot_id }) => snapshot_id)
   const verdicts = new Map<string, Verdict>()
   for (const { id, output_dir } of pages) {
-    const ofPage = results.get(id) ?? []
-    const hasHeaders = ofPage.some(({ plugin, status }) => plugin === 'headers' && status === 'succeeded')
-    verdicts.set(id, verdictOn(ofPage, hasHeaders ? await headersStatus(join(dataDir, output_dir)) : null))
+    verdicts.set(id, await judgeResults(join(dataDir, output_dir), results.get(id) ?? []))
   }
   return verdicts
+}
+
+/** The verdict on a page, from the latest results of its hooks and the headers that were published in its folder. */
+export async function judgeResults(dir: string, latest: readonly JudgedResult[]): Promise<Verdict> {
+  const hasHeaders = latest.some(({ plugin, status }) => plugin === 'headers' && status === 'succeeded')
+  return verdictOn(latest, hasHeaders ? await headersStatus(dir) : null)
 }
 
 /** What headers/headers.json (ours or upstream's) says that the server answered with; null when it does not. */

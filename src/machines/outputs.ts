@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { PublishedFiles } from '../db/tables.ts'
 
 // A published file belongs to one result: that of the last hook that wrote it. Results of one plugin share a folder,
 // and later attempts replace what earlier ones made; each names what is in place of its own, so that sizes add up and a
@@ -11,22 +10,19 @@ export function outputSize(snapshotId: RawBuilder<unknown>): RawBuilder<number> 
 }
 
 /**
- * For a statement that has `mine` (the id of a page): `own`, the files of a result whose hook has just been published,
- * and `size`, their bytes. The other results of its plugin keep of theirs what is still in place and was not written
- * again.
+ * For a statement that has `ended` (results with their plugin, and what was published of it: `written` and `standing`,
+ * both null for nothing): `own`, the files of each, and their bytes. The other results of its plugin keep of theirs what
+ * is still in place and was not written again. No two of them may be of one plugin.
  */
-export function handingOver(resultId: string, { written, standing }: PublishedFiles): RawBuilder<unknown> {
-  if (Object.keys(written).length + Object.keys(standing).length === 0)
-    return sql`own as (select '{}'::jsonb as files, 0 as size)`
-  const left = JSON.stringify(standing)
+export function handingOver(snapshotId: string): RawBuilder<unknown> {
   return sql`
   others as (
-    select r.id, r.output_files from archive_result r, archive_result this, mine
-    where this.id = ${resultId} and r.snapshot_id = mine.id and r.plugin = this.plugin and r.id <> this.id
+    select r.id, r.output_files, e.plugin, e.standing from archive_result r, ended e
+    where r.snapshot_id = ${snapshotId} and r.plugin = e.plugin and r.id <> e.id and e.standing is not null
       and r.output_files <> '{}'
   ), kept as (
-    select o.id, file.key as path, file.value as file from others o, jsonb_each(o.output_files) file
-    where jsonb_exists(${left}::jsonb, file.key)
+    select o.id, o.plugin, file.key as path, file.value as file from others o, jsonb_each(o.output_files) file
+    where jsonb_exists(o.standing, file.key)
   ), each_kept as (
     select id, jsonb_object_agg(path, file) as files, sum((file ->> 'size')::bigint) as size from kept group by id
   ), handed_over as (
@@ -34,10 +30,14 @@ export function handingOver(resultId: string, { written, standing }: PublishedFi
     from others o left join each_kept k on k.id = o.id
     where r.id = o.id and r.output_files <> coalesce(k.files, '{}')
   ), own as (
-    select coalesce(jsonb_object_agg(key, value), '{}') as files, coalesce(sum((value ->> 'size')::bigint), 0) as size
-    from (
-      select * from jsonb_each(${JSON.stringify(written)}::jsonb)
-      union all select * from jsonb_each(${left}::jsonb) where key not in (select path from kept)
-    ) file
+    select e.id, coalesce(jsonb_object_agg(file.key, file.value) filter (where file.key is not null), '{}') as files,
+           coalesce(sum((file.value ->> 'size')::bigint), 0) as size
+    from ended e left join lateral (
+      select * from jsonb_each(e.written)
+      union all
+      select * from jsonb_each(e.standing) left_there
+      where not exists (select from kept k where k.plugin = e.plugin and k.path = left_there.key)
+    ) file on true
+    group by e.id
   )`
 }

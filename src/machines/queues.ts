@@ -27,7 +27,6 @@ export type CrawlClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = 
   S,
   CrawlRow
 >
-export type BinaryClaim = Claimed<typeof binaryMachine, 'queued', BinaryRow>
 export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = Claimed<
   typeof snapshotMachine,
   S,

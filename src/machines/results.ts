@@ -1,12 +1,13 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { withRetry } from '../db/retry.ts'
-import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
-import { type EventOf, finalStates, type LiveState, type State } from '../engine/machine.ts'
+import type { ArchiveResultTable, PublishedFiles, ResultStatus } from '../db/tables.ts'
+import { type EventOf, finalStates, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
-import { handingOver } from './outputs.ts'
-import type { Owner, SnapshotClaim } from './queues.ts'
+import { handingOver, outputSize } from './outputs.ts'
+import { confirmSnapshot, type Owner, type SnapshotClaim } from './queues.ts'
+import { snapshotMachine } from './snapshot.ts'
 
 type Results = typeof archiveResultMachine
 
@@ -22,103 +23,203 @@ export interface ResultRow {
   readonly retries: number
 }
 
-export interface ResultOutput {
-  readonly output: string
+/** What becomes of a result. */
+export interface ResultChange {
+  readonly result: Pick<ResultRow, 'id' | 'plugin'>
+  readonly event: EventOf<Results, 'queued'> | EventOf<Results, 'started'>
+  /** The hook's process, or the host that ran it. */
+  readonly processId?: string | undefined
+  readonly output?: string
   readonly json?: unknown
-  readonly published?: PublishedFiles
+  readonly published?: PublishedFiles | undefined
+  /** When the hook began and ended, where that was not now: by `performance.now()`. */
+  readonly began?: number
+  readonly ended?: number
 }
 
-// Results have no claim of their own: whoever holds their snapshot's claim writes them. Each statement locks the snapshot's row while it
-// compares the token, so that a lost claim writes nothing.
-const owned = (claim: SnapshotClaim) => sql`
-  mine as (select id from snapshot where id = ${claim.id} and claim_token = ${claim.token} for no key update)`
+// Results have no claim of their own: whoever holds their snapshot's claim writes them, in the term in force. Each
+// statement locks the snapshot's row while it compares, so that a lost claim, or a lost lead, writes nothing.
+const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
+  mine as (
+    select id, status from snapshot
+    where id = ${claim.id} and claim_token = ${claim.token}
+      and exists (select from runner_term where data_dir_id = ${home.dataDirId} and term = ${term})
+    for no key update
+  )`
 
 /**
- * Makes sure that every hook has a result row, that none is left `started` by a dead owner, and that whatever backed off has another attempt.
- * Returns the current attempts: the final ones are done and will not be run again. Throws ClaimLost.
+ * What a power cut takes back of a page in work is done again by whoever has the page next: no commit but that of its
+ * seal waits for the disk, which flushes all of them.
+ */
+const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
+
+/**
+ * Begins the work on a page: it is `started`, every hook has a result row, none is left `started` by a dead owner, and
+ * whatever backed off has another attempt. Throws ClaimLost.
+ * @param firstIn the process in which the first hook is about to run: on a page that nobody has worked on its result is
+ *   `started` at once
+ * @returns the current attempts: the final ones are done and will not be run again
  */
 export async function prepareResults(
   owner: Owner,
   claim: SnapshotClaim,
   hooks: readonly { plugin: string; name: string }[],
+  firstIn?: string,
 ): Promise<ResultRow[]> {
+  const by = owner.processId
   const prepare = sql<ResultRow>`
-    with ${owned(claim)}, interrupted as (
-      update archive_result set status = 'queued', start_ts = null, process_id = null from mine
-      where snapshot_id = mine.id and status = 'started'
-      returning archive_result.id, plugin, hook_name, 'queued' as status, output_str, attempt, retries
+    with ${owned(owner, claim)}, begun as (
+      update snapshot set status = ${snapshotMachine.states.queued.on.start}, status_changed_at = now(),
+        modified_at = now(), moved_by = ${claim.token}
+      from mine where snapshot.id = mine.id and mine.status = 'queued'
+      returning snapshot.id
+    ), begun_logged as (
+      insert into transition (model, row_id, from_status, to_status, event, process_id)
+      select 'snapshot', id, 'queued', ${snapshotMachine.states.queued.on.start}, 'start', ${by} from begun
+    ), there as materialized (
+      select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries,
+             r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
+      from archive_result r where r.snapshot_id = ${claim.id} and exists (select from mine)
+    ), interrupted as (
+      update archive_result set status = 'queued', start_ts = null, process_id = null
+      where id = any(array(select id from there where is_left)) and status = 'started'
+      returning id, plugin, hook_name, 'queued' as status, output_str, attempt, retries
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from interrupted
+      select 'archive_result', id, 'started', 'queued', 'interrupt', ${by} from interrupted
     ), lapsed as (
-      update archive_result set status = 'failed', end_ts = now() from mine
-      where snapshot_id = mine.id and status = 'backoff'
-      returning archive_result.id, plugin, hook_name, attempt, retries
+      update archive_result set status = 'failed', end_ts = now()
+      where id = any(array(select id from there where status = 'backoff')) and status = 'backoff'
+      returning id, plugin, hook_name, attempt, retries
     ), also_logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'archive_result', id, 'backoff', 'failed', 'fail', ${owner.processId} from lapsed
+      select 'archive_result', id, 'backoff', 'failed', 'fail', ${by} from lapsed
     ), fresh as (
-      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries)
-      select hook.id, mine.id, hook.plugin, hook.name, coalesce(lapsed.attempt, 0) + 1, coalesce(lapsed.retries + 1, 0)
-      from mine cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[], ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)
+      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries, status, process_id, start_ts)
+      select hook.id, mine.id, hook.plugin, hook.name, coalesce(lapsed.attempt, 0) + 1, coalesce(lapsed.retries + 1, 0),
+             case when runs then 'started' else 'queued' end, case when runs then ${firstIn ?? null}::uuid end,
+             case when runs then now() end
+      from mine
+      cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[], ${hooks.map(({ name }) => name)}::text[])
+        with ordinality as hook (id, plugin, name, place)
+      cross join lateral (
+        select place = 1 and ${firstIn !== undefined}::boolean and not exists (select from there) as runs
+      ) first
       left join lapsed on lapsed.plugin = hook.plugin and lapsed.hook_name = hook.name
-      where lapsed.id is not null or not exists (select 1 from archive_result r where r.snapshot_id = ${claim.id} and r.plugin = hook.plugin and r.hook_name = hook.name)
+      where lapsed.id is not null
+        or not exists (select from there where there.plugin = hook.plugin and there.hook_name = hook.name)
       returning id, plugin, hook_name, status, output_str, attempt, retries
+    ), started_logged as (
+      insert into transition (model, row_id, from_status, to_status, event, process_id)
+      select 'archive_result', id, 'queued', 'started', 'start', ${by} from fresh where status = 'started'
     )
-    select * from fresh
-    union all select * from interrupted
-    union all select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries
-      from archive_result r, mine
-      where r.snapshot_id = ${claim.id} and r.snapshot_id = mine.id and r.status <> 'started'
+    select *, ${RELAXED} from (
+      select * from fresh
+      union all select * from interrupted
+      union all select id, plugin, hook_name, status, output_str, attempt, retries from there where not is_left
+    ) results
     order by attempt`
   const { rows } = await withRetry(owner.home.db, () => prepare.execute(owner.home.db))
   const current = new Map(rows.map((row) => [`${row.plugin}/${row.hook_name}`, row]))
-  if (hooks.length > 0 && current.size === 0) throw new ClaimLost(`snapshot ${claim.id}`)
+  if (current.size === 0) await confirmSnapshot(owner, claim)
   return [...current.values()]
 }
 
-/** Nobody who begins after a power cut needs to find that a hook had been started: this commit need not wait for the disk. */
-const RELAXED = sql`, set_config('synchronous_commit', 'off', true)`
-
 /**
- * Moves a result along one edge, guarded by its snapshot's claim. What ends a started hook names its process: the start is written again
- * where a crash of the database took it back. Throws ClaimLost.
+ * Moves results of one page along their edges, all or none, guarded by the page's claim and the term. Those that are
+ * started once more are only given their new process. No two of them may be of one plugin. Throws ClaimLost.
  */
-export async function moveResult<S extends LiveState<Results>, const E extends EventOf<Results, S>>(
+export async function writeResults(
   owner: Owner,
   claim: SnapshotClaim,
-  id: string,
-  from: S,
-  event: E,
-  change: { readonly processId?: string } & Partial<ResultOutput> = {},
+  changes: readonly ResultChange[],
 ): Promise<void> {
-  const target: State<Results> = (archiveResultMachine.states[from].on as Record<string, State<Results>>)[event]!
-  const final = (finalStates(archiveResultMachine) as string[]).includes(target)
-  const published = change.published ?? { written: {}, standing: {} }
-  const move = (again: boolean) => sql<{ id: string }>`
-    with ${owned(claim)}, ${handingOver(id, published)}, moved as (
-      update archive_result
-      set status = ${target},
-          start_ts = ${target === 'started' ? sql`now()` : target === 'queued' ? sql`null` : sql`coalesce(start_ts, now())`},
-          end_ts = ${final ? sql`now()` : sql`null`},
-          process_id = coalesce(${change.processId ?? null}::uuid, process_id),
-          output_str = ${change.output ?? ''}, output_json = ${change.json == null ? null : JSON.stringify(change.json)}::jsonb,
-          output_files = own.files, output_size = own.size
-      from mine, own where archive_result.id = ${id} and snapshot_id = mine.id and status = ${from}
-      returning archive_result.id
+  const write = (again: boolean) => sql<{ id: string }>`
+    with ${owned(owner, claim)}, ended as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(changes.map(asRow))}::jsonb) as e (
+        id uuid, plugin text, event text, to_status text, is_final boolean, process_id uuid, output text, json jsonb,
+        written jsonb, standing jsonb, began_s float8, ended_s float8
+      )
+    ), ${handingOver(claim.id)}, open as materialized (
+      select r.id, r.status from archive_result r
+      where r.id = any(${changes.map(({ result }) => result.id)}::uuid[]) and r.snapshot_id = ${claim.id}
+        and r.status in ('queued', 'started') and exists (select from mine)
+    ), moved as (
+      update archive_result r
+      set status = e.to_status,
+          start_ts = case when e.to_status = 'queued' then null
+                          when e.to_status = 'started' then coalesce(r.start_ts, now())
+                          else coalesce(now() - make_interval(secs => e.began_s), r.start_ts, now()) end,
+          end_ts = case when e.is_final then now() - make_interval(secs => e.ended_s) end,
+          process_id = coalesce(e.process_id, r.process_id),
+          output_str = e.output, output_json = e.json, output_files = own.files, output_size = own.size
+      from open, ended e, own
+      where r.id = open.id and e.id = open.id and own.id = open.id and r.status = open.status
+      returning r.id, open.status as from_status, e.to_status, e.event
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'archive_result', id, ${from}, ${target}, ${event}, ${owner.processId} from moved
+      select 'archive_result', id, from_status, to_status, event, ${owner.processId}
+      from moved where from_status <> to_status
     )
-    select id${target === 'started' ? RELAXED : sql``} from moved
-    union all select r.id${target === 'started' ? RELAXED : sql``} from archive_result r, mine
-      where ${again} and r.id = ${id} and r.snapshot_id = mine.id and r.status = ${target}` // Ours, from before an answer was lost.
-  const { rows } = await withRetry(owner.home.db, (again) => move(again).execute(owner.home.db))
-  if (rows.length === 1) return
-  if (from !== 'started' || !change.processId)
-    throw new ClaimLost(`archive_result ${id}: ${from} -${event}-> ${target}`)
-  await moveResult(owner, claim, id, 'queued', 'start', { processId: change.processId })
-  await moveResult(owner, claim, id, from, event, change)
+    select id, ${RELAXED} from moved
+    union -- Ours, from before an answer was lost.
+    select r.id, null from archive_result r, mine, ended e
+    where ${again} and r.snapshot_id = mine.id and r.id = e.id and r.status = e.to_status`
+  const { rows } = await withRetry(owner.home.db, (again) => write(again).execute(owner.home.db))
+  const written = new Set(rows.map(({ id }) => id))
+  const lost = changes.find(({ result }) => !written.has(result.id))
+  if (lost) throw new ClaimLost(`archive_result ${lost.result.id}: ${lost.event}`)
+}
+
+function asRow({ result, event, processId, output, json, published, began, ended }: ResultChange): object {
+  const to: State<Results> = { ...STATES.queued.on, ...STATES.started.on, start: 'started' as const }[event]
+  const ago = (at: number | undefined) => (at === undefined ? undefined : (performance.now() - at) / 1000)
+  return {
+    id: result.id,
+    plugin: result.plugin,
+    event,
+    to_status: to,
+    is_final: (finalStates(archiveResultMachine) as string[]).includes(to),
+    process_id: processId,
+    output: (output ?? '').toWellFormed(),
+    json: json ?? null,
+    written: published?.written,
+    standing: published?.standing,
+    began_s: ago(began),
+    ended_s: ago(ended) ?? 0,
+  }
+}
+
+const STATES = archiveResultMachine.states
+
+/** A page as its index tells of it. */
+export interface FinishedPage {
+  readonly output_size: number
+  /** By the database's clock. */
+  readonly now: Date
+  /** In order. */
+  readonly results: readonly Selectable<ArchiveResultTable>[]
+}
+
+/** Writes what was found out about a page whose results are written. Throws ClaimLost. */
+export async function finishPage(
+  tx: Owner['home']['db'],
+  owner: Owner,
+  claim: SnapshotClaim,
+  title: string | null,
+): Promise<FinishedPage> {
+  const { rows } = await sql<Selectable<ArchiveResultTable> & { page_size: number; now: Date }>`
+    with ${owned(owner, claim)}, page as (
+      update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
+      from mine where snapshot.id = mine.id
+      returning snapshot.id, snapshot.output_size
+    )
+    select r.*, page.output_size as page_size, now(), ${RELAXED}
+    from page left join archive_result r on r.snapshot_id = ${claim.id}
+    order by hook_name, attempt`.execute(tx)
+  if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
+  const { page_size: output_size, now } = rows[0]!
+  return { output_size, now, results: rows.filter(({ id }) => id !== null) }
 }
 
 /** Ends the results of a snapshot that are still open, in the transaction that seals it. */

@@ -2,18 +2,20 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { crawlOfPage } from '../db/crawls.ts'
+import { hookSupervisors } from '../db/processes.ts'
 import type { Context } from '../engine/handlers.ts'
 import { ENDED, type Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { selectHooks } from '../hooks/discover.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
-import { confirmSnapshot, type SnapshotClaim, type snapshotQueue } from '../machines/queues.ts'
+import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
 import { resolvedBinaries } from './binaries.ts'
 import type { HookSequence } from './hook-sequence.ts'
-import { endFormerWorkers } from './reap.ts'
+import { PageResults } from './page-results.ts'
+import { endWorkers } from './reap.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
 import { SnapshotHooks } from './snapshot-hooks.ts'
 import type { WorkerContext } from './worker-context.ts'
@@ -42,25 +44,18 @@ export async function archiveSnapshot(
   const { home } = owner
   const abort = tick.signal
   const snapshot = claim.row
-  const crawl = await crawlOfPage(home.db, snapshot.crawl_id)
+  const crawl = await crawlOfPage(home.db, snapshot.crawl_id, hookSupervisors(home, { snapshotId: snapshot.id }))
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
-  // A dead owner may have left it started.
-  const started = isQueued(claim)
-    ? await queue.move(claim, 'start', owner.processId)
-    : (claim as SnapshotClaim<'started'>)
-  tick.holds(started)
-  await failpoint('claim.snapshot_started')
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
   const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
   const settings = { ...asked, ...binaries.settings }
-  const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => confirmSnapshot(owner, started))
+  const pageResults = new PageResults(owner, claim)
+  const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
   mkdirSync(tree.root, { recursive: true })
-  await endFormerWorkers(owner, { snapshotId: snapshot.id })
+  await endWorkers(owner, crawl.former)
   await failpoint('claim.former_workers_ended')
-  await tree.open()
-  await failpoint('publish.work_opened')
   const target = {
     dataDir: home.dataDir,
     crawlId: crawl.id,
@@ -74,17 +69,25 @@ export async function archiveSnapshot(
   const run = new SnapshotHooks(
     context,
     sequence,
-    started,
+    claim,
     tree,
+    pageResults,
     { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings },
     abort,
   )
+  const [first] = hooks
+  const firstIn =
+    first?.hosted && !binaries.missing.has(first.plugin) && !isGivenUp ? await sequence.hostId() : undefined
   sequence.onStep = (withinMs) => tick.progress(withinMs)
-  const results = await prepareResults(owner, started, hooks)
+  const results = await prepareResults(owner, claim, hooks, firstIn)
+  for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
+  const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
+  tick.holds(started)
   await failpoint('claim.results_prepared')
   if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
   else await run.run(hooks, results, binaries.missing)
   if (run.unfinished) {
+    await pageResults.write()
     if (abort.aborted && !stop.force.aborted) throw abort.reason
     // Nobody can tell who sent a signal, or killed whom we work for: its own hook may have, and will again.
     const counts = run.cameToNothing && !stop.isExplained
@@ -92,12 +95,8 @@ export async function archiveSnapshot(
     await failpoint('claim.snapshot_released')
     return ENDED
   }
-  // Before the seal: after it nobody would come back to tidy up.
-  tree.close()
-  await failpoint('publish.work_closed')
+  await pageResults.write()
   const end = await sealSnapshot(context.owner, queue, started, crawl, tree, run)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return ENDED
 }
-
-const isQueued = (claim: SnapshotClaim): claim is SnapshotClaim<'queued'> => claim.state === 'queued'

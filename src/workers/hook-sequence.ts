@@ -3,21 +3,24 @@ import { join } from 'node:path'
 import { sleep } from '../base/abort.ts'
 import { attemptPaths } from '../base/attempt-paths.ts'
 import { failpoint } from '../base/failpoint.ts'
+import type { PublishedFiles } from '../db/tables.ts'
 import type { Hook } from '../hooks/discover.ts'
-import { HookHost } from '../hooks/hook-host.ts'
+import { HookHost, type HostedEnd, type HostedRun } from '../hooks/hook-host.ts'
 import { type Exit, type HookLogs, type HookScope, launchHook, type RunningHook } from '../hooks/launch.ts'
 import { endForeground, exitWithin, terminateHooks } from '../hooks/terminate.ts'
 import { killFamily } from '../processes/family.ts'
-import type { EndCause } from './hook-settle.ts'
+import type { EndCause, Ending } from './hook-settle.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 /** The end of one hook, for whoever settles it. */
-export interface HookEnd {
+export interface HookEnd extends Ending {
   readonly hook: Hook
-  readonly exit: Exit
-  readonly cause: EndCause
-  readonly logs: HookLogs
   readonly processId: string
+  /** By `performance.now()`, where that was not just now. */
+  readonly began?: number
+  readonly ended?: number
+  /** What it made is in its place already. */
+  readonly published?: PublishedFiles | undefined
 }
 
 const READY_POLL_MS = 25
@@ -50,7 +53,55 @@ export class HookSequence {
     return this.#background.some((running) => running.hook === hook)
   }
 
-  /** Runs a foreground hook to its end: by itself, at its timeout, or when `abort` aborts or a handoff's budget is over. */
+  /** The process that the next hosted hook runs in. */
+  async hostId(): Promise<string> {
+    return (await this.#usableHost()).processId
+  }
+
+  /**
+   * Runs hosted hooks in a row, and hands out their ends in order, several at once. It ends early on a drain, when
+   * `abort` aborts, and when a handoff's budget is over; those that have no end then are still to be run.
+   * @param begin called before the first hook runs, and before each that runs in another process than the ones before
+   */
+  async *row(
+    scope: HookScope,
+    row: readonly HostedRun[],
+    abort: AbortSignal,
+    begin: (hook: Hook, processId: string) => Promise<void>,
+  ): AsyncGenerator<HookEnd[], void> {
+    const { drain } = this.#context.stop
+    for (let left = row; left.length > 0 && !drain.aborted && !abort.aborted; ) {
+      const host = await this.#usableHost()
+      const { processId } = host
+      await begin(left[0]!.hook, processId)
+      this.onStep(left.reduce((ms, { hook }) => ms + hook.timeoutMs, 0))
+      const cut = this.#cutOff(abort)
+      let last: HostedEnd | undefined
+      try {
+        for await (const ends of host.run(scope, left, cut.signal, drain)) {
+          await failpoint('publish.hosted_hook_ended')
+          last = ends.at(-1)!
+          left = left.slice(ends.length)
+          const settled = isOutOfMemory(last) ? ends.slice(0, -1) : ends
+          if (settled.length > 0) yield settled.map((end) => hostedEnd(end, processId))
+        }
+      } finally {
+        cut.done()
+      }
+      // Alone it may have as much memory as it needs.
+      const alone = last && isOutOfMemory(last) ? row.find(({ hook }) => hook === last.hook) : undefined
+      if (alone)
+        yield [
+          await this.foreground(scope, alone.hook, alone.outputDir, alone.logs, abort, (id) => begin(alone.hook, id)),
+        ]
+      if (last?.cause === 'force') return
+    }
+  }
+
+  /**
+   * Runs a foreground hook in a process of its own to its end: by itself, at its timeout, or when `abort` aborts or a
+   * handoff's budget is over.
+   */
   async foreground(
     scope: HookScope,
     hook: Hook,
@@ -62,19 +113,6 @@ export class HookSequence {
     this.onStep(hook.timeoutMs)
     const cut = this.#cutOff(abort)
     try {
-      if (hook.hosted) {
-        const host = await this.#usableHost()
-        await started(host.processId)
-        const end = await host.run(scope, hook, cwd, logs, cut.signal)
-        await failpoint('publish.hosted_hook_ended')
-        return {
-          hook,
-          exit: end.exit,
-          cause: end.cause === 'force' ? 'interrupt' : end.cause,
-          logs,
-          processId: host.processId,
-        }
-      }
       const running = await launchHook(scope, hook, cwd, logs, started)
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
       if (exit) {
@@ -202,6 +240,12 @@ export class HookSequence {
       },
     }
   }
+}
+
+const isOutOfMemory = ({ cause, exit }: HostedEnd) => cause === 'exit' && exit.signal === 'SIGABRT'
+
+function hostedEnd({ cause, ...end }: HostedEnd, processId: string): HookEnd {
+  return { ...end, processId, cause: cause === 'force' ? 'interrupt' : cause }
 }
 
 async function endOf(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {

@@ -5,14 +5,35 @@ import { isFull } from '../base/disk-room.ts'
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import type { PublishedFiles } from '../db/tables.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
-import { ClaimLost } from '../engine/claimed.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
-import { clean, type HookRecords, readRecords } from '../hooks/records.ts'
+import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/records.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 
 /** What ended a hook. `asked`: our own SIGTERM at the snapshot's end, which is how a background hook is meant to end. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
+
+/** How a hook ended, and what it left to judge it by. */
+export interface Ending {
+  readonly exit: Exit
+  readonly cause: EndCause
+  readonly logs: HookLogs
+  /** What it printed, where that is known without a look at its file. */
+  readonly stdout?: string | undefined
+  /** It said nothing on stderr. */
+  readonly isQuiet?: boolean
+}
+
+/** A hook that is to be settled. */
+export interface EndedHook {
+  readonly hook: { readonly plugin: string; readonly name: string; readonly timeoutMs: number }
+  readonly attempt: number
+  readonly end: Ending
+  /** No other hook of this plugin runs or will run in this round. */
+  readonly isLast: boolean
+  /** What it made is in its place already. */
+  readonly published?: PublishedFiles | undefined
+}
 
 export interface Verdict {
   readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'delay' | 'interrupt'
@@ -28,42 +49,56 @@ const EXIT_SKIPPED = 10
 const EXIT_TEMPORARY = 75
 
 /**
- * Judges a hook that has ended, from its exit, its records and its files, and publishes what it made. `succeeded` only when its files are
- * in place; the exit code alone never makes a success of what the hook itself calls something else.
- * @param last no other hook of this plugin runs or will run in this round
+ * Judges hooks of different plugins that have ended, from their exits, their records and their files, and publishes what
+ * they made. `succeeded` only when its files are in place; the exit code alone never makes a success of what the hook
+ * itself calls something else.
+ * @param move as for `WorkTree.publish`
+ * @returns a verdict for each, in order
  */
-export async function settleHook(
-  tree: WorkTree,
-  hook: { readonly plugin: string; readonly name: string; readonly timeoutMs: number },
-  attempt: number,
-  end: { readonly exit: Exit; readonly cause: EndCause },
-  logs: HookLogs,
-  last: boolean,
-): Promise<Verdict> {
-  const records = await readRecords(logs.stdout).catch(() => NO_RECORDS)
-  const verdict = judge(end.exit, end.cause, records, lastLine(logs.stderr), hook.timeoutMs)
-  dropIfEmpty(logs.stderr)
-  if (verdict.event === 'interrupt') return { ...verdict, records }
+export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], move = false): Promise<Verdict[]> {
+  const verdicts: Verdict[] = []
+  for (const one of ended) verdicts.push(await verdictOn(tree, one))
+  const isMade = verdicts.map((verdict) => verdict.event === 'succeed' || isServed(verdict))
+  const made = ended.filter(({ published }, index) => isMade[index] && !published)
+  const published = await tree.publish(
+    made.map(({ hook }) => hook.plugin),
+    move,
+  )
+  for (const [index, { hook, attempt, isLast, ...one }] of ended.entries()) {
+    const verdict = verdicts[index]!
+    if (isMade[index]) verdicts[index] = withFiles(verdict, one.published ?? published.get(hook.plugin)!)
+    else if ((verdict.event === 'fail' || verdict.event === 'delay') && isLast)
+      await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
+  }
+  return verdicts
+}
+
+async function verdictOn(tree: WorkTree, { hook, end }: EndedHook): Promise<Verdict> {
+  const { logs, stdout, isQuiet } = end
+  const records = stdout === undefined ? await readRecords(logs.stdout).catch(() => NO_RECORDS) : recordsIn(stdout)
+  const verdict = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook.timeoutMs)
+  if (!isQuiet) dropIfEmpty(logs.stderr)
   // Whatever it says of itself: on a full disk a hook cannot but fail.
   if (verdict.event === 'fail' && isFull(tree.root))
     throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
-  if (verdict.event === 'succeed' || isServed(verdict)) {
-    try {
-      keepStdoutForSiblings(tree, hook.plugin, logs)
-      const published = await tree.publish(hook.plugin)
-      // Without a record of its own, what a hook leaves behind is its word.
-      const any = [published.written, published.standing].some((files) => Object.keys(files).length > 0)
-      if (verdict.event === 'fail') return { ...verdict, published, records }
-      return { ...verdict, event: records.result || any ? 'succeed' : 'empty', published, records }
-    } catch (error) {
-      // Not its files' fault: the page waits for room, for the machine or the database, or is somebody else's by now.
-      if (isMachineTrouble(error) || isDatabaseAway(error) || error instanceof ClaimLost) throw error
-      return { event: 'fail', output: `cannot publish its files: ${messageOf(error)}`, records }
+  if (verdict.event === 'succeed' || isServed(verdict)) keepStdoutForSiblings(tree, hook.plugin, logs)
+  return { ...verdict, records }
+}
+
+function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict {
+  if (published instanceof Error) {
+    // Not its files' fault: the page waits for room, for the machine or the database, or is somebody else's by now.
+    if (isMachineTrouble(published) || isDatabaseAway(published)) throw published
+    return {
+      event: 'fail',
+      output: `cannot publish its files: ${messageOf(published)}`,
+      records: verdict.records,
     }
   }
-  if ((verdict.event === 'fail' || verdict.event === 'delay') && last)
-    await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
-  return { ...verdict, records }
+  if (verdict.event === 'fail') return { ...verdict, published }
+  // Without a record of its own, what a hook leaves behind is its word.
+  const any = [published.written, published.standing].some((files) => Object.keys(files).length > 0)
+  return { ...verdict, event: verdict.records.result || any ? 'succeed' : 'empty', published }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import type { Selectable } from 'kysely'
 import { attemptPaths } from '../base/attempt-paths.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
 import { crawlCounts, indexedCrawl, latestCrawls } from '../db/crawl-summaries.ts'
@@ -8,7 +9,7 @@ import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import { withRetry } from '../db/retry.ts'
 import { type SnapshotRow, snapshotById } from '../db/snapshots.ts'
-import type { WorkStatus } from '../db/tables.ts'
+import type { ArchiveResultTable, WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
 import { assetFiles, type PageAssets, pageAssets } from '../pages/assets.ts'
 import { copiesFile } from '../pages/copies.ts'
@@ -17,16 +18,24 @@ import { snapshotPage } from '../pages/snapshot-page.ts'
 import { updateArchiveIndex } from './archive-index.ts'
 import { publishFile } from './publish-file.ts'
 
-/** Writes index.html and index.jsonl of a snapshot that is sealed, or about to be. */
-export async function writeSnapshotPages(home: Home, snapshot: SnapshotRow, crawl: CrawlOfPage): Promise<void> {
+/**
+ * Writes index.html and index.jsonl of a snapshot that is sealed, or about to be.
+ * @param results its results, in order, where they are known
+ */
+export async function writeSnapshotPages(
+  home: Home,
+  snapshot: SnapshotRow,
+  crawl: CrawlOfPage,
+  results?: readonly Selectable<ArchiveResultTable>[],
+): Promise<void> {
   const { db, dataDir } = home
-  const results = db
+  const select = db
     .selectFrom('archive_result')
     .selectAll()
     .where('snapshot_id', '=', snapshot.id)
     .orderBy('hook_name')
     .orderBy('attempt')
-  const rows = await withRetry(db, () => results.execute())
+  const rows = results ?? (await withRetry(db, () => select.execute()))
   const urlHash = snapshot.url_hash.toString('hex')
   const isCopied = await hasCopies(db, urlHash, snapshot.id)
   const dir = join(dataDir, snapshot.output_dir)
@@ -61,8 +70,10 @@ export async function writeSnapshotPages(home: Home, snapshot: SnapshotRow, craw
     snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }),
     ...rows.map(resultRecord),
   ]
-  await publishFile(join(dir, 'index.jsonl'), records.map((record) => `${JSON.stringify(record)}\n`).join(''))
-  await publishFile(join(dir, 'index.html'), html)
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
+  const both = [publishFile(join(dir, 'index.jsonl'), lines), publishFile(join(dir, 'index.html'), html)]
+  await Promise.allSettled(both) // Neither is left behind by the failure of the other.
+  await Promise.all(both)
 }
 
 /** What an attempt printed, where it printed anything. */

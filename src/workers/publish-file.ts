@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
-  fsyncSync,
+  fsync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -12,10 +12,13 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { failpoint } from '../base/failpoint.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { bootId, hasProc, pidNamespace } from '../processes/proc.ts'
 import { findProcess } from '../processes/table.ts'
+
+const synced = promisify(fsync)
 
 /** Of a writer that we cannot see (in another container, on another machine, of another boot): none takes so long. */
 const OLD_MS = 3_600_000
@@ -35,7 +38,7 @@ export async function publishFile(file: string, text: string): Promise<void> {
   const fd = openSync(aside, 'w', 0o644)
   try {
     writeFileSync(fd, text)
-    fsyncSync(fd)
+    await synced(fd)
   } catch (error) {
     rmSync(aside, { force: true })
     throw error

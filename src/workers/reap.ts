@@ -77,6 +77,11 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
  * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
  * It is ended, with all below it, before the work begins again. What works for another data dir is left to that.
  */
-export async function endFormerWorkers({ home, processId }: Owner, of: HookTarget): Promise<void> {
-  for (const id of await supervisorsOfHooks(home, of)) if (id !== processId) await reapWorker(home, id, null)
+export async function endFormerWorkers(owner: Owner, of: HookTarget): Promise<void> {
+  await endWorkers(owner, await supervisorsOfHooks(owner.home, of))
+}
+
+/** Ends those of these workers that are not the owner itself. */
+export async function endWorkers({ home, processId }: Owner, ids: readonly string[]): Promise<void> {
+  for (const id of ids) if (id !== processId) await reapWorker(home, id, null)
 }

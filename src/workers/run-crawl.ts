@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { sleep } from '../base/abort.ts'
 import { lacksRoom } from '../base/disk-room.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
-import { openSnapshots } from '../db/snapshots.ts'
+import { MOST_DUE, openSnapshots } from '../db/snapshots.ts'
 import type { ActorPool } from '../engine/actor-pool.ts'
 import type { Context } from '../engine/handlers.ts'
 import { ENDED, type Ended } from '../engine/outcome.ts'
@@ -28,6 +29,10 @@ import type { WorkerProcessContext } from './worker-process.ts'
 type CrawlQueue = ReturnType<typeof crawlQueue>
 
 const LOOK_MS = 2_000
+/** While many pages are due, every worker finds its next one by itself: not each page that ends is looked at. */
+const PACE_MS = 100
+/** How long a worker may be between two pages. */
+const DOUBT_MS = 500
 const COME_TO_NO_END = `${crawlMachine.states.started.giveUp.after} attempts at this crawl came to no end`
 
 /**
@@ -72,6 +77,7 @@ export async function runCrawl(
   await writeCrawlPage(home, crawl, 'started')
   await failpoint('publish.crawl_page_begun')
   let { changes } = pool
+  let doubtSince: number | undefined
   const page = new CrawlPageWriter(context, crawl, pool)
   try {
     for (;;) {
@@ -82,8 +88,13 @@ export async function runCrawl(
         pool.recheck()
         throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
       }
-      // Somebody may have taken a page from its worker: paused it, or cancelled it.
-      if (pool.busy > now.claimed) pool.recheck()
+      // Somebody may have taken a page from its worker: paused it, or cancelled it. For a moment one that is between two
+      // pages looks like that.
+      doubtSince = pool.busy > now.claimed ? (doubtSince ?? performance.now()) : undefined
+      if (doubtSince !== undefined && performance.now() - doubtSince >= DOUBT_MS) {
+        pool.recheck()
+        doubtSince = undefined
+      }
       await page.whenDue()
       if (!now.open && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
@@ -96,7 +107,10 @@ export async function runCrawl(
       const hasRoom = !lacksRoom(home.dataDir, context.settings.config.DISK_FLOOR)
       await pool.fill(hasRoom && !leavesAlone(scope, 'snapshot') ? now.due : 0)
       if (now.listed && hasRoom) await expandPart(home.db, started)
-      else await bell.wait(LOOK_MS, abort)
+      else {
+        if (now.due >= MOST_DUE) await sleep(PACE_MS, abort)
+        await bell.wait(doubtSince === undefined ? LOOK_MS : DOUBT_MS, abort)
+      }
     }
   } finally {
     // Browsers and the like belong to the whole crawl: they end after the last snapshot's hooks.

@@ -1,19 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { PageEnd } from '../base/log.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import type { CrawlOfPage } from '../db/crawls.ts'
 import { transact, withRetry } from '../db/retry.ts'
-import { insertSnapshots, type SnapshotRow, tagSnapshots } from '../db/snapshots.ts'
-import { ClaimLost } from '../engine/claimed.ts'
+import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import { judge } from '../machines/judge.ts'
-import { outputSize } from '../machines/outputs.ts'
+import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
-import { skipOpenResults } from '../machines/results.ts'
+import { type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
+import type { JudgedResult } from '../machines/verdict.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 
 /** What the hooks of a page found. */
@@ -36,39 +34,47 @@ export async function sealSnapshot(
   tree: WorkTree,
   found: Found,
 ): Promise<PageEnd> {
-  const { home, processId } = owner
-  const snapshot = { ...claim.row, title: titleIn(tree) ?? claim.row.title }
-  const written = await addFindings(owner, claim, snapshot, crawl, found)
+  const title = titleIn(tree) ?? claim.row.title
+  const { results, output_size, now } = await addFindings(owner, claim, title, crawl, found)
   await failpoint('publish.page_findings_added')
-  const verdict = (await withRetry(home.db, () => judge(home.db, home.dataDir, [snapshot]))).get(snapshot.id)!
-  await writeSnapshotPages(home, { ...snapshot, ...written, ...verdict, status: 'sealed' }, crawl)
+  // Before the seal: after it nobody would come back to tidy up.
+  tree.close()
+  await failpoint('publish.work_closed')
+  const verdict = await judgeResults(tree.root, latest(results))
+  const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
+  await writeSnapshotPages(owner.home, sealed, crawl, results)
   await failpoint('publish.page_written')
-  await queue.move(claim, 'seal', processId, verdict)
+  await queue.move(claim, 'seal', owner.processId, verdict)
   await failpoint('publish.page_sealed')
-  return { url: snapshot.url, title: snapshot.title, outcome: verdict.outcome, cause: verdict.cause }
+  return { url: claim.row.url, title, outcome: verdict.outcome, cause: verdict.cause }
+}
+
+/** The last attempt of each hook. */
+function latest(results: FinishedPage['results']): JudgedResult[] {
+  const byHook = new Map(results.map((result) => [`${result.plugin}/${result.hook_name}`, result]))
+  return [...byHook.values()].map((result) => ({ ...result, has_files: Object.keys(result.output_files).length > 0 }))
 }
 
 async function addFindings(
-  { home }: Owner,
+  owner: Owner,
   claim: SnapshotClaim<'started'>,
-  { id, depth, title }: SnapshotRow,
+  title: string | null,
   crawl: CrawlOfPage,
   found: Found,
-): Promise<Pick<SnapshotRow, 'output_size' | 'status_changed_at'>> {
+): Promise<FinishedPage> {
+  const { db } = owner.home
+  const { id, depth } = claim.row
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
-  return await transact(home.db, async (tx) => {
-    // The commit that seals flushes this one, too.
-    await sql`set local synchronous_commit = off`.execute(tx)
+  if (children.length === 0 && found.tags.length === 0) {
+    const finished = await withRetry(db, () => finishPage(db, owner, claim, title))
+    if (finished.results.every(({ end_ts }) => end_ts !== null)) return finished
+  }
+  return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     await failpoint('publish.page_children_added')
-    const { rows } = await sql<Pick<SnapshotRow, 'output_size' | 'status_changed_at'>>`
-      update snapshot set title = ${title}, output_size = ${outputSize(sql`${id}`)}
-      where id = ${id} and claim_token = ${claim.token}
-      returning output_size, now() as status_changed_at`.execute(tx)
-    if (!rows[0]) throw new ClaimLost(`snapshot ${id}`)
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
     await skipOpenResults(tx, id, 'its plugin is not there, or switched off, any more')
-    return rows[0]
+    return await finishPage(tx, owner, claim, title)
   })
 }
 

@@ -1,23 +1,48 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import type { Hook } from '../hooks/discover.ts'
+import { finishedRun, type HostedRun, hasFinished } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
-import { moveResult, type ResultRow } from '../machines/results.ts'
+import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
 import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
-import { settleHook } from './hook-settle.ts'
+import { settleHooks, type Verdict } from './hook-settle.ts'
+import type { PageResults } from './page-results.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
 
 /** Two plugins may name their hooks alike. */
 const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
+
+interface OpenHook {
+  readonly hook: Hook
+  readonly result: ResultRow
+}
+
+/**
+ * Hooks one after another, those that the host runs in a row together. No row has two of one plugin, or one that another
+ * in it requires; and one that reads what is published begins a new one.
+ */
+function inRows(open: readonly OpenHook[]): OpenHook[][] {
+  const rows: OpenHook[][] = []
+  for (const one of open) {
+    const row = rows.at(-1)
+    const joins =
+      one.hook.hosted &&
+      !one.hook.readsPublished &&
+      row?.every(({ hook }) => hook.hosted && ![one.hook.plugin, ...one.hook.requires].includes(hook.plugin))
+    if (joins) row!.push(one)
+    else rows.push([one])
+  }
+  return rows
+}
 
 /** The hooks of one snapshot: runs what has no final result yet, in order, and keeps each result's row true to what happened. */
 export class SnapshotHooks {
@@ -34,8 +59,11 @@ export class SnapshotHooks {
   readonly #abort: AbortSignal
   readonly #retries: HookRetries
   /** Hooks whose result is not final, with its row. */
-  readonly #open = new Map<string, { readonly hook: Hook; readonly result: ResultRow }>()
+  readonly #open = new Map<string, OpenHook>()
   readonly #consequences = new Consequences()
+  readonly #results: PageResults
+  /** A hook that is not ours was let into the work tree. */
+  #isShared = false
   #interrupted = false
   #gotSomewhere = false
 
@@ -44,6 +72,7 @@ export class SnapshotHooks {
     sequence: HookSequence,
     claim: SnapshotClaim,
     tree: WorkTree,
+    results: PageResults,
     scope: HookScope,
     abort: AbortSignal,
   ) {
@@ -51,6 +80,7 @@ export class SnapshotHooks {
     this.#sequence = sequence
     this.#claim = claim
     this.#tree = tree
+    this.#results = results
     this.#scope = scope
     this.#abort = abort
     this.#retries = hookRetries(scope.settings)
@@ -72,66 +102,163 @@ export class SnapshotHooks {
     results: readonly ResultRow[],
     missing: ReadonlyMap<string, string>,
   ): Promise<void> {
-    for (const hook of hooks) {
-      const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
+    for (const { hook, result } of await this.#begin(hooks, results)) {
       const lacks = missing.get(hook.plugin)
-      if (FINAL.has(result.status)) await this.#recall(hook, result)
-      else if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
+      if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
       else await this.#skip(result, lacks)
     }
-    for (const { hook, result } of [...this.#open.values()]) {
+    for (const row of inRows([...this.#open.values()])) {
       if (this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined) break
-      const lacks = this.#consequences.lacking(hook)
-      if (lacks === undefined) await this.#runOne(hook, result)
-      else {
-        await this.#skip(result, lacks)
-        this.#open.delete(keyOf(hook))
-      }
-      for (const end of await this.#sequence.reap()) await this.#settle(end)
+      const able = await this.#able(row)
+      if (able[0]?.hook.hosted) await this.#runRow(able)
+      else if (able[0]) await this.#runOne(able[0])
+      for (const end of await this.#sequence.reap()) await this.#settle([end])
     }
     const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
-    for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle(end)
+    for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
+    for (const { result } of this.#open.values())
+      if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' }) // It never began.
   }
 
   /** Ends what is open without running it: its worker died at it too often. */
   async giveUp(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
-    for (const hook of hooks) {
-      const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!
-      if (FINAL.has(result.status)) await this.#recall(hook, result)
-      else {
-        await moveResult(this.#context.owner, this.#claim, result.id, 'queued', 'fail', { output: reason })
-        await failpoint('publish.hook_given_up')
-      }
+    for (const { result } of await this.#begin(hooks, results)) {
+      await this.#results.add({ result, event: 'fail', output: reason })
+      await failpoint('publish.hook_given_up')
     }
   }
 
-  async #skip({ id, plugin }: ResultRow, output: string): Promise<void> {
-    await moveResult(this.#context.owner, this.#claim, id, 'queued', 'skip', { output })
-    this.#consequences.note(plugin, 'skipped', output)
+  /** Those of a row whose work makes sense: a hook that needs what failed is skipped. */
+  async #able(row: readonly OpenHook[]): Promise<OpenHook[]> {
+    const able: OpenHook[] = []
+    for (const one of row) {
+      const lacks = this.#consequences.lacking(one.hook)
+      if (lacks === undefined) able.push(one)
+      else {
+        await this.#skip(one.result, lacks)
+        this.#open.delete(keyOf(one.hook))
+      }
+    }
+    return able
+  }
+
+  async #skip(result: ResultRow, output: string): Promise<void> {
+    await this.#results.add({ result, event: 'skip', output })
+    this.#consequences.note(result.plugin, 'skipped', output)
     await failpoint('publish.hook_skipped')
   }
 
-  async #runOne(hook: Hook, result: ResultRow): Promise<void> {
-    const logs = logsFor(this.#tree.root, hook, result.attempt)
-    const started = async (processId: string) => {
-      await moveResult(this.#context.owner, this.#claim, result.id, 'queued', 'start', { processId })
-      await failpoint('spawn.hook_recorded')
-    }
-    if (
-      ![...this.#open.values()].some(
-        (other) => other.hook.plugin === hook.plugin && this.#sequence.isRunning(other.hook),
-      )
-    )
-      await this.#tree.restore(hook.plugin)
-    const way = hook.background ? 'background' : 'foreground'
-    const end = await this.#sequence[way](this.#scope, hook, this.#tree.dirFor(hook.plugin), logs, this.#abort, started)
-    if (end) await this.#settle(end)
+  /** Takes up what earlier rounds left: their findings, and hooks that ended before their worker died. @returns what is still to be run */
+  async #begin(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
+    const all = hooks.map((hook) => ({
+      hook,
+      result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
+    }))
+    const adopted = this.#tree.isLeft ? await this.#adopt(all) : []
+    await this.#tree.open()
+    await failpoint('publish.work_opened')
+    for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
+    for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
+    return all.filter((one) => !FINAL.has(one.result.status) && !adopted.includes(one))
   }
 
-  async #settle(end: HookEnd): Promise<void> {
-    const { hook, result } = this.#open.get(keyOf(end.hook))!
-    const others = [...this.#open.values()].some((other) => other.hook !== hook && other.hook.plugin === hook.plugin)
-    const { records, ...judged } = await settleHook(this.#tree, hook, result.attempt, end, end.logs, !others)
+  /**
+   * Hosted hooks whose end nobody wrote down, since their worker died before: their logs are there, as a whole. Of first
+   * attempts alone, where what lies in the folder of their plugin can only be theirs.
+   */
+  async #adopt(all: readonly OpenHook[]): Promise<OpenHook[]> {
+    const open = all.filter(({ result }) => !FINAL.has(result.status))
+    const isAlone = ({ hook }: OpenHook) => all.filter((other) => other.hook.plugin === hook.plugin).length === 1
+    const unfinished = open.findIndex(
+      (one) =>
+        !one.hook.hosted ||
+        one.result.attempt > 1 ||
+        !isAlone(one) ||
+        !this.#tree.holds(one.hook.plugin) ||
+        !hasFinished(logsFor(this.#tree.root, one.hook, one.result.attempt)),
+    )
+    const finished = unfinished === -1 ? open : open.slice(0, unfinished)
+    await this.#tree.tidyPublished()
+    for (const one of finished) this.#open.set(keyOf(one.hook), one)
+    await this.#settle(
+      finished.map(({ hook, result }) => {
+        const logs = logsFor(this.#tree.root, hook, result.attempt)
+        const at = statSync(logs.stdout).mtimeMs - performance.timeOrigin
+        const published = this.#tree.isPublished(hook.plugin) ? this.#tree.published(hook.plugin) : undefined
+        const { processId } = this.#context.owner
+        return { ...finishedRun({ hook, logs }, at, at), cause: 'exit', processId, published }
+      }),
+    )
+    return [...finished]
+  }
+
+  async #runRow(row: readonly OpenHook[]): Promise<void> {
+    const runs: HostedRun[] = []
+    for (const { hook, result } of row) {
+      await this.#restore(hook)
+      const logs = logsFor(this.#tree.root, hook, result.attempt)
+      runs.push({ hook, outputDir: this.#tree.dirFor(hook.plugin), logs })
+    }
+    let host = ''
+    const begin = async (hook: Hook, processId: string) => {
+      host = processId
+      if (this.#results.isKnown(processId)) return
+      await this.#started(row.find((one) => one.hook === hook)!.result, processId)
+    }
+    let left = row
+    for await (const ends of this.#sequence.row(this.#scope, runs, this.#abort, begin)) {
+      left = left.slice(ends.length)
+      await this.#settle(ends, left.length === 0)
+      // Of a row that takes long, it is said how far it is.
+      const goesOn = left.length > 0 && ends.at(-1)!.cause === 'exit' && !this.#context.stop.drain.aborted
+      if (goesOn) await this.#started(left[0]!.result, host)
+    }
+  }
+
+  async #runOne({ hook, result }: OpenHook): Promise<void> {
+    const logs = logsFor(this.#tree.root, hook, result.attempt)
+    const started = (processId: string) => this.#started(result, processId)
+    await this.#restore(hook)
+    this.#isShared = true
+    const way = hook.background ? 'background' : 'foreground'
+    const end = await this.#sequence[way](this.#scope, hook, this.#tree.dirFor(hook.plugin), logs, this.#abort, started)
+    if (end) await this.#settle([end])
+  }
+
+  async #started(result: ResultRow, processId: string): Promise<void> {
+    await this.#results.write({ result, processId })
+    await failpoint('spawn.hook_recorded')
+  }
+
+  async #restore({ plugin }: Hook): Promise<void> {
+    const isRunning = [...this.#open.values()].some(
+      ({ hook }) => hook.plugin === plugin && this.#sequence.isRunning(hook),
+    )
+    if (!isRunning) await this.#tree.restore(plugin)
+  }
+
+  /** @param rowIsOver nothing runs in the host any more */
+  async #settle(ends: readonly HookEnd[], rowIsOver = false): Promise<void> {
+    if (ends.length === 0) return
+    const ended = ends.map((end) => ({ end, ...this.#open.get(keyOf(end.hook))! }))
+    const rest = [...this.#open.values()].filter(({ hook }) => !ends.some((end) => end.hook === hook))
+    const verdicts = await settleHooks(
+      this.#tree,
+      ended.map(({ hook, result, end }) => ({
+        hook,
+        attempt: result.attempt,
+        end,
+        isLast: !rest.some((other) => other.hook.plugin === hook.plugin),
+        published: end.published,
+      })),
+      rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
+    )
+    for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
+    if (!ends.every(({ hook }) => hook.hosted)) await this.#results.write()
+    await failpoint('publish.hook_settled')
+  }
+
+  async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
     const isLast = judged.event === 'delay' && result.retries >= this.#retries.most
     const { event, ...output } = this.#consequences.told(
       hook.plugin,
@@ -140,11 +267,15 @@ export class SnapshotHooks {
     // Before the result is final: nobody would come back to ask if we died in between.
     if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')
-    await moveResult(this.#context.owner, this.#claim, result.id, 'started', event, {
+    const { processId, began, ended } = end
+    await this.#results.add({
+      result,
+      event,
+      processId,
       ...output,
-      processId: end.processId,
+      ...(began === undefined ? {} : { began }),
+      ...(ended === undefined ? {} : { ended }),
     })
-    await failpoint('publish.hook_settled')
     this.#interrupted ||= event === 'interrupt'
     if (event === 'interrupt') return
     await this.#progressed()
@@ -152,7 +283,8 @@ export class SnapshotHooks {
     if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
-    if (event === 'succeed') await this.#readUrls(this.#tree.dirFor(hook.plugin))
+    // Our own print what they find.
+    if (event === 'succeed' && !hook.hosted) await this.#readUrls(this.#tree.dirFor(hook.plugin))
     this.#context.log.debug(`${hook.name} on ${this.#claim.row.url} ${event}: ${output.output}`)
   }
 

@@ -38,7 +38,7 @@ export function endedChildrenMs(): number {
  * CPU of the database server of a data dir so far: its postmaster, the backends that have ended, and those that live.
  */
 export function postgresMs(dataDir: string): number {
-  const postmaster = Number.parseInt(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8'), 10)
+  const postmaster = postmasterOf(dataDir)
   const { ownMs, reapedMs } = usageOf(postmaster)!
   const live = everybody().filter(({ ppid }) => ppid === postmaster)
   return ownMs + reapedMs + live.reduce((sum, child) => sum + child.ownMs, 0)
@@ -57,45 +57,80 @@ export function cpuBelow(root: number): Readonly<Record<string, number>> {
   return sums
 }
 
+function postmasterOf(dataDir: string): number {
+  return Number.parseInt(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8'), 10)
+}
+
 /** Time in which the machine's cores had nothing to do so far, added up over the cores; waiting for a disk counts. */
 export function idleMs(): number {
   const fields = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.split(/\s+/).map(Number)
   return (fields[4]! + fields[5]!) * TICK_MS
 }
 
+/** What the processes of one role used. */
+export interface RoleUsage {
+  readonly role: string
+  readonly count: number
+  /** CPU. */
+  readonly ms: number
+  /** At the moment when all roles together had the most. */
+  readonly pssMb: number
+}
+
+const POSTGRES = 'postgres'
+
 /**
- * Watches which part of a tree uses the CPU, by looking now and then: what a process used after the last look is
- * missing.
+ * Watches which part of a tree, and of a database server, uses CPU and memory, by looking now and then: what a process
+ * used after the last look is missing.
  */
 export class TreeWatch {
-  readonly #root: number
+  readonly #roots: readonly number[]
   readonly #seen = new Map<number, { role: string; ownMs: number }>()
   readonly #timer: NodeJS.Timeout
+  #peak = new Map<string, number>()
 
-  constructor(root: number, everyMs = 250) {
-    this.#root = root
+  constructor(root: number, dataDir: string, everyMs = 250) {
+    this.#roots = [root, postmasterOf(dataDir)]
     this.#timer = setInterval(() => this.#look(), everyMs)
   }
 
-  /** CPU in ms and number of processes by role. */
-  end(): { readonly role: string; readonly count: number; readonly ms: number }[] {
+  end(): RoleUsage[] {
     clearInterval(this.#timer)
-    return Object.entries(Object.groupBy(this.#seen.values(), ({ role }) => role)).map(([role, seen = []]) => ({
+    const groups = Object.entries(Object.groupBy(this.#seen.values(), ({ role }) => role))
+    return groups.map(([role, seen = []]) => ({
       role,
       count: seen.length,
       ms: seen.reduce((sum, { ownMs }) => sum + ownMs, 0),
+      pssMb: this.#peak.get(role) ?? 0,
     }))
   }
 
   #look(): void {
     const all = everybody()
-    const inside = new Set([this.#root])
+    const inside = new Set(this.#roots)
     for (let size = 0; size < inside.size; ) {
       size = inside.size
       for (const { pid, ppid } of all) if (inside.has(ppid)) inside.add(pid)
     }
-    for (const { pid, ownMs } of all)
-      if (inside.has(pid)) this.#seen.set(pid, { role: this.#seen.get(pid)?.role ?? roleOf(pid), ownMs })
+    const memory = new Map<string, number>()
+    for (const { pid, ownMs } of all) {
+      if (!inside.has(pid)) continue
+      const role = this.#seen.get(pid)?.role ?? roleOf(pid)
+      this.#seen.set(pid, { role, ownMs })
+      memory.set(role, (memory.get(role) ?? 0) + pssMb(pid))
+    }
+    if (sum(memory) > sum(this.#peak)) this.#peak = memory
+  }
+}
+
+const sum = (values: ReadonlyMap<string, number>) => [...values.values()].reduce((all, value) => all + value, 0)
+
+/** Its memory, what it shares counted by parts; 0 when it is gone. */
+function pssMb(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
   }
 }
 
@@ -107,6 +142,8 @@ function everybody(): Usage[] {
 
 function roleOf(pid: number): string {
   try {
+    const line = readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
+    if (line === POSTGRES) return POSTGRES
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     if (words.includes('worker')) return `${words[words.indexOf('worker') + 1]} workers`
     if (words.some((word) => word.endsWith('hook-host.js'))) return 'hook hosts'

@@ -7,7 +7,7 @@ export type Target =
 export interface Figure {
   readonly bench: string
   readonly what: string
-  readonly unit: 'ms' | 's' | 'pages/s' | 'jobs/s' | 'claims/s' | 'xact/s' | 'MB' | '%'
+  readonly unit: 'ms' | 's' | 'pages/s' | 'jobs/s' | 'claims/s' | 'xact/s' | 'MB' | '%' | ''
   readonly values: readonly number[]
   /** The yardstick of the machine as it was in that round. */
   readonly rival?: { readonly name: string; readonly values: readonly number[] }
@@ -45,7 +45,7 @@ export function tableOf(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => [
     figure.bench,
     figure.what,
-    `${spread(figure.values)} ${figure.unit}`,
+    `${spread(figure.values)} ${figure.unit}`.trimEnd(),
     figure.rival ? `${figure.rival.name} ${spread(figure.rival.values)} ${figure.unit}` : '',
     figure.rival ? `${spread(ratios(figure), 2)} x` : '',
     targetText(figure),

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -9,6 +9,7 @@ import type { Home } from '../../src/db/home.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { archivebox } from './program.ts'
 
+const COUNTING = "shared_preload_libraries = 'pg_stat_statements'\n"
 const made = new Set<string>()
 
 /** An empty data dir whose database is not made yet. */
@@ -37,10 +38,18 @@ export async function removeAllDataDirs(): Promise<void> {
  * until the bench is over: for some minutes ext4 steps over deleted inodes one by one, so that every removal would slow
  * down the rounds after it.
  */
-export async function withHome<T>(work: (home: Home) => Promise<T>): Promise<T> {
+export async function withHome<T>(
+  work: (home: Home) => Promise<T>,
+  settings: { readonly countsStatements?: boolean } = {},
+): Promise<T> {
   const dataDir = emptyDataDir()
   try {
     await archivebox(dataDir, 'db', 'start')
+    if (settings.countsStatements) {
+      await archivebox(dataDir, 'db', 'stop')
+      appendFileSync(join(dataDir, 'postgres', 'postgresql.auto.conf'), COUNTING)
+      await archivebox(dataDir, 'db', 'start')
+    }
     const server = await enterServer(dataDir)
     const databaseUrl = urlOf(server.address)
     const db = openDatabase(databaseUrl, { name: 'bench' })

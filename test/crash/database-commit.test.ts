@@ -47,7 +47,7 @@ const STATEMENTS: Readonly<Record<string, readonly [pattern: RegExp, after?: Reg
   'the claim of a crawl': [/from "?crawl"? (as )?work[\s\S]*skip locked/],
   'the start of a crawl': [/^.{0,8}commit/i, /insert into snapshot /],
   'the claim of a page': [/from "?snapshot"? (as )?work[\s\S]*skip locked/],
-  'the start of a page': [/update "?snapshot"? set[\s\S]*from moved/],
+  'the start of a page': [/begun as \(\s+update snapshot/],
   'the result of a hook': [/moved as \(\s+update archive_result/],
   'what a page found': [/^.{0,8}commit/i, /output_size = \(select/],
   'the end of a page': [/update "?snapshot"? as work[\s\S]*moved/],

@@ -8,7 +8,7 @@ import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { crawlOfPage } from '../../src/db/crawls.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
-import { insertStarting } from '../../src/db/processes.ts'
+import { hookSupervisors, insertStarting } from '../../src/db/processes.ts'
 import { insertSnapshots, openSnapshots } from '../../src/db/snapshots.ts'
 import {
   type CrawlClaim,
@@ -18,7 +18,7 @@ import {
   type SnapshotClaim,
   snapshotQueue,
 } from '../../src/machines/queues.ts'
-import { moveResult, prepareResults, skipOpenResults } from '../../src/machines/results.ts'
+import { finishPage, prepareResults, skipOpenResults, writeResults } from '../../src/machines/results.ts'
 import { openCrawls } from '../../src/machines/scope.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -127,23 +127,25 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
     claim = await queue.next()
   })
   expect(claim).toBeDefined()
-  await watch('its crawl', () => crawlOfPage(db, crawlId))
-  await watch('start', async () => {
-    started = await queue.move(claim as SnapshotClaim<'queued'>, 'start', worker.processId)
-  })
+  await watch('its crawl', () => crawlOfPage(db, crawlId, hookSupervisors(worker.home, { snapshotId: claim!.id })))
   await watch('renew', () => queue.renew([claim!]))
   await watch('prepare its results', async () => {
-    results = await prepareResults(worker, started!, HOOKS)
+    results = await prepareResults(worker, claim!, HOOKS, worker.processId)
+    started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
   })
   await watch('a hook', async () => {
-    await moveResult(worker, started!, results[0]!.id, 'queued', 'start', { processId: worker.processId })
     await confirmSnapshot(worker, started!)
-    await moveResult(worker, started!, results[0]!.id, 'started', 'succeed', { output: '' })
+    const published = { written: { 'output.html': { size: 1, mimetype: 'text/html' } }, standing: {} }
+    await writeResults(worker, started!, [
+      { result: results[0]!, event: 'succeed', output: '', processId: worker.processId, published },
+      { result: results[1]!, event: 'start', processId: worker.processId },
+    ])
   })
   await watch('its findings', async () => {
     const pages = Array.from({ length: 10 }, (_, n) => ({ url: `https://example.com/found/${n}` }))
     await db.transaction().execute((tx) => insertSnapshots(tx, crawlId, pages, { depth: 1, parentId: claim!.id }))
     await db.transaction().execute((tx) => skipOpenResults(tx, claim!.id, 'not there'))
+    await finishPage(db, worker, started!, 'A title')
   })
   await watch('seal', () => queue.move(started!, 'seal', worker.processId))
   const other = await queue.next()

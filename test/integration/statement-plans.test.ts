@@ -161,7 +161,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await crawls.insertCrawl(db, newCrawl('https://example.com/b'))
   },
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
-  'db/crawls.ts crawlOfPage': () => crawls.crawlOfPage(db, crawl),
+  'db/processes.ts hookSupervisors': () => Promise.resolve(), // In the next.
+  'db/crawls.ts crawlOfPage': () =>
+    crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
@@ -272,14 +274,18 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'machines/results.ts prepareResults': async () => {
     const { claim } = await startedPage()
-    const [made] = await hookResults.prepareResults(owner(), claim, [{ plugin: 'html', name: 'on_Snapshot__20' }])
-    await hookResults.moveResult(owner(), claim, made!.id, 'queued', 'start', { processId: worker })
-    await hookResults.moveResult(owner(), claim, made!.id, 'started', 'interrupt')
-    await hookResults.moveResult(owner(), claim, made!.id, 'queued', 'start', { processId: worker })
+    const hooks = ['html', 'title'].map((plugin) => ({ plugin, name: `on_Snapshot__20_${plugin}` }))
+    const [result, next] = await hookResults.prepareResults(owner(), claim, hooks, worker)
+    await hookResults.writeResults(owner(), claim, [{ result: result!, event: 'interrupt' }])
     const published = { written: { 'a.html': { size: 1, mimetype: 'text/html' } }, standing: {} }
-    await hookResults.moveResult(owner(), claim, made!.id, 'started', 'succeed', { output: '', published })
+    await hookResults.writeResults(owner(), claim, [
+      { result: result!, event: 'succeed', processId: worker, published },
+      { result: next!, event: 'start', processId: worker },
+    ])
+    await hookResults.finishPage(db, owner(), claim, 'A title')
   },
-  'machines/results.ts moveResult': () => Promise.resolve(), // Above.
+  'machines/results.ts writeResults': () => Promise.resolve(), // Above.
+  'machines/results.ts finishPage': () => Promise.resolve(), // Above.
   'machines/results.ts skipOpenResults': () => hookResults.skipOpenResults(db, other, 'why'),
   'machines/results.ts forgetStarted': () => hookResults.forgetStarted(owner(), other),
   'machines/commands.ts lockCrawls': () => commands.lockCrawls(db, sql`id = ${other}`),
@@ -320,6 +326,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'db/failures.ts failureGroups': () => failureGroups(db),
   'machines/judge.ts judge': () => judge(db, home.dataDir, [{ id: other, output_dir: 'x' }]),
+  'machines/judge.ts judgeResults': () => Promise.resolve(), // Sends none.
   'machines/judge.ts recordVerdicts': () =>
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),

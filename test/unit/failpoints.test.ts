@@ -30,6 +30,7 @@ const STEP_FILES = [
   'workers/hook-sequence.ts',
   'workers/index-pages.ts',
   'workers/publish-file.ts',
+  'workers/page-results.ts',
   'workers/reap.ts',
   'workers/run-crawl.ts',
   'workers/seal-snapshot.ts',
@@ -40,6 +41,7 @@ const STEP_FILES = [
 ]
 /** What changes a row, a file or another process. Whoever calls one of these has made a step. */
 const STEPS = [
+  'finishPage',
   'forgetStarted',
   'heartbeat',
   'insertSnapshots',
@@ -48,7 +50,6 @@ const STEPS = [
   'markDraining',
   'markEnded',
   'markRunning',
-  'moveResult',
   'prepareResults',
   'promote',
   'renameSync',
@@ -58,6 +59,7 @@ const STEPS = [
   'spawnToFiles',
   'terminateBackendsOf',
   'writeCrawlPage',
+  'writeResults',
   'writeSnapshotPages',
   String.raw`queue\.(?:on\(\S+\)\.)?(?:move|next|release|renew)`,
 ]
@@ -65,6 +67,7 @@ const STEPS = [
 const EXCEPT: Readonly<Record<string, string>> = {
   'hooks/hook-host.ts spawn': 'spawnHost, and with it `spawned`, is the step',
   'hooks/launch.ts spawn': 'spawnToFiles is the step',
+  'workers/seal-snapshot.ts finishPage': 'inside addFindings, which is the step',
   'workers/index-pages.ts writeSnapshotPages': 'a page that is there is written again: publish-file.ts has its steps',
   'runner/promote.ts requeueClaimsOf': 'inside the transaction of the promotion, which is the step',
 }

@@ -19,6 +19,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PublishedFiles } from '../../src/db/tables.ts'
 import { WorkTree } from '../../src/hooks/work-tree.ts'
 
 let root: string
@@ -37,6 +38,13 @@ function made(plugin: string, path: string, text: string): void {
   writeFileSync(file, text)
 }
 
+/** Publishes one plugin. */
+async function publish(plugin: string, of = tree, move = false): Promise<PublishedFiles> {
+  const made = (await of.publish([plugin], move)).get(plugin)!
+  if (made instanceof Error) throw made
+  return made
+}
+
 const published = (path: string) => readFileSync(join(root, path), 'utf8')
 /** What stands in the page's folder, our own work aside. */
 const names = () => readdirSync(root).filter((name) => name !== '.work')
@@ -46,7 +54,7 @@ describe('publishing', () => {
     made('html', 'output.html', '<p>ä')
     made('html', 'assets/deep/logo.png', 'png')
     expect(names()).toEqual([])
-    expect(await tree.publish('html')).toEqual({
+    expect(await publish('html')).toEqual({
       written: {
         'output.html': { size: 5, mimetype: 'text/html' },
         'assets/deep/logo.png': { size: 3, mimetype: 'image/png' },
@@ -60,28 +68,27 @@ describe('publishing', () => {
 
   it('of a page that is somebody else’s by now leaves what is there as it is', async () => {
     made('html', 'output.html', 'first')
-    await tree.publish('html')
+    await publish('html')
     tree = new WorkTree(root, () => Promise.reject(new Error('not ours')))
     await tree.open()
     made('html', 'output.html', 'second')
-    await expect(tree.publish('html')).rejects.toThrow('not ours')
+    await expect(publish('html')).rejects.toThrow('not ours')
     expect(published('html/output.html')).toBe('first')
   })
 
   it('of nothing leaves no folder', async () => {
     mkdirSync(join(tree.dirFor('html'), 'empty', 'folders'), { recursive: true })
-    for (const plugin of ['html', 'never_ran'])
-      expect(await tree.publish(plugin)).toEqual({ written: {}, standing: {} })
+    for (const plugin of ['html', 'never_ran']) expect(await publish(plugin)).toEqual({ written: {}, standing: {} })
     expect(names()).toEqual([])
   })
 
   it('replaces an earlier version as a whole', async () => {
     made('html', 'old.html', 'old')
     made('html', 'same.html', 'old')
-    await tree.publish('html')
+    await publish('html')
     rmSync(join(tree.work, 'html'), { recursive: true })
     made('html', 'same.html', 'new')
-    expect(Object.keys((await tree.publish('html')).written)).toEqual(['same.html'])
+    expect(Object.keys((await publish('html')).written)).toEqual(['same.html'])
     expect(readdirSync(join(root, 'html'))).toEqual(['same.html'])
     expect(published('html/same.html')).toBe('new')
     expect(names()).toEqual(['html'])
@@ -89,10 +96,10 @@ describe('publishing', () => {
 
   it('shows a reader the old folder or the new one, never a mixture: the folder itself is exchanged', async () => {
     made('html', 'output.html', 'old')
-    await tree.publish('html')
+    await publish('html')
     const before = statSync(join(root, 'html')).ino
     writeFileSync(join(tree.dirFor('html'), 'second.html'), 'new')
-    await tree.publish('html')
+    await publish('html')
     expect(statSync(join(root, 'html')).ino).not.toBe(before)
   })
 
@@ -102,19 +109,19 @@ describe('publishing', () => {
     })
     await refused.open()
     writeFileSync(join(refused.dirFor('html'), 'output.html'), 'late')
-    await expect(refused.publish('html')).rejects.toThrow('not ours')
+    await expect(publish('html', refused)).rejects.toThrow('not ours')
     expect(names()).toEqual([])
   })
 
   it('copies: whatever becomes of the files in .work, what is published stays', async () => {
     made('html', 'output.html', 'first')
-    await tree.publish('html')
+    await publish('html')
     expect(statSync(join(root, 'html', 'output.html')).nlink).toBe(1)
     appendFileSync(join(tree.work, 'html', 'output.html'), ' and second')
     chmodSync(join(tree.work, 'html', 'output.html'), 0o600)
     expect(published('html/output.html')).toBe('first')
     expect(statSync(join(root, 'html', 'output.html')).mode & 0o777).toBe(0o644)
-    await tree.publish('html')
+    await publish('html')
     expect(published('html/output.html')).toBe('first and second')
   })
 
@@ -122,23 +129,23 @@ describe('publishing', () => {
     const file = join(tree.dirFor('html'), 'large')
     writeFileSync(file, Buffer.alloc(20 * 1024 * 1024, 'large'), { mode: 0o640 })
     utimesSync(file, 981_173_106, 981_173_106)
-    expect((await tree.publish('html')).written).toMatchObject({ large: { size: 20 * 1024 * 1024 } })
+    expect((await publish('html')).written).toMatchObject({ large: { size: 20 * 1024 * 1024 } })
     expect(readFileSync(join(root, 'html/large')).equals(readFileSync(file))).toBe(true)
     expect(statSync(join(root, 'html/large'))).toMatchObject({ mtimeMs: 981_173_106_000, mode: statSync(file).mode })
   })
 
   it('tells what was written from what was there, also when it was written again with the same bytes', async () => {
     for (const name of ['left', 'again', 'more', 'gone']) made('html', name, name)
-    await tree.publish('html')
+    await publish('html')
     made('html', 'again', 'again')
     made('html', 'new', 'new')
     appendFileSync(join(tree.work, 'html', 'more'), '!')
     rmSync(join(tree.work, 'html', 'gone'))
-    const { written, standing } = await tree.publish('html')
+    const { written, standing } = await publish('html')
     expect([Object.keys(written).sort(), Object.keys(standing)]).toEqual([['again', 'more', 'new'], ['left']])
     await tree.open()
     made('html', 'new', 'newer')
-    const later = await tree.publish('html')
+    const later = await publish('html')
     expect([Object.keys(later.written), Object.keys(later.standing).sort()]).toEqual([
       ['new'],
       ['again', 'left', 'more'],
@@ -162,7 +169,7 @@ describe('publishing', () => {
     await once(server, 'listening')
     try {
       made('evil', 'harmless.txt', 'text')
-      expect((await tree.publish('evil')).written).toEqual({ 'harmless.txt': { size: 4, mimetype: 'text/plain' } })
+      expect((await publish('evil')).written).toEqual({ 'harmless.txt': { size: 4, mimetype: 'text/plain' } })
       expect(readdirSync(join(root, 'evil'))).toEqual(['harmless.txt'])
       expect(lstatSync(join(root, 'evil', 'harmless.txt')).isFile()).toBe(true)
     } finally {
@@ -180,11 +187,11 @@ describe('publishing', () => {
       'chain.html': { size: 0, mimetype: 'text/html', link: 'index.html' },
       latest: { size: 0, mimetype: 'inode/directory', link: 'all' },
     }
-    expect((await tree.publish('html')).written).toEqual({ 'all/1.html': { size: 4, mimetype: 'text/html' }, ...links })
+    expect((await publish('html')).written).toEqual({ 'all/1.html': { size: 4, mimetype: 'text/html' }, ...links })
     for (const path of ['index.html', 'chain.html', 'latest/1.html']) expect(published(`html/${path}`)).toBe('page')
     await tree.open()
     expect(readlinkSync(join(tree.work, 'html', 'index.html'))).toBe('all/1.html')
-    expect((await tree.publish('html')).standing).toMatchObject(links)
+    expect((await publish('html')).standing).toMatchObject(links)
   })
 
   it('takes nothing from outside while somebody exchanges files and folders for links', async () => {
@@ -201,7 +208,7 @@ describe('publishing', () => {
     const swapping = spawn(process.execPath, ['-e', swap, tree.dirFor('evil'), outside], { stdio: 'ignore' })
     try {
       for (let round = 0; round < 400; round += 1) {
-        await tree.publish('evil')
+        await publish('evil')
         const there = readdirSync(join(root, 'evil'), { recursive: true, withFileTypes: true })
         expect(there.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name)).toEqual([])
         for (const entry of there.filter((found) => found.isFile()))
@@ -220,7 +227,7 @@ describe('publishing', () => {
       writeFileSync(join(outside, 'kept.txt'), 'kept')
       symlinkSync(outside, join(root, 'html'))
       made('html', 'output.html', 'new')
-      await tree.publish('html')
+      await publish('html')
       expect(lstatSync(join(root, 'html')).isDirectory()).toBe(true)
       expect(readdirSync(outside)).toEqual(['kept.txt'])
     } finally {
@@ -231,7 +238,7 @@ describe('publishing', () => {
   it('does not follow a symlink in place of the folder in .work', async () => {
     rmSync(tree.dirFor('html'), { recursive: true })
     symlinkSync('/etc', join(tree.work, 'html'))
-    expect(await tree.publish('html')).toEqual({ written: {}, standing: {} })
+    expect(await publish('html')).toEqual({ written: {}, standing: {} })
     await tree.setAside('html', 'a.1')
     expect(lstatSync(tree.dirFor('html')).isDirectory()).toBe(true)
     expect(names()).toEqual([])
@@ -251,7 +258,7 @@ describe('publishing', () => {
       '__proto__',
     ]
     for (const name of odd) made('html', name, name)
-    expect(Object.keys((await tree.publish('html')).written).sort()).toEqual([...odd].sort())
+    expect(Object.keys((await publish('html')).written).sort()).toEqual([...odd].sort())
     for (const name of odd) expect(published(`html/${name}`)).toBe(name)
   })
 })

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PublishedFiles } from '../../src/db/tables.ts'
 import { WorkTree } from '../../src/hooks/work-tree.ts'
 
 let root: string
@@ -32,6 +33,13 @@ function made(plugin: string, path: string, text: string): void {
   writeFileSync(file, text)
 }
 
+/** Publishes one plugin. */
+async function publish(plugin: string, of = tree, move = false): Promise<PublishedFiles> {
+  const made = (await of.publish([plugin], move)).get(plugin)!
+  if (made instanceof Error) throw made
+  return made
+}
+
 const published = (path: string) => readFileSync(join(root, path), 'utf8')
 /** What stands in the page's folder, our own work aside. */
 const names = () => readdirSync(root).filter((name) => name !== '.work')
@@ -40,7 +48,7 @@ describe('a hook whose plugin has published before', () => {
   it('finds that as it was, whatever others made of it, and what is new', async () => {
     for (const path of ['file', 'deep/file', 'deep/er/file', 'left']) made('html', path, 'own')
     symlinkSync('file', join(tree.dirFor('html'), 'link'))
-    await tree.publish('html')
+    await publish('html')
     appendFileSync(join(tree.work, 'html/file'), 'more')
     rmSync(join(tree.work, 'html/link'))
     symlinkSync('/etc/passwd', join(tree.work, 'html/link'))
@@ -50,7 +58,7 @@ describe('a hook whose plugin has published before', () => {
     await tree.restore('html')
     for (const path of ['file', 'deep/file', 'deep/er/file', 'left', 'link'])
       expect(readFileSync(join(tree.work, 'html', path), 'utf8'), path).toBe('own')
-    expect(Object.keys((await tree.publish('html')).written)).toEqual(['new'])
+    expect(Object.keys((await publish('html')).written)).toEqual(['new'])
     expect(lstatSync(join(root, 'html/deep')).isDirectory()).toBe(true)
   })
 })
@@ -66,7 +74,7 @@ describe('a hook that failed', () => {
 
   it('leaves in sight what its plugin has published before', async () => {
     made('wget', 'page.html', 'whole')
-    await tree.publish('wget')
+    await publish('wget')
     made('wget', 'half.html', 'half')
     await tree.setAside('wget', 'second.1')
     expect(readdirSync(join(tree.work, 'wget'))).toEqual(['page.html'])
@@ -100,7 +108,7 @@ describe('after a crash', () => {
 
   it('half-written work is gone, and what is published is there for the hooks that follow', async () => {
     made('html', 'sub/output.html', 'whole')
-    await tree.publish('html')
+    await publish('html')
     made('title', 'title.txt', 'half')
     await reopened()
     expect(readdirSync(tree.work)).toEqual(['html'])
@@ -111,7 +119,7 @@ describe('after a crash', () => {
 
   it('before the renames, the half-copied version goes and the published one stays', async () => {
     made('html', 'output.html', 'old')
-    await tree.publish('html')
+    await publish('html')
     mkdirSync(join(root, '.publish-html'))
     writeFileSync(join(root, '.publish-html', 'output.html'), 'ne')
     await reopened()
@@ -121,7 +129,7 @@ describe('after a crash', () => {
 
   it('between the two renames, the replaced version comes back', async () => {
     made('html', 'output.html', 'old')
-    await tree.publish('html')
+    await publish('html')
     renameSync(join(root, 'html'), join(root, '.replaced-html'))
     mkdirSync(join(root, '.publish-html'))
     writeFileSync(join(root, '.publish-html', 'output.html'), 'new')
@@ -133,14 +141,14 @@ describe('after a crash', () => {
 
   it('after the renames, the new version stays and the replaced one goes', async () => {
     made('html', 'output.html', 'new')
-    await tree.publish('html')
+    await publish('html')
     mkdirSync(join(root, '.replaced-html'))
     writeFileSync(join(root, '.replaced-html', 'output.html'), 'old')
     await reopened()
     expect(published('html/output.html')).toBe('new')
     expect(names()).toEqual(['html'])
     made('html', 'output.html', 'newer')
-    await tree.publish('html')
+    await publish('html')
     expect(published('html/output.html')).toBe('newer')
   })
 
@@ -158,7 +166,7 @@ describe('after a crash', () => {
 describe('the end', () => {
   it('takes the work away and leaves what is published', async () => {
     made('html', 'output.html', 'whole')
-    await tree.publish('html')
+    await publish('html')
     tree.close()
     tree.close()
     expect(readdirSync(root)).toEqual(['html'])

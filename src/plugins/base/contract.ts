@@ -1,3 +1,5 @@
+import type { Visit } from './visit.ts'
+
 /** What a hook gets to work with; nothing else of the process belongs to it, because a warm host runs hook after hook. */
 export interface HookContext {
   readonly url: string
@@ -6,6 +8,8 @@ export interface HookContext {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts at the hook's deadline, or when somebody wants it to stop. */
   readonly signal: AbortSignal
+  /** With whom it runs in a row; undefined: alone. */
+  readonly visit?: Visit | undefined
   /** One JSONL record on stdout (Snapshot, Tag). Whoever runs the hook stamps EXTRA_CONTEXT on it: see records.ts. */
   emit(record: object): void
   /** One line on stderr, for people. */

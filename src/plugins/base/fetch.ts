@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../base/errors.ts'
 import { VERSION } from '../../base/version.ts'
+import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
 import { ChainCookies } from './cookies.ts'
 import { headersOf, request } from './request.ts'
@@ -9,19 +9,22 @@ import { flag, text } from './settings.ts'
 const MAX_REDIRECTS = 20
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-/** One step of a redirect chain. */
-export interface Hop {
-  readonly url: string
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+/** The Accept-Encoding of a request. */
+export type Encodings = 'identity' | 'gzip, br'
+
+/** Done with an answer whose body was not read: whoever runs in a row with us, and asks for the same, gets it. */
+export function leave({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
+  if (visit) visit.leave(start, encodings, answer)
+  else answer.body.destroy()
 }
 
-/** The answer at the end of the chain; its body is still to be read (body.ts) or dropped (`body.destroy()`). */
-export interface Answer extends Hop {
-  readonly statusText: string
-  readonly redirects: readonly Hop[]
-  readonly requestHeaders: Readonly<Record<string, string>>
-  readonly body: IncomingMessage
+/** An answer that was asked for under another deadline. */
+function followedBy(signal: AbortSignal, answer: Answer): Answer {
+  signal.throwIfAborted()
+  const onAbort = () => answer.body.destroy(signal.reason as Error)
+  signal.addEventListener('abort', onAbort, { once: true })
+  answer.body.once('close', () => signal.removeEventListener('abort', onAbort))
+  return answer
 }
 
 /** The User-Agent of every request: the user's, else an honest one of ours. */
@@ -34,7 +37,12 @@ export function userAgent(env: HookContext['env']): string {
  * `encodings` is the Accept-Encoding: 'identity' for a file that shall be kept as it is. (No `deflate`: servers disagree about what it is.)
  * Throws AppError with one plain line for everything that can go wrong; an HTTP error status is an answer like any other.
  */
-export async function get(context: HookContext, start: string, encodings: 'identity' | 'gzip, br'): Promise<Answer> {
+export async function get(context: HookContext, start: string, encodings: Encodings): Promise<Answer> {
+  const left = context.visit?.take(start, encodings)
+  if (left) {
+    context.answered?.(left.status)
+    return followedBy(context.signal, left)
+  }
   const cookies = new ChainCookies()
   const seen = new Set<string>()
   const redirects: Hop[] = []

@@ -54,6 +54,7 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
         outputDir: context.outputDir,
         env: context.env,
         signal: deadline.signal,
+        visit: context.visit,
         emit: (record) => context.emit(record),
         log: (line) => context.log(line),
         answered: (status) => {

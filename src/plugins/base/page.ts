@@ -60,13 +60,19 @@ export async function fetchPage(context: HookContext): Promise<ServedPage | Hook
 export async function loadPage(context: HookContext): Promise<Page | HookResult> {
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
-  const saved = readSibling(context, 'html/output.html') ?? readSibling(context, 'dom/output.html')
-  if (saved) return { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
+  const saved = context.visit ? context.visit.once('page', () => savedPage(context)) : savedPage(context)
+  if (saved) return saved
   if (siblingRan(context, 'html')) return lacking('html')
   const served = await fetchPage(context)
   if ('status' in served) return served
   if (served.error !== undefined) throw new AppError(served.error)
   return { url: served.url, html: readable(served.bytes, served.encoding) }
+}
+
+/** The page that another plugin saved. In a row nobody changes it after its first reader. */
+function savedPage(context: HookContext): Page | undefined {
+  const saved = readSibling(context, 'html/output.html') ?? readSibling(context, 'dom/output.html')
+  return saved && { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
 }
 
 /** Text without NULs: no browser shows them, and no database takes them. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
+import type { Agent, IncomingMessage } from 'node:http'
 import { explain } from './network-errors.ts'
 
 const MAX_HEADER_BYTES = 262_144
@@ -10,33 +10,53 @@ export interface RequestOptions {
   readonly verifyTls: boolean
 }
 
+/** Idle connections are closed after so long; most servers wait a little longer. */
+const IDLE_MS = 4_000
+
+/** Where requests have their connections from: one that is idle is used again. */
+async function connections(protocol: string) {
+  const { request: send, Agent } = protocol === 'https:' ? await import('node:https') : await import('node:http')
+  const agent = agents.get(protocol) ?? new Agent({ keepAlive: true, maxFreeSockets: 2, timeout: IDLE_MS })
+  agents.set(protocol, agent)
+  return { send, agent }
+}
+const agents = new Map<string, Agent>()
+
 /**
  * One GET, no redirects. Resolves when the headers are there; the body is read from, or destroyed by, whoever called.
  * On node:http and not on fetch: a third of the CPU on its first use, no list of blocked ports, and certificates can be ignored on demand.
- * Each request has its own connection: a pool would be state that one run leaves to the next. Errors are AppErrors.
+ * Errors are AppErrors.
  */
 export async function request(url: URL, options: RequestOptions): Promise<IncomingMessage> {
-  const { request: send } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  return new Promise((resolve, reject) => {
-    const settings = {
-      agent: false as const,
-      headers: options.headers,
-      signal: options.signal,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      rejectUnauthorized: options.verifyTls,
-    }
-    try {
-      send(url, settings, (answer) => {
+  const { send, agent } = await connections(url.protocol)
+  const attempt = (ownConnection: boolean) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const settings = {
+        agent: ownConnection ? (false as const) : agent,
+        headers: options.headers,
+        signal: options.signal,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        rejectUnauthorized: options.verifyTls,
+      }
+      const sent = send(url, settings, (answer) => {
         // Whoever reads the body sees its errors; nobody hears them once it is destroyed.
         answer.on('error', () => {})
         resolve(answer)
       })
-        .on('error', (error) => reject(explain(error, url)))
+      sent
+        .on('error', (error) => {
+          // The server had closed it in the same moment: that says nothing about this request.
+          const wasClosed = sent.reusedSocket && !ownConnection && !options.signal.aborted
+          if (wasClosed) attempt(true).then(resolve, reject)
+          else reject(error)
+        })
         .end()
-    } catch (error) {
-      reject(explain(error, url))
-    }
-  })
+    })
+  try {
+    return await attempt(false)
+  } catch (error) {
+    throw explain(error, url)
+  }
 }
 
 /** Headers by lower-case name; repeated ones are joined as browsers join them (`, `; set-cookie by line feeds). */

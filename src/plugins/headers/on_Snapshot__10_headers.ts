@@ -1,14 +1,16 @@
 #!/usr/bin/env node
 // The redirect chain and the headers of a page, without its body.
-import { get } from '../base/fetch.ts'
+import { get, leave } from '../base/fetch.ts'
 import { writeJson } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
+
+const ENCODINGS = 'gzip, br'
 
 export default defineHook(import.meta, {
   plugin: 'headers',
   async run(context) {
-    const answer = await get(context, context.url, 'gzip, br')
-    answer.body.destroy()
+    const answer = await get(context, context.url, ENCODINGS)
+    leave(context, context.url, ENCODINGS, answer)
     // The names are ArchiveBox's; its readers know `headers` and `response_headers`. An HTTP error is an answer worth keeping, too.
     writeJson(context.outputDir, 'headers.json', {
       url: context.url,

@@ -21,15 +21,15 @@ export const HOOKS: readonly Mutant[] = [
   {
     name: 'files are published without a rename',
     file: 'src/hooks/work-tree.ts',
-    find: '    renameSync(aside, to)\n',
-    replacement: '    await copyTree(this.root, aside.slice(this.root.length + 1), to)\n',
+    find: '      renameSync(dir, to)\n',
+    replacement: '      await copyTree(this.root, dir.slice(this.root.length + 1), to)\n',
     test: 'test/unit/publishing.test.ts',
     only: 'replaces an earlier version as a whole',
   },
   {
     name: 'files are published whoever owns the page',
     file: 'src/hooks/work-tree.ts',
-    find: 'if (copied.files.size > 0) await this.#confirm()',
+    find: 'if (asides.size > 0) await this.#confirm()',
     replacement: '',
     test: 'test/unit/publishing.test.ts',
     only: 'somebody else’s',
@@ -65,5 +65,13 @@ export const HOOKS: readonly Mutant[] = [
     replacement: '',
     test: 'test/crash/hostile-hooks.test.ts',
     only: 'ignores SIGTERM is killed at its deadline',
+  },
+  {
+    name: 'what lies in .work after a power cut is published',
+    file: 'src/hooks/hook-host.ts',
+    find: 'return last.endsWith(',
+    replacement: "return last.startsWith('{') || last.endsWith(",
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'cut off with its machine',
   },
 ]

@@ -26,4 +26,12 @@ export const MACHINES: readonly Mutant[] = [
     test: 'test/integration/plans.test.ts',
     only: 'with statistics',
   },
+  {
+    name: 'results are written in any term',
+    file: 'src/machines/results.ts',
+    find: 'exists (select from runner_term where',
+    replacement: 'exists (select from runner_term where true or',
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'writes no result',
+  },
 ]

@@ -10,4 +10,20 @@ export const WORKERS: readonly Mutant[] = [
     test: 'test/crash/kill.test.ts',
     only: 'of one process after another',
   },
+  {
+    name: 'hooks that ended with their worker run again',
+    file: 'src/workers/snapshot-hooks.ts',
+    find: 'this.#tree.isLeft ? await this.#adopt(all) : []',
+    replacement: '[]',
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'none of them runs again',
+  },
+  {
+    name: 'a hook that lacks memory is not run alone',
+    file: 'src/workers/hook-sequence.ts',
+    find: "cause === 'exit' && exit.signal === 'SIGABRT'",
+    replacement: "cause === 'exit' && exit.signal === 'SIGUSR2'",
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'runs again, alone',
+  },
 ]

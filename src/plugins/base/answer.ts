@@ -1,0 +1,16 @@
+import type { IncomingMessage } from 'node:http'
+
+/** One step of a redirect chain. */
+export interface Hop {
+  readonly url: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The answer at the end of the chain; its body is still to be read (body.ts) or dropped (`body.destroy()`). */
+export interface Answer extends Hop {
+  readonly statusText: string
+  readonly redirects: readonly Hop[]
+  readonly requestHeaders: Readonly<Record<string, string>>
+  readonly body: IncomingMessage
+}

@@ -1,0 +1,139 @@
+// The built-in hooks of a page run in a row, and their ends are written together: what a worker takes with it when it dies
+// in between must not be done again, what may have been lost with the machine must.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, resultsOf } from '../support/archive.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { processesOf } from '../support/processes.ts'
+import { eventually } from '../support/program.ts'
+import { pages, type Site, startSite } from '../support/site.ts'
+
+const PLUGINS = 'headers,html,title,readability,hashes'
+const homes = useHomes({ MAX_SNAPSHOT_WORKERS: '1' })
+let site: Site
+
+/** A page of 40 MB: a cell in a cell in a cell, again and again. */
+const NESTED = `<title>Tables</title>${`${'<table><tr><td>'.repeat(100)}x${'</table>'.repeat(100)}`.repeat(18_000)}`
+/** One whose tree readability just takes on. */
+const BOOK = `<title>Book</title>${`<p>${'So it goes, on and on. '.repeat(8)}</p>`.repeat(45_000)}`
+
+beforeAll(async () => {
+  site = await startSite({
+    ...pages(4),
+    '/tables': NESTED,
+    '/book': BOOK,
+    '/drips': (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' })
+      const timer = setInterval(() => response.write('<p>'), 50)
+      response.on('close', () => clearInterval(timer))
+    },
+  })
+})
+afterAll(() => site.close())
+
+const statuses = async (home: TestHome, crawl: string) =>
+  Object.fromEntries((await resultsOf(home, crawl)).map(({ plugin, status }) => [plugin, status]))
+
+const ALL_FINE = Object.fromEntries(PLUGINS.split(',').map((plugin) => [plugin, 'succeeded']))
+
+describe('a worker that dies when a row of hooks has ended', () => {
+  it.each([
+    ['publish.hosted_hook_ended', '/page-1.html'],
+    ['publish.files_aside', '/page-2.html'],
+    ['publish.files_tidied', '/page-3.html'],
+  ])('at %s: none of them runs again', async (step, path) => {
+    const home = await homes.make()
+    const before = site.hits(path)
+    const crawl = await home.add('--plugins', PLUGINS, `${site.url}${path}`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=kill9`) })
+    expect(code, stderr).toBe(0)
+    expect(fired(home).has(step)).toBe(true)
+    await expectComplete(home, crawl)
+    expect(await statuses(home, crawl)).toEqual(ALL_FINE)
+    expect(site.hits(path) - before).toBe(1)
+  })
+
+  it('and was cut off with its machine: they run again, for their files may be lost', async () => {
+    const home = await homes.make()
+    const before = site.hits('/page-4.html')
+    const crawl = await home.add('--plugins', PLUGINS, `${site.url}/page-4.html`)
+    const step = 'publish.hosted_hook_ended'
+    const runner = home.start(['run'], { env: failpoints(home, `${step}=stop`) })
+    await eventually(() => fired(home).get(step))
+    for (const { pid } of processesOf(home.dataDir)) process.kill(pid, 'SIGKILL')
+    await runner.finished()
+    const logs = join(home.dataDir, await home.value<string>('select output_dir from snapshot'), '.logs')
+    for (const name of readdirSync(logs, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.log')))
+      writeFileSync(join(logs, name), readFileSync(join(logs, name), 'utf8').replace(/"boot_id":"./, '"boot_id":"-'))
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    await expectComplete(home, crawl)
+    expect(await statuses(home, crawl)).toEqual(ALL_FINE)
+    expect(site.hits('/page-4.html') - before).toBe(2)
+  })
+})
+
+describe('a worker that slept through a takeover when a row had ended', () => {
+  it('writes no result', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', PLUGINS, `${site.url}/page-1.html`)
+    const step = 'publish.hosted_hook_ended'
+    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop@2`) })
+    const worker = await eventually(() => fired(home).get(step))
+    await home.query('update runner_term set term = term + 1')
+    process.kill(worker, 'SIGCONT')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(0)
+    const written = `select count(*)::int from transition t join process p on p.id = t.process_id
+      where model = 'archive_result' and event = 'succeed' and p.pid = $1`
+    expect(await home.value(written, [worker])).toBe(0)
+    await expectComplete(home, crawl)
+    expect(await statuses(home, crawl)).toEqual(ALL_FINE)
+  })
+})
+
+describe('a row of hooks that takes long', () => {
+  it('says how far it is, and ends the one that runs out of time alone', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', PLUGINS, '-c', 'HTML_TIMEOUT=3', `${site.url}/drips`)
+    const runner = home.start(['run', '--exit-on-idle'])
+    await eventually(async () => {
+      const { headers, html, title } = await statuses(home, crawl)
+      return headers === 'succeeded' && html === 'started' && title === 'queued' ? true : undefined
+    })
+    const [page] = await home.query<{ output_dir: string }>('select output_dir from snapshot')
+    expect(existsSync(join(home.dataDir, page!.output_dir, 'headers', 'headers.json'))).toBe(true)
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(0)
+    const results = await resultsOf(home, crawl)
+    expect(results.find(({ plugin }) => plugin === 'html')).toMatchObject({
+      status: 'failed',
+      output_str: expect.stringContaining('timed out') as string,
+    })
+    expect(results.filter(({ status }) => status === 'queued' || status === 'started')).toEqual([])
+  })
+})
+
+describe('a page that needs more memory than a host may have', () => {
+  it('costs the host its life: the hook runs again, alone, and its neighbours go on', async () => {
+    const home = await homes.make()
+    const crawl = await home.add(
+      '--plugins',
+      PLUGINS,
+      ...['tables', 'book', 'page-1.html'].map((path) => `${site.url}/${path}`),
+    )
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { deadlineMs: 120_000 })
+    expect(code, stderr).toBe(0)
+    await expectComplete(home, crawl)
+    const results = await resultsOf(home, crawl)
+    expect(results.filter(({ status }) => !['succeeded', 'noresults'].includes(status))).toEqual([])
+    const titles = await home.query<{ title: string }>('select title from snapshot order by title')
+    expect(titles.map(({ title }) => title)).toEqual(['Book', 'Page 1', 'Tables'])
+    expect(
+      await home.value("select count(*)::int from process where process_type = 'hook' and exit_signal = 'SIGABRT'"),
+      'it takes more than a host may have',
+    ).toBeGreaterThan(0)
+  })
+})
