@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The entry of the program and of its workers: as little as possible before the work, since every process of ours starts here.
+// The entry of the program and of its workers: as little as possible before the work, since every process of ours
+// starts here.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { loadCompiled } from './base/compiled.ts'
@@ -16,7 +17,8 @@ const [verb, kind] = process.argv.slice(2)
 if (verb === '--version' || verb === '-V' || verb === 'version') {
   console.log(VERSION)
 } else {
-  const file = join(import.meta.dirname, BUILT ? 'program.js' : 'program.ts') // By name: the build shall not put it in here, too.
+  // By name: the build shall not put it in here, too.
+  const file = join(import.meta.dirname, BUILT ? 'program.js' : 'program.ts')
   const program = BUILT ? loadCompiled(file, use(), VERSION) : createRequire(file)(file)
   void (program as typeof Program).start(process.argv)
 }

@@ -47,7 +47,9 @@ class Terminal {
     else process.stderr.write(refoot(this.#foot, this.#rowsTaken(), `${line.replaceAll('\n', '\r\n')}\r\n`, this.#foot))
   }
 
-  /** Replaces the lines at the foot, each narrower than the terminal; none removes them. Nothing where none can change. */
+  /**
+   * Replaces the lines at the foot, each narrower than the terminal; none removes them. Nothing where none can change.
+   */
   live(lines: readonly string[]): void {
     if (!this.isLive) return
     const text = refoot(this.#foot, this.#rowsTaken(), '', lines)

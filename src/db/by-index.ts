@@ -6,9 +6,9 @@ import { transact } from './retry.ts'
 const planned = new WeakSet<Database>()
 
 /**
- * Asks for a few rows of large tables: in a transaction (the caller's, else one of its own) whose statements are planned
- * as walks along indexes. Left to itself the planner reads a whole table as long as it has no statistics, and for a disk
- * that turns (its default) even where it has. Several questions may share one: it is told once.
+ * Asks for a few rows of large tables: in a transaction (the caller's, else one of its own) whose statements are
+ * planned as walks along indexes. Left to itself the planner reads a whole table as long as it has no statistics, and
+ * for a disk that turns (its default) even where it has. Several questions may share one: it is told once.
  */
 export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
   if (planned.has(db)) return await ask(db)

@@ -9,7 +9,9 @@ import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tabl
 
 export type ProcessRow = Selectable<ProcessTable>
 
-/** A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since its promotion. */
+/**
+ * A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since its promotion.
+ */
 export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly led_s: number | null }
 
 /** A process in one of these is there, as far as its row says. */

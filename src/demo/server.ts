@@ -21,7 +21,10 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Beside the source, beside the bundle, and beside a chunk of the bundle. */
 const PLACES = ['./site/', './demo-site/', '../demo-site/']
 
-/** Serves the demo site on a free loopback port until it is closed. It is small, so all of it lies in memory; no path leads out of it. */
+/**
+ * Serves the demo site on a free loopback port until it is closed. It is small, so all of it lies in memory; no path
+ * leads out of it.
+ */
 export async function serveDemo(): Promise<DemoSite> {
   const dir = PLACES.map((place) => new URL(place, import.meta.url)).find((place) =>
     existsSync(new URL('index.html', place)),

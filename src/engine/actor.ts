@@ -71,8 +71,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Claims a row: in one statement one of the first `claimFromTopN`, or, not atomic, the first one in two. Throws QueueIsEmpty or
-   * ObjectAlreadyClaimed.
+   * Claims a row: in one statement one of the first `claimFromTopN`, or, not atomic, the first one in two. Throws
+   * QueueIsEmpty or ObjectAlreadyClaimed.
    */
   async getNext({
     atomic = this.#options.claimAtomic,
@@ -83,7 +83,10 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     return this.#options.claimFromTopN === 1 ? await this.#getFirst() : await this.#getNextAtomic()
   }
 
-  /** One handler run of one claimed row, to its end: its outcome is written, or its failure, or the row was lost. Never throws. */
+  /**
+   * One handler run of one claimed row, to its end: its outcome is written, or its failure, or the row was lost. Never
+   * throws.
+   */
   async tick(claim: AnyClaimed<M, Row>): Promise<TickEnd> {
     const over = new AbortController()
     const { supervised } = this.#options
@@ -105,7 +108,10 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     return end
   }
 
-  /** Claims this very row, if it is due, and ticks once. False: somebody else has it, or it is not due; then nothing was done. */
+  /**
+   * Claims this very row, if it is due, and ticks once. False: somebody else has it, or it is not due; then nothing was
+   * done.
+   */
   async tickClaimed(id: string): Promise<boolean> {
     const claim = await this.#queue.claimRow(id, this.#claimOptions())
     if (claim) await this.tick(claim)
@@ -113,8 +119,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Works until nothing has been due for some time, or until `signal` aborts: then it ends its tick and leaves. `force` stops the tick, and gives
-   * its row back. Throws what `onStartup` throws, and what `onError` does about a claim.
+   * Works until nothing has been due for some time, or until `signal` aborts: then it ends its tick and leaves. `force`
+   * stops the tick, and gives its row back. Throws what `onStartup` throws, and what `onError` does about a claim.
    */
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
     const stop = AbortSignal.any([signal, force].filter((each) => each !== undefined))

@@ -9,11 +9,13 @@ export interface QueueOptions {
   /** How many values `where` takes with each claim. */
   readonly whereValues?: number
   /**
-   * A row that must be there, and is locked FOR SHARE, for a claim to succeed: the fence against claimants of an older term.
-   * `(first) => 'select 1 from term where number = $' + first`. Its values follow those of `where`.
+   * A row that must be there, and is locked FOR SHARE, for a claim to succeed: the fence against claimants of an older
+   * term. `(first) => 'select 1 from term where number = $' + first`. Its values follow those of `where`.
    */
   readonly fence?: (first: number) => string
-  /** The columns that the `row` of a claim holds; all when not given. Each column more costs time, above all a wide one. */
+  /**
+   * The columns that the `row` of a claim holds; all when not given. Each column more costs time, above all a wide one.
+   */
   readonly columns?: readonly string[]
   /** Which due rows come first; by schedule, the oldest, when not given. */
   readonly order?: 'oldest' | 'newest'
@@ -30,8 +32,8 @@ export interface QueueOptions {
 export type Retry = <T>(work: (isAgain: boolean) => Promise<T>) => Promise<T>
 
 /**
- * A claim that a power cut undoes is a row that is due again: its commit need not wait for the disk. (Of this transaction only; whatever else
- * the caller does in it gets the same. Outcomes always wait.)
+ * A claim that a power cut undoes is a row that is due again: its commit need not wait for the disk. (Of this
+ * transaction only; whatever else the caller does in it gets the same. Outcomes always wait.)
  */
 const RELAXED = "(select set_config('synchronous_commit', 'off', true)) as relaxed"
 
@@ -43,8 +45,8 @@ export const LOWEST_ID = {
 } as const
 
 /**
- * Parameters: lease in seconds, cursor (schedule, id), token, owner (when the table names one), then those of `where` and `fence`.
- * The limit is part of the text: a planner that does not know it plans for a tenth of the table.
+ * Parameters: lease in seconds, cursor (schedule, id), token, owner (when the table names one), then those of `where`
+ * and `fence`. The limit is part of the text: a planner that does not know it plans for a tenth of the table.
  * The row locks decide between claimants.
  */
 export function claimStatement(machine: Machine, options: QueueOptions, limit: number): Statement {
@@ -66,8 +68,8 @@ export function claimStatement(machine: Machine, options: QueueOptions, limit: n
 }
 
 /**
- * Parameters: lease in seconds, id, token, owner, those of `where` and `fence`. Claims this very row, if it is due. Whoever loses waits for
- * the winner's commit, and then finds the row not due any more.
+ * Parameters: lease in seconds, id, token, owner, those of `where` and `fence`. Claims this very row, if it is due.
+ * Whoever loses waits for the winner's commit, and then finds the row not due any more.
  */
 export function claimRowStatement(machine: Machine, options: QueueOptions): Statement {
   const t = tableOf(machine)
@@ -75,13 +77,14 @@ export function claimRowStatement(machine: Machine, options: QueueOptions): Stat
   return named(
     machine,
     'claim row',
-    `with ${fence}due as materialized (select ${seen(t)} ${from} and work.${t.id} = $2::${machine.idType} for no key update of work), ${take} select * from taken`,
+    `with ${fence}due as materialized (select ${seen(t)} ${from}
+      and work.${t.id} = $2::${machine.idType} for no key update of work), ${take} select * from taken`,
   )
 }
 
 /**
- * Parameters: as for a claim. Claims one row, picked at random out of the first `topN`: claimants
- * seldom meet, so none needs to step over another's locks. Answers with no row when nothing is due, and with a row of nulls when somebody
+ * Parameters: as for a claim. Claims one row, picked at random out of the first `topN`: claimants seldom meet, so none
+ * needs to step over another's locks. Answers with no row when nothing is due, and with a row of nulls when somebody
  * else was faster.
  */
 export function pickStatement(machine: Machine, options: QueueOptions, topN: number): Statement {
@@ -104,7 +107,10 @@ export function pickStatement(machine: Machine, options: QueueOptions, topN: num
   )
 }
 
-/** What every claim has in common: the fence, which rows, and how they are taken. The token is parameter number `tokenAt`; owner and values follow. */
+/**
+ * What every claim has in common: the fence, which rows, and how they are taken. The token is parameter number
+ * `tokenAt`; owner and values follow.
+ */
 function claimParts(
   machine: Machine,
   t: Table,

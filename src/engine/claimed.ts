@@ -8,8 +8,8 @@ export interface Claimed<M extends Machine, S extends LiveState<M> = WorkState<M
   readonly state: S
   readonly token: string
   /**
-   * Claims of this row in a row that had no clean end, this one included: above 1, an earlier owner failed or died at it.
-   * 1 where the table does not count.
+   * Claims of this row in a row that had no clean end, this one included: above 1, an earlier owner failed or died at
+   * it. 1 where the table does not count.
    */
   readonly attempts: number
   /** Who let the lease run out, if anybody: it may still be alive, and must be ended before the work begins again. */

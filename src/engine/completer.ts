@@ -20,8 +20,9 @@ const FEW_ALIKE = 100
 const RETRY_MS = 500
 
 /**
- * Writes the outcomes of one model in batches: whatever gathers while earlier batches are under way goes with the next, so a lone outcome
- * waits for nothing and a flood takes few statements. An outcome that the table refuses takes no other with it: its row is failed instead.
+ * Writes the outcomes of one model in batches: whatever gathers while earlier batches are under way goes with the next,
+ * so a lone outcome waits for nothing and a flood takes few statements. An outcome that the table refuses takes no
+ * other with it: its row is failed instead.
  */
 export class Completer {
   readonly #queue: Queue<Machine, unknown>
@@ -138,7 +139,10 @@ export class Completer {
   }
 }
 
-/** Is it this row's own fault, so that the others of its batch are not to suffer? Otherwise the connection, the server or a deadlock is to blame. */
+/**
+ * Is it this row's own fault, so that the others of its batch are not to suffer? Otherwise the connection, the server
+ * or a deadlock is to blame.
+ */
 function isRefusal(error: unknown): boolean {
   const code = codeOf(error)
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !/^(08|25|40|53|55|57|58|XX)/.test(code)

@@ -11,7 +11,10 @@ export function countsStatement(machine: Machine, states: readonly string[]): St
   return named(machine, 'counts', `select ${each.join(', ')}`)
 }
 
-/** No parameters. The states of rows that the graph does not know, and how many: steps from state to state along the index, not through the rows. */
+/**
+ * No parameters. The states of rows that the graph does not know, and how many: steps from state to state along the
+ * index, not through the rows.
+ */
 export function unknownStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   return named(
@@ -21,7 +24,8 @@ export function unknownStatement(machine: Machine): Statement {
     with recursive present as (
       select min(${t.status}::text) as state from ${t.name}
       union all
-      select (select min(${t.status}::text) from ${t.name} where ${t.status}::text > present.state) from present where present.state is not null
+      select (select min(${t.status}::text) from ${t.name} where ${t.status}::text > present.state) from present
+        where present.state is not null
     )
     select state, (select count(*) from ${t.name} where ${t.status}::text = present.state)::float8 as count
     from present where state not in (${list(Object.keys(machine.states))})`,

@@ -8,7 +8,10 @@ export interface ModelSummary {
   readonly moved: Readonly<Record<string, number>>
   /** Handler runs that ended with "not yet". */
   readonly again: number
-  /** Handler runs that threw, answered what their state does not offer, or exceeded their deadline; and rows given up before they were run. */
+  /**
+   * Handler runs that threw, answered what their state does not offer, or exceeded their deadline; and rows given up
+   * before they were run.
+   */
   readonly failed: number
   /** Claims whose row belonged to somebody else, or to nobody, when something was to be written. */
   readonly lost: number

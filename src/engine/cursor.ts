@@ -4,12 +4,14 @@ export interface Place {
   readonly id: string
 }
 
-/** How long a place is remembered before claims look at the whole index again, for rows that were put before it since. */
+/**
+ * How long a place is remembered before claims look at the whole index again, for rows that were put before it since.
+ */
 const REMEMBERED_MS = 1_000
 
 /**
- * How far claims have come. The index entries before it are dead, but stay until the next vacuum: whoever starts at the head of the index reads
- * past every row that was claimed since.
+ * How far claims have come. The index entries before it are dead, but stay until the next vacuum: whoever starts at the
+ * head of the index reads past every row that was claimed since.
  */
 export class Cursor {
   readonly #start: Place

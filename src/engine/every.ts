@@ -1,6 +1,9 @@
 import { sleep } from '../base/abort.ts'
 
-/** Does `work` every `ms`, first after `ms`, never twice at once, until `signal` aborts. What it throws goes to `onError`, and it goes on. */
+/**
+ * Does `work` every `ms`, first after `ms`, never twice at once, until `signal` aborts. What it throws goes to
+ * `onError`, and it goes on.
+ */
 export async function every(
   ms: number,
   signal: AbortSignal,

@@ -45,7 +45,10 @@ export interface ExecutorOptions {
   readonly onRoom: (first?: Step) => void
 }
 
-/** The rows of one model that this process has in hand: runs their handlers, keeps their leases, and settles their outcomes. */
+/**
+ * The rows of one model that this process has in hand: runs their handlers, keeps their leases, and settles their
+ * outcomes.
+ */
 export class Executor {
   readonly #options: ExecutorOptions
   readonly #running = new Set<Tick>()

@@ -1,6 +1,9 @@
 import type { Sql, Statement } from './sql.ts'
 
-/** The same database, with a look at what is under way: a statement without an answer is a loop that misses its schedule. */
+/**
+ * The same database, with a look at what is under way: a statement without an answer is a loop that misses its
+ * schedule.
+ */
 export class Gauge implements Sql {
   readonly #sql: Sql
   readonly #startedAt = new Set<{ readonly at: number }>()

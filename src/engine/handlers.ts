@@ -5,7 +5,10 @@ import type { Sql } from './sql.ts'
 
 /** What a handler is given besides its row. */
 export interface Context {
-  /** Aborts when the work is to stop: at its deadline, when the lease is lost, when the process must end now. The reason says which. */
+  /**
+   * Aborts when the work is to stop: at its deadline, when the lease is lost, when the process must end now. The reason
+   * says which.
+   */
   readonly signal: AbortSignal
   /** The runner's way to the database, for what the handler reads or writes elsewhere. */
   readonly sql: Sql
@@ -33,8 +36,8 @@ export type Answer<M extends Machine, S extends LiveState<M>> =
   | void
 
 /**
- * What is done with a row in one state: an async function. (One that answers at once works, too, but is not in the type: beside it TypeScript
- * widens the lone `return 'finish'` of an async one to `string`, and refuses it.)
+ * What is done with a row in one state: an async function. (One that answers at once works, too, but is not in the
+ * type: beside it TypeScript widens the lone `return 'finish'` of an async one to `string`, and refuses it.)
  */
 export type Handler<M extends Machine, S extends WorkState<M>, Row = Record<string, unknown>> = (
   claim: Claimed<M, S, Row>,
@@ -66,8 +69,8 @@ export interface Handled<M extends Machine, Row = Record<string, unknown>> exten
 }
 
 /**
- * Gives each state in which rows are claimed its handler. Throws GraphError, which names graph and state, for a state without handler or
- * without a `retryAfterMs` above 0, and for a handler of a final, an external or an unknown state.
+ * Gives each state in which rows are claimed its handler. Throws GraphError, which names graph and state, for a state
+ * without handler or without a `retryAfterMs` above 0, and for a handler of a final, an external or an unknown state.
  * @param giveUp what is done with a row of which each claim came to nothing, before it moves along its state's `giveUp`
  */
 export function withHandlers<M extends Machine, Row = Record<string, unknown>>(

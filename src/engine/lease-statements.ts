@@ -17,7 +17,10 @@ export function renewStatement(machine: Machine): Statement {
   )
 }
 
-/** Parameters: id, token, state, a value for each of these columns. Writes what is not the engine's own. Throws TypeError for what is. */
+/**
+ * Parameters: id, token, state, a value for each of these columns. Writes what is not the engine's own. Throws
+ * TypeError for what is.
+ */
 export function updateStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
   return named(

@@ -11,7 +11,10 @@ interface LiveDef<S extends string> {
   readonly deadlineMs?: number
   /** Leaves the state by itself after so long in it, although its handler fails each time. */
   readonly timeout?: { readonly afterMs: number; readonly to: S }
-  /** Leaves the state after so many claims in a row without a clean end: failures, deadlines, dead workers. Needs `attempts`. */
+  /**
+   * Leaves the state after so many claims in a row without a clean end: failures, deadlines, dead workers. Needs
+   * `attempts`.
+   */
   readonly giveUp?: { readonly after: number; readonly to: S }
   /** A row that has been in this state for so long is deleted. */
   readonly deleteAfterMs?: number
@@ -47,7 +50,9 @@ export interface Columns {
   readonly attempts?: string
   /** When the row entered its state; needed for `timeout` and a `deleteAfterMs` above 0. */
   readonly changedAt?: string
-  /** The token under which the row was last settled or moved; null when somebody from outside, or a timeout, moved it. */
+  /**
+   * The token under which the row was last settled or moved; null when somebody from outside, or a timeout, moved it.
+   */
   readonly movedBy?: string
   readonly modifiedAt?: string
 }
@@ -91,9 +96,9 @@ export const LEASE_SECONDS = 60
 const DEFAULT_COLUMNS: Columns = { id: 'id', status: 'status', retryAt: 'retry_at', token: 'claim_token' }
 
 /**
- * Declares a state graph. Unknown targets, an unknown initial state and edges out of a final state do not compile; what types cannot see
- * throws when the program starts, and names the state: unreachable states, dead ends, negative times, a timeout without `changedAt`, a
- * `giveUp` without `attempts`.
+ * Declares a state graph. Unknown targets, an unknown initial state and edges out of a final state do not compile; what
+ * types cannot see throws when the program starts, and names the state: unreachable states, dead ends, negative times,
+ * a timeout without `changedAt`, a `giveUp` without `attempts`.
  */
 export function defineMachine<const S extends string, const D extends Record<S, StateDef<NoInfer<S>>>>(definition: {
   readonly name: string

@@ -3,7 +3,10 @@ import { type Backoff, backoff } from '../base/backoff.ts'
 import type { SomeClaim } from './claimed.ts'
 import type { EventOf, LiveState, Machine, WorkState } from './machine.ts'
 
-/** What becomes of a claimed row: an event that its state offers, or "not yet": due again after `afterMs`, or the state's `retryAfterMs`. */
+/**
+ * What becomes of a claimed row: an event that its state offers, or "not yet": due again after `afterMs`, or the
+ * state's `retryAfterMs`.
+ */
 export type Outcome<M extends Machine, S extends LiveState<M> = WorkState<M>> = EventOf<M, S> | Again
 export interface Again {
   readonly again: true
@@ -71,7 +74,10 @@ export class ForeignOutcome extends Error {
   override readonly name = 'ForeignOutcome'
 }
 
-/** Where an outcome leads. `event`: '' when the row stays where it is. `afterSeconds`: until it is due there; null: never again. */
+/**
+ * Where an outcome leads. `event`: '' when the row stays where it is. `afterSeconds`: until it is due there; null:
+ * never again.
+ */
 export interface Step {
   readonly from: string
   readonly to: string

@@ -3,7 +3,10 @@ const SHORTEST_MS = 500
 const LONGEST_MS = 5_000
 const GROWTH = 1.5
 
-/** When to look for due rows next: at once after a look that found some, later and later while there are none. On the monotonic clock. */
+/**
+ * When to look for due rows next: at once after a look that found some, later and later while there are none. On the
+ * monotonic clock.
+ */
 export class Pace {
   #at = 0
   #delay = SHORTEST_MS

@@ -87,8 +87,8 @@ export class Producer {
   }
 
   /**
-   * How many rows it may claim: none while a slow database lets outcomes pile up. Of many slots one half is claimed for while the other is at
-   * work; few stay together.
+   * How many rows it may claim: none while a slow database lets outcomes pile up. Of many slots one half is claimed for
+   * while the other is at work; few stay together.
    */
   get room(): number {
     if (this.executor.unsettled >= 2 * this.#concurrency) return 0
@@ -110,7 +110,10 @@ export class Producer {
     this.#shared.onNews()
   }
 
-  /** Claims up to `limit` rows and starts their handlers; gives them back when `signal` has aborted meanwhile. Returns how many. Never throws. */
+  /**
+   * Claims up to `limit` rows and starts their handlers; gives them back when `signal` has aborted meanwhile. Returns
+   * how many. Never throws.
+   */
   async claim(limit: number, signal?: AbortSignal): Promise<number> {
     this.#claims += 1
     this.#asked += limit

@@ -41,9 +41,9 @@ export interface ClaimOptions {
 }
 
 /**
- * The queue that a table with a state graph is: who holds which row, and for how long; what moves rows on is in `Transitions`. Every method is
- * one statement, decided by the database's clock and row locks. A future `retry_at` is never taken from its owner, but by `requeueClaimsOf`,
- * for owners that are proved dead.
+ * The queue that a table with a state graph is: who holds which row, and for how long; what moves rows on is in
+ * `Transitions`. Every method is one statement, decided by the database's clock and row locks. A future `retry_at` is
+ * never taken from its owner, but by `requeueClaimsOf`, for owners that are proved dead.
  */
 export class Queue<M extends Machine, Row = Record<string, unknown>> extends Transitions<M, Row> {
   readonly options: QueueOptions
@@ -75,7 +75,10 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     )
   }
 
-  /** Claims up to `limit` due rows by moving their schedule one lease ahead. Rows that somebody else claims at this moment are stepped over. */
+  /**
+   * Claims up to `limit` due rows by moving their schedule one lease ahead. Rows that somebody else claims at this
+   * moment are stepped over.
+   */
   async claim(options: ClaimOptions = {}): Promise<AnyClaimed<M, Row>[]> {
     const limit = roundLimit(options.limit ?? 1)
     const statement = this.once(`claim ${limit}`, () => claimStatement(this.machine, this.options, limit))
@@ -107,7 +110,10 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     return row && this.#claimed(row, token)
   }
 
-  /** Claims one row, at random out of the first `topN` that are due. 'empty': none is due; 'taken': somebody else was faster. */
+  /**
+   * Claims one row, at random out of the first `topN` that are due. 'empty': none is due; 'taken': somebody else was
+   * faster.
+   */
   async pick(topN: number, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | 'taken' | 'empty'> {
     const token = options.token ?? randomUUID()
     const statement = this.once(`pick ${topN}`, () =>
@@ -130,8 +136,8 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   }
 
   /**
-   * Writes other columns of a claimed row. Throws ClaimLost when the row is not ours, or not in that state, any more; TypeError for a column of
-   * the engine's.
+   * Writes other columns of a claimed row. Throws ClaimLost when the row is not ours, or not in that state, any more;
+   * TypeError for a column of the engine's.
    */
   async update(claim: Claimed<M, WorkState<M>, Row>, fields: Partial<Row>): Promise<void> {
     const names = Object.keys(fields)
@@ -142,8 +148,8 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   }
 
   /**
-   * Gives a row back in its state, due again after `afterMs`. `blame`: the attempt counts, because it failed; otherwise it was only put off.
-   * False: it was not ours any more.
+   * Gives a row back in its state, due again after `afterMs`. `blame`: the attempt counts, because it failed; otherwise
+   * it was only put off. False: it was not ours any more.
    */
   async release(claim: Held, afterMs = 0, blame = false): Promise<boolean> {
     const statement = this.once('release', () => releaseStatement(this.machine))
@@ -187,7 +193,10 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     return row!
   }
 
-  /** States of rows that the graph does not know, and how many there are: nobody claims them until somebody knows their state again. */
+  /**
+   * States of rows that the graph does not know, and how many there are: nobody claims them until somebody knows their
+   * state again.
+   */
   async unknown(): Promise<Record<string, number>> {
     const rows = await this.sql.query<{ state: string; count: number }>(
       this.once('unknown', () => unknownStatement(this.machine)),

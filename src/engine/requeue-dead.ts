@@ -5,8 +5,8 @@ import type { Queue } from './queue.ts'
 const RETRY_MS = 1_000
 
 /**
- * Takes its rows from an owner that is dead (its token, where the table names no owner). A database that is away is asked
- * again and again, until `leaving` aborts: then it throws what is wrong, and the leases end by themselves.
+ * Takes its rows from an owner that is dead (its token, where the table names no owner). A database that is away is
+ * asked again and again, until `leaving` aborts: then it throws what is wrong, and the leases end by themselves.
  */
 export async function requeueDead(
   queue: Queue<Machine>,

@@ -17,8 +17,8 @@ const LONGEST_WAIT_MS = 10_000
 const CLOSE_MS = 2_000
 
 /**
- * Works on the rows of some models: claims what is due as far as there is room, runs handlers, writes their outcomes, and starts over.
- * Several runners may work on the same tables, in one process or in many.
+ * Works on the rows of some models: claims what is due as far as there is room, runs handlers, writes their outcomes,
+ * and starts over. Several runners may work on the same tables, in one process or in many.
  */
 export class Runner {
   readonly #options: RunnerOptions
@@ -86,7 +86,10 @@ export class Runner {
     })
   }
 
-  /** One cycle, for tests and for callers with a clock of their own: housekeeping, one claim for each model, and the end of what it brought. */
+  /**
+   * One cycle, for tests and for callers with a clock of their own: housekeeping, one claim for each model, and the end
+   * of what it brought.
+   */
   async runOnce(): Promise<Summary> {
     return await this.#whileKept(async ({ tally }) => {
       for (const producer of this.#producers) {
@@ -101,7 +104,9 @@ export class Runner {
     })
   }
 
-  /** Lets each model that wants to claim have its share of the free slots, the one first that had its turn longest ago. */
+  /**
+   * Lets each model that wants to claim have its share of the free slots, the one first that had its turn longest ago.
+   */
   #claim(stop?: AbortSignal): void {
     const hungry = this.#producers.filter((producer) => producer.waitMs === 0)
     for (const [index, producer] of hungry.entries()) {

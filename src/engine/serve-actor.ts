@@ -5,9 +5,10 @@ import { supervisedProcess } from './supervised.ts'
 const ORPHAN_MS = 5_000
 
 /**
- * The frame of an actor's process: the module that a pool starts calls this once. Runs what `make` answers with until it ends, the pool says
- * drain, or SIGTERM comes, and ends the process then, with exit code 1 when something was thrown. When the pool is gone, stops at once: an
- * actor never outlives its pool. Throws TypeError in a process that no pool has started.
+ * The frame of an actor's process: the module that a pool starts calls this once. Runs what `make` answers with until
+ * it ends, the pool says drain, or SIGTERM comes, and ends the process then, with exit code 1 when something was
+ * thrown. When the pool is gone, stops at once: an actor never outlives its pool. Throws TypeError in a process that no
+ * pool has started.
  */
 export async function serveActor(make: (launch: Launch) => Loop | Promise<Loop>): Promise<never> {
   const text = process.env[LAUNCH_ENV]

@@ -1,6 +1,6 @@
 /**
- * Divides a number of slots among supervisors so that together they never use more: what one has to give up goes to another only when it
- * says that it has. Pure: whoever has one tells the supervisors what it answers.
+ * Divides a number of slots among supervisors so that together they never use more: what one has to give up goes to
+ * another only when it says that it has. Pure: whoever has one tells the supervisors what it answers.
  */
 export class SlotAllocator<Key> {
   readonly #total: number

@@ -66,7 +66,7 @@ prepare "job: claim row" as
 with fence as (select 1 from job where id = $6 for share), due as materialized (select work."id" as id,
   work."retry_at" as was, work."owner"::text as expired_owner from "job" as work, fence
   where work."status" in ('queued', 'started') and work."retry_at" <= now() and work.kind = $5
-    and work."id" = $2::bigint for no key update of work), changed as (
+  and work."id" = $2::bigint for no key update of work), changed as (
   update "job" as work
   set "retry_at" = now() + make_interval(secs => $1), "claim_token" = $3, "owner" = $4,
     "attempts" = work."attempts" + 1, "modified_at" = now()
@@ -195,7 +195,8 @@ with before as (
     "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'started' end as to_status,
-    'start' as event, $2::uuid as by
+    'start' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
@@ -214,7 +215,8 @@ with before as (
     "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'paused' end as to_status,
-    'pause' as event, $2::uuid as by
+    'pause' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
@@ -233,7 +235,8 @@ with before as (
     "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'started' then 'done' end as to_status,
-    'finish' as event, $2::uuid as by
+    'finish' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
@@ -252,7 +255,8 @@ with before as (
     "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'started' then 'dropped'
-    end as to_status, 'drop' as event, $2::uuid as by
+    end as to_status, 'drop' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
@@ -271,7 +275,8 @@ with before as (
     "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'paused' then 'queued' end as to_status,
-    'resume' as event, $2::uuid as by
+    'resume' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
@@ -282,7 +287,8 @@ select id::text from moved;
 --   $8 attempts
 prepare "job: settle" as
 with outcome as (
-  select * from unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::float8[], $8::int[])
+  select * from unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[],
+    $6::float8[], $8::int[])
     as o (id, token, from_status, to_status, event, after_s, attempts)
 ), changed as (
   update "job" as work
@@ -325,12 +331,14 @@ where (select count(*) from moved) < cardinality($1::bigint[]) and id not in (se
 prepare "job: timeout started" as
 with late as materialized (
   select "id" as id from "job" where "status" = 'started' and "changed_at" <= now() - make_interval(secs => 3600)
-    and ("claim_token" is null or "retry_at" <= now()) limit $1 for no key update skip locked
+    and ("claim_token" is null or "retry_at" <= now())
+    limit $1 for no key update skip locked
 ), moved as (
-  update "job" as work set "status" = 'failed', "retry_at" = null::timestamptz, "claim_token" = null, "owner" = null,
-    "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  update "job" as work set "status" = 'failed', "retry_at" = null::timestamptz,
+    "claim_token" = null, "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from late where work."id" = late.id
-  returning work."id" as id, 'started' as from_status, 'failed' as to_status, 'timeout' as event, $2::uuid as by
+  returning work."id" as id, 'started' as from_status, 'failed' as to_status,
+    'timeout' as event, $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''

@@ -9,7 +9,10 @@ export interface Table extends Partial<Columns> {
   readonly status: string
   readonly retryAt: string
   readonly token: string
-  /** Assignments that end a claim, and that mark a change of state, who made it, or any change; '' without such a column. */
+  /**
+   * Assignments that end a claim, and that mark a change of state, who made it, or any change; '' without such a
+   * column.
+   */
   readonly unclaim: string
   readonly changed: string
   readonly moved: (token: string) => string

@@ -7,7 +7,10 @@ export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded'
 }
 
-/** How a tick ended: its outcome, its failure or its return was written; or nothing was, because the row is not ours any more. */
+/**
+ * How a tick ended: its outcome, its failure or its return was written; or nothing was, because the row is not ours any
+ * more.
+ */
 export type TickEnd =
   | { readonly how: 'settled' | 'putBack' | 'lost' }
   | { readonly how: 'failed'; readonly error: Error }
@@ -24,7 +27,9 @@ export interface TickOptions {
   readonly onProgress?: ((forMs: number) => void) | undefined
 }
 
-/** One handler run of one claimed row: what the handler is given as its context, and what its executor knows about it. */
+/**
+ * One handler run of one claimed row: what the handler is given as its context, and what its executor knows about it.
+ */
 export class Tick implements Context {
   claim: SomeClaim
   readonly sql: Sql

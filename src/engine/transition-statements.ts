@@ -3,9 +3,10 @@ import type { Statement } from './sql.ts'
 import { assignments, list, literal, named, type Table, tableOf } from './table.ts'
 
 /**
- * Parameters: ids, tokens, states before, states after, events ('': it stays where it is), seconds until due (null: never again; infinity:
- * not before somebody from outside says so), who does it (uuid or null), attempts from then on (when the table counts them).
- * A whole batch of outcomes in one guarded statement. Answers with the ids that are lost, because the rows are not ours any more.
+ * Parameters: ids, tokens, states before, states after, events ('': it stays where it is), seconds until due (null:
+ * never again; infinity: not before somebody from outside says so), who does it (uuid or null), attempts from then on
+ * (when the table counts them). A whole batch of outcomes in one guarded statement. Answers with the ids that are lost,
+ * because the rows are not ours any more.
  */
 export function settleStatement(machine: Machine): Statement {
   const t = tableOf(machine)
@@ -22,7 +23,8 @@ export function settleStatement(machine: Machine): Statement {
     'settle',
     `
     with outcome as (
-      select * from unnest($1::${machine.idType}[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::float8[]${counts.type})
+      select * from unnest($1::${machine.idType}[], $2::uuid[], $3::text[], $4::text[], $5::text[],
+        $6::float8[]${counts.type})
         as o (id, token, from_status, to_status, event, after_s${counts.name})
     ), changed as (
       update ${t.name} as work
@@ -59,7 +61,8 @@ export function settleAlikeStatement(machine: Machine, names: readonly string[])
     `
     with moved as (
       update ${t.name} as work
-      set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR} else now() + make_interval(secs => $6) end,
+      set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR}
+        else now() + make_interval(secs => $6) end,
         ${t.unclaim}${attempts}${changed}${fields}${t.moved('$2')}${t.modified}
       where ${oursAlike(machine, t)}
       ${endedAlike(t)}
@@ -68,7 +71,10 @@ export function settleAlikeStatement(machine: Machine, names: readonly string[])
   )
 }
 
-/** Parameters: ids, token, state before, state after, event, who does it. The same for rows that vanish with their last step: no new version of the row, nothing to clean up later. */
+/**
+ * Parameters: ids, token, state before, state after, event, who does it. The same for rows that vanish with their last
+ * step: no new version of the row, nothing to clean up later.
+ */
 export function vanishAlikeStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   return named(
@@ -130,8 +136,8 @@ export function movedStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, who does it, and, if `scheduled`, when it is due again. An event from outside, on rows that nobody needs to have claimed:
- * whoever has, loses the claim. Null when no state offers this event.
+ * Parameters: ids, who does it, and, if `scheduled`, when it is due again. An event from outside, on rows that nobody
+ * needs to have claimed: whoever has, loses the claim. Null when no state offers this event.
  */
 export function externalStatement(machine: Machine, event: string, scheduled: boolean): Statement | null {
   const t = tableOf(machine)
@@ -157,13 +163,17 @@ export function externalStatement(machine: Machine, event: string, scheduled: bo
     ), moved as (
       update ${t.name} as work set ${t.status} = ${target}, ${t.retryAt} = ${due}, ${entered(t)}
       from before where work.${t.id} = before.id
-      returning work.${t.id} as id, before.from_status, ${target} as to_status, ${literal(event)} as event, $2::uuid as by
+      returning work.${t.id} as id, before.from_status, ${target} as to_status, ${literal(event)} as event,
+        $2::uuid as by
     )${history(machine)}
     select id::text from moved`,
   )
 }
 
-/** Parameters: limit, who does it. Moves rows along their state's timeout, as far as nobody works on them. Null when the state has none. */
+/**
+ * Parameters: limit, who does it. Moves rows along their state's timeout, as far as nobody works on them. Null when the
+ * state has none.
+ */
 export function timeoutStatement(machine: Machine, state: string): Statement | null {
   const t = tableOf(machine)
   const timeout = machine.states[state]?.timeout
@@ -173,11 +183,14 @@ export function timeoutStatement(machine: Machine, state: string): Statement | n
     `timeout ${state}`,
     `
     with late as materialized (
-      select ${t.id} as id from ${t.name} where ${restingFor(t, state, timeout.afterMs)} limit $1 for no key update skip locked
+      select ${t.id} as id from ${t.name} where ${restingFor(t, state, timeout.afterMs)}
+        limit $1 for no key update skip locked
     ), moved as (
-      update ${t.name} as work set ${t.status} = ${literal(timeout.to)}, ${t.retryAt} = ${dueIn(machine, timeout.to)}, ${entered(t)}
+      update ${t.name} as work set ${t.status} = ${literal(timeout.to)}, ${t.retryAt} = ${dueIn(machine, timeout.to)},
+        ${entered(t)}
       from late where work.${t.id} = late.id
-      returning work.${t.id} as id, ${literal(state)} as from_status, ${literal(timeout.to)} as to_status, 'timeout' as event, $2::uuid as by
+      returning work.${t.id} as id, ${literal(state)} as from_status, ${literal(timeout.to)} as to_status,
+        'timeout' as event, $2::uuid as by
     )${history(machine)}
     select id::text from moved`,
   )

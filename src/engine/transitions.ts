@@ -53,8 +53,9 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Ends claims, each with its outcome, in one statement. Returns the ids that were ours; the others are lost, and nothing was written to them.
-   * Throws ForeignOutcome, and writes nothing at all, when a state does not offer its outcome.
+   * Ends claims, each with its outcome, in one statement. Returns the ids that were ours; the others are lost, and
+   * nothing was written to them. Throws ForeignOutcome, and writes nothing at all, when a state does not offer its
+   * outcome.
    * @param by who does it, for the history
    */
   async settle(settled: readonly Settled<M>[], by: string | null = null): Promise<Set<string>> {
@@ -159,8 +160,8 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Moves a claimed row along one edge. Into a state in which rows are claimed the claim goes on; into any other it ends. Throws ClaimLost
-   * when the row is not ours, or not in that state, any more.
+   * Moves a claimed row along one edge. Into a state in which rows are claimed the claim goes on; into any other it
+   * ends. Throws ClaimLost when the row is not ours, or not in that state, any more.
    * @param fields other columns, which are written with the move; of a row that vanishes with it there are none
    */
   async move<S extends WorkState<M>, const E extends EventOf<M, S>>(

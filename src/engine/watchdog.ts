@@ -10,14 +10,17 @@ export interface WatchdogOptions {
   readonly exitCode?: number
 }
 
-/** Several looks in a row must find the loop silent: a process that was stopped for a while, and its watchdog with it, is not to blame. */
+/**
+ * Several looks in a row must find the loop silent: a process that was stopped for a while, and its watchdog with it,
+ * is not to blame.
+ */
 const LOOKS = 4
 /** How long nothing may be at work before the thread is given up: it costs some 10 MB. */
 const QUIET_MS = 60_000
 
 /**
- * Ends the process when its loop misses its schedule, so that another takes its work over. What blocks the loop is seen by a thread of its
- * own, which is there while handlers are at work.
+ * Ends the process when its loop misses its schedule, so that another takes its work over. What blocks the loop is seen
+ * by a thread of its own, which is there while handlers are at work.
  */
 export class Watchdog {
   readonly #options: Required<WatchdogOptions>
@@ -35,7 +38,8 @@ export class Watchdog {
   }
 
   /**
-   * The loop is alive. Call it several times within `afterMs`, and before handlers are started: they may never let it be called again.
+   * The loop is alive. Call it several times within `afterMs`, and before handlers are started: they may never let it
+   * be called again.
    * @param isAtWork handlers run, or are about to
    * @param stuckMs how long the loop has been waiting for its own next step, if it is
    */
@@ -79,9 +83,9 @@ export class Watchdog {
 }
 
 /**
- * The thread's program; its text is all that gets there. `process.exit` in a thread ends the thread alone, so it goes through the debugger's
- * door: code that is evaluated in the main thread even while that runs a loop of its own. A thread that waits inside the system does not
- * hear that either: then SIGKILL, and a line that says why.
+ * The thread's program; its text is all that gets there. `process.exit` in a thread ends the thread alone, so it goes
+ * through the debugger's door: code that is evaluated in the main thread even while that runs a loop of its own. A
+ * thread that waits inside the system does not hear that either: then SIGKILL, and a line that says why.
  */
 function watch(): void {
   const { writeSync } = process.getBuiltinModule('node:fs') // Not an import: those stay behind.

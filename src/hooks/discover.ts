@@ -44,7 +44,10 @@ const HOOK_NAME = /^on_(CrawlSetup|Snapshot|BinaryRequest|Install)__.+\.(js|py|s
 /** ArchiveBox's time for an installation. */
 const INSTALL_SECONDS = 600
 
-/** The plugin trees in the order in which later ones win by plugin name: built in, ABX_PLUGINS_DIR (path-separated), the data dir's own. */
+/**
+ * The plugin trees in the order in which later ones win by plugin name: built in, ABX_PLUGINS_DIR (path-separated), the
+ * data dir's own.
+ */
 export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
   return [asset('plugins', 'plugins'), ...readSetting('ABX_PLUGINS_DIR', settings), join(dataDir, 'plugins')]
 }
@@ -151,7 +154,8 @@ function requirements(folder: string): Pick<Plugin, 'requires' | 'readsPublished
       declares: declaredSettings(config),
     }
   } catch {
-    return { requires: [], readsPublished: false, binaries: [], declares: [] } // No config.json, or one that is not JSON: a plugin may do without.
+    // No config.json, or one that is not JSON: a plugin may do without.
+    return { requires: [], readsPublished: false, binaries: [], declares: [] }
   }
 }
 

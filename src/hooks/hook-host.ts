@@ -16,8 +16,8 @@ import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-p
 import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
 /**
- * A heap that may not grow just because it can: what needs more dies of it, and is run again alone. One thread beside the
- * main one: there are as many hosts as cores.
+ * A heap that may not grow just because it can: what needs more dies of it, and is run again alone. One thread beside
+ * the main one: there are as many hosts as cores.
  */
 const HOST_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=80', '--v8-pool-size=1']
 /** A host that grew beyond this is replaced after the hook that it runs. */
@@ -37,7 +37,10 @@ export interface HostedRun {
   readonly logs: HookLogs
 }
 
-/** How a hosted hook ended: with the exit code that its own process would have had, at the deadline, or because we or it killed the host. */
+/**
+ * How a hosted hook ended: with the exit code that its own process would have had, at the deadline, or because we or it
+ * killed the host.
+ */
 export interface HostedEnd {
   readonly hook: Hook
   readonly logs: HookLogs
@@ -52,7 +55,9 @@ export interface HostedEnd {
   readonly isQuiet?: boolean
 }
 
-/** Our end of the warm host process (host.ts): started when first needed, replaced when a hook in it had to be killed. */
+/**
+ * Our end of the warm host process (host.ts): started when first needed, replaced when a hook in it had to be killed.
+ */
 export class HookHost {
   readonly processId: string
   readonly #child: ChildProcess
@@ -245,8 +250,8 @@ function endedBy(row: readonly HostedRun[], since: number): HostedEnd[] {
 }
 
 /**
- * Has this hook left what it printed, as a whole, since the machine was started? What is older may have been lost on its
- * way to the disk, and its files with it.
+ * Has this hook left what it printed, as a whole, since the machine was started? What is older may have been lost on
+ * its way to the disk, and its files with it.
  */
 export function hasFinished({ stdout }: HookLogs): boolean {
   if (!hasProc || !existsSync(stdout)) return false

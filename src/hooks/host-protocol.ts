@@ -1,4 +1,7 @@
-/** Hooks in a row for the host to run: what a process of each would have got from its command line, environment and descriptors. */
+/**
+ * Hooks in a row for the host to run: what a process of each would have got from its command line, environment and
+ * descriptors.
+ */
 export interface HostJob {
   readonly url: string
   /** What all of them get; `EXTRA_CONTEXT` is each one's own. */

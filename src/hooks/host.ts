@@ -1,6 +1,6 @@
-// The warm host: one process that runs our own JavaScript hooks in a row, page after page, so that a hook costs milliseconds
-// instead of the start of a Node. It is a hook process like any other: own session, own row, killed when a hook in it runs out
-// of time.
+// The warm host: one process that runs our own JavaScript hooks in a row, page after page, so that a hook costs
+// milliseconds instead of the start of a Node. It is a hook process like any other: own session, own row, killed when a
+// hook in it runs out of time.
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'

@@ -62,10 +62,11 @@ export interface RunningHook {
 }
 
 /**
- * Starts a hook in its own session, stdin closed, output to files (a pipe would stay open for as long as a daemonised child lives).
- * Its row is written before the spawn and completed after it. A hook that cannot be started has `exited` with an error.
- * Throws when the machine can start nothing at the moment: then nothing was run, and the row is closed.
- * @param claimed says between the row and the spawn that the work is still ours, and throws when it is not: then nothing is started
+ * Starts a hook in its own session, stdin closed, output to files (a pipe would stay open for as long as a daemonised
+ * child lives). Its row is written before the spawn and completed after it. A hook that cannot be started has `exited`
+ * with an error. Throws when the machine can start nothing at the moment: then nothing was run, and the row is closed.
+ * @param claimed says between the row and the spawn that the work is still ours, and throws when it is not: then
+ *   nothing is started
  */
 export async function launchHook(
   scope: HookScope,
@@ -144,7 +145,10 @@ interface Started {
   readonly ended: Promise<Exit>
 }
 
-/** What is wrong with the hook itself is how it ended; when the machine cannot start anything at the moment, this throws. */
+/**
+ * What is wrong with the hook itself is how it ended; when the machine cannot start anything at the moment, this
+ * throws.
+ */
 async function start(spawnIt: () => ChildProcess): Promise<Started> {
   try {
     const child = await spawned(spawnIt)
@@ -179,7 +183,10 @@ function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv,
   }
 }
 
-/** An executable runs by its shebang; one that lost its execute bit, by its ending. Our own JavaScript runs on our own Node. */
+/**
+ * An executable runs by its shebang; one that lost its execute bit, by its ending. Our own JavaScript runs on our own
+ * Node.
+ */
 function interpreter({ path, hosted }: Hook): string[] {
   const runtime = { '.js': process.execPath, '.py': 'python3', '.sh': 'bash' }[extname(path)]
   if (hosted && runtime) return [runtime, path]

@@ -1,7 +1,10 @@
 import { statSync, truncateSync } from 'node:fs'
 import { messageOf } from '../base/errors.ts'
 
-/** As much may a hook print; the largest honest ones print a few megabytes of links. What it downloads goes to files of its own. */
+/**
+ * As much may a hook print; the largest honest ones print a few megabytes of links. What it downloads goes to files of
+ * its own.
+ */
 const MAX_BYTES = 64 * 1024 * 1024
 /** A flood fills a fast disk with some 200 MB in this time, which are given back at once. */
 const LOOK_MS = 100

@@ -45,7 +45,10 @@ const STATUSES = new Map<unknown, ResultRecord['status']>([
   ['backoff', 'backoff'],
 ])
 
-/** Reads the JSONL records in a hook's stdout; everything else in there is talk. Memory stays bounded whatever the hook printed. */
+/**
+ * Reads the JSONL records in a hook's stdout; everything else in there is talk. Memory stays bounded whatever the hook
+ * printed.
+ */
 export async function readRecords(file: string): Promise<HookRecords> {
   const records = new Collector()
   for await (const line of lines(file)) records.take(line)

@@ -3,7 +3,10 @@ import type { NeededBinary } from '../db/binaries.ts'
 
 /** A program as a plugin's config.json asks for it. */
 export interface RequiredBinary {
-  /** The setting that names it, and that tells hooks where it is (`WGET_BINARY`); undefined where config.json names the program itself. */
+  /**
+   * The setting that names it, and that tells hooks where it is (`WGET_BINARY`); undefined where config.json names the
+   * program itself.
+   */
   readonly setting: string | undefined
   /** Its name, unless the setting says otherwise. */
   readonly name: string

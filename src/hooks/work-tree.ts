@@ -109,8 +109,8 @@ export class WorkTree {
   }
 
   /**
-   * Puts the files of plugins in place: aside, flushed to disk, then renamed; an earlier version is replaced as a whole.
-   * They are copies: a hook that is still to come, or a sibling that still runs, keeps writing in `.work`.
+   * Puts the files of plugins in place: aside, flushed to disk, then renamed; an earlier version is replaced as a
+   * whole. They are copies: a hook that is still to come, or a sibling that still runs, keeps writing in `.work`.
    * @param move nobody else was ever let into `.work`, nor will be: the files themselves go to their place
    * @returns what was published of each, or what keeps it from being
    */

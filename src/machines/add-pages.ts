@@ -12,14 +12,16 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
   return await db.transaction().execute(async (tx) => {
     const { id } = await insertCrawl(tx, crawl)
     const pages = await addTo(tx, id, [...crawl.list])
-    await sql`update crawl set next_part = null where id = ${id}`.execute(tx) // Nothing of its list is left to become pages.
+    // Nothing of its list is left to become pages.
+    await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
     return pages
   })
 }
 
 /**
  * Adds pages to a crawl that is not at its end.
- * @returns the ids of its snapshots of these URLs, those that it had before included; none when the crawl takes no pages now
+ * @returns the ids of its snapshots of these URLs, those that it had before included; none when the crawl takes no
+ *   pages now
  */
 export async function addPages(
   db: Database,
@@ -44,7 +46,8 @@ async function addTo(tx: Database, crawlId: string, urls: readonly string[]): Pr
   )
   const { rows } = await sql<{ id: string }>`
     select id from snapshot
-    where crawl_id = ${crawlId} and url_hash in (select sha256(convert_to(url, 'UTF8')) from unnest(${urls}::text[]) as asked (url))
+    where crawl_id = ${crawlId} and url_hash in (select sha256(convert_to(url, 'UTF8'))
+      from unnest(${urls}::text[]) as asked (url))
     order by id`.execute(tx)
   return rows.map(({ id }) => id)
 }

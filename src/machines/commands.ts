@@ -15,8 +15,9 @@ type Place = Pick<Home, 'db' | 'dataDir'>
 
 type Event = 'pause' | 'resume' | 'seal'
 
-// What people do to crawls and snapshots: events from outside. Whoever works on a row loses its claim, records nothing more, and ends its hooks when it
-// notices, at its next step; whoever claims the row before that ends it first (endFormerWorkers).
+// What people do to crawls and snapshots: events from outside. Whoever works on a row loses its claim, records nothing
+// more, and ends its hooks when it notices, at its next step; whoever claims the row before that ends it first
+// (endFormerWorkers).
 
 /** Pauses crawls and their unfinished snapshots. Returns the crawls that were not paused or sealed already. */
 export async function pauseCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
@@ -43,7 +44,10 @@ export async function pauseSnapshots(db: Database, ids: readonly string[]): Prom
   return await sendToSnapshots(db, ids, 'pause', RETRY_AT_MAX)
 }
 
-/** Puts paused snapshots back into the queue, due at `when`; those of a paused crawl wait for that. Finished hooks stay finished. */
+/**
+ * Puts paused snapshots back into the queue, due at `when`; those of a paused crawl wait for that. Finished hooks stay
+ * finished.
+ */
 export async function resumeSnapshots(
   db: Database,
   ids: readonly string[],
@@ -63,8 +67,8 @@ export async function cancelSnapshots({ db, dataDir }: Place, ids: readonly stri
 }
 
 /**
- * Takes crawls' rows for the rest of the transaction. Whoever changes snapshots from outside does so first: none of their crawls is sealed,
- * or put to sleep, meanwhile.
+ * Takes crawls' rows for the rest of the transaction. Whoever changes snapshots from outside does so first: none of
+ * their crawls is sealed, or put to sleep, meanwhile.
  */
 export async function lockCrawls(tx: Database, where: RawBuilder<unknown>): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from crawl where ${where} order by id for no key update`.execute(
@@ -73,7 +77,10 @@ export async function lockCrawls(tx: Database, where: RawBuilder<unknown>): Prom
   return rows.map(({ id }) => id)
 }
 
-/** Has started crawls looked at again that nobody works on: those whose last snapshots are paused sleep until something becomes of them. */
+/**
+ * Has started crawls looked at again that nobody works on: those whose last snapshots are paused sleep until something
+ * becomes of them.
+ */
 export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
     update crawl set retry_at = now(), modified_at = now()
@@ -101,9 +108,8 @@ async function sendToCrawls(
   return await transact(db, async (tx) => {
     const crawls = await new Queue(crawlMachine, kyselySql(tx)).send(ids, event, dueAt)
     const { rows } = await sql<{ id: string }>`
-      select id from snapshot where crawl_id = any(${crawls}::uuid[]) and status in ('queued', 'started', 'paused')`.execute(
-      tx,
-    )
+      select id from snapshot where crawl_id = any(${crawls}::uuid[])
+        and status in ('queued', 'started', 'paused')`.execute(tx)
     const pages = new Queue(snapshotMachine, kyselySql(tx))
     const snapshots: string[] = []
     for (const part of slices(rows)) for (const id of await pages.send(part, event, dueAt)) snapshots.push(id)
@@ -130,7 +136,9 @@ async function sendToSnapshots(
   })
 }
 
-/** For the leader: whoever worked on these pages, or cancels them, may die before their folders say what became of them. */
+/**
+ * For the leader: whoever worked on these pages, or cancels them, may die before their folders say what became of them.
+ */
 async function markCancelled(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
     insert into cancelled_page (snapshot_id) select unnest(${ids}::uuid[])

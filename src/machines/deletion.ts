@@ -11,9 +11,9 @@ import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
 import { waitForRelease } from './wait-for-release.ts'
 
-// Files are moved aside, rows are deleted in one transaction, files are removed: in this order, so that a crash in between leaves either
-// everything or nothing. What it leaves aside, whoever opens the data dir next puts back or removes, as the rows have
-// it (reconcileDeletions).
+// Files are moved aside, rows are deleted in one transaction, files are removed: in this order, so that a crash in
+// between leaves either everything or nothing. What it leaves aside, whoever opens the data dir next puts back or
+// removes, as the rows have it (reconcileDeletions).
 
 /** An arbitrary, fixed key: one deletion at a time per database, so that nobody settles what somebody else is at. */
 const LOCK = 7_241_202
@@ -22,9 +22,10 @@ const LOCK = 7_241_202
 const BATCH = 500
 
 /**
- * Deletes a crawl with its snapshots, their results and all their files. Whoever works on it loses it first, and is waited for.
- * @returns false when it was not there any more
- * Throws AppError, and deletes nothing, when somebody does not let go of it, or when its files lie behind a symbolic link.
+ * Deletes a crawl with its snapshots, their results and all their files. Whoever works on it loses it first, and is
+ * waited for.
+ * @returns false when it was not there any more Throws AppError, and deletes nothing, when somebody does not let go of
+ * it, or when its files lie behind a symbolic link.
  */
 export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
   await pauseCrawls(home.db, [id])
@@ -39,9 +40,8 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
       select output_dir, ${FREE} as free from crawl where id = ${id} for update`.execute(tx)
     if (!isFree(dirs.rows, `crawl ${id}`)) return false
     const pages = await sql<{ id: string; output_dir: string; free: boolean }>`
-      select id, output_dir, claim_token is null as free from snapshot where crawl_id = ${id} order by id for update`.execute(
-      tx,
-    )
+      select id, output_dir, claim_token is null as free from snapshot where crawl_id = ${id}
+        order by id for update`.execute(tx)
     isFree(pages.rows, `crawl ${id}`)
     for (const { output_dir } of [...dirs.rows, ...pages.rows]) removal.moveAside(output_dir)
     const ids = pages.rows.map((page) => page.id)
@@ -69,16 +69,16 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
 }
 
 /**
- * Deletes one attempt of a hook, with the files that it names, and with links of its plugin that would lead nowhere without them.
+ * Deletes one attempt of a hook, with the files that it names, and with links of its plugin that would lead nowhere
+ * without them.
  * @returns false when it was not there any more
  * Throws AppError, and deletes nothing, while somebody works on its page.
  */
 export async function deleteResult(home: Home, id: string): Promise<boolean> {
   return await deleteRow(home, 'archive_result', id, async (tx, removal) => {
     const { rows: pages } = await sql<{ id: string; output_dir: string; claim_token: string | null }>`
-      select id, output_dir, claim_token from snapshot where id = (select snapshot_id from archive_result where id = ${id}) for no key update`.execute(
-      tx,
-    )
+      select id, output_dir, claim_token from snapshot
+        where id = (select snapshot_id from archive_result where id = ${id}) for no key update`.execute(tx)
     const { rows } = await sql<ResultFiles>`
       select id, plugin, hook_name, attempt, status, output_files from archive_result
       where (snapshot_id, plugin) = (select snapshot_id, plugin from archive_result where id = ${id})`.execute(tx)
@@ -161,9 +161,8 @@ function isFree(rows: readonly { readonly free: boolean }[], what: string): bool
 async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
     delete from transition where row_id in (
-      select unnest(${ids}::uuid[]) union all select id from archive_result where snapshot_id = any(${ids}::uuid[]))`.execute(
-    tx,
-  )
+      select unnest(${ids}::uuid[]) union all select id from archive_result
+        where snapshot_id = any(${ids}::uuid[]))`.execute(tx)
   // Before their pages: what a page's deletion takes with it, it takes one page at a time.
   await sql`delete from archive_result where snapshot_id = any(${ids}::uuid[])`.execute(tx)
   await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)

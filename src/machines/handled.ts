@@ -2,12 +2,13 @@ import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 
 /**
- * What was handled in the last `seconds`: how many rows of each model came to which state. Counted from the log of transitions, which is
- * written with each of them: it outlives every runner, and a runner without work writes nothing.
+ * What was handled in the last `seconds`: how many rows of each model came to which state. Counted from the log of
+ * transitions, which is written with each of them: it outlives every runner, and a runner without work writes nothing.
  */
 export async function handledWithin(db: Database, seconds: number): Promise<Record<string, Record<string, number>>> {
   const { rows } = await sql<{ model: string; state: string; count: number }>`
-    select model, to_status as state, count(*) as count from transition where at > now() - make_interval(secs => ${seconds})
+    select model, to_status as state, count(*) as count from transition
+      where at > now() - make_interval(secs => ${seconds})
     group by 1, 2 order by 1, 2`.execute(db)
   const handled: Record<string, Record<string, number>> = {}
   for (const { model, state, count } of rows) handled[model] = { ...handled[model], [state]: count }

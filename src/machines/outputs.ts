@@ -11,8 +11,8 @@ export function outputSize(snapshotId: RawBuilder<unknown>): RawBuilder<number> 
 
 /**
  * For a statement that has `ended` (results with their plugin, and what was published of it: `written` and `standing`,
- * both null for nothing): `own`, the files of each, and their bytes. The other results of its plugin keep of theirs what
- * is still in place and was not written again. No two of them may be of one plugin.
+ * both null for nothing): `own`, the files of each, and their bytes. The other results of its plugin keep of theirs
+ * what is still in place and was not written again. No two of them may be of one plugin.
  */
 export function handingOver(snapshotId: string): RawBuilder<unknown> {
   return sql`

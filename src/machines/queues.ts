@@ -36,7 +36,10 @@ export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'>
 /** The models whose rows are claimed. */
 const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine] as const
 
-/** A queue as one owner uses it: its claims carry its name and hold only in its term. Its statements may lose their answers. */
+/**
+ * A queue as one owner uses it: its claims carry its name and hold only in its term. Its statements may lose their
+ * answers.
+ */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   constructor({ home, processId, term }: Owner, machine: M, where: Condition) {
     super(machine, kyselySql(home.db), {
@@ -65,8 +68,8 @@ export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMa
 }
 
 /**
- * The snapshots within a scope of the crawl that a crawl worker has claimed. It has one at a time: said like this, the index over a crawl's
- * due pages gives them in order, and a claim costs the same however many are queued.
+ * The snapshots within a scope of the crawl that a crawl worker has claimed. It has one at a time: said like this, the
+ * index over a crawl's due pages gives them in order, and a claim costs the same however many are queued.
  */
 export function snapshotQueue(
   owner: Owner,
@@ -116,7 +119,8 @@ export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly s
 export async function confirmSnapshot({ home, term }: Owner, claim: SnapshotClaim): Promise<void> {
   const select = sql`
     select 1 from snapshot, runner_term
-    where snapshot.id = ${claim.id} and claim_token = ${claim.token} and data_dir_id = ${home.dataDirId} and term = ${term}`
+    where snapshot.id = ${claim.id} and claim_token = ${claim.token} and data_dir_id = ${home.dataDirId}
+      and term = ${term}`
   const { rows } = await withRetry(home.db, () => select.execute(home.db))
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id} is no longer ours`)
 }

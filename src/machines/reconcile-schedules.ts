@@ -3,8 +3,8 @@ import type { Database } from '../db/database.ts'
 import { withRetry } from '../db/retry.ts'
 
 /**
- * What a new leader mends in rows that no crash of ours leaves so, but a hand or a restored backup may: open ones without a schedule are due,
- * and paused ones wait again. Returns how many.
+ * What a new leader mends in rows that no crash of ours leaves so, but a hand or a restored backup may: open ones
+ * without a schedule are due, and paused ones wait again. Returns how many.
  */
 export async function reconcileSchedules(db: Database): Promise<number> {
   let mended = 0
@@ -12,7 +12,8 @@ export async function reconcileSchedules(db: Database): Promise<number> {
     const update = sql`
       update ${sql.table(model)}
       set retry_at = case status when 'paused' then '9999-01-01T00:00Z'::timestamptz else now() end, modified_at = now()
-      where status in ('queued', 'started') and retry_at is null or status = 'paused' and retry_at is distinct from '9999-01-01T00:00Z'`
+      where status in ('queued', 'started') and retry_at is null or status = 'paused' and retry_at is distinct
+        from '9999-01-01T00:00Z'`
     const { numAffectedRows } = await withRetry(db, () => update.execute(db))
     mended += Number(numAffectedRows ?? 0)
   }

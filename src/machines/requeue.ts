@@ -5,8 +5,8 @@ import { lockCrawls, resumeCrawls, resumeSnapshots, wakeCrawls } from './command
 import { type RetryRequest, retry } from './retry.ts'
 
 /**
- * Sees to it that these rows are worked on now: what is at its end is retried, what is paused goes on, what is put off is due. Rows that
- * somebody works on are left to him.
+ * Sees to it that these rows are worked on now: what is at its end is retried, what is paused goes on, what is put off
+ * is due. Rows that somebody works on are left to him.
  * @returns the crawls that they belong to, as far as they are still there
  */
 export async function requeue(
@@ -18,7 +18,8 @@ export async function requeue(
   await resumeCrawls(db, crawls)
   await resumeSnapshots(db, snapshots)
   return await transact(db, async (tx) => {
-    const pages = sql`(s.id = any(${snapshots}::uuid[]) or s.id in (select snapshot_id from archive_result where id = any(${results}::uuid[])))`
+    const pages = sql`(s.id = any(${snapshots}::uuid[])
+      or s.id in (select snapshot_id from archive_result where id = any(${results}::uuid[])))`
     const concerned = await lockCrawls(
       tx,
       sql`id = any(${crawls}::uuid[]) or id in (select crawl_id from snapshot s where ${pages})`,
@@ -27,9 +28,8 @@ export async function requeue(
     await sql`
       update snapshot s set retry_at = now(), modified_at = now()
       where (${pages} or s.crawl_id = any(${crawls}::uuid[])) and ${isPutOff}`.execute(tx)
-    await sql`update crawl set retry_at = now(), modified_at = now() where id = any(${concerned}::uuid[]) and ${isPutOff}`.execute(
-      tx,
-    )
+    await sql`update crawl set retry_at = now(), modified_at = now() where id = any(${concerned}::uuid[])
+      and ${isPutOff}`.execute(tx)
     await wakeCrawls(tx, concerned)
     return concerned
   })

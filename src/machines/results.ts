@@ -100,7 +100,8 @@ export async function prepareResults(
              case when runs then 'started' else 'queued' end, case when runs then ${firstIn ?? null}::uuid end,
              case when runs then now() end
       from mine
-      cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[], ${hooks.map(({ name }) => name)}::text[])
+      cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[],
+        ${hooks.map(({ name }) => name)}::text[])
         with ordinality as hook (id, plugin, name, place)
       cross join lateral (
         select place = 1 and ${firstIn !== undefined}::boolean and not exists (select from there) as runs
@@ -226,9 +227,11 @@ export async function finishPage(
 export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: string, reason: string): Promise<void> {
   await sql`
     with open as (
-      select id, status from archive_result where snapshot_id = ${snapshotId} and status in ('queued', 'started', 'backoff') for update
+      select id, status from archive_result where snapshot_id = ${snapshotId}
+        and status in ('queued', 'started', 'backoff') for update
     ), skipped as (
-      update archive_result r set status = 'skipped', output_str = ${reason}, start_ts = coalesce(r.start_ts, now()), end_ts = now()
+      update archive_result r set status = 'skipped', output_str = ${reason}, start_ts = coalesce(r.start_ts, now()),
+        end_ts = now()
       from open where r.id = open.id
       returning r.id, open.status as from_status
     )
@@ -236,12 +239,16 @@ export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: strin
     select 'archive_result', id, from_status, 'skipped', 'skip' from skipped`.execute(tx)
 }
 
-/** After a lost claim, when our hooks on the snapshot have ended: results that our own processes had started are nobody's any more. */
+/**
+ * After a lost claim, when our hooks on the snapshot have ended: results that our own processes had started are
+ * nobody's any more.
+ */
 export async function forgetStarted(owner: Owner, snapshotId: string): Promise<void> {
   const forget = sql`
     with forgotten as (
       update archive_result set status = 'queued', start_ts = null, process_id = null
-      where snapshot_id = ${snapshotId} and status = 'started' and process_id in (select id from process where parent_id = ${owner.processId})
+      where snapshot_id = ${snapshotId} and status = 'started'
+        and process_id in (select id from process where parent_id = ${owner.processId})
       returning id
     )
     insert into transition (model, row_id, from_status, to_status, event, process_id)

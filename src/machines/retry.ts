@@ -58,10 +58,12 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
   return await db.transaction().execute(async (tx) => {
     const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
-    const concerned = sql`(${within} or s.id in (select snapshot_id from archive_result where id = any(${results}::uuid[])))`
+    const concerned = sql`(${within}
+      or s.id in (select snapshot_id from archive_result where id = any(${results}::uuid[])))`
     // The crawls first, as everybody does: none of them is sealed meanwhile.
     await sql`
-      select 1 from crawl where id = any(${crawls}::uuid[]) or id in (select crawl_id from snapshot s where ${concerned})
+      select 1 from crawl where id = any(${crawls}::uuid[])
+        or id in (select crawl_id from snapshot s where ${concerned})
       order by id for no key update`.execute(tx)
     const { rows } = await sql<Attempt>`
       select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
@@ -89,7 +91,8 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
           and (c.next_part is not null or not exists (select 1 from snapshot s where s.crawl_id = c.id))`.execute(tx)
     const ids = parents.map(({ id }) => id)
     const reopened = await reopen(tx, 'crawl', ids)
-    // What a cancel left of a list goes on with its crawl as a whole only: a page that is retried does not bring it back.
+    // What a cancel left of a list goes on with its crawl as a whole only: a page that is retried does not bring it
+    // back.
     const whole = everything ? crawls : []
     await sql`
       update crawl set next_part = null
@@ -111,18 +114,16 @@ async function queueAttempts(tx: Database, rows: readonly Attempt[]): Promise<st
   await sql`
     insert into archive_result (id, snapshot_id, plugin, hook_name, attempt)
     select * from unnest(${ids}::uuid[], ${rows.map((row) => row.snapshot_id)}::uuid[],
-      ${rows.map((row) => row.plugin)}::text[], ${rows.map((row) => row.hook_name)}::text[], ${rows.map((row) => row.attempt + 1)}::int[])`.execute(
-    tx,
-  )
+      ${rows.map((row) => row.plugin)}::text[], ${rows.map((row) => row.hook_name)}::text[],
+        ${rows.map((row) => row.attempt + 1)}::int[])`.execute(tx)
   return ids
 }
 
 /** Sealed pages without any result: their crawl was cancelled before they were claimed. */
 async function neverBegun(tx: Database, within: ReturnType<typeof sql>): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    select id from snapshot s where status = 'sealed' and ${within} and not exists (select 1 from archive_result r where r.snapshot_id = s.id)`.execute(
-    tx,
-  )
+    select id from snapshot s where status = 'sealed' and ${within}
+      and not exists (select 1 from archive_result r where r.snapshot_id = s.id)`.execute(tx)
   return rows.map(({ id }) => id)
 }
 
@@ -132,7 +133,8 @@ async function reopen(tx: Database, model: 'crawl' | 'snapshot', ids: readonly s
     with reopened as (
       update ${sql.table(model)} set
         ${model === 'crawl' ? sql`message = ''` : sql`outcome = null, cause = null, http_status = null`},
-        status = 'queued', retry_at = now(), attempts = 0, moved_by = null, status_changed_at = now(), modified_at = now()
+        status = 'queued', retry_at = now(), attempts = 0, moved_by = null, status_changed_at = now(),
+          modified_at = now()
       where id = any(${ids}::uuid[]) and status = 'sealed' returning id
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event)

@@ -9,7 +9,10 @@ export interface WorkScope {
   readonly crawlIds?: readonly string[]
   /** Only these snapshots, and of crawls only what they need. */
   readonly snapshotIds?: readonly string[]
-  /** Rows of these kinds are left alone. Without crawls there are no snapshots either: those are worked on below their crawl. */
+  /**
+   * Rows of these kinds are left alone. Without crawls there are no snapshots either: those are worked on below their
+   * crawl.
+   */
   readonly exclude?: readonly WorkKind[]
 }
 

@@ -110,7 +110,8 @@ with before as (
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'started' end as to_status,
-    'start' as event, $2::uuid as by
+    'start' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
@@ -130,7 +131,8 @@ with before as (
     "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'paused'
-    when 'started' then 'paused' end as to_status, 'pause' as event, $2::uuid as by
+    when 'started' then 'paused' end as to_status, 'pause' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
@@ -151,7 +153,8 @@ with before as (
     "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'sealed'
-    when 'started' then 'sealed' when 'paused' then 'sealed' end as to_status, 'seal' as event, $2::uuid as by
+    when 'started' then 'sealed' when 'paused' then 'sealed' end as to_status, 'seal' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
@@ -170,7 +173,8 @@ with before as (
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'paused' then 'queued' end as to_status,
-    'resume' as event, $2::uuid as by
+    'resume' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
@@ -288,7 +292,8 @@ with before as (
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'started' end as to_status,
-    'start' as event, $2::uuid as by
+    'start' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
@@ -308,7 +313,8 @@ with before as (
     "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'paused'
-    when 'started' then 'paused' end as to_status, 'pause' as event, $2::uuid as by
+    when 'started' then 'paused' end as to_status, 'pause' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
@@ -329,7 +335,8 @@ with before as (
     "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'sealed'
-    when 'started' then 'sealed' when 'paused' then 'sealed' end as to_status, 'seal' as event, $2::uuid as by
+    when 'started' then 'sealed' when 'paused' then 'sealed' end as to_status, 'seal' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
@@ -348,7 +355,8 @@ with before as (
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'paused' then 'queued' end as to_status,
-    'resume' as event, $2::uuid as by
+    'resume' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
@@ -464,7 +472,8 @@ with before as (
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
   from before where work."id" = before.id
   returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'installed'
-    end as to_status, 'install' as event, $2::uuid as by
+    end as to_status, 'install' as event,
+    $2::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'binary', id, from_status, to_status, event, by from moved where event <> ''

@@ -4,7 +4,10 @@ import { AppError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
 import { presentRows } from '../processes/presence.ts'
 
-/** A worker sees with the next renewal of its lease, after 20 s at most, that a row is not its own any more; then its hooks are given time to end. */
+/**
+ * A worker sees with the next renewal of its lease, after 20 s at most, that a row is not its own any more; then its
+ * hooks are given time to end.
+ */
 const PATIENCE_MS = 30_000
 const LOOK_MS = 100
 
@@ -24,9 +27,8 @@ export async function waitForRelease(
     const ids = (await presentRows(home)).map(({ id }) => id)
     const { rows } = await sql<{ pid: number | null }>`
       select p.pid from process p where p.id = any(${ids}::uuid[]) and (${processes} or p.id in (
-        select r.process_id from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'started' and ${snapshots}))`.execute(
-      home.db,
-    )
+        select r.process_id from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'started'
+          and ${snapshots}))`.execute(home.db)
     if (rows.length === 0) return
     if (performance.now() > end)
       throw new AppError(

@@ -7,14 +7,14 @@ import { writeArchivePage } from '../workers/index-pages.ts'
 
 const EVERY_MS = 1_900
 /**
- * The part of the time that is spent on it at most: what takes long (the first update of a large archive, one that a long
- * transaction makes repeat) comes less often. Four cores at work, it is 2 % of them.
+ * The part of the time that is spent on it at most: what takes long (the first update of a large archive, one that a
+ * long transaction makes repeat) comes less often. Four cores at work, it is 2 % of them.
  */
 const SHARE = 0.08
 
 /**
- * Keeps the index and the top page of the archive up to date while a leader works: every 2 s while anybody is busy, once after
- * that, and once more at the end.
+ * Keeps the index and the top page of the archive up to date while a leader works: every 2 s while anybody is busy,
+ * once after that, and once more at the end.
  */
 export class ArchivePageWriter {
   readonly #home: Home

@@ -26,8 +26,8 @@ const COME_TO_NO_END = `${snapshotMachine.states.started.giveUp.after} attempts 
 const GIVEN_UP = `given up: ${COME_TO_NO_END}: its worker or runner died, or was stopped, each time`
 
 /**
- * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the index page, adds the
- * pages they found, seals. Throws ClaimLost when somebody else owns the row by now.
+ * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the
+ * index page, adds the pages they found, seals. Throws ClaimLost when somebody else owns the row by now.
  * It is released when hooks are left for later: by a drain, or because one failed in a way that may pass.
  * @param tick its signal aborts when everything is to be dropped: on force, when the lease is lost, or the time is over
  * @param isGivenUp its open hooks become failed results: one ends its worker each time

@@ -31,8 +31,8 @@ import type { WorkerContext } from './worker-context.ts'
 const LOOK_MS = 100
 
 /**
- * Before the hooks of a crawl: every program that their plugins need has its row, is where its row says, or has been looked up just now.
- * A look along PATH costs next to nothing; only what that does not answer becomes work.
+ * Before the hooks of a crawl: every program that their plugins need has its row, is where its row says, or has been
+ * looked up just now. A look along PATH costs next to nothing; only what that does not answer becomes work.
  */
 export async function prepareBinaries(
   context: WorkerContext,

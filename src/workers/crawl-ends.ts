@@ -48,7 +48,8 @@ export async function releaseCrawl(
   counts: boolean,
 ): Promise<void> {
   await transact(home.db, async (tx) => {
-    // Whoever gives a snapshot another schedule from outside takes this lock first, and wakes its crawl when nobody works on that.
+    // Whoever gives a snapshot another schedule from outside takes this lock first, and wakes its crawl when nobody
+    // works on that.
     await lockCrawl(tx, claim.id)
     const now = await openSnapshots(tx, claim.id)
     await queue.on(kyselySql(tx)).release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)

@@ -30,7 +30,8 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
       await failpoint('claim.crawl_claimed')
       return await runCrawl(context, queue, pool, sequence, claim, tick, isGivenUp)
     },
-    // Its snapshots' workers see that a lost crawl is not ours any more when they claim next, and their own claims are theirs.
+    // Its snapshots' workers see that a lost crawl is not ours any more when they claim next, and their own claims are
+    // theirs.
     onTickException: async (claim, error) => {
       await sequence.endBackground(AbortSignal.abort())
       if (error instanceof ClaimLost) await reconcileDeleted(home, 'crawl', claim.row)

@@ -26,8 +26,8 @@ export interface HookEnd extends Ending {
 const READY_POLL_MS = 25
 
 /**
- * Runs hooks for one target in order: foreground ones to their end, background ones beside them from their first line of stdout on.
- * One sequence serves one worker: the warm host stays for the next target.
+ * Runs hooks for one target in order: foreground ones to their end, background ones beside them from their first line
+ * of stdout on. One sequence serves one worker: the warm host stays for the next target.
  */
 export class HookSequence {
   readonly #context: WorkerContext
@@ -130,7 +130,8 @@ export class HookSequence {
 
   /**
    * Starts a background hook and waits until it is ready: its first byte on stdout.
-   * @returns its end, when it ended before it was ready or never became ready within its timeout; undefined while it runs
+   * @returns its end, when it ended before it was ready or never became ready within its timeout; undefined while it
+   *   runs
    */
   async background(
     scope: HookScope,

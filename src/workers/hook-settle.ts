@@ -10,7 +10,9 @@ import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/record
 import { describeExit } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 
-/** What ended a hook. `asked`: our own SIGTERM at the snapshot's end, which is how a background hook is meant to end. */
+/**
+ * What ended a hook. `asked`: our own SIGTERM at the snapshot's end, which is how a background hook is meant to end.
+ */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
 
 /** How a hook ended, and what it left to judge it by. */
@@ -45,13 +47,16 @@ export interface Verdict {
 
 /** A hook's own word for "only my configuration kept me from it" (ArchiveBox's plugin contract). */
 const EXIT_SKIPPED = 10
-/** A hook's own word for a failure that may pass, as sysexits.h has it (EX_TEMPFAIL); the other one is a result of status `backoff`. */
+/**
+ * A hook's own word for a failure that may pass, as sysexits.h has it (EX_TEMPFAIL); the other one is a result of
+ * status `backoff`.
+ */
 const EXIT_TEMPORARY = 75
 
 /**
- * Judges hooks of different plugins that have ended, from their exits, their records and their files, and publishes what
- * they made. `succeeded` only when its files are in place; the exit code alone never makes a success of what the hook
- * itself calls something else.
+ * Judges hooks of different plugins that have ended, from their exits, their records and their files, and publishes
+ * what they made. `succeeded` only when its files are in place; the exit code alone never makes a success of what the
+ * hook itself calls something else.
  * @param move as for `WorkTree.publish`
  * @returns a verdict for each, in order
  */

@@ -3,8 +3,8 @@ import { confirmSnapshot, type Owner, type SnapshotClaim } from '../machines/que
 import { type ResultChange, type ResultRow, writeResults } from '../machines/results.ts'
 
 /**
- * The results of one page on their way to the database: what is known of the end of a hook is written with whatever must
- * be written next, in one statement. What is lost meanwhile with its worker stands in the logs of the hooks.
+ * The results of one page on their way to the database: what is known of the end of a hook is written with whatever
+ * must be written next, in one statement. What is lost meanwhile with its worker stands in the logs of the hooks.
  */
 export class PageResults {
   readonly #owner: Owner

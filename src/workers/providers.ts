@@ -13,8 +13,9 @@ import type { WorkerContext } from './worker-context.ts'
 export type Provide = (row: BinaryRow, tick: Context) => Promise<string | undefined>
 
 /**
- * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. Of a program's providers each is asked in turn,
- * with `--name`, `--binproviders` and `--min-version`, until one answers with a `Binary` record that names an executable.
+ * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. Of a program's providers
+ * each is asked in turn, with `--name`, `--binproviders` and `--min-version`, until one answers with a `Binary` record
+ * that names an executable.
  */
 export function providersAmong(
   context: WorkerContext,

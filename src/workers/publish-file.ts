@@ -23,7 +23,9 @@ const synced = promisify(fsync)
 /** Of a writer that we cannot see (in another container, on another machine, of another boot): none takes so long. */
 const OLD_MS = 3_600_000
 
-/** What stands between a file's own name and `.tmp` while it is written aside: where its writer runs, and who that is. */
+/**
+ * What stands between a file's own name and `.tmp` while it is written aside: where its writer runs, and who that is.
+ */
 const WRITER = /^([0-9a-f]{12})-(\d+)-(\d+)$/
 
 /**

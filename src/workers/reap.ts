@@ -65,8 +65,8 @@ export async function reapRunner(home: Home, runnerId: string): Promise<void> {
 
 /**
  * The owner of an expired lease may be alive on this machine: stopped, or stuck. Two owners may not work at once, so it
- * is ended, with all below it, before the new one begins. Its row may be closed or deleted: it is known by its mark. What
- * works for another data dir is left to that.
+ * is ended, with all below it, before the new one begins. Its row may be closed or deleted: it is known by its mark.
+ * What works for another data dir is left to that.
  */
 export async function endExpiredOwner({ home, processId }: Owner, ownerId: string | null): Promise<void> {
   if (ownerId === null || ownerId === processId) return
@@ -74,8 +74,9 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
 }
 
 /**
- * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet and still runs a hook on it.
- * It is ended, with all below it, before the work begins again. What works for another data dir is left to that.
+ * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet
+ * and still runs a hook on it. It is ended, with all below it, before the work begins again. What works for another
+ * data dir is left to that.
  */
 export async function endFormerWorkers(owner: Owner, of: HookTarget): Promise<void> {
   await endWorkers(owner, await supervisorsOfHooks(owner.home, of))

@@ -8,7 +8,8 @@ import { writeArchivePage, writeCrawlPage, writeSnapshotPages } from './index-pa
 const BATCH = 500
 
 /**
- * Writes the pages of crawls whose rows somebody changed from outside, those of their sealed snapshots, and the archive's.
+ * Writes the pages of crawls whose rows somebody changed from outside, those of their sealed snapshots, and the
+ * archive's.
  * @param only of the snapshots only these
  * Throws the first failure, when all the others are written.
  */

@@ -50,7 +50,8 @@ export class Reconciler {
       return await reconcileCancelled(owner.home)
     } catch (error) {
       if (isDatabaseAway(error)) throw error
-      // A full disk, say, or pages that somebody deletes at this moment: in the next round. A leader does not end for that.
+      // A full disk, say, or pages that somebody deletes at this moment: in the next round. A leader does not end for
+      // that.
       log[isMachineTrouble(error) || isCollision(error) ? 'debug' : 'warn'](
         `what was cancelled is completed later: ${messageOf(error)}`,
       )
@@ -59,8 +60,9 @@ export class Reconciler {
   }
 
   /**
-   * Closes stale rows and ends orphans: it kills and confirms, and only then closes the row, whose exit code stays unknown. Age is never a
-   * reason. What has a living supervisor is left to that, unless it is still the same a round later.
+   * Closes stale rows and ends orphans: it kills and confirms, and only then closes the row, whose exit code stays
+   * unknown. Age is never a reason. What has a living supervisor is left to that, unless it is still the same a round
+   * later.
    */
   async round(): Promise<void> {
     const { home, processId } = this.#context.owner

@@ -88,8 +88,8 @@ export async function runCrawl(
         pool.recheck()
         throw new ClaimLost(`crawl ${crawl.id} was paused, sealed or taken over`)
       }
-      // Somebody may have taken a page from its worker: paused it, or cancelled it. For a moment one that is between two
-      // pages looks like that.
+      // Somebody may have taken a page from its worker: paused it, or cancelled it. For a moment one that is between
+      // two pages looks like that.
       doubtSince = pool.busy > now.claimed ? (doubtSince ?? performance.now()) : undefined
       if (doubtSince !== undefined && performance.now() - doubtSince >= DOUBT_MS) {
         pool.recheck()

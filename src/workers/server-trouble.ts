@@ -5,8 +5,8 @@ import { isServerTrouble } from '../db/trouble.ts'
 const SAY_MS = 60_000
 
 /**
- * For a worker that waits: says, once a minute, that the database answers but cannot do its work (its disk is full, it has no connection
- * left). Of a database that does not answer at all the leader speaks, for all of them.
+ * For a worker that waits: says, once a minute, that the database answers but cannot do its work (its disk is full, it
+ * has no connection left). Of a database that does not answer at all the leader speaks, for all of them.
  */
 export function sayServerTrouble(log: Log): (error: unknown) => void {
   let saidAt = Number.NEGATIVE_INFINITY

@@ -27,8 +27,8 @@ interface OpenHook {
 }
 
 /**
- * Hooks one after another, those that the host runs in a row together. No row has two of one plugin, or one that another
- * in it requires; and one that reads what is published begins a new one.
+ * Hooks one after another, those that the host runs in a row together. No row has two of one plugin, or one that
+ * another in it requires; and one that reads what is published begins a new one.
  */
 function inRows(open: readonly OpenHook[]): OpenHook[][] {
   const rows: OpenHook[][] = []
@@ -44,12 +44,18 @@ function inRows(open: readonly OpenHook[]): OpenHook[][] {
   return rows
 }
 
-/** The hooks of one snapshot: runs what has no final result yet, in order, and keeps each result's row true to what happened. */
+/**
+ * The hooks of one snapshot: runs what has no final result yet, in order, and keeps each result's row true to what
+ * happened.
+ */
 export class SnapshotHooks {
   /** Pages and tags that the hooks found, those of earlier rounds included. */
   readonly pages: SnapshotRecord[] = []
   readonly tags: string[] = []
-  /** How long the page is to wait for the next attempt of a hook, when one backed off. What comes after it may need its output, and waits, too. */
+  /**
+   * How long the page is to wait for the next attempt of a hook, when one backed off. What comes after it may need its
+   * output, and waits, too.
+   */
   waitMs: number | undefined
   readonly #context: WorkerContext
   readonly #sequence: HookSequence
@@ -148,7 +154,10 @@ export class SnapshotHooks {
     await failpoint('publish.hook_skipped')
   }
 
-  /** Takes up what earlier rounds left: their findings, and hooks that ended before their worker died. @returns what is still to be run */
+  /**
+   * Takes up what earlier rounds left: their findings, and hooks that ended before their worker died. @returns what is
+   * still to be run
+   */
   async #begin(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
     const all = hooks.map((hook) => ({
       hook,
@@ -163,8 +172,8 @@ export class SnapshotHooks {
   }
 
   /**
-   * Hosted hooks whose end nobody wrote down, since their worker died before: their logs are there, as a whole. Of first
-   * attempts alone, where what lies in the folder of their plugin can only be theirs.
+   * Hosted hooks whose end nobody wrote down, since their worker died before: their logs are there, as a whole. Of
+   * first attempts alone, where what lies in the folder of their plugin can only be theirs.
    */
   async #adopt(all: readonly OpenHook[]): Promise<OpenHook[]> {
     const open = all.filter(({ result }) => !FINAL.has(result.status))

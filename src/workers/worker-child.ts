@@ -16,8 +16,9 @@ import type { WorkerContext } from './worker-context.ts'
 import { WORKER_ENV } from './worker-env.ts'
 
 /**
- * A young generation that a start does not fill (of Node's 1 MB it fills several): nothing is copied meanwhile, which is a twelfth of its work.
- * Nor does it grow: a worker keeps little of what it makes. One thread beside the main one: there are as many as cores.
+ * A young generation that a start does not fill (of Node's 1 MB it fills several): nothing is copied meanwhile, which
+ * is a twelfth of its work. Nor does it grow: a worker keeps little of what it makes. One thread beside the main one:
+ * there are as many as cores.
  */
 export const WORKER_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2', '--v8-pool-size=1']
 

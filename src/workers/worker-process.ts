@@ -38,8 +38,8 @@ export async function workerProcess(
     atLeast(settings.config.LOG_LEVEL, (line) => tell({ type: 'note', note: line })),
     { runner_id: runnerId, process_id: required(MARKER.process) },
   )
-  // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as long as our leader trusts
-  // its lead: then it tells us to stop at once.
+  // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as
+  // long as our leader trusts its lead: then it tells us to stop at once.
   const home = homeFromEnvironment(kind, runnerId, {
     connections: kind === 'crawl' ? 2 : 1,
     statementMs: STATEMENT_MS,

@@ -41,7 +41,8 @@ describe('rows of the dead', () => {
       [uptime() + 1],
     )
     await home.query(
-      `update crawl set claim_token = gen_random_uuid(), claimed_by = (select id from process where boot_id = 'earlier'), retry_at = now() + interval '1 hour'
+      `update crawl set claim_token = gen_random_uuid(),
+        claimed_by = (select id from process where boot_id = 'earlier'), retry_at = now() + interval '1 hour'
       where id = $1`,
       [crawl],
     )
@@ -70,7 +71,8 @@ describe('rows of the dead', () => {
     const runner = home.start(['run'])
     await runner.says(/leading \(term 1\)/)
     await leave(runner)
-    await home.query(`update process set status = 'running', ended_at = null, exit_code = null, boot_id = 'clone', heartbeat_at = now()
+    await home.query(`update process
+      set status = 'running', ended_at = null, exit_code = null, boot_id = 'clone', heartbeat_at = now()
       where worker_type = 'worker_runner'`)
     const next = home.start(['run'])
     await next.says(/in another container or on another machine: asked through the database/)
@@ -88,7 +90,8 @@ describe('rows of the dead', () => {
     await leave(runner)
     const innocent = spawn('sleep', ['60'])
     await home.query(
-      `update process set status = 'running', ended_at = null, exit_code = null, pid = $1 where worker_type = 'worker_runner'`,
+      `update process set status = 'running', ended_at = null, exit_code = null, pid = $1
+        where worker_type = 'worker_runner'`,
       [innocent.pid],
     )
     const next = home.start(['run'])

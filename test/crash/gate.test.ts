@@ -50,7 +50,8 @@ describe.skipIf(noContainers)(`a leader in another container ${noContainers || '
     const guardian = processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-guardian'))
     const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
     const all = [...guardian.map((seen) => seen.pid), dead.pid, ...workers]
-    for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of all) process.kill(pid, signal) // None notices another's end.
+    // None notices another's end.
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of all) process.kill(pid, signal)
     await dead.finished()
     await silence(home)
     const maintain = ['run', '--maintenance-only']

@@ -1,5 +1,5 @@
-// The built-in hooks of a page run in a row, and their ends are written together: what a worker takes with it when it dies
-// in between must not be done again, what may have been lost with the machine must.
+// The built-in hooks of a page run in a row, and their ends are written together: what a worker takes with it when it
+// dies in between must not be done again, what may have been lost with the machine must.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

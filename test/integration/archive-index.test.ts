@@ -170,7 +170,8 @@ describe('the index of the archive', () => {
     const crawl = await makePages(test, 1)
     const seal = (n: number) => sql`
       insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, outcome, retry_at)
-      values (gen_random_uuid(), ${crawl}, ${`http://x/${n}`}, sha256(${String(n)}::bytea), 'x', 'sealed', 'archived', null)`
+      values (gen_random_uuid(), ${crawl}, ${`http://x/${n}`}, sha256(${String(n)}::bytea), 'x', 'sealed', 'archived',
+        null)`
     await withHome(test, async (home) => {
       const begun = Promise.withResolvers<void>()
       const end = Promise.withResolvers<void>()

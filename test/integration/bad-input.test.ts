@@ -23,7 +23,10 @@ afterAll(async () => {
   await site.close()
 })
 
-/** A refusal as people should see it: the exit code, one line that says what is wrong, at most a hint, and no stack trace. */
+/**
+ * A refusal as people should see it: the exit code, one line that says what is wrong, at most a hint, and no stack
+ * trace.
+ */
 function expectRefusal(finished: Finished, code: number, reason: RegExp): void {
   expect(finished.code, finished.stderr).toBe(code)
   expect(finished.stdout).toBe('')

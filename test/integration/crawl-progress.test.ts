@@ -25,8 +25,10 @@ afterEach(async () => {
 /** Pages of the crawl that were sealed one after another, the last of them some seconds ago. */
 async function sealed(count: number, { from, apart, name = 'page' }: { from: number; apart: number; name?: string }) {
   await home.query(
-    `insert into snapshot (id, crawl_id, url, url_hash, output_dir, depth, status, outcome, cause, retry_at, created_at, status_changed_at)
-     select gen_random_uuid(), $1, url, sha256(url::bytea), 'x', 1, 'sealed', 'failed', 'HTTP 404', null, now() - interval '1 hour',
+    `insert into snapshot (id, crawl_id, url, url_hash, output_dir, depth, status, outcome, cause, retry_at, created_at,
+      status_changed_at)
+     select gen_random_uuid(), $1, url, sha256(url::bytea), 'x', 1, 'sealed', 'failed', 'HTTP 404', null,
+       now() - interval '1 hour',
             now() - make_interval(secs => $3::float8 + $4::float8 * ($2 - n))
      from generate_series(1, $2::int) n, lateral (select 'https://example.org/' || $5 || '-' || n as url) named`,
     [crawl, count, from, apart, name],

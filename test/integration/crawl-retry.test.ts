@@ -25,7 +25,10 @@ async function newHome(...plugins: string[]): Promise<TestHome> {
 const urls = (count: number) => Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
 
 describe('crawl retry', () => {
-  /** A sealed crawl of one page: `exit_1` failed, `exit_10` was skipped, `order_a` had no result, `html`, `slow` and `hashes` succeeded. */
+  /**
+   * A sealed crawl of one page: `exit_1` failed, `exit_10` was skipped, `order_a` had no result, `html`, `slow` and
+   * `hashes` succeeded.
+   */
   async function failed(): Promise<{ home: TestHome; id: string }> {
     const home = await newHome('exit_1', 'exit_10', 'order_a', 'slow')
     const id = await home.add('--plugins', 'exit_1,exit_10,order_a,slow,html,hashes', urls(1)[0]!)

@@ -352,11 +352,13 @@ async function grow(): Promise<void> {
   )
   await test.query(`insert into crawl_total select id, 'sealed', 1 from crawl`)
   await test.query(
-    `insert into crawl_source select (select min(id::text)::uuid from crawl), n, 'u' from generate_series(1, $1::int) n`,
+    `insert into crawl_source select (select min(id::text)::uuid from crawl), n, 'u'
+      from generate_series(1, $1::int) n`,
     [MANY],
   )
   await test.query(
-    `insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, boot_id, pid_namespace,
+    `insert into process (id, machine_id, data_dir, data_dir_id, process_type, worker_type, status, boot_id,
+      pid_namespace,
        pid, start_ticks, started_at, heartbeat_at, created_at, ended_at, exit_code)
      select gen_random_uuid(), $1, $2, $3, 'hook', '', 'exited', 'boot', 'pid:[1]', 1000 + n, n, at, at, at, at, 0
      from (select n, now() - interval '1 hour' - n * interval '25 s' as at from generate_series(1, $4::int) n) as old`,
@@ -419,8 +421,8 @@ const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 /** What a process sends once, or a person's command: nobody keeps its plan. */
 const SENT_ONCE = [/eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
- * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since they
- * are few beside their pages; and processes, most of which are of the data dir that is asked for.
+ * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
+ * they are few beside their pages; and processes, most of which are of the data dir that is asked for.
  */
 const WALKS = [
   /: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\)|p\.outcome = \$)/,

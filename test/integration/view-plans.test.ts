@@ -20,8 +20,8 @@ import { rowsRead } from '../support/rows-read.ts'
 const homes = useHomes()
 const PAGES = 100_000
 /**
- * Rows that one question may read, of more than a million in all: the latest failures are the most, a thousand with what
- * is beside each.
+ * Rows that one question may read, of more than a million in all: the latest failures are the most, a thousand with
+ * what is beside each.
  */
 const FEW = 5_000
 const LIMIT = 20

@@ -166,7 +166,8 @@ describe('the program', () => {
     // More than a pipe holds.
     await home.query(`
       insert into process (id, machine_id, data_dir, data_dir_id, process_type, status, ended_at, cmd)
-      select gen_random_uuid(), m.id, '${home.dataDir}', '${await dataDirId(home.dataDir, () => {})}', 'cli', 'exited', now(), to_jsonb(array[repeat('x', 500)])
+      select gen_random_uuid(), m.id, '${home.dataDir}', '${await dataDirId(home.dataDir, () => {})}', 'cli', 'exited',
+        now(), to_jsonb(array[repeat('x', 500)])
       from machine m, generate_series(1, 900)`)
     const env = { PATH: process.env['PATH'], DATA_DIR: home.dataDir, DATABASE_URL: home.databaseUrl, NO_COLOR: '1' }
     for (const [args, first] of [

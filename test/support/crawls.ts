@@ -22,7 +22,10 @@ export const statuses = async (home: TestHome) =>
     ),
   )
 
-/** A runner in the middle of a crawl, whose hooks take so long from then on: some pages are sealed, some are in work, some wait. */
+/**
+ * A runner in the middle of a crawl, whose hooks take so long from then on: some pages are sealed, some are in work,
+ * some wait.
+ */
 export async function halfway(
   home: TestHome,
   urls: readonly string[],

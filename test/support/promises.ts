@@ -43,8 +43,10 @@ const PROMISES: Readonly<Record<string, string>> = {
     select id from (select id, from_status, lag(to_status) over (partition by row_id order by id) as before from transition) t
     where before is not null and before <> from_status`,
   'only edges of the graphs': `
-    select id from transition t where (model, from_status, event, to_status) not in (${edges([crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine])},
-      ('crawl', 'sealed', 'retry', 'queued'), ('snapshot', 'sealed', 'retry', 'queued'), ('binary', 'installed', 'gone', 'queued'))`,
+    select id from transition t where (model, from_status, event,
+      to_status) not in (${edges([crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine])},
+      ('crawl', 'sealed', 'retry', 'queued'), ('snapshot', 'sealed', 'retry', 'queued'),
+        ('binary', 'installed', 'gone', 'queued'))`,
   'a sealed page has an outcome': `select id from snapshot where status = 'sealed' and outcome is null`,
   'kept counts are those of the rows': `
     select from (

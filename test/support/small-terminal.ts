@@ -1,4 +1,6 @@
-/** What a terminal shows of what was written to it: it moves its cursor, erases, scrolls and wraps, and nothing else. */
+/**
+ * What a terminal shows of what was written to it: it moves its cursor, erases, scrolls and wraps, and nothing else.
+ */
 export class SmallTerminal {
   readonly #columns: number
   readonly #rows: number

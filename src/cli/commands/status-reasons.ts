@@ -13,7 +13,8 @@ const SOON_SECONDS = 2
 const LATE_SECONDS = 15
 
 /**
- * Why nothing moves although something is unfinished, in a line that says what to do; null: nothing is left, or it moves.
+ * Why nothing moves although something is unfinished, in a line that says what to do; null: nothing is left, or it
+ * moves.
  * @param alive the live processes of the data dir
  * @param isWorking somebody who is there has a page
  */

@@ -12,15 +12,20 @@ create table machine (
 -- One row per operating system process that works for a data dir. Written before the spawn, completed after it.
 create table process (
   id                   uuid primary key,
-  seq                  bigint generated always as identity unique, -- order of registration: "newer" never depends on a clock
+  -- order of registration: "newer" never depends on a clock
+  seq                  bigint generated always as identity unique,
   machine_id           uuid not null references machine,
   data_dir             text not null,
   parent_id            uuid references process on delete set null,
-  runner_id            uuid,                                       -- the runner it belongs to, as in its environment marker
+  -- the runner it belongs to, as in its environment marker
+  runner_id            uuid,
   process_type         text not null check (process_type in
-                         ('orchestrator', 'worker', 'cli', 'hook', 'server', 'add', 'update', 'binary', 'supervisord', 'search')),
-  worker_type          text not null default '' check (worker_type in ('', 'worker_runner', 'runner_waiting', 'crawl', 'snapshot', 'binary')),
-  status               text not null default 'starting' check (status in ('starting', 'running', 'draining', 'exited', 'lost')),
+                         ('orchestrator', 'worker', 'cli', 'hook', 'server', 'add', 'update', 'binary', 'supervisord',
+                           'search')),
+  worker_type          text not null default ''
+    check (worker_type in ('', 'worker_runner', 'runner_waiting', 'crawl', 'snapshot', 'binary')),
+  status               text not null default 'starting'
+    check (status in ('starting', 'running', 'draining', 'exited', 'lost')),
   boot_id              text,
   pid_namespace        text,
   pid                  integer,
@@ -37,18 +42,21 @@ create table process (
   started_at           timestamptz,
   heartbeat_at         timestamptz,
   ended_at             timestamptz,
-  exit_code            integer,                                    -- null: not known; 0 only when the parent's wait said so
+  -- null: not known; 0 only when the parent's wait said so
+  exit_code            integer,
   exit_signal          text,
   check ((status in ('exited', 'lost')) = (ended_at is not null)),
   check (status not in ('running', 'draining') or (pid is not null and started_at is not null)),
   check (worker_type <> 'worker_runner' or term is not null)
 );
--- The gate. Its predicate spells statuses out: a renamed status would disable it, so the start checks that it rejects a second row.
+-- The gate. Its predicate spells statuses out: a renamed status would disable it, so the start checks that it rejects a
+-- second row.
 create unique index single_active_runner_per_data_dir on process (machine_id, data_dir)
   where worker_type = 'worker_runner' and status in ('running', 'draining');
 create unique index one_row_per_os_process on process (machine_id, boot_id, pid_namespace, pid, start_ticks)
   where status in ('running', 'draining');
-create index process_live on process (machine_id, data_dir, worker_type) where status in ('starting', 'running', 'draining');
+create index process_live on process (machine_id, data_dir, worker_type)
+  where status in ('starting', 'running', 'draining');
 create index process_parent on process (parent_id);
 create index process_newest on process (created_at desc);
 
@@ -92,7 +100,8 @@ create table snapshot (
   crawl_id           uuid not null references crawl on delete cascade,
   parent_snapshot_id uuid references snapshot on delete set null,
   url                text not null,
-  url_hash           bytea not null,                               -- sha256(url): urls may be longer than an index entry
+  -- sha256(url): urls may be longer than an index entry
+  url_hash           bytea not null,
   title              text,
   depth              smallint not null default 0,
   output_dir         text not null,                                -- relative to the data dir
@@ -115,7 +124,8 @@ create index snapshot_sealed on snapshot (crawl_id, status_changed_at) where sta
 create index snapshot_status on snapshot (status);
 create index snapshot_claimed on snapshot (claimed_by) where claimed_by is not null;
 
--- One row per attempt of one hook on one snapshot. A projection of what its owner, the snapshot's worker, did; never claimed itself.
+-- One row per attempt of one hook on one snapshot. A projection of what its owner, the snapshot's worker, did; never
+-- claimed itself.
 create table archive_result (
   id           uuid primary key,
   snapshot_id  uuid not null references snapshot on delete cascade,

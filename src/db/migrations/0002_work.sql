@@ -1,9 +1,12 @@
--- Programs that plugins need, as one machine has them. Looked up (and installed, where a plugin can) by whoever holds the row's claim.
+-- Programs that plugins need, as one machine has them. Looked up (and installed, where a plugin can) by whoever holds
+-- the row's claim.
 create table "binary" (
   id                uuid primary key,
   machine_id        uuid not null references machine on delete cascade,
-  name              text not null default '',                      -- as PATH knows it, or an absolute path; empty: stays queued
-  binproviders      text not null default '',                      -- who may provide it, comma-separated; empty: stays queued, *: anybody
+  -- as PATH knows it, or an absolute path; empty: stays queued
+  name              text not null default '',
+  -- who may provide it, comma-separated; empty: stays queued, *: anybody
+  binproviders      text not null default '',
   min_version       text not null default '',
   abspath           text not null default '',
   version           text not null default '',
@@ -35,7 +38,8 @@ create view latest_result as
   select r.* from archive_result r
   where not exists (
     select 1 from archive_result later
-    where (later.snapshot_id, later.plugin, later.hook_name) = (r.snapshot_id, r.plugin, r.hook_name) and later.attempt > r.attempt
+    where (later.snapshot_id, later.plugin, later.hook_name) = (r.snapshot_id, r.plugin, r.hook_name)
+      and later.attempt > r.attempt
   );
 
 -- Rows come in the order of their time: a few pages of index for the question "what was handled lately".

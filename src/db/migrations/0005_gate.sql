@@ -1,4 +1,5 @@
--- A data dir is named by the id that lies in it, not by its path: two paths, two containers, two mounts of one data dir meet at one gate.
+-- A data dir is named by the id that lies in it, not by its path: two paths, two containers, two mounts of one data dir
+-- meet at one gate.
 alter table process add column data_dir_id uuid;
 update process set data_dir_id = md5(machine_id::text || data_dir)::uuid;
 alter table process alter column data_dir_id set not null;
@@ -17,5 +18,6 @@ create table runner_term (
 
 -- A runner that does not take over: it waits until no other one is left, and newer ones let it wait.
 alter table process add column standby boolean not null default false;
--- What it was started under, the nearest first: tells two supervisors that restart their runners against each other from one person who starts several.
+-- What it was started under, the nearest first: tells two supervisors that restart their runners against each other
+-- from one person who starts several.
 alter table process add column started_under text[] not null default '{}';

@@ -1,5 +1,5 @@
--- Whoever works for a runner announces a process only while that runner leads: the row of the term is locked until the announcement is committed,
--- so none slips past a promotion.
+-- Whoever works for a runner announces a process only while that runner leads: the row of the term is locked until the
+-- announcement is committed, so none slips past a promotion.
 create function require_lead() returns trigger language plpgsql as $$
 begin
   perform 1 from runner_term where data_dir_id = new.data_dir_id and process_id = new.runner_id for share;
@@ -8,4 +8,5 @@ begin
   end if;
   return new;
 end $$;
-create trigger process_fence before insert on process for each row when (new.runner_id is not null) execute function require_lead();
+create trigger process_fence before insert on process for each row when (new.runner_id is not null)
+  execute function require_lead();

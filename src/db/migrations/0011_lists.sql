@@ -1,5 +1,5 @@
--- A list of URLs is kept in parts, each of which becomes pages in a transaction of its own. The first, small one lies in
--- `crawl.urls`: it is what is shown of the list. The others lie here.
+-- A list of URLs is kept in parts, each of which becomes pages in a transaction of its own. The first, small one lies
+-- in `crawl.urls`: it is what is shown of the list. The others lie here.
 create table crawl_source (
   crawl_id uuid not null references crawl on delete cascade,
   part     integer not null check (part > 0),
@@ -9,7 +9,8 @@ create table crawl_source (
 
 alter table crawl
   add column urls_total integer not null default 1 check (urls_total > 0),
-  add column next_part  integer default 0 check (next_part >= 0),  -- of its list, what becomes pages next; null: nothing
+  -- of its list, what becomes pages next; null: nothing
+  add column next_part  integer default 0 check (next_part >= 0),
   add column page_count integer not null default 0 check (page_count >= 0);
 
 insert into crawl_source (crawl_id, part, urls)

@@ -27,7 +27,8 @@ create table crawl_total (
   primary key (crawl_id, status)
 );
 
--- How many rows each model has in each status, and their bytes: the sum. Of results only those at their end: few are not.
+-- How many rows each model has in each status, and their bytes: the sum. Of results only those at their end: few are
+-- not.
 create view row_count as
   select model, status, rows, bytes from row_total union all select model, status, rows, bytes from row_change;
 -- How many pages each crawl has in each status: the sum.
@@ -49,11 +50,14 @@ begin
   end if;
   return null;
 end $$;
-create trigger crawls_added after insert on crawl referencing new table as changed for each statement execute function count_crawls();
-create trigger crawls_deleted after delete on crawl referencing old table as changed for each statement execute function count_crawls();
+create trigger crawls_added after insert on crawl referencing new table as changed for each statement
+  execute function count_crawls();
+create trigger crawls_deleted after delete on crawl referencing old table as changed for each statement
+  execute function count_crawls();
 create trigger crawls_truncated after truncate on crawl for each statement execute function count_crawls();
 -- Changes by row, and only where a count changes: most updates are of leases, and must cost nothing here.
-create trigger crawl_changed after update on crawl for each row when (old.status <> new.status) execute function count_crawls();
+create trigger crawl_changed after update on crawl for each row when (old.status <> new.status)
+  execute function count_crawls();
 
 create function count_pages() returns trigger language plpgsql as $$
 begin
@@ -69,15 +73,19 @@ begin
     select 'snapshot', crawl_id, status, -count(*), -sum(output_size) from changed group by crawl_id, status;
   else
     insert into row_change (model, crawl_id, status, rows, bytes)
-    values ('snapshot', old.crawl_id, old.status, -1, -old.output_size), ('snapshot', new.crawl_id, new.status, 1, new.output_size);
+    values ('snapshot', old.crawl_id, old.status, -1, -old.output_size),
+      ('snapshot', new.crawl_id, new.status, 1, new.output_size);
   end if;
   return null;
 end $$;
-create trigger pages_added after insert on snapshot referencing new table as changed for each statement execute function count_pages();
-create trigger pages_deleted after delete on snapshot referencing old table as changed for each statement execute function count_pages();
+create trigger pages_added after insert on snapshot referencing new table as changed for each statement
+  execute function count_pages();
+create trigger pages_deleted after delete on snapshot referencing old table as changed for each statement
+  execute function count_pages();
 create trigger pages_truncated after truncate on snapshot for each statement execute function count_pages();
 create trigger page_changed after update on snapshot for each row
-  when (old.status <> new.status or old.output_size <> new.output_size or old.crawl_id <> new.crawl_id) execute function count_pages();
+  when (old.status <> new.status or old.output_size <> new.output_size or old.crawl_id <> new.crawl_id)
+    execute function count_pages();
 
 create function count_results() returns trigger language plpgsql as $$
 begin
@@ -93,15 +101,19 @@ begin
   else
     insert into row_change (model, status, rows)
     select 'archive_result', status, rows
-    from (values (old.status, old.end_ts, -1), (new.status, new.end_ts, 1)) as change (status, end_ts, rows) where end_ts is not null;
+    from (values (old.status, old.end_ts, -1), (new.status, new.end_ts, 1)) as change (status, end_ts, rows)
+      where end_ts is not null;
   end if;
   return null;
 end $$;
-create trigger results_added after insert on archive_result referencing new table as changed for each statement execute function count_results();
-create trigger results_deleted after delete on archive_result referencing old table as changed for each statement execute function count_results();
+create trigger results_added after insert on archive_result referencing new table as changed for each statement
+  execute function count_results();
+create trigger results_deleted after delete on archive_result referencing old table as changed for each statement
+  execute function count_results();
 create trigger results_truncated after truncate on archive_result for each statement execute function count_results();
 create trigger result_changed after update on archive_result for each row
-  when (old.status <> new.status and (old.end_ts is not null or new.end_ts is not null)) execute function count_results();
+  when (old.status <> new.status and (old.end_ts is not null or new.end_ts is not null))
+    execute function count_results();
 
 -- The triggers keep writers out until the end of this migration: nothing is missed, nothing counted twice.
 insert into crawl_total select crawl_id, status, count(*) from snapshot group by 1, 2;
@@ -139,8 +151,10 @@ begin
   end if;
   return null;
 end $$;
-create trigger page_urls_added after insert on snapshot referencing new table as changed for each statement execute function keep_page_urls();
-create trigger page_urls_deleted after delete on snapshot referencing old table as changed for each statement execute function keep_page_urls();
+create trigger page_urls_added after insert on snapshot referencing new table as changed for each statement
+  execute function keep_page_urls();
+create trigger page_urls_deleted after delete on snapshot referencing old table as changed for each statement
+  execute function keep_page_urls();
 create trigger page_urls_truncated after truncate on snapshot for each statement execute function keep_page_urls();
 create trigger page_url_changed after update on snapshot for each row
   when (old.url <> new.url or old.id <> new.id) execute function keep_page_urls();

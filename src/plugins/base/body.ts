@@ -8,8 +8,9 @@ import { explainBody } from './network-errors.ts'
 import { type SizeLimit, tooLarge } from './settings.ts'
 
 /**
- * The decoded body of an answer, chunk by chunk. Throws AppError when it outgrows `limit` (also after decompression, and at once when
- * Content-Length says so), breaks off, or cannot be decoded. Ending the iteration early closes the connection.
+ * The decoded body of an answer, chunk by chunk. Throws AppError when it outgrows `limit` (also after decompression,
+ * and at once when Content-Length says so), breaks off, or cannot be decoded. Ending the iteration early closes the
+ * connection.
  */
 export async function* chunksOf(answer: Answer, limit: SizeLimit): AsyncGenerator<Buffer, void, undefined> {
   const url = new URL(answer.url)
@@ -67,7 +68,8 @@ async function decoded(answer: Answer): Promise<Readable> {
     .filter((name) => name !== '' && name !== 'identity')
   if (encodings.length === 0) return answer.body
   const zlib = await import('node:zlib')
-  // As browsers do: a missing gzip trailer is no error. (A connection that breaks off is: its error goes down the pipe.)
+  // As browsers do: a missing gzip trailer is no error. (A connection that breaks off is: its error goes down the
+  // pipe.)
   const lenient = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH }
   const decoders = new Map<string, () => Transform>(
     Object.entries({

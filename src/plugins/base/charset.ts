@@ -15,9 +15,9 @@ export interface Declared {
 export const UNDECLARED: Declared = { charset: '', xml: false }
 
 /**
- * The encoding of a page (WHATWG name): byte order mark, then Content-Type, then its own declaration, else windows-1252.
- * With one correction: bytes beyond ASCII that are valid UTF-8 are UTF-8, whatever a badly set up server says. Other text is never
- * valid UTF-8 by accident for longer than a word.
+ * The encoding of a page (WHATWG name): byte order mark, then Content-Type, then its own declaration, else
+ * windows-1252. With one correction: bytes beyond ASCII that are valid UTF-8 are UTF-8, whatever a badly set up server
+ * says. Other text is never valid UTF-8 by accident for longer than a word.
  */
 export function encodingOf(bytes: Uint8Array, declared: Declared): string {
   const label = declared.charset === '' ? {} : { transportLayerEncodingLabel: declared.charset }
@@ -34,8 +34,9 @@ export function decodePage(bytes: Uint8Array, encoding: string): string {
 }
 
 /**
- * The page such that a browser that opens the file, without a Content-Type, shows the right characters: the bytes as served where they
- * say themselves what they are, else UTF-8 with a byte order mark, which outranks every declaration inside.
+ * The page such that a browser that opens the file, without a Content-Type, shows the right characters: the bytes as
+ * served where they say themselves what they are, else UTF-8 with a byte order mark, which outranks every declaration
+ * inside.
  */
 export function pageForDisk(bytes: Buffer, encoding: string): Buffer {
   const onDisk = sniff(bytes, { defaultEncoding: '' })

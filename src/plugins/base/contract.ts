@@ -1,9 +1,14 @@
 import type { Visit } from './visit.ts'
 
-/** What a hook gets to work with; nothing else of the process belongs to it, because a warm host runs hook after hook. */
+/**
+ * What a hook gets to work with; nothing else of the process belongs to it, because a warm host runs hook after hook.
+ */
 export interface HookContext {
   readonly url: string
-  /** Absolute, exists, and is the plugin's own. Outputs of the other plugins lie beside it: `join(outputDir, '..', '<plugin>')`. */
+  /**
+   * Absolute, exists, and is the plugin's own. Outputs of the other plugins lie beside it:
+   * `join(outputDir, '..', '<plugin>')`.
+   */
   readonly outputDir: string
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts at the hook's deadline, or when somebody wants it to stop. */
@@ -27,6 +32,9 @@ export interface HookResult {
 }
 
 export interface HookModule {
-  /** Runs the hook once. Never throws and keeps nothing for the next run: every trouble is a `failed` result with a one-line reason. */
+  /**
+   * Runs the hook once. Never throws and keeps nothing for the next run: every trouble is a `failed` result with a
+   * one-line reason.
+   */
   run(context: HookContext): Promise<HookResult>
 }

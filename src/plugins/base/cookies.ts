@@ -8,8 +8,8 @@ interface Cookie {
 }
 
 /**
- * Cookies of one redirect chain. Some sites set a cookie and redirect until it comes back: without it they redirect for ever.
- * Path, expiry and Secure do not matter for the second that a chain lives.
+ * Cookies of one redirect chain. Some sites set a cookie and redirect until it comes back: without it they redirect for
+ * ever. Path, expiry and Secure do not matter for the second that a chain lives.
  */
 export class ChainCookies {
   readonly #cookies = new Map<string, Cookie>()

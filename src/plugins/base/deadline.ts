@@ -7,7 +7,10 @@ export interface Deadline {
   clear(): void
 }
 
-/** A deadline in `seconds` from now that also follows `outer`. The abort reason is an AppError with the line that people read. */
+/**
+ * A deadline in `seconds` from now that also follows `outer`. The abort reason is an AppError with the line that people
+ * read.
+ */
 export function startDeadline(outer: AbortSignal, seconds: number): Deadline {
   const controller = new AbortController()
   const follow = () => {

@@ -33,9 +33,10 @@ export function userAgent(env: HookContext['env']): string {
 }
 
 /**
- * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain).
- * `encodings` is the Accept-Encoding: 'identity' for a file that shall be kept as it is. (No `deflate`: servers disagree about what it is.)
- * Throws AppError with one plain line for everything that can go wrong; an HTTP error status is an answer like any other.
+ * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain). `encodings` is the
+ * Accept-Encoding: 'identity' for a file that shall be kept as it is. (No `deflate`: servers disagree about what it
+ * is.) Throws AppError with one plain line for everything that can go wrong; an HTTP error status is an answer like any
+ * other.
  */
 export async function get(context: HookContext, start: string, encodings: Encodings): Promise<Answer> {
   const left = context.visit?.take(start, encodings)

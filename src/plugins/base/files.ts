@@ -4,7 +4,9 @@ import { join } from 'node:path'
 /** Where a file lies until it is complete: one name for all, because a suffix could make a long name too long. */
 export const PART = '.part'
 
-/** Writes a file of `dir` so that it is there as a whole or not at all. Overwrites; leaves nothing behind when it fails. */
+/**
+ * Writes a file of `dir` so that it is there as a whole or not at all. Overwrites; leaves nothing behind when it fails.
+ */
 export function writeWhole(dir: string, name: string, data: string | Uint8Array): void {
   const part = join(dir, PART)
   try {

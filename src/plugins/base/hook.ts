@@ -16,8 +16,8 @@ export interface HookDefinition {
 }
 
 /**
- * Makes the module of a hook: importable (`run`), and a program when it was started as one (`./on_Snapshot__54_title.js --url=...`).
- * Pass `import.meta` of the hook's own file.
+ * Makes the module of a hook: importable (`run`), and a program when it was started as one
+ * (`./on_Snapshot__54_title.js --url=...`). Pass `import.meta` of the hook's own file.
  */
 export function defineHook(meta: ImportMeta, definition: HookDefinition): HookModule {
   const hook: HookModule = { run: (context) => guardedRun(definition, context) }

@@ -39,7 +39,8 @@ export function explainBody(error: unknown, url: URL): AppError {
 }
 
 function tlsReason(code: string, message: string): string {
-  // OpenSSL's own messages carry a thread id and source lines, Node's a hint for programmers: only the reason is for people.
+  // OpenSSL's own messages carry a thread id and source lines, Node's a hint for programmers: only the reason is for
+  // people.
   if (code === 'EPROTO' || code.startsWith('ERR_SSL')) return /:([^:]+):[^:]*:\d+:\s*$/.exec(message)?.[1] ?? code
   return message.split(';')[0]!
 }

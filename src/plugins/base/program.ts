@@ -5,9 +5,10 @@ import { recordStamp, resultRecord } from './records.ts'
 const FLUSH_CHARS = 65_536
 
 /**
- * Runs a hook as the program that this process is: `--url=...` from the command line, the working directory as the output directory,
- * everything else from the environment. Records go to stdout as JSONL, talk to stderr.
- * Exits 0 (succeeded, noresults, skipped), 1 (failed), 2 (no URL); after SIGTERM or SIGINT it reports and then dies of that signal.
+ * Runs a hook as the program that this process is: `--url=...` from the command line, the working directory as the
+ * output directory, everything else from the environment. Records go to stdout as JSONL, talk to stderr.
+ * Exits 0 (succeeded, noresults, skipped), 1 (failed), 2 (no URL); after SIGTERM or SIGINT it reports and then dies of
+ * that signal.
  */
 export async function runAsProgram(plugin: string, hook: HookModule): Promise<never> {
   const url = urlArgument(process.argv.slice(2))

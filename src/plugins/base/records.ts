@@ -5,8 +5,8 @@ type Env = Readonly<Record<string, string | undefined>>
 const MAX_OUTPUT_CHARS = 2000
 
 /**
- * The stamp for the records of one run: it merges EXTRA_CONTEXT (a JSON object in the environment, parsed once) into each record.
- * The record's own keys win. Anything that is no JSON object counts as empty.
+ * The stamp for the records of one run: it merges EXTRA_CONTEXT (a JSON object in the environment, parsed once) into
+ * each record. The record's own keys win. Anything that is no JSON object counts as empty.
  */
 export function recordStamp(env: Env): (record: object) => object {
   const extra = extraContext(env)
@@ -25,7 +25,10 @@ export function snapshotDepth(env: Env): number {
   return Number.isInteger(depth) && depth > 0 ? depth : 0
 }
 
-/** Text that any database column, terminal and JSON reader takes: one line, no control characters, no half characters, at most `max` long. */
+/**
+ * Text that any database column, terminal and JSON reader takes: one line, no control characters, no half characters,
+ * at most `max` long.
+ */
 export function oneLine(text: string, max: number = MAX_OUTPUT_CHARS): string {
   const line = text
     .slice(0, max * 4)

@@ -24,8 +24,8 @@ const agents = new Map<string, Agent>()
 
 /**
  * One GET, no redirects. Resolves when the headers are there; the body is read from, or destroyed by, whoever called.
- * On node:http and not on fetch: a third of the CPU on its first use, no list of blocked ports, and certificates can be ignored on demand.
- * Errors are AppErrors.
+ * On node:http and not on fetch: a third of the CPU on its first use, no list of blocked ports, and certificates can be
+ * ignored on demand. Errors are AppErrors.
  */
 export async function request(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   const { send, agent } = await connections(url.protocol)

@@ -33,7 +33,9 @@ export function count(env: Texts, name: string, fallback: number): number {
   return read(env, name, kinds.whole(1), 'a number') ?? fallback
 }
 
-/** A list setting: JSON array of strings, or comma-separated. Throws AppError for what begins like an array and is none. */
+/**
+ * A list setting: JSON array of strings, or comma-separated. Throws AppError for what begins like an array and is none.
+ */
 export function list(env: Texts, name: string, fallback: readonly string[]): readonly string[] {
   return read(env, name, kinds.list, 'a JSON array') ?? fallback
 }

@@ -5,8 +5,8 @@ const NAMES: ReadonlySet<string> = new Set(['link', 'base', 'body'])
 const LARGEST_PIXELS = 256
 
 /**
- * Where the icon of a page lies: of its `<link rel="icon">` the largest sensible one, the first of equals; else /favicon.ico of the host.
- * `html` may be empty. Answers with an absolute http(s) or data URL.
+ * Where the icon of a page lies: of its `<link rel="icon">` the largest sensible one, the first of equals; else
+ * /favicon.ico of the host. `html` may be empty. Answers with an absolute http(s) or data URL.
  */
 export function iconUrl(html: string, url: string): string {
   let base = url
@@ -30,7 +30,10 @@ export function iconUrl(html: string, url: string): string {
   return best?.url ?? new URL('/favicon.ico', url).href
 }
 
-/** How good a size is: its pixels, up to the largest sensible; `any` scales. Unknown and too large come last, but before nothing. */
+/**
+ * How good a size is: its pixels, up to the largest sensible; `any` scales. Unknown and too large come last, but before
+ * nothing.
+ */
 function pixelsOf(sizes: string): number {
   if (/\bany\b/i.test(sizes)) return LARGEST_PIXELS
   const widths = [...sizes.matchAll(/(\d{1,5})x\d{1,5}/gi)].map((match) => Number(match[1]))

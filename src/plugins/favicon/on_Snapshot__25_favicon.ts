@@ -24,7 +24,8 @@ export default defineHook(import.meta, {
     if (typeof bytes === 'string') return noResults(bytes)
     if (!isImage(bytes)) return noResults(`not an image: ${url.slice(0, 200)}`)
 
-    // favicon.ico is where ArchiveBox's readers look, and browsers recognise bitmaps by their bytes; an SVG they know by its name only.
+    // favicon.ico is where ArchiveBox's readers look, and browsers recognise bitmaps by their bytes; an SVG they know
+    // by its name only.
     const [name, other] = isSvg(bytes) ? ['favicon.svg', 'favicon.ico'] : ['favicon.ico', 'favicon.svg']
     writeWhole(context.outputDir, name, bytes)
     // The icon of an earlier run. (Looked for first: rmSync is dear when there is nothing to remove.)

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 /**
- * The root of the hash tree over hex digests, as ArchiveBox defines it: neighbours are joined as hex text and hashed again, an odd last
- * one with itself, until one is left. No digests at all give the hash of nothing.
+ * The root of the hash tree over hex digests, as ArchiveBox defines it: neighbours are joined as hex text and hashed
+ * again, an odd last one with itself, until one is left. No digests at all give the hash of nothing.
  */
 export function merkleRoot(digests: readonly string[]): string {
   let level = digests

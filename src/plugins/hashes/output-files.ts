@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs'
 
 /**
- * The plain files in the plugin directories of a snapshot, as paths relative to it, sorted by code unit. Not in it: files beside those
- * directories (indexes), top-level dot-directories (logs, attempts), the directory `except`, symlinks and whatever else is no plain file.
+ * The plain files in the plugin directories of a snapshot, as paths relative to it, sorted by code unit. Not in it:
+ * files beside those directories (indexes), top-level dot-directories (logs, attempts), the directory `except`,
+ * symlinks and whatever else is no plain file.
  */
 export function outputFiles(snapshotDir: string, except: string): string[] {
   const files: string[] = []

@@ -5,8 +5,8 @@ const NAMES: ReadonlySet<string> = new Set(['a', 'area', 'base'])
 const MAX_URL_CHARS = 2048
 
 /**
- * The http(s) links (`a`, `area`) of a page in page order: absolute against `<base>` and `url`, without fragments, each once,
- * without the page itself (`url`, `self`), the first `max`.
+ * The http(s) links (`a`, `area`) of a page in page order: absolute against `<base>` and `url`, without fragments, each
+ * once, without the page itself (`url`, `self`), the first `max`.
  */
 export function findLinks(html: string, url: string, self: readonly string[], max: number): string[] {
   const links = new Set<string>()

@@ -35,8 +35,9 @@ const EXTENSIONS = new Map(
 )
 
 /**
- * A name for a downloaded file: from Content-Disposition, else from the end of the URL's path. Always one plain component: letters and
- * digits of any script, `.`, `_`, `-`; no leading dot, no name of a log file, at most 200 bytes, and an extension where the type tells one.
+ * A name for a downloaded file: from Content-Disposition, else from the end of the URL's path. Always one plain
+ * component: letters and digits of any script, `.`, `_`, `-`; no leading dot, no name of a log file, at most 200 bytes,
+ * and an extension where the type tells one.
  */
 export function fileName(url: string, disposition: string | undefined, mime: string): string {
   const raw = fromDisposition(disposition ?? '') ?? percentDecoded(new URL(url).pathname)

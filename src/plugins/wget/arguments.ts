@@ -19,8 +19,8 @@ const DEFAULT_ARGUMENTS = [
 ]
 
 /**
- * The arguments of wget for one page; `seconds` is the time that the whole hook has. Later options win, so WGET_ARGS_EXTRA has the last word.
- * One silent host must not eat the time of the page: each wait gets a quarter of it.
+ * The arguments of wget for one page; `seconds` is the time that the whole hook has. Later options win, so
+ * WGET_ARGS_EXTRA has the last word. One silent host must not eat the time of the page: each wait gets a quarter of it.
  */
 export function wgetArguments(context: Pick<HookContext, 'url' | 'env'>, seconds: number, limit: SizeLimit): string[] {
   const { env } = context

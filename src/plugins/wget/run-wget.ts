@@ -11,8 +11,9 @@ export interface WgetExit {
 }
 
 /**
- * Runs wget in `cwd` and waits for its end; kills it when the signal aborts. It stays in our process group, so it dies with us, too.
- * No file grows beyond `maxFileBytes`: a limit of the kernel, because wget's own quota does not look at a single file.
+ * Runs wget in `cwd` and waits for its end; kills it when the signal aborts. It stays in our process group, so it dies
+ * with us, too. No file grows beyond `maxFileBytes`: a limit of the kernel, because wget's own quota does not look at a
+ * single file.
  */
 export function runWget(
   program: string,
