@@ -155,9 +155,9 @@ function isFree(rows: readonly { readonly free: boolean }[], what: string): bool
 /** With their results, and the history of both. */
 async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
-    delete from transition where row_id in (
-      select unnest(${ids}::uuid[]) union all select id from archive_result
-        where snapshot_id = any(${ids}::uuid[]))`.execute(tx)
+    delete from transition where row_id = any(array(
+      select unnest(${ids}::uuid[])
+      union all select id from archive_result where snapshot_id = any(${ids}::uuid[])))`.execute(tx)
   // Before their pages: what a page's deletion takes with it, it takes one page at a time.
   await sql`delete from archive_result where snapshot_id = any(${ids}::uuid[])`.execute(tx)
   await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)
