@@ -101,7 +101,9 @@ export async function runCrawl(
         log.info(`sealed crawl ${crawl.id}`)
         return ENDED
       }
-      if (stop.drain.aborted || abort.aborted || isIdle(now)) break
+      if (stop.drain.aborted || abort.aborted) break
+      // A worker whose page was paused has to hear of it first.
+      if (isIdle(now) && pool.busy === 0) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
       const hasRoom = !lacksRoom(home.dataDir, context.settings.config.DISK_FLOOR)

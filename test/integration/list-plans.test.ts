@@ -66,8 +66,8 @@ describe.each([true, false])('among many pages and parts, with statistics: %s', 
 
   it('the next part is found, and passed, at the price of one', async () => {
     let parts: unknown[] = []
+    await test.query('update crawl set max_urls = 0')
     const read = await rowsRead(db, TABLES, async () => {
-      await test.query('update crawl set max_urls = 0')
       await db.transaction().execute(async (tx) => {
         const claim = { id: CRAWL, token: TOKEN }
         const first = await lockNextPart(tx, claim)
