@@ -96,14 +96,14 @@ export async function runCrawl(
         doubtSince = undefined
       }
       await page.whenDue()
+      // Whoever is still at a page is so at one that was taken away, and has to hear of it before we leave.
+      if (pool.busy > 0 && (!now.open || isIdle(now))) pool.recheck()
       if (!now.open && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
         return ENDED
       }
-      if (stop.drain.aborted || abort.aborted) break
-      // A worker whose page was paused has to hear of it first.
-      if (isIdle(now) && pool.busy === 0) break
+      if (stop.drain.aborted || abort.aborted || isIdle(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
       const hasRoom = !lacksRoom(home.dataDir, context.settings.config.DISK_FLOOR)

@@ -38,6 +38,8 @@ beforeEach(async () => {
     `insert into crawl_source select $1, n, 'https://example.com/part/' || n from generate_series(1, 1000) n`,
     [CRAWL],
   )
+  // What all this has read must not be counted later, as if a step had.
+  await test.query('select pg_stat_force_next_flush()')
 })
 afterEach(async () => {
   await db.destroy()
