@@ -40,8 +40,6 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
     for (const line of shown) say(onStderr[line.isPartial ? 'yellow' : 'red'](failureText(line, canvas.columns)))
     if (lines.length > shown.length) say(`and ${lines.length - shown.length} more kinds of failures`)
   }
-  for (const line of await madeLines(home, crawl.id, canvas.columns)) say(line)
-  for (const reason of await skippedFor(home.db, crawl.id)) say(onStderr.dim(`skipped:   ${reason}`))
   if (total === 0) say(`${onStderr.yellow('no pages:')} the allow and deny lists leave none of these URLs`)
   const only = total === 1 ? await onlyPageOf(home.db, crawl.id) : undefined
   const dir = join(home.dataDir, only ?? crawl.output_dir)
@@ -52,6 +50,10 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
       counts.failed > 0 ? onStderr.red(`${counts.failed} failed`) : '',
     ]
     say(`${many(total, 'page')}: ${parts.filter(Boolean).join(', ')}`)
+    for (const line of await madeLines(home, crawl.id, canvas.columns)) say(line)
+  }
+  for (const reason of await skippedFor(home.db, crawl.id)) say(onStderr.dim(`skipped:   ${reason}`))
+  if (total > 0) {
     say(`open:      ${onStderr.bold(join(dir, 'index.html'))}`)
     say(onStderr.dim(`all pages: ${join(home.dataDir, 'index.html')}`))
   }
