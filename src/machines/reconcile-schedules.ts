@@ -17,7 +17,7 @@ const SCHEDULE = sql`
  */
 export async function reconcileSchedules(db: Database): Promise<number> {
   return await transact(db, async (tx) => {
-    const ids = await lockCrawls(tx, sql`id in (select crawl_id from snapshot where ${UNSCHEDULED})`)
+    const ids = await lockCrawls(tx, sql`id = any(array(select crawl_id from snapshot where ${UNSCHEDULED}))`)
     const crawls = await sql`update crawl set ${SCHEDULE} where ${UNSCHEDULED}`.execute(tx)
     if (ids.length === 0) return Number(crawls.numAffectedRows ?? 0)
     const pages = await sql`update snapshot set ${SCHEDULE} where ${UNSCHEDULED}`.execute(tx)

@@ -95,6 +95,24 @@ describe('a worker that slept through a takeover when a row had ended', () => {
   })
 })
 
+describe('a server that died and lost what was written last, while the worker went on', () => {
+  // Nothing of a page waits for the disk but its seal. The loss itself is made: its moment cannot be met.
+  it.each(['publish.results_written', 'publish.page_written'])('at %s: the hooks run again', async (step) => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', PLUGINS, `${site.url}/page-1.html`)
+    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop`) })
+    const worker = await eventually(() => fired(home).get(step))
+    await home.query(`update archive_result set status = 'queued', start_ts = null, end_ts = null, process_id = null,
+      output_str = '', output_json = null, output_files = '{}', output_size = 0`)
+    await home.query("delete from transition where model = 'archive_result'")
+    process.kill(worker, 'SIGCONT')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(0)
+    await expectComplete(home, crawl)
+    expect(await statuses(home, crawl)).toEqual(ALL_FINE)
+  })
+})
+
 describe('a row of hooks that takes long', () => {
   it('says how far it is, and ends the one that runs out of time alone', async () => {
     const home = await homes.make()
