@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { attemptPaths } from '../base/attempt-paths.ts'
+import { earlierLogPaths, leftoversPath, logPaths } from '../base/attempt-paths.ts'
 import { AppError } from '../base/errors.ts'
 import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { Removal } from '../base/removal.ts'
@@ -173,10 +173,12 @@ interface ResultFiles {
 }
 
 /** What belongs to a result, by its paths below the folder of its page. */
-function pathsOf(result: ResultFiles): string[] {
+function pathsOf({ plugin, hook_name, attempt, output_files }: ResultFiles): string[] {
   return [
-    ...Object.keys(result.output_files).map((file) => `${result.plugin}/${file}`),
-    ...Object.values(attemptPaths(result.plugin, result.hook_name, result.attempt)),
+    ...Object.keys(output_files).map((file) => `${plugin}/${file}`),
+    ...Object.values(logPaths(plugin, hook_name, attempt)),
+    ...Object.values(earlierLogPaths(plugin, hook_name, attempt)),
+    leftoversPath(plugin, hook_name, attempt),
   ]
 }
 

@@ -51,7 +51,8 @@ const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
 
 /**
  * What a power cut takes back of a page in work is done again by whoever has the page next: no commit but that of its
- * seal waits for the disk, which flushes all of them.
+ * seal waits for the disk, which flushes all of them. A server that dies alone takes it back from a worker that goes
+ * on: so the seal looks whether it is all there.
  */
 const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
 
@@ -206,7 +207,15 @@ export interface FinishedPage {
   readonly isCopied: boolean
 }
 
-/** Writes what was found out about a page whose results are written. Throws ClaimLost. */
+/** A condition on a page, `work`: the ends of its results are written, and no server has lost them since. */
+export const ALL_ENDED = `(
+        select 1 from archive_result r
+        where r.snapshot_id = work.id and r.status in ('queued', 'started', 'backoff') limit 1) is null`
+
+/**
+ * Writes what was found out about a page whose results are written. In a transaction it waits for the disk: nobody
+ * comes back for what else was written in that. Throws ClaimLost.
+ */
 export async function finishPage(
   tx: Owner['home']['db'],
   owner: Owner,
@@ -219,7 +228,8 @@ export async function finishPage(
       from mine where snapshot.id = mine.id
       returning snapshot.id, snapshot.output_size
     )
-    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(), ${RELAXED}
+    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(),
+      ${tx.isTransaction ? sql`null` : RELAXED}
     from page left join archive_result r on r.snapshot_id = ${claim.id}
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)

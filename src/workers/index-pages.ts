@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { attemptPaths } from '../base/attempt-paths.ts'
+import { earlierLogPaths, logPaths } from '../base/attempt-paths.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
 import { crawlCounts, indexedCrawl, latestCrawls } from '../db/crawl-summaries.ts'
 import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
@@ -70,9 +70,9 @@ export async function writeSnapshotPages(
 
 /** What an attempt printed, where it printed anything. */
 function logsOf(dir: string, plugin: string, hook: string, attempt: number): Record<string, string> {
-  const { stdout, stderr } = attemptPaths(plugin, hook, attempt)
-  const logs = { output: stdout, errors: stderr }
-  return Object.fromEntries(Object.entries(logs).filter(([, path]) => existsSync(join(dir, path))))
+  const both = [earlierLogPaths(plugin, hook, attempt), logPaths(plugin, hook, attempt)]
+  const logs = both.flatMap(({ stdout, stderr }) => [['output', stdout] as const, ['errors', stderr] as const])
+  return Object.fromEntries(logs.filter(([, path]) => existsSync(join(dir, path))))
 }
 
 /** Writes the page of a crawl as it stands now. */
