@@ -303,7 +303,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await queue.move(claim, 'seal', worker, { outcome: 'archived', cause: null, http_status: 200 })
   },
   'machines/results.ts prepareResults': async () => {
-    const { claim } = await startedPage()
+    const { queue, claim } = await startedPage()
     const hooks = ['html', 'title'].map((plugin) => ({ plugin, name: `on_Snapshot__20_${plugin}` }))
     const [result, next] = await hookResults.prepareResults(owner(), claim, hooks, worker)
     await hookResults.writeResults(owner(), claim, [{ result: result!, event: 'interrupt' }])
@@ -313,6 +313,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       { result: next!, event: 'start', processId: worker },
     ])
     await hookResults.finishPage(db, owner(), claim, 'A title')
+    const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
+    await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
   'machines/results.ts finishPage': () => Promise.resolve(), // Above.
