@@ -66,7 +66,7 @@ export const SETTINGS = {
   }),
   HOOK_RETRIES: setting(whole(0, 1_000), 3, {
     perCrawl: true,
-    means: 'how often to retry a hook that failed in a way that may pass',
+    means: 'how often to retry a hook that failed temporarily',
   }),
   HOOK_RETRY_SECONDS: setting(SECONDS, 15, {
     perCrawl: true,

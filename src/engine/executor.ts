@@ -89,7 +89,9 @@ export class Executor {
     if (isGivenUp && !model.giveUp) {
       this.#fail(
         tick,
-        new Error(`${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts without an end`),
+        new Error(
+          `${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts that did not finish`,
+        ),
       )
       return
     }

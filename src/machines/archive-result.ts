@@ -3,7 +3,7 @@ import { defineMachine } from '../engine/machine.ts'
 
 /**
  * One attempt of one hook on one snapshot. `interrupt` is an end that was not its fault: a drain, a takeover, a dead
- * worker. `backoff` is an attempt that failed in a way that may pass: when its page is due again it is `failed`, and
+ * worker. `backoff` is an attempt that failed temporarily: when its page is due again it is `failed`, and
  * another attempt is queued beside it. One that came to its end before anybody had to know that it was started goes
  * there from `queued`.
  */

@@ -2,7 +2,7 @@ import { backoff } from '../base/backoff.ts'
 import { readSetting, type Texts } from '../base/config.ts'
 import { RETRY } from '../engine/outcome.ts'
 
-/** How often, and after how long, a hook is tried again that failed in a way that may pass. */
+/** How often, and after how long, a hook is tried again that failed temporarily. */
 export interface HookRetries {
   readonly most: number
   /** @param before how often it was tried again before */

@@ -19,7 +19,7 @@ export interface ResultRow {
   readonly status: ResultStatus
   readonly output_str: string
   readonly attempt: number
-  /** Attempts before this one that failed in a way that may pass. */
+  /** Attempts before this one that failed temporarily. */
   readonly retries: number
 }
 

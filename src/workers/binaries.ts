@@ -31,8 +31,8 @@ import type { WorkerContext } from './worker-context.ts'
 const LOOK_MS = 100
 
 /**
- * Before the hooks of a crawl: every program that their plugins need has its row, is where its row says, or has been
- * looked up just now. A look along PATH costs next to nothing; only what that does not answer becomes work.
+ * Before the hooks of a crawl run, makes sure that every program that their plugins need has a row, and that its path
+ * is verified or was looked up just now. A check along PATH is cheap; only programs that it does not find are queued.
  */
 export async function prepareBinaries(
   context: WorkerContext,
@@ -57,14 +57,14 @@ export async function prepareBinaries(
   }
   for (;;) {
     await lookUpDue(context, settings, provide, abort)
-    // Somebody else may be at one of them. One that dies at it leaves it to us, when its lease is over.
+    // Another worker may be looking one of them up. If it dies, its lease ends and we take over.
     const rows = await binariesOf(home.db, home.machineId, names)
     if (abort.aborted || context.stop.drain.aborted || rows.every((row) => row.claim_token === null)) return
     await sleep(LOOK_MS, abort)
   }
 }
 
-/** Looks up every program of this machine that is due; one that is not there is provided, where a plugin can. */
+/** Looks up every program of this machine that is due, and has missing ones provided by a plugin where possible. */
 async function lookUpDue(
   context: WorkerContext,
   settings: HookSettings,
@@ -112,7 +112,7 @@ async function find(
 ): Promise<Found> {
   const { name, binproviders, min_version } = row
   const missing = (message: string): Found => ({ abspath: '', version: '', sha256: '', message })
-  if (name === '' || binproviders === '') return missing('nobody may provide it')
+  if (name === '' || binproviders === '') return missing('no provider is allowed')
   const providers = binproviders.split(',').map((provider) => provider.trim())
   const there = providers.includes('*') || providers.includes('env') ? findProgram(name, settings['PATH']) : undefined
   const abspath = there ?? (isExecutable(row.abspath) ? row.abspath : await provide(row))
@@ -127,7 +127,7 @@ async function find(
   return { abspath, version, sha256: await sha256Of(abspath), message: '' }
 }
 
-/** Queues the programs that a hook asked for, or found: whoever begins a crawl next looks them up. */
+/** Queues the programs that a hook requested or found; the next crawl that starts looks them up. */
 export async function queueBinaries(context: WorkerContext, records: readonly BinaryRecord[]): Promise<void> {
   if (records.length === 0 || leavesAlone(context.scope, 'binary')) return
   const { db, machineId } = context.owner.home
@@ -136,11 +136,11 @@ export async function queueBinaries(context: WorkerContext, records: readonly Bi
   await failpoint('claim.binaries_requested')
 }
 
-/** What the hooks of one target are to know about programs. */
+/** The programs that the hooks of one target may use. */
 export interface ResolvedBinaries {
-  /** `<NAME>_BINARY`: where each program is. */
+  /** `<NAME>_BINARY`: the path of each program. */
   readonly settings: Readonly<Record<string, string>>
-  /** Plugins that cannot work, and why. */
+  /** Plugins that cannot run, with the reason. */
   readonly missing: ReadonlyMap<string, string>
 }
 

@@ -21,10 +21,10 @@ interface Found {
 }
 
 /**
- * The end of a page whose hooks have all ended: adds what it found, judges it, writes its index, seals. The page is
- * open until the last of these steps, so its crawl never looks finished in between; whoever claims it after a crash
- * repeats them. No lock is held while files are flushed. Throws ClaimLost.
- * @returns how it ended
+ * Ends a page whose hooks have all ended: adds what they found, judges it, writes its index and seals it. The page
+ * stays open until the last step, so that its crawl never looks finished in between; after a crash the next claim
+ * repeats the steps. No lock is held while files are flushed. Throws ClaimLost.
+ * @returns how the page ended
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -37,7 +37,7 @@ export async function sealSnapshot(
   const title = titleIn(tree) ?? claim.row.title
   const { results, output_size, now } = await addFindings(owner, claim, title, crawl, found)
   await failpoint('publish.page_findings_added')
-  // Before the seal: after it nobody would come back to tidy up.
+  // Before the seal: nobody would come back to do it after a crash.
   tree.close()
   await failpoint('publish.work_closed')
   const verdict = await judgeResults(tree.root, latest(results))
@@ -73,12 +73,12 @@ async function addFindings(
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     await failpoint('publish.page_children_added')
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
-    await skipOpenResults(tx, id, 'its plugin is not there, or switched off, any more')
+    await skipOpenResults(tx, id, 'its plugin is missing or disabled')
     return await finishPage(tx, owner, claim, title)
   })
 }
 
-/** The pages that belong to the crawl: archivable, inside its filters, each once. */
+/** The found pages that belong to the crawl: archivable, inside its filters, without duplicates. */
 function childrenOf(crawl: CrawlOfPage, pages: readonly SnapshotRecord[]): SnapshotRecord[] {
   const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
   const children = new Map<string, SnapshotRecord>()
@@ -87,13 +87,13 @@ function childrenOf(crawl: CrawlOfPage, pages: readonly SnapshotRecord[]): Snaps
       const url = archivableUrl(page.url)
       if (inside(url) && !children.has(url)) children.set(url, { ...page, url })
     } catch {
-      // Not a page: a hook's record is not a promise.
+      // Not a valid URL: a hook may print anything.
     }
   }
   return [...children.values()]
 }
 
-/** The title that the title plugin published. */
+/** The title in the published output of the title plugin. */
 function titleIn(tree: WorkTree): string | null {
   try {
     return (

@@ -172,7 +172,7 @@ describe('a program that a plugin needs', () => {
     await add(home)
     await run(home, env)
     const rows = await home.query(`select status, message, attempts from "binary" where name <> 'abx-test-tool'`)
-    expect(rows).toEqual(Array(2).fill({ status: 'queued', message: 'nobody may provide it', attempts: 1 }))
+    expect(rows).toEqual(Array(2).fill({ status: 'queued', message: 'no provider is allowed', attempts: 1 }))
   })
 })
 

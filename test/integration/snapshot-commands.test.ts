@@ -291,6 +291,6 @@ describe('ids on stdin', () => {
     const { pages } = await queued(home, 1)
     const input = lines({ type: 'Snapshot', id: NOBODY }, { type: 'Snapshot', id: pages[0] })
     const { code, stderr } = await home.run(['snapshot', 'pause', '-'], { input })
-    expect({ code, stderr }).toEqual({ code: 0, stderr: `1 of these are not there any more\npaused: ${pages[0]}\n` })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `1 of these no longer exist\npaused: ${pages[0]}\n` })
   })
 })
