@@ -22,7 +22,7 @@ export async function reconcileWork(home: Home, page: Page): Promise<void> {
     // Whoever reopens such a page locks its crawl first.
     await lockCrawls(tx, sql`id = ${page.crawl_id}`)
     const now = await snapshotById(tx, page.id)
-    if (now?.status === 'paused' || now?.status === 'sealed') await treeOf(home, page).tidy()
+    if (now?.status === 'paused' || now?.status === 'sealed') await treeOf(home, page).reconcile()
   })
   await reconcileDeleted(home, 'snapshot', page)
 }
@@ -56,7 +56,7 @@ export async function reconcileCancelled(home: Home): Promise<boolean> {
   }
   for (const page of pages)
     await attempt(async () => {
-      if (!treeOf(home, page).isTidy) await reconcileWork(home, page)
+      if (!treeOf(home, page).isReconciled) await reconcileWork(home, page)
     })
   const untold = pages.filter((page) => !tells(home, page))
   for (const crawl of new Set(untold.map((page) => page.crawl_id))) {

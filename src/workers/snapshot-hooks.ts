@@ -181,7 +181,7 @@ export class SnapshotHooks {
         !hasFinished(logsFor(this.#tree.root, one.hook, one.result.attempt)),
     )
     const finished = unfinished === -1 ? open : open.slice(0, unfinished)
-    await this.#tree.tidyPublished()
+    await this.#tree.reconcilePublished()
     for (const one of finished) this.#open.set(keyOf(one.hook), one)
     await this.#settle(
       finished.map(({ hook, result }) => {
