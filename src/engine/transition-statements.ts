@@ -3,10 +3,10 @@ import type { Statement } from './sql.ts'
 import { assignments, list, literal, named, type Table, tableOf } from './table.ts'
 
 /**
- * Parameters: ids, tokens, states before, states after, events ('': it stays where it is), seconds until due (null:
- * never again; infinity: not before somebody from outside says so), who does it (uuid or null), attempts from then on
- * (when the table counts them). A whole batch of outcomes in one guarded statement. Answers with the ids that are lost,
- * because the rows are not ours any more.
+ * Parameters: ids, tokens, states before, states after, events ('': the row stays in its state), seconds until due
+ * (null: never; infinity: until an event from outside), author (uuid or null), attempts from then on (when the table
+ * counts them). Writes a whole batch of outcomes in one guarded statement. Returns the ids that are lost, because the
+ * rows are no longer ours.
  */
 export function settleStatement(machine: Machine): Statement {
   const t = tableOf(machine)
@@ -46,9 +46,9 @@ export function settleStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, token, state before, state after, event, seconds until due, who does it, attempts from then on (when
- * the table counts them), a value for each of these columns. The common batch: rows of one claim that all take the same
- * step. Half of the work.
+ * Parameters: ids, token, state before, state after, event, seconds until due, author, attempts from then on (when the
+ * table counts them), a value for each of these columns. The common batch: rows of one claim that all take the same
+ * step. Half the work.
  */
 export function settleAlikeStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
@@ -72,8 +72,8 @@ export function settleAlikeStatement(machine: Machine, names: readonly string[])
 }
 
 /**
- * Parameters: ids, token, state before, state after, event, who does it. The same for rows that vanish with their last
- * step: no new version of the row, nothing to clean up later.
+ * Parameters: ids, token, state before, state after, event, author. The same for rows that are deleted by their last
+ * step: no new version of the row, nothing to vacuum later.
  */
 export function vanishAlikeStatement(machine: Machine): Statement {
   const t = tableOf(machine)
@@ -88,7 +88,7 @@ export function vanishAlikeStatement(machine: Machine): Statement {
   )
 }
 
-/** Seldom any: a batch of which nothing is lost has an empty answer. */
+/** Seldom any: a batch without losses returns nothing. */
 const lost = ({ idType }: Machine) => `select id::text from unnest($1::${idType}[]) as asked (id)
     where (select count(*) from moved) < cardinality($1::${idType}[]) and id not in (select id from moved)`
 
@@ -103,8 +103,8 @@ const endedAlike = (t: Table, byAt = 7) =>
   `returning work.${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
 
 /**
- * Parameters: id, token, state before, state after, event, who does it, a value for each of these columns. A change of
- * state inside a claim that goes on.
+ * Parameters: id, token, state before, state after, event, author, a value for each of these columns. A change of state
+ * under a claim that continues.
  */
 export function keepStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
@@ -121,7 +121,7 @@ export function keepStatement(machine: Machine, names: readonly string[]): State
   )
 }
 
-/** Parameters: ids, tokens, states. Which of these rows came to that state with the last move under that token. */
+/** Parameters: ids, tokens, states. Which of these rows reached that state by the last move under that token. */
 export function movedStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   return named(
@@ -136,8 +136,8 @@ export function movedStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, who does it, and, if `scheduled`, when it is due again. An event from outside, on rows that nobody
- * needs to have claimed: whoever has, loses the claim. Null when no state offers this event.
+ * Parameters: ids, author and, if `scheduled`, when it is due again. An event from outside on rows that need not be
+ * claimed: whoever holds one loses the claim. Null when no state offers this event.
  */
 export function externalStatement(machine: Machine, event: string, scheduled: boolean): Statement | null {
   const t = tableOf(machine)
@@ -148,10 +148,10 @@ export function externalStatement(machine: Machine, event: string, scheduled: bo
   const perState = (value: (to: string) => string) =>
     `case before.from_status ${edges.map(({ from, to }) => `when ${literal(from)} then ${value(to)}`).join(' ')} end`
   const target = perState(literal)
-  // A final state has no schedule, whatever is asked for; the parameter is named all the same, since it is there.
+  // A final state has no schedule; the parameter is mentioned all the same, since it is passed.
   const asked = (to: string) => (machine.states[to]!.final ? 'nullif($3::timestamptz, $3)' : '$3::timestamptz')
   const due = perState((to) => (scheduled ? asked(to) : dueIn(machine, to)))
-  // In the order in which batches of outcomes lock their rows, so that they do not wait for each other.
+  // Locks rows in the same order as batches of outcomes, so that they cannot deadlock.
   return named(
     machine,
     event,
@@ -170,10 +170,7 @@ export function externalStatement(machine: Machine, event: string, scheduled: bo
   )
 }
 
-/**
- * Parameters: limit, who does it. Moves rows along their state's timeout, as far as nobody works on them. Null when the
- * state has none.
- */
+/** Parameters: limit, author. Moves unclaimed rows along their state's timeout. Null when the state has none. */
 export function timeoutStatement(machine: Machine, state: string): Statement | null {
   const t = tableOf(machine)
   const timeout = machine.states[state]?.timeout
@@ -196,7 +193,7 @@ export function timeoutStatement(machine: Machine, state: string): Statement | n
   )
 }
 
-/** Parameters: limit. One statement for each state whose rows are deleted some day. */
+/** Parameters: limit. One statement for each state whose rows are deleted after some time. */
 export function deleteStatements(machine: Machine): Statement[] {
   const t = tableOf(machine)
   return Object.entries(machine.states).flatMap(([state, { deleteAfterMs }]) => {
@@ -211,20 +208,20 @@ export function deleteStatements(machine: Machine): Statement[] {
   })
 }
 
-/** In this state for so long, and in nobody's hands. */
+/** In this state for that long, and unclaimed. */
 const restingFor = (t: Table, state: string, ms: number) =>
   `${t.status} = ${literal(state)}${ms > 0 ? ` and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000})` : ''} and (${t.token} is null or ${t.retryAt} <= now())`
 
-/** The schedule of rows that only somebody from outside moves on. */
+/** The schedule of rows that only an event from outside moves. */
 const FAR = `timestamptz '9999-01-01 00:00:00Z'`
 
-/** When a row that enters this state is due there. */
+/** When a row that enters this state is due. */
 function dueIn(machine: Machine, state: string): string {
   const { final, external, startAfterMs } = machine.states[state]!
   return final ? 'null::timestamptz' : external ? FAR : `now() + make_interval(secs => ${(startAfterMs ?? 0) / 1000})`
 }
 
-/** A row that enters a state from outside, or by a timeout, has no claim, and a new count of attempts. */
+/** A row that enters a state from outside or by a timeout has no claim and a new count of attempts. */
 const entered = (t: Table) =>
   `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.moved('null')}${t.modified}`
 
