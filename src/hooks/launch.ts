@@ -134,7 +134,6 @@ export async function launchHook(
 /** Removes what was prepared for a process that the machine could not start. */
 export async function closeUnstarted(home: Home, container: Container, id: string): Promise<void> {
   closeContainer(container)
-  await failpoint('spawn.unstarted_removed')
   await markEnded(home.db, id, null)
   await failpoint('spawn.unstarted_closed')
 }

@@ -33,7 +33,6 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
     await signalMembers(members, 'SIGCONT')
     log.debug(`SIGTERM to ${nameOf(running)} and ${Math.max(0, members.length - 1)} children`)
   }
-  await failpoint('shutdown.hooks_asked')
   return await Promise.all(
     hooks.map(async (running) => {
       const remaining = Math.max(0, running.startedAt + running.hook.timeoutMs - performance.now())
@@ -72,7 +71,6 @@ export async function endForeground(running: RunningHook, force: AbortSignal): P
   const members = await membersOf(running.family)
   await signalMembers(members, 'SIGTERM')
   await signalMembers(members, 'SIGCONT')
-  await failpoint('publish.late_hook_asked')
   await exitWithin(running, 2_000, force)
   await killFamily(running.family)
   await failpoint('publish.late_hook_killed')

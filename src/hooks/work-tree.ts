@@ -148,7 +148,6 @@ export class WorkTree {
       await failpoint('publish.files_renamed')
     }
     if (asides.size > 0) await flush([this.root])
-    await failpoint('publish.files_flushed')
     for (const old of olds) rmSync(old, { recursive: true, force: true })
     for (const [plugin, { files, marks }] of asides) {
       const before = this.#marks.get(plugin)
@@ -159,7 +158,7 @@ export class WorkTree {
       )
       results.set(plugin, { written: Object.fromEntries(written), standing: Object.fromEntries(standing) })
     }
-    await failpoint('publish.files_tidied')
+    await failpoint('publish.files_published')
     return results
   }
 

@@ -50,7 +50,6 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   }
 
   override async renew(claims: readonly Held[], leaseSeconds?: number): Promise<Set<string>> {
-    await failpoint('claim.renewing')
     const held = await super.renew(claims, leaseSeconds)
     await failpoint('claim.renewed')
     return held

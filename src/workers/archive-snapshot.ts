@@ -55,7 +55,6 @@ export async function archiveSnapshot(
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
   mkdirSync(tree.root, { recursive: true })
   await endWorkers(owner, crawl.former)
-  await failpoint('claim.former_workers_ended')
   const target = {
     dataDir: home.dataDir,
     crawlId: crawl.id,

@@ -47,7 +47,6 @@ export async function prepareBinaries(
     for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
   if (leavesAlone(context.scope, 'binary')) return
   await declareBinaries(home.db, home.machineId, [...all.values()])
-  await failpoint('claim.binaries_declared')
   const names = [...all.keys()]
   for (const row of await binariesOf(home.db, home.machineId, names)) {
     const found = findProgram(row.name, settings['PATH'])
@@ -77,7 +76,6 @@ async function lookUpDue(
   const inVain = failed(binaryMachine.states.queued.retryAfterMs)
   const handlers = withHandlers<typeof binaryMachine, BinaryRow>(binaryMachine, {
     queued: async (claim, tick) => {
-      await failpoint('claim.binary_claimed')
       try {
         const found = await find(claim.row, settings, (row) => provide(row, tick), marks)
         await queue.update(claim, found)
@@ -133,7 +131,6 @@ export async function queueBinaries(context: WorkerContext, records: readonly Bi
   const { db, machineId } = context.owner.home
   await declareBinaries(db, machineId, records)
   for (const { name, abspath } of records) if (abspath !== '') await hintBinary(db, machineId, name, abspath)
-  await failpoint('claim.binaries_requested')
 }
 
 /** The programs that the hooks of one target may use. */

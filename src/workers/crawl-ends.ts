@@ -20,14 +20,12 @@ export async function sealCrawl(
   claim: CrawlClaim<'started'>,
 ): Promise<boolean> {
   await writeCrawlPage(home, claim.row, 'sealed')
-  await failpoint('publish.crawl_page_written')
   return await transact(home.db, async (tx, again) => {
     if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'sealed'))) return true
     // Whoever adds a snapshot takes this lock first, so none can appear between our check and the seal.
     await lockCrawl(tx, claim.id)
     if ((await openSnapshots(tx, claim.id)).open) return false
     await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
-    await failpoint('publish.crawl_sealing')
     return true
   })
 }
@@ -52,7 +50,6 @@ export async function releaseCrawl(
     await lockCrawl(tx, claim.id)
     const now = await openSnapshots(tx, claim.id)
     await queue.on(kyselySql(tx)).release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)
-    await failpoint('claim.crawl_releasing')
   })
 }
 

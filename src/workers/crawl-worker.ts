@@ -1,4 +1,3 @@
-import { failpoint } from '../base/failpoint.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import { crawlQueue } from '../machines/queues.ts'
 import { HookSequence } from './hook-sequence.ts'
@@ -27,7 +26,6 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
   await workerActor(context, {
     queue,
     tick: async (claim, tick, isGivenUp) => {
-      await failpoint('claim.crawl_claimed')
       return await runCrawl(context, queue, pool, sequence, claim, tick, isGivenUp)
     },
     // The snapshot workers own their claims; they notice at their next claim that the crawl is no longer ours.

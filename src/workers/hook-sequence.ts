@@ -116,7 +116,6 @@ export class HookSequence {
       const running = await launchHook(scope, hook, cwd, logs, started)
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
       if (exit) {
-        await failpoint('publish.hook_exited')
         await killFamily(running.family) // Processes that it left behind.
         await failpoint('publish.hook_leftovers_killed')
         return await endOf(running, exit, 'exit')
@@ -185,7 +184,6 @@ export class HookSequence {
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
       cut.done,
     )
-    if (ended.length > 0) await failpoint('publish.background_ended')
     return await Promise.all(
       ended.map(({ running, exit, killed }) => {
         const cutShort = killed && (abort.aborted || stop.drain.aborted)
@@ -199,7 +197,6 @@ export class HookSequence {
     const host = await this.#host?.catch(() => undefined)
     if (this.#context.stop.force.aborted) await host?.kill()
     else await host?.stop()
-    await failpoint('shutdown.host_ended')
   }
 
   async #ended(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {

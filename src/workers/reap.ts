@@ -43,11 +43,8 @@ export async function reapWorker(
   // In one transaction: if the reaper dies here, the next one must find the whole tree.
   const requeued = await transact(home.db, async (tx) => {
     const requeued = await requeueClaimsOf(tx, ids)
-    await failpoint('reap.claims_due')
     for (const row of below) await markEnded(tx, row.id, null)
-    await failpoint('reap.descendants_closed')
     await markEnded(tx, processId, exit)
-    await failpoint('reap.rows_closing')
     return requeued
   })
   await failpoint('reap.rows_closed')

@@ -97,7 +97,7 @@ export class Reconciler {
     if (isRunner(row)) await reapRunner(owner.home, row.id)
     if (row.runner_id !== null) await reapWorker(owner.home, row.id, null)
     else await markEnded(owner.home.db, row.id, null)
-    await failpoint('reap.row_cleaned_up')
+    await failpoint('reap.stale_row_closed')
   }
 
   async #end(id: string): Promise<void> {

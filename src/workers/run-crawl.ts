@@ -67,15 +67,11 @@ export async function runCrawl(
   sequence.onStep = (withinMs) => tick.progress(withinMs)
   await failpoint('claim.crawl_started')
   await endFormerWorkers(owner, { crawlId: crawl.id })
-  await failpoint('claim.former_crawl_workers_ended')
   const before = pool.changes
   let isCutOff = await runSetupHooks(context, sequence, crawl, abort, async () => {
     if (!(await queue.renew([started])).has(crawl.id)) throw new ClaimLost(`crawl ${crawl.id} was taken away`)
-    await failpoint('claim.crawl_confirmed')
   })
-  await failpoint('spawn.setup_hooks_started')
   await writeCrawlPage(home, crawl, 'started')
-  await failpoint('publish.crawl_page_begun')
   let { changes } = pool
   let doubtSince: number | undefined
   const page = new CrawlPageWriter(context, crawl, pool)
@@ -117,11 +113,9 @@ export async function runCrawl(
     if (stop.drain.aborted || abort.aborted) await closeWorkers(pool)
     const ended = await sequence.endBackground(abort)
     isCutOff ||= ended.length > 0 && stop.drain.aborted
-    await failpoint('shutdown.setup_hooks_ended')
   }
   if (abort.aborted && !stop.force.aborted) throw abort.reason
   await writeCrawlPage(home, crawl, 'started')
-  await failpoint('publish.crawl_page_left')
   // As for a page: one of the crawl's own hooks may be the cause.
   await releaseCrawl(owner, queue, started, isCutOff && pool.changes === before && !stop.isExplained)
   await failpoint('claim.crawl_released')
@@ -150,7 +144,6 @@ async function start(
     if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'started'))) return { ...claim, state: 'started' }
     await expandPart(tx, claim)
     const started = await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId)
-    await failpoint('claim.crawl_starting')
     return started
   })
 }

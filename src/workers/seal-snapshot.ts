@@ -39,7 +39,6 @@ export async function sealSnapshot(
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
   tree.close()
-  await failpoint('publish.work_closed')
   const verdict = await judgeResults(tree.root, latest(results))
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
   await writeSnapshotPages(owner.home, sealed, crawl, results)
@@ -71,7 +70,6 @@ async function addFindings(
   }
   return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
-    await failpoint('publish.page_children_added')
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
     await skipOpenResults(tx, id, 'its plugin is missing or disabled')
     return await finishPage(tx, owner, claim, title)

@@ -145,7 +145,6 @@ export class SnapshotHooks {
   async #skip(result: ResultRow, output: string): Promise<void> {
     await this.#results.add({ result, event: 'skip', output })
     this.#consequences.note(result.plugin, 'skipped', output)
-    await failpoint('publish.hook_skipped')
   }
 
   /**
@@ -159,7 +158,6 @@ export class SnapshotHooks {
     }))
     const adopted = this.#tree.isLeft ? await this.#adopt(all) : []
     await this.#tree.open()
-    await failpoint('publish.work_opened')
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
     for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
     return all.filter((one) => !FINAL.has(one.result.status) && !adopted.includes(one))

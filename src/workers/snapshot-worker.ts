@@ -19,7 +19,6 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
     mayClaim: () => lacksRoom(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
     warmUp: () => sequence.warmUp(),
     tick: async (claim, tick, isGivenUp) => {
-      await failpoint('claim.snapshot_claimed')
       return await archiveSnapshot(context, queue, sequence, claim, tick, isGivenUp)
     },
     onTickException: async (claim, error) => {

@@ -51,7 +51,6 @@ export async function workerActor<M extends WorkMachine, Row>(
       try {
         await failpoint('claim.made')
         await endExpiredOwner(owner, claim.expiredOwner)
-        await failpoint('claim.former_owner_ended')
         return await tick(claim, tickContext, isGivenUp)
       } catch (error) {
         hasFailed = true

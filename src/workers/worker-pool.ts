@@ -54,7 +54,6 @@ export function troubleOf(pool: ActorPool): string | undefined {
 /** Drains the workers of a pool and waits until they have exited and are reaped. */
 export async function closeWorkers(pool: ActorPool): Promise<void> {
   pool.drain()
-  await failpoint('shutdown.workers_asked')
   await pool.close()
 }
 
