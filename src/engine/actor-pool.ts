@@ -175,7 +175,8 @@ export class ActorPool {
       over = stop.capMs === 0 ? over + CLOSING_MS : 0
       if (over > DEAF_MS) this.#roster.kill()
       this.#kill('does not answer', this.#standstill.mute(this.#roster.there, LEAVE_MS))
-      const late = await this.#standstill.late(this.#roster.there).catch(() => []) // The database is away: the next check tries again.
+      // While the database is away the next check tries again.
+      const late = await this.#standstill.late(this.#roster.there).catch(() => [])
       this.#kill('does not renew its lease', late)
     }
     clearTimeout(killTimer)

@@ -116,6 +116,8 @@ function claimParts(
 ) {
   const valuesAt = tokenAt + (t.owner ? 2 : 1)
   const fence = options.fence?.(valuesAt + (options.whereValues ?? 0))
+  const owned = t.owner ? `, ${t.owner} = $${tokenAt + 1}` : ''
+  const counted = t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
   return {
     fence: fence ? `fence as (${fence} for share), ` : '',
     from: `from ${t.name} as work${fence ? ', fence' : ''}
@@ -123,13 +125,12 @@ function claimParts(
     // By an id or an array of ids: a join would be planned as a scan of the whole table while it is small.
     take: `changed as (
       update ${t.name} as work
-      set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $${tokenAt}${t.owner ? `, ${t.owner} = $${tokenAt + 1}` : ''}${
-        t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
-      }${t.modified}
+      set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $${tokenAt}${owned}${counted}${t.modified}
       where work.${t.id} = ${one ? '(select id from due)' : 'any(array(select id from due))'} ${recheck}
       returning ${returned(machine, options)}
     ), taken as (
-      select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner from changed join due on due.id = changed.${t.id}
+      select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
+      from changed join due on due.id = changed.${t.id}
     )`,
   }
 }

@@ -49,7 +49,7 @@ export class Tally {
         if (counts.unknown[state] !== undefined) continue
         this.#onError(
           new Error(
-            `state graph "${machine.name}": ${count} rows are in state "${state}", which it does not know: nobody claims them`,
+            `state graph "${machine.name}": ${count} rows are in the unknown state "${state}" and are not claimed`,
           ),
         )
       }

@@ -15,7 +15,7 @@ export function settleStatement(machine: Machine): Statement {
     : { type: '', name: '', set: '' }
   const changed = t.changedAt ? `, ${t.changedAt} = case when o.event = '' then work.${t.changedAt} else now() end` : ''
   const gone = Object.keys(machine.states).filter((state) => vanishesIn(machine, state))
-  const ours = `work.${t.id} = any(array(select id from outcome)) -- as with claims: no plan may depend on how large the batch is
+  const ours = `work.${t.id} = any(array(select id from outcome)) -- as with claims: the plan must not depend on the size of the batch
         and work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status`
   const ended = `returning work.${t.id} as id, o.from_status, o.to_status, o.event, $7::uuid as by`
   return named(
@@ -100,7 +100,8 @@ const written = (machine: Machine, names: readonly string[], first: number) =>
 const oursAlike = (machine: Machine, t: Table) =>
   `work.${t.id} = any($1::${machine.idType}[]) and work.${t.token} = $2 and work.${t.status} = $3`
 const endedAlike = (t: Table, byAt = 7) =>
-  `returning work.${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
+  `returning work.${t.id} as id, ` +
+  `$3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
 
 /**
  * Parameters: id, token, state before, state after, event, author, a value for each of these columns. A change of state
@@ -209,8 +210,10 @@ export function deleteStatements(machine: Machine): Statement[] {
 }
 
 /** In this state for that long, and unclaimed. */
-const restingFor = (t: Table, state: string, ms: number) =>
-  `${t.status} = ${literal(state)}${ms > 0 ? ` and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000})` : ''} and (${t.token} is null or ${t.retryAt} <= now())`
+function restingFor(t: Table, state: string, ms: number): string {
+  const since = ms > 0 ? ` and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000})` : ''
+  return `${t.status} = ${literal(state)}${since} and (${t.token} is null or ${t.retryAt} <= now())`
+}
 
 /** The schedule of rows that only an event from outside moves. */
 const FAR = `timestamptz '9999-01-01 00:00:00Z'`

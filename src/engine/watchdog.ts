@@ -48,7 +48,8 @@ export class Watchdog {
     if (this.#stuck === LOOKS) {
       writeSync(
         2,
-        `watchdog: the database has not answered for ${Math.round(stuckMs)} ms, ending process ${process.pid} with exit code ${exitCode}\n`,
+        `watchdog: the database has not answered for ${Math.round(stuckMs)} ms, ` +
+          `ending process ${process.pid} with exit code ${exitCode}\n`,
       )
       process.exit(exitCode)
     }

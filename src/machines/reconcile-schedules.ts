@@ -3,8 +3,8 @@ import type { Database } from '../db/database.ts'
 import { withRetry } from '../db/retry.ts'
 
 /**
- * What a new leader mends in rows that no crash of ours leaves so, but a hand or a restored backup may: open ones
- * without a schedule are due, and paused ones wait again. Returns how many.
+ * A new leader repairs rows that no crash leaves so, but manual changes or a restored backup may: open rows without a
+ * schedule become due, paused ones wait again. @returns how many
  */
 export async function reconcileSchedules(db: Database): Promise<number> {
   let mended = 0

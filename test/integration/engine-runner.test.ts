@@ -187,7 +187,7 @@ describe('a runner tells', () => {
     expect((await runner.runOnce()).models['job']).toMatchObject({ claimed: 1, unknown: { ghost: 2 } })
     await runner.runOnce()
     expect(errors.map(({ message }) => message)).toEqual([
-      'state graph "job": 2 rows are in state "ghost", which it does not know: nobody claims them',
+      'state graph "job": 2 rows are in the unknown state "ghost" and are not claimed',
     ])
     expect(await database.value(`select count(*)::int from job where status = 'ghost' and claim_token is null`)).toBe(2)
   })
