@@ -1,11 +1,11 @@
-/** What names one attempt of a hook among all of its snapshot. */
+/** Names one attempt of a hook among all of its snapshot. */
 export function attemptName(plugin: string, hook: string, attempt: number): string {
   return `${plugin}.${hook}.${attempt}`
 }
 
 /**
- * Where one attempt of a hook leaves what is not its output, below the folder of its snapshot: what it printed, and
- * what it made and failed.
+ * Where one attempt of a hook leaves what is not its output, below the folder of its snapshot: its logs, and the files
+ * of a failed attempt.
  */
 export function attemptPaths(
   plugin: string,

@@ -54,7 +54,7 @@ function makeDataDir(path: string, force: boolean): void {
       )
     }
     for (const folder of ['archive', 'plugins', 'personas', 'logs']) makeFolder(join(path, folder))
-    // Last: the file that makes it a data dir.
+    // Last: this file makes it a data dir.
     writeFileSync(join(path, CONFIG_FILE), FIRST_CONFIG, { flag: 'wx' })
   } catch (error) {
     if (error instanceof AppError) throw error

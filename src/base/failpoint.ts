@@ -96,11 +96,11 @@ export type Failpoint = (typeof FAILPOINTS)[number]
 const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 
 /**
- * Does what `ARCHIVEBOX_FAILPOINTS` asks for at this point; without it (always, but in tests) nothing.
- * `name=action[@n]`, several separated by `;`: at the n-th passing (1 when not given), `kill9`, `term` or `stop` this
- * process, `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole
- * process). With `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in
- * there names the pid of the one in which it did.
+ * Does what `ARCHIVEBOX_FAILPOINTS` requests for this point; without it (always, except in tests) nothing.
+ * `name=action[@n]`, separated by `;`: at the n-th passing (default 1), `kill9`, `term` or `stop` this process, `exit`,
+ * `throw`, `reject` (an uncaught rejection), `sleep:<ms>` or `busy:<ms>` (blocks the process). With
+ * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names
+ * the pid of that process.
  */
 export async function failpoint(name: Failpoint): Promise<void> {
   const asked = wanted?.get(name)
@@ -119,7 +119,7 @@ export async function failpoint(name: Failpoint): Promise<void> {
   else throw new Error(`unknown action "${asked.action}" for the failpoint ${name}`)
 }
 
-/** Holds up everything that this process does. */
+/** Blocks the process. */
 function keepBusy(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);
@@ -147,7 +147,7 @@ function firstAmongAll(name: string): boolean {
   const folder = process.env['ARCHIVEBOX_FAILPOINTS_FIRED']
   if (!folder) return true
   try {
-    // At once, for one alone, and without a file descriptor.
+    // Atomic, won by one process, and needs no file descriptor.
     symlinkSync(String(process.pid), join(folder, `failpoint.${name}`))
     return true
   } catch {

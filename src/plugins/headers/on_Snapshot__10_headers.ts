@@ -11,8 +11,8 @@ export default defineHook(import.meta, {
   async run(context) {
     const answer = await get(context, context.url, ENCODINGS)
     leave(context, context.url, ENCODINGS, answer)
-    // The names are ArchiveBox's; its readers know `headers` and `response_headers`. An HTTP error is an answer worth
-    // keeping, too.
+    // The names are ArchiveBox's; its readers know `headers` and `response_headers`. An HTTP error is worth keeping,
+    // too.
     writeJson(context.outputDir, 'headers.json', {
       url: context.url,
       final_url: answer.url,

@@ -1,4 +1,4 @@
-/** What a reader is told of an article, above it. */
+/** What is shown above an article. */
 export interface ArticleHead {
   readonly title: string
   readonly url: string
@@ -12,7 +12,7 @@ export interface ArticleHead {
 
 /**
  * Wraps the HTML of an article into a page of its own: it opens from disk, in light and dark, with the right characters
- * and direction, and asks nobody for anything; pictures that lie elsewhere stay a word.
+ * and direction, and without requests; pictures that lie elsewhere are replaced by their description.
  */
 export function articleDocument(content: string, head: ArticleHead): string {
   const lang = head.lang ? ` lang="${escaped(head.lang)}"` : ''
@@ -70,7 +70,7 @@ figure { margin: 1rem 0 } figcaption { font-size: .875rem; color: var(--dim) }
 hr { border: 0; border-top: 1px solid var(--line) }
 `
 
-/** The day of a date as pages state it; what is none is shown as it is. */
+/** The day of a date as pages state it; an invalid one is shown unchanged. */
 function dateText(published: string | null): string {
   if (published === null || published.trim() === '') return ''
   const date = new Date(published)
