@@ -45,12 +45,17 @@ const MACHINE_TROUBLE = new Set(
 )
 
 /** Node's recursive removal gives such an error an empty code. */
-const SAID_OF_IT =
-  /Unknown error: (Too many open files|No space left on device|Cannot allocate memory|Read-only file system|Input\/output error)/
+const UNCODED = [
+  'Too many open files',
+  'No space left on device',
+  'Cannot allocate memory',
+  'Read-only file system',
+  'Input/output error',
+].map((text) => `Unknown error: ${text}`)
 
 /** Is the machine at fault (full disk, no descriptors left, no permission) rather than the work at hand? */
 export function isMachineTrouble(error: unknown): boolean {
-  return MACHINE_TROUBLE.has(codeOf(error) ?? '') || SAID_OF_IT.test(messageOf(error))
+  return MACHINE_TROUBLE.has(codeOf(error) ?? '') || UNCODED.some((text) => messageOf(error).includes(text))
 }
 
 /** The `code` of a system or database error (`ENOENT`, `23505`, ...), if it has one. */

@@ -96,7 +96,8 @@ export async function openHome(
     const torn = forgetOriginalServer(dataDir)
     if (torn)
       say(
-        'its database was in use while it was copied: should it be damaged, end what uses the original and copy it again',
+        'its database was in use while it was copied: should it be damaged, end what uses the original ' +
+          'and copy it again',
       )
   })
   const door = new Door(dataDir, patience, say)

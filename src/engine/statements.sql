@@ -298,14 +298,13 @@ with outcome as (
     "claim_token" = null, "owner" = null, "attempts" = o.attempts, "changed_at" = case
       when o.event = '' then work."changed_at" else now() end, "moved_by" = o.token, "modified_at" = now()
   from outcome o
-  where work."id" = any(array(select id
-    from outcome)) -- as with claims: the plan must not depend on the size of the batch
+  where work."id" = any(array(select id from outcome)) -- as with claims: the same plan for every batch size
     and work."id" = o.id and work."claim_token" = o.token and work."status" = o.from_status
       and o.to_status not in ('dropped')
   returning work."id" as id, o.from_status, o.to_status, o.event, $7::uuid as by
 ), vanished as (
   delete from "job" as work using outcome o where work."id" = any(array(select id
-    from outcome)) -- as with claims: the plan must not depend on the size of the batch
+    from outcome)) -- as with claims: the same plan for every batch size
     and work."id" = o.id and work."claim_token" = o.token and work."status" = o.from_status
       and o.to_status in ('dropped') returning work."id" as id, o.from_status, o.to_status, o.event, $7::uuid as by
 ), moved as (select * from changed union all select * from vanished), logged as (

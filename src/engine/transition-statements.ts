@@ -15,7 +15,7 @@ export function settleStatement(machine: Machine): Statement {
     : { type: '', name: '', set: '' }
   const changed = t.changedAt ? `, ${t.changedAt} = case when o.event = '' then work.${t.changedAt} else now() end` : ''
   const gone = Object.keys(machine.states).filter((state) => vanishesIn(machine, state))
-  const ours = `work.${t.id} = any(array(select id from outcome)) -- as with claims: the plan must not depend on the size of the batch
+  const ours = `work.${t.id} = any(array(select id from outcome)) -- as with claims: the same plan for every batch size
         and work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status`
   const ended = `returning work.${t.id} as id, o.from_status, o.to_status, o.event, $7::uuid as by`
   return named(

@@ -46,7 +46,12 @@ export function crawlPage(crawl: CrawlPage): string {
       counts.queued + counts.started > 0 ? ` · ${number(counts.started)} in work, ${number(counts.queued)} waiting` : ''
     }${counts.paused > 0 ? ` · ${number(counts.paused)} paused` : ''}</p>
 ${meter(counts, crawl.pages, done)}
-${failed === 0 ? '' : html`<p class="dim">Try these again: <code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>`}
+${
+  failed === 0
+    ? ''
+    : html`<p class="dim">Try these again:
+<code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>`
+}
 ${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
 </header>
 ${pageList({ index, total: done })}

@@ -110,7 +110,8 @@ async function supervised(home: TestHome, crawl: string, most: number): Promise<
     if ((await home.value('select status from crawl where id = $1', [crawl])) === 'sealed') return
   }
   throw new Error(
-    `not sealed after ${most} starts: ${JSON.stringify(await home.query('select url, status, attempts from snapshot'))}`,
+    `not sealed after ${most} starts: ` +
+      `${JSON.stringify(await home.query('select url, status, attempts from snapshot'))}`,
   )
 }
 
@@ -179,7 +180,8 @@ describe('a crawl with a set-up hook that kills its runner each time', () => {
 
 describe('a page that an operator keeps from its end', () => {
   const held =
-    'echo "$ARCHIVEBOX_RUNNER_ID" >>"$DATA_DIR/began.log"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho done >done.txt\n'
+    'echo "$ARCHIVEBOX_RUNNER_ID" >>"$DATA_DIR/began.log"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; ' +
+    'done\necho done >done.txt\n'
   const began = (home: TestHome) => {
     try {
       return readFileSync(join(home.dataDir, 'began.log'), 'utf8').trim().split('\n').length

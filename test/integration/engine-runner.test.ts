@@ -39,7 +39,8 @@ describe('a runner', () => {
       deleted: 0,
       unknown: {},
     })
-    const wrong = `select row_id from transition group by row_id having string_agg(event, ' ' order by id) <> 'start finish'`
+    const wrong =
+      `select row_id from transition group by row_id having string_agg(event, ' ' ` + `order by id) <> 'start finish'`
     expect(await database.query(wrong)).toEqual([])
     expect(
       await database.query('select distinct status, retry_at, claim_token, claimed_by, attempts from job'),

@@ -181,7 +181,7 @@ describe('snapshot pause and resume', () => {
     const page = await eventually(() => home.value<string>('select id from snapshot order by id desc limit 1'))
     await records(home, ['snapshot', 'pause', page])
     await adding.says(
-      /paused: archivebox-ts snapshot list --crawl-id \S+ --status paused \| archivebox-ts snapshot resume - goes on with it/,
+      /paused: archivebox-ts snapshot list --crawl-id \S+ --status paused \| archivebox-ts snapshot resume - goes on/,
     )
     await records(
       home,

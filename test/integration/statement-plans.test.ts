@@ -69,7 +69,8 @@ const COVERED = [
   ...['commands', 'handled', 'judge', 'queues', 'reconcile-schedules', 'results', 'scope'].map(
     (name) => `src/machines/${name}.ts`,
   ),
-].filter((file) => !/db.(migrate|notifications|retry)\.ts$/.test(file)) // They make tables, listen, and send for others.
+  // These make tables, listen, and send for others.
+].filter((file) => !/db.(migrate|notifications|retry)\.ts$/.test(file))
 
 const homes = useHomes()
 let test: TestHome

@@ -14,7 +14,8 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
   const url = urlArgument(process.argv.slice(2))
   if (url === undefined) {
     process.stderr.write(
-      `usage: ${process.argv[1] ?? plugin} --url=URL\nWrites the ${plugin} output of that page into the current directory.\n`,
+      `usage: ${process.argv[1] ?? plugin} --url=URL\nWrites the ${plugin} output of that page into the ` +
+        'current directory.\n',
     )
     process.exit(process.argv.includes('--help') ? EXIT.ok : EXIT.usage)
   }
