@@ -25,10 +25,10 @@ export async function insertSnapshots(
   if (pages.length === 0) return 0
   const crawl = await lockCrawl(tx, crawlId)
   if (!crawl) return 0
-  const room = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
+  const allowed = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
   let added = 0
-  for (let at = 0; at < pages.length && added < room; at += BATCH)
-    added += await insertBatch(tx, crawlId, crawl, room - added, pages.slice(at, at + BATCH), options)
+  for (let at = 0; at < pages.length && added < allowed; at += BATCH)
+    added += await insertBatch(tx, crawlId, crawl, allowed - added, pages.slice(at, at + BATCH), options)
   return added
 }
 
@@ -39,11 +39,11 @@ async function insertBatch(
   tx: Database,
   crawlId: string,
   crawl: LockedCrawl,
-  room: number,
+  allowed: number,
   pages: readonly { readonly url: string; readonly title?: string }[],
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
-  const fresh = (await freshPages(tx, crawlId, pages)).slice(0, room)
+  const fresh = (await freshPages(tx, crawlId, pages)).slice(0, allowed)
   const ids = fresh.map(() => uuidv7())
   const dirs = fresh.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
   const inserted = await sql<{ id: string }>`

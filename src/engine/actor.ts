@@ -64,7 +64,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
       },
       ...{ queue: this.#queue as unknown as Queue<Machine, unknown>, sql, deadlineMs: maxTickMs },
       ...{ log: options.log, leaseSeconds: this.#leaseSeconds, waitForHandlers: options.waitForHandlers },
-      ...{ by: options.by ?? null, counts: new Counts(), onRoom: () => {} },
+      ...{ by: options.by ?? null, counts: new Counts(), onSlotsFree: () => {} },
       onProgress: supervised && ((forMs) => supervised.tell({ type: 'busy', forMs })),
       onError: (error, claim) => this.#report(error, claim as AnyClaimed<M, Row> | undefined),
     })

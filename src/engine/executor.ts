@@ -42,7 +42,7 @@ export interface ExecutorOptions {
   readonly counts: Counts
   readonly onError: OnError
   /** Something ended, so slots may be free. `first`: the step after which a row of ours is due again first. */
-  readonly onRoom: (first?: Step) => void
+  readonly onSlotsFree: (first?: Step) => void
 }
 
 /**
@@ -55,13 +55,13 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options
-    const { queue, by, counts, onRoom } = options
+    const { queue, by, counts, onSlotsFree } = options
     this.#completer = new Completer({
       queue,
       by,
       counts,
       onError: (error, tick) => this.#report(error, tick?.claim),
-      onSettled: onRoom,
+      onSettled: onSlotsFree,
     })
   }
 
@@ -228,13 +228,13 @@ export class Executor {
   #over(tick: Tick, end: TickEnd): void {
     this.#running.delete(tick)
     tick.done?.(end)
-    this.#options.onRoom()
+    this.#options.onSlotsFree()
   }
 
   #end(tick: Tick, step: Step, end: TickEnd): void {
     this.#running.delete(tick)
     this.#completer.add(tick, step, end)
-    this.#options.onRoom()
+    this.#options.onSlotsFree()
   }
 
   /** An error in the reporter must not stop the work. */

@@ -72,7 +72,7 @@ export class Producer {
     this.executor = new Executor({
       ...{ model: options.handlers, queue: this.queue, leaseSeconds: this.leaseSeconds, counts: this.counts },
       ...{ sql, by, deadlineMs, log, onError, waitForHandlers: options.waitForHandlers },
-      onRoom: (first) => this.#room(first),
+      onSlotsFree: (first) => this.#slotsFree(first),
     })
   }
 
@@ -90,7 +90,7 @@ export class Producer {
    * How many rows it may claim: none while outcomes pile up because of a slow database. Of many slots, one half is
    * claimed while the other is at work; few are claimed together.
    */
-  get room(): number {
+  get claimable(): number {
     if (this.executor.unsettled >= 2 * this.#concurrency) return 0
     return Math.min(
       this.#concurrency - this.used,
@@ -100,7 +100,7 @@ export class Producer {
 
   /** Milliseconds until it wants to claim; Infinity while it cannot. */
   get waitMs(): number {
-    return this.#claims > (this.#isLong ? 1 : 0) || this.room < 1 ? Number.POSITIVE_INFINITY : this.#pace.waitMs
+    return this.#claims > (this.#isLong ? 1 : 0) || this.claimable < 1 ? Number.POSITIVE_INFINITY : this.#pace.waitMs
   }
 
   /** Somebody reports new work. */
@@ -146,7 +146,7 @@ export class Producer {
     return found
   }
 
-  #room(first: Step | undefined): void {
+  #slotsFree(first: Step | undefined): void {
     if (first?.afterSeconds != null && first.afterSeconds < 60) this.#pace.soon(first.afterSeconds * 1000)
     this.#shared.onNews()
   }

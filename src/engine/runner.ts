@@ -109,7 +109,7 @@ export class Runner {
   #claim(stop?: AbortSignal): void {
     const hungry = this.#producers.filter((producer) => producer.waitMs === 0)
     for (const [index, producer] of hungry.entries()) {
-      const share = Math.min(producer.room, Math.ceil(this.#free / (hungry.length - index)))
+      const share = Math.min(producer.claimable, Math.ceil(this.#free / (hungry.length - index)))
       if (share < 1) continue
       this.#producers = [...this.#producers.filter((other) => other !== producer), producer]
       void producer.claim(share, stop)

@@ -19,12 +19,12 @@ export class Standstill {
   }
 
   /** Actors that do not answer: they would count as available for due rows. */
-  mute(slots: Iterable<ActorSlot>, patienceMs: number): ActorSlot[] {
+  mute(slots: Iterable<ActorSlot>, silentMs: number): ActorSlot[] {
     const now = performance.now()
     const wasAway = now - this.#lookedAt > LONGEST_GAP_MS
     this.#lookedAt = now
     for (const slot of slots) if (wasAway && slot.askedAt !== undefined) slot.askedAt = now
-    return [...slots].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > patienceMs)
+    return [...slots].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > silentMs)
   }
 
   /** Actors whose work has taken longer than allowed without progress. */

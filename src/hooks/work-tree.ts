@@ -54,7 +54,7 @@ export class WorkTree {
   }
 
   /** Does a `.work` of a dead worker exist? */
-  get isLeft(): boolean {
+  get hasLeftovers(): boolean {
     return existsSync(this.work)
   }
 

@@ -32,7 +32,7 @@ export function allOf(conditions: readonly Condition[]): Condition {
   return { text: (first) => text(first).join(' and ') || 'true', values: conditions.flatMap(({ values }) => values) }
 }
 
-export function leavesAlone(scope: WorkScope, kind: WorkKind): boolean {
+export function excludes(scope: WorkScope, kind: WorkKind): boolean {
   return scope.exclude?.includes(kind) ?? false
 }
 
@@ -41,10 +41,10 @@ export function crawlsWithin(scope: WorkScope): Condition {
   const open = "select 1 from snapshot s where s.crawl_id = work.id and s.status in ('queued', 'started', 'paused')"
   const { crawlIds, snapshotIds } = scope
   return allOf([
-    ...(leavesAlone(scope, 'crawl') ? [{ text: () => 'false', values: [] }] : []),
+    ...(excludes(scope, 'crawl') ? [{ text: () => 'false', values: [] }] : []),
     ...(crawlIds ? [{ text: (first: number) => `work.id = any($${first}::uuid[])`, values: [crawlIds] }] : []),
     // The crawl has URLs to expand; if the scope excludes snapshots it waits until another runner has expanded it.
-    ...(leavesAlone(scope, 'snapshot')
+    ...(excludes(scope, 'snapshot')
       ? [{ text: () => `(work.status = 'queued' or work.next_part is not null or not exists (${open}))`, values: [] }]
       : []),
     ...(snapshotIds
@@ -68,7 +68,7 @@ export function snapshotsWithin({ snapshotIds }: WorkScope): Condition {
 
 /** Does the scope contain all pages of a crawl? */
 export function allPagesWithin(scope: WorkScope): boolean {
-  return scope.snapshotIds === undefined && !leavesAlone(scope, 'snapshot')
+  return scope.snapshotIds === undefined && !excludes(scope, 'snapshot')
 }
 
 /** Does a crawl that we have claimed still need work within the scope? */

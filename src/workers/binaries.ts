@@ -23,7 +23,7 @@ import type { BinaryRecord } from '../hooks/records.ts'
 import { needed } from '../hooks/required-binaries.ts'
 import { binaryMachine } from '../machines/binary.ts'
 import { binaryQueue } from '../machines/queues.ts'
-import { leavesAlone } from '../machines/scope.ts'
+import { excludes } from '../machines/scope.ts'
 import { MARKER } from '../processes/family.ts'
 import type { Provide } from './providers.ts'
 import type { WorkerContext } from './worker-context.ts'
@@ -45,7 +45,7 @@ export async function prepareBinaries(
   const all = new Map<string, NeededBinary>()
   for (const hook of hooks)
     for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
-  if (leavesAlone(context.scope, 'binary')) return
+  if (excludes(context.scope, 'binary')) return
   await declareBinaries(home.db, home.machineId, [...all.values()])
   const names = [...all.keys()]
   for (const row of await binariesOf(home.db, home.machineId, names)) {
@@ -127,7 +127,7 @@ async function find(
 
 /** Queues the programs that a hook requested or found; the next crawl that starts looks them up. */
 export async function queueBinaries(context: WorkerContext, records: readonly BinaryRecord[]): Promise<void> {
-  if (records.length === 0 || leavesAlone(context.scope, 'binary')) return
+  if (records.length === 0 || excludes(context.scope, 'binary')) return
   const { db, machineId } = context.owner.home
   await declareBinaries(db, machineId, records)
   for (const { name, abspath } of records) if (abspath !== '') await hintBinary(db, machineId, name, abspath)

@@ -1,7 +1,7 @@
 import { closeSync, constants, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { attemptName } from '../base/attempt-paths.ts'
-import { isFull } from '../base/disk-room.ts'
+import { isFull } from '../base/disk-space.ts'
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import type { PublishedFiles } from '../db/tables.ts'
 import { isDatabaseAway } from '../db/trouble.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep } from '../base/abort.ts'
-import { lacksRoom } from '../base/disk-room.ts'
+import { lacksSpace } from '../base/disk-space.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { CrawlRow } from '../db/crawls.ts'
@@ -15,7 +15,7 @@ import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { crawlMachine } from '../machines/crawl.ts'
 import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
-import { allPagesWithin, isWithin, leavesAlone } from '../machines/scope.ts'
+import { allPagesWithin, excludes, isWithin } from '../machines/scope.ts'
 import { giveUpCrawl, isIdle, releaseCrawl, sealCrawl } from './crawl-ends.ts'
 import { CrawlPageWriter } from './crawl-page-writer.ts'
 import { expandPart } from './expand-list.ts'
@@ -100,9 +100,9 @@ export async function runCrawl(
       if (stop.drain.aborted || abort.aborted || isIdle(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
-      const hasRoom = !lacksRoom(home.dataDir, context.settings.config.DISK_FLOOR)
-      await pool.fill(hasRoom && !leavesAlone(scope, 'snapshot') ? now.due : 0)
-      if (now.listed && hasRoom) await expandPart(home.db, started)
+      const hasSpace = !lacksSpace(home.dataDir, context.settings.config.DISK_FLOOR)
+      await pool.fill(hasSpace && !excludes(scope, 'snapshot') ? now.due : 0)
+      if (now.listed && hasSpace) await expandPart(home.db, started)
       else {
         if (now.due >= MOST_DUE) await sleep(PACE_MS, abort)
         await bell.wait(doubtSince === undefined ? LOOK_MS : DOUBT_MS, abort)

@@ -156,7 +156,7 @@ export class SnapshotHooks {
       hook,
       result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
     }))
-    const adopted = this.#tree.isLeft ? await this.#adopt(all) : []
+    const adopted = this.#tree.hasLeftovers ? await this.#adopt(all) : []
     await this.#tree.open()
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
     for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)

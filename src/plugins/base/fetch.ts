@@ -13,8 +13,8 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 export type Encodings = 'identity' | 'gzip, br'
 
 /** Hands back an answer whose body was not read: the next hook in the row that requests the same gets it. */
-export function leave({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
-  if (visit) visit.leave(start, encodings, answer)
+export function handBack({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
+  if (visit) visit.keep(start, encodings, answer)
   else answer.body.destroy()
 }
 

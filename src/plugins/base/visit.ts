@@ -6,7 +6,7 @@ export class Visit {
   readonly #known = new Map<string, unknown>()
 
   /** Leaves an answer for the next hook that requests the same; its body is unread. */
-  leave(start: string, encodings: string, answer: Answer): void {
+  keep(start: string, encodings: string, answer: Answer): void {
     this.close()
     this.#left = { start, encodings, answer }
   }

@@ -12,7 +12,7 @@ const FULL_BYTES = 64 * 1024
  * @param floor the free MB required: enough for the pages at work (some MB each, a WARC tens), and for the log of a
  *   database beside them
  */
-export function lacksRoom(dataDir: string, floor: number): string | undefined {
+export function lacksSpace(dataDir: string, floor: number): string | undefined {
   for (const dir of [dataDir, join(dataDir, 'archive')]) {
     const free = freeBytes(dir)
     if (free < floor * MB)
