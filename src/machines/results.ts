@@ -1,7 +1,9 @@
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
+import { otherCopies } from '../db/archived-pages.ts'
+import type { ResultOfPage } from '../db/results.ts'
 import { withRetry } from '../db/retry.ts'
-import type { ArchiveResultTable, PublishedFiles, ResultStatus } from '../db/tables.ts'
+import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
@@ -200,7 +202,9 @@ export interface FinishedPage {
   /** The database's clock. */
   readonly now: Date
   /** In the order of the hooks. */
-  readonly results: readonly Selectable<ArchiveResultTable>[]
+  readonly results: readonly ResultOfPage[]
+  /** Is, or was, another copy of its URL there? */
+  readonly isCopied: boolean
 }
 
 /** Writes what was found on a page whose results are written. Throws ClaimLost. */
@@ -210,18 +214,18 @@ export async function finishPage(
   claim: SnapshotClaim,
   title: string | null,
 ): Promise<FinishedPage> {
-  const { rows } = await sql<Selectable<ArchiveResultTable> & { page_size: number; now: Date }>`
+  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date }>`
     with ${owned(owner, claim)}, page as (
       update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
       from mine where snapshot.id = mine.id
       returning snapshot.id, snapshot.output_size
     )
-    select r.*, page.output_size as page_size, now(), ${RELAXED}
+    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(), ${RELAXED}
     from page left join archive_result r on r.snapshot_id = ${claim.id}
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
-  const { page_size: output_size, now } = rows[0]!
-  return { output_size, now, results: rows.filter(({ id }) => id !== null) }
+  const { page_size: output_size, is_copied: isCopied, now } = rows[0]!
+  return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied }
 }
 
 /** Skips the open results of a snapshot, in the transaction that seals it. */

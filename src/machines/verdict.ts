@@ -1,16 +1,9 @@
-import type { Outcome, ResultStatus } from '../db/tables.ts'
+import type { LatestResult } from '../db/results.ts'
+import type { Outcome } from '../db/tables.ts'
 import { causeOf, isConsequence } from './cause.ts'
 
 /** A hook's latest result, as far as the verdict needs it. */
-export interface JudgedResult {
-  readonly plugin: string
-  readonly hook_name: string
-  readonly status: ResultStatus
-  readonly output_str: string
-  readonly output_json: unknown
-  /** Are any of its files in place? */
-  readonly has_files: boolean
-}
+export type JudgedResult = Omit<LatestResult, 'snapshot_id'>
 
 /** How a page went: columns of a sealed snapshot. */
 export interface Verdict {

@@ -1,6 +1,5 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
 import {
   type ChangeCursor,
@@ -8,6 +7,7 @@ import {
   copiedUrls,
   copiesOfUrl,
   type ListedPage,
+  lockIndex,
   type PageChange,
   pageChanges,
 } from '../db/archived-pages.ts'
@@ -32,8 +32,6 @@ const MOST_MS = 1_000
 const TEXT_CHARS = 300
 /** At most this many copies of one URL are listed. */
 const MOST_COPIES = 100
-/** The key of the advisory lock that admits one writer of the index per data dir; the number is arbitrary. */
-const LOCK = 7_241_204
 /** A transaction that holds the lock for longer is taken to be stuck. */
 const LOCK_MS = 5_000
 
@@ -214,11 +212,9 @@ async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite
 /** Runs `work` in a transaction that holds the lock of this data dir. Null when another held it for too long. */
 async function withLock<T>(home: Home, work: (tx: Database) => Promise<T>): Promise<T | null> {
   for (const until = performance.now() + LOCK_MS; ; ) {
-    const done = await transact(home.db, async (tx) => {
-      const { rows } = await sql<{ mine: boolean }>`
-        select pg_try_advisory_xact_lock(${LOCK}, hashtext(${home.dataDirId})) as mine`.execute(tx)
-      return rows[0]!.mine ? { value: await work(tx) } : null
-    })
+    const done = await transact(home.db, async (tx) =>
+      (await lockIndex(tx, home.dataDirId)) ? { value: await work(tx) } : null,
+    )
     if (done) return done.value
     if (performance.now() > until) return null
     await sleep(50)

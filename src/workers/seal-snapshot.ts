@@ -35,13 +35,14 @@ export async function sealSnapshot(
   found: Found,
 ): Promise<PageEnd> {
   const title = titleIn(tree) ?? claim.row.title
-  const { results, output_size, now } = await addFindings(owner, claim, title, crawl, found)
+  const finished = await addFindings(owner, claim, title, crawl, found)
+  const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
   tree.close()
   const verdict = await judgeResults(tree.root, latest(results))
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
-  await writeSnapshotPages(owner.home, sealed, crawl, results)
+  await writeSnapshotPages(owner.home, sealed, crawl, finished)
   await failpoint('publish.page_written')
   await queue.move(claim, 'seal', owner.processId, verdict)
   await failpoint('publish.page_sealed')
