@@ -5,8 +5,8 @@ import { withRetry } from './retry.ts'
 import type { SnapshotRow } from './snapshots.ts'
 import type { Outcome } from './tables.ts'
 
-// The pages that the archive's index lists, by number: table archived_page. Everything here walks an index, in steps
-// that do not grow with the archive.
+// The pages in the archive's index, by number: table archived_page. Everything here walks an index, in steps whose cost
+// does not grow with the archive.
 
 /** The largest number of pages per chunk: those whose numbers, divided by this, are equal. */
 export const PAGES_PER_CHUNK = 1_000
@@ -98,7 +98,7 @@ export async function pageChanges(
 /** The key of the advisory lock that admits one writer of the index per data dir; the number is arbitrary. */
 const LOCK = 7_241_204
 
-/** Takes the index of a data dir for the rest of the transaction; false while somebody else has it. */
+/** Locks the index of a data dir for the rest of the transaction; false while another process holds it. */
 export async function lockIndex(tx: Database, dataDirId: string): Promise<boolean> {
   const { rows } = await sql<{ mine: boolean }>`
     select pg_try_advisory_xact_lock(${LOCK}, hashtext(${dataDirId})) as mine`.execute(tx)
@@ -146,13 +146,13 @@ export async function copiedUrls(db: Database, urlHashes: readonly string[]): Pr
   return (await withRetry(db, () => select.execute(db))).rows.map(({ hash }) => hash)
 }
 
-/** Is, or was, another copy of the URL of this page there? An expression. */
+/** Does or did another copy of this page's URL exist? An SQL expression. */
 export function otherCopies({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash'>): RawBuilder<boolean> {
   return sql`exists (
     select from archived_page where url_hash = ${url_hash} and snapshot_id is distinct from ${id}::uuid)`
 }
 
-/** Is, or was, another copy of the URL of this page there? */
+/** Does or did another copy of this page's URL exist? */
 export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'url_hash'>): Promise<boolean> {
   const select = sql<{ others: boolean }>`select ${otherCopies(page)} as others`
   return (await withRetry(db, () => select.execute(db))).rows[0]!.others

@@ -120,8 +120,8 @@ export async function sealedSnapshots(
 }
 
 /**
- * Takes the rows of pages that were sealed before there were outcomes, the newest first, for the rest of the
- * transaction; those that somebody else has are left out.
+ * Locks pages that were sealed before outcomes existed, newest first, for the rest of the transaction; skips locked
+ * ones.
  */
 export async function lockUnjudged(tx: Database, limit: number): Promise<Pick<SnapshotRow, 'id' | 'output_dir'>[]> {
   const { rows } = await sql<Pick<SnapshotRow, 'id' | 'output_dir'>>`

@@ -203,7 +203,7 @@ export interface FinishedPage {
   readonly now: Date
   /** In the order of the hooks. */
   readonly results: readonly ResultOfPage[]
-  /** Is, or was, another copy of its URL there? */
+  /** Does or did another copy of its URL exist? */
   readonly isCopied: boolean
 }
 

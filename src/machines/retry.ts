@@ -101,14 +101,14 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
 
 type Named = Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>
 
-/** The ids of these pages, and of those that these results belong to: a query. Asked as an array it walks indexes. */
+/** A query for the ids of these pages and of the pages of these results. As an array it makes plans walk indexes. */
 export function pagesOf({ snapshots, results }: Omit<Named, 'crawls'>): RawBuilder<unknown> {
   return sql`
     select unnest(${snapshots}::uuid[])
     union select snapshot_id from archive_result where id = any(${results}::uuid[])`
 }
 
-/** Takes the rows of these crawls, and of those that the others belong to. */
+/** Locks these crawls, and the crawls of the snapshots and results. */
 export async function lockCrawlsAbove(tx: Database, named: Named): Promise<string[]> {
   return await lockCrawls(
     tx,

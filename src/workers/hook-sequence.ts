@@ -255,7 +255,7 @@ export function logsFor(root: string, hook: Hook, attempt: number): HookLogs {
   return below(root, logPaths(hook.plugin, hook.name, attempt))
 }
 
-/** What is there of a hook's output, where an earlier version may have left it, too. */
+/** The log files of a hook, if they exist; also those of earlier versions. */
 export function keptLogs(root: string, hook: Hook, attempt: number): HookLogs | undefined {
   const earlier = below(root, earlierLogPaths(hook.plugin, hook.name, attempt))
   return [logsFor(root, hook, attempt), earlier].find(({ stdout }) => existsSync(stdout))

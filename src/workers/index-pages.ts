@@ -18,8 +18,8 @@ import { updateArchiveIndex } from './archive-index.ts'
 import { publishFile } from './publish-file.ts'
 
 /**
- * Writes index.html and index.jsonl of a snapshot that is sealed, or about to be.
- * @param known its results, in order, and whether there are other copies of its URL, where somebody has asked already
+ * Writes index.html and index.jsonl of a snapshot that is sealed or about to be.
+ * @param known its results in order, and whether its URL has other copies; read from the database when not given
  */
 export async function writeSnapshotPages(
   home: Home,

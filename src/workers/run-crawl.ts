@@ -92,7 +92,7 @@ export async function runCrawl(
         doubtSince = undefined
       }
       await page.whenDue()
-      // Whoever is still at a page is so at one that was taken away, and has to hear of it before we leave.
+      // A worker that is still busy has a page that was taken away, and must be told before we exit.
       if (pool.busy > 0 && (!now.open || isIdle(now))) pool.recheck()
       if (!now.open && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
