@@ -26,8 +26,8 @@ export async function goToGate({ db }: Home, me: Place, asNewest: boolean): Prom
 }
 
 /**
- * After a lead that ended in order, or an attempt at one: from now on the runner only stands by, and a runner that waits
- * for its end may stop waiting.
+ * After a lead that ended in order, or an attempt at one: from now on the runner only stands by, and one that waits for
+ * its end may stop waiting.
  * @returns whether a SIGTERM of the newer runner follows, or has come; undefined when the row was closed meanwhile,
  *   since somebody took the runner for dead
  */
