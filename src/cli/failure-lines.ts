@@ -1,11 +1,17 @@
 import type { FailureGroup } from '../db/failures.ts'
 import { many, shortId } from './format.ts'
 import { oneLine } from './screen/clean.ts'
+import { cutEnd, cutUrl } from './screen/fit.ts'
+import { widthOf } from './screen/width.ts'
+
+/** A URL of which less is left says nothing. */
+const SHORTEST = 12
 
 /** Causes as people see them. */
 export interface FailureLine {
-  /** `37 pages: connection refused (example.org)` */
-  readonly text: string
+  /** `37 pages` (or the URL of one), and `connection refused (example.org)`. */
+  readonly pages: string
+  readonly cause: string
   readonly isPartial: boolean
   /** What tries these pages again. */
   readonly command: string
@@ -22,9 +28,19 @@ export function failureLines(
   return groups.map((group) => {
     const { cause, host, pages, partial, snapshot_ids: ids } = group
     const url = pages === 1 ? urlOf(ids[0]!) : undefined
-    const text = url ? `${url}: ${cause}` : `${many(pages, 'page')}: ${cause}${host ? ` (${host})` : ''}`
-    return { text: oneLine(text), isPartial: partial === pages, command: retryCommand(group) }
+    return {
+      pages: url ? oneLine(url) : many(pages, 'page'),
+      cause: oneLine(url || host === '' ? cause : `${cause} (${host})`),
+      isPartial: partial === pages,
+      command: retryCommand(group),
+    }
   })
+}
+
+/** `37 pages: connection refused (example.org)` in at most `width` columns, with as much of the cause as fits. */
+export function failureText({ pages, cause }: FailureLine, width: number): string {
+  const right = cutEnd(cause, Math.max(Math.floor(width / 2), width - 2 - Math.min(widthOf(pages), SHORTEST)))
+  return `${cutUrl(pages, width - 2 - widthOf(right))}: ${right}`
 }
 
 function retryCommand({ host, pages, partial, snapshot_ids: ids }: FailureGroup): string {

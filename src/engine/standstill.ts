@@ -6,7 +6,7 @@ import type { Queue } from './queue.ts'
 const STUCK_SECONDS = 15
 /** At its deadline an actor stops by itself; it has this long to do so. */
 const OVERTIME_MS = 30_000
-/** When two checks are further apart, the database was away in between and no actor could answer. */
+/** When two checks are further apart, no actor could be heard: the database was away, or we were suspended. */
 const LONGEST_GAP_MS = 10_000
 
 /** Finds actors that are stuck: stopped, or blocked where no order reaches them. */
@@ -23,11 +23,14 @@ export class Standstill {
     const now = performance.now()
     const wasAway = now - this.#lookedAt > LONGEST_GAP_MS
     this.#lookedAt = now
-    for (const slot of slots) if (wasAway && slot.askedAt !== undefined) slot.askedAt = now
+    for (const slot of wasAway ? slots : []) {
+      if (slot.askedAt !== undefined) slot.askedAt = now
+      slot.busyUntil = Math.max(slot.busyUntil, now)
+    }
     return [...slots].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > silentMs)
   }
 
-  /** Actors whose work has taken longer than allowed without progress. */
+  /** Actors whose work has taken longer than allowed without progress. Call `mute` first. */
   overdue(slots: Iterable<ActorSlot>): ActorSlot[] {
     return [...slots].filter(({ busyUntil }) => performance.now() > busyUntil + OVERTIME_MS)
   }

@@ -67,18 +67,20 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   /**
    * The second half of `settle`, when the steps are known.
    * @param fields other columns, for rows that all take the same step
+   * @param where an additional condition on such a row, `work`, which is lost unless it holds
    * @returns the ids that are lost
    */
   async apply(
     steps: readonly Stepped[],
     by: string | null = null,
     fields?: Readonly<Partial<Row>>,
+    where?: string,
   ): Promise<Set<string>> {
     const first = steps[0]
     if (!first) return new Set()
     return await this.retry(async (isAgain) => {
       const rows = steps.every((one) => isAlike(one, first))
-        ? await this.#applyAlike(steps, first, by, fields)
+        ? await this.#applyAlike(steps, first, by, fields, where)
         : await this.#applyEach(steps, by)
       const lost = new Set(rows.map(({ id }) => id))
       const unsure = steps.filter((one) => lost.has(one.claim.id) && (isAgain || one.isAgain))
@@ -110,6 +112,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     { claim, step }: Stepped,
     by: string | null,
     fields?: Readonly<Partial<Row>>,
+    where?: string,
   ): Promise<{ id: string }[]> {
     const { from, to, event, afterSeconds, attempts } = step
     const [ids] = inOrder(steps, ({ claim }) => claim.id, [({ claim }) => claim.id])
@@ -118,7 +121,9 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
       return await this.sql.query(statement, [ids, claim.token, from, to, event, by])
     }
     const names = Object.keys(fields ?? {})
-    const statement = this.once(`settle alike ${names}`, () => settleAlikeStatement(this.machine, names))
+    const statement = this.once(`settle alike ${names} ${where}`, () =>
+      settleAlikeStatement(this.machine, names, where),
+    )
     return await this.sql.query(statement, [
       ids,
       claim.token,
@@ -164,18 +169,21 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
    * Moves a claimed row along one edge. The claim continues in a state in which rows are claimed, and ends in any
    * other. Throws ClaimLost when the row is no longer ours or in that state.
    * @param fields other columns to write with the move; none for a row that is deleted by it
+   * @param where for a move that ends the claim: an additional condition on the row, `work`, which is lost unless it
+   *   holds
    */
   async move<S extends WorkState<M>, const E extends EventOf<M, S>>(
     claim: Claimed<M, S, Row>,
     event: E,
     by: string | null = null,
     fields?: Readonly<Partial<Row>>,
+    where?: string,
   ): Promise<Moved<M, Target<M, S, E>, Row>> {
     const step = stepOf(this.machine, claim, event)
     const { final, external } = this.machine.states[step.to]!
     const ends = final || external
     const isLost = ends
-      ? (await this.apply([{ claim, step }], by, fields)).size > 0
+      ? (await this.apply([{ claim, step }], by, fields, where)).size > 0
       : !(await this.#keep(claim, step, by, fields))
     if (isLost) throw new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${step.to}`)
     return (ends ? undefined : { ...claim, state: step.to }) as Moved<M, Target<M, S, E>, Row>

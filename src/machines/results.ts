@@ -52,7 +52,8 @@ const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
 
 /**
  * Work that a power cut undoes is repeated by the page's next owner, so only the commit of the seal waits for the disk,
- * and flushes all earlier ones.
+ * and flushes all earlier ones. When the server alone dies, the worker continues after such a loss: so the seal checks
+ * that nothing is missing.
  */
 const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
 
@@ -207,7 +208,15 @@ export interface FinishedPage {
   readonly isCopied: boolean
 }
 
-/** Writes what was found on a page whose results are written. Throws ClaimLost. */
+/** A condition on a page, `work`: all its results have ended, and no server has lost that. */
+export const ALL_ENDED = `(
+        select 1 from archive_result r
+        where r.snapshot_id = work.id and r.status in ('queued', 'started', 'backoff') limit 1) is null`
+
+/**
+ * Writes what was found on a page whose results are written. Inside a transaction the commit waits for the disk, since
+ * nobody would repeat what else it writes. Throws ClaimLost.
+ */
 export async function finishPage(
   tx: Owner['home']['db'],
   owner: Owner,
@@ -220,7 +229,8 @@ export async function finishPage(
       from mine where snapshot.id = mine.id
       returning snapshot.id, snapshot.output_size
     )
-    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(), ${RELAXED}
+    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(),
+      ${tx.isTransaction ? sql`null` : RELAXED}
     from page left join archive_result r on r.snapshot_id = ${claim.id}
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)

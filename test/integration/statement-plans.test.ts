@@ -12,7 +12,7 @@ import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
 import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
 import { addUpCounts, allPages, pageCount, rowCounts } from '../../src/db/counts.ts'
-import { crawlProgress, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
+import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import * as summaries from '../../src/db/crawl-summaries.ts'
 import * as crawls from '../../src/db/crawls.ts'
@@ -343,6 +343,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await crawlProgress(db, { most: 3 })
   },
   'db/crawl-progress.ts onlyPageOf': () => onlyPageOf(db, other),
+  'db/crawl-progress.ts madeBy': () => madeBy(db, other),
   'db/crawl-progress.ts skippedFor': () => skippedFor(db, other),
   'db/pages-in-work.ts pagesInWork': async () => {
     await pagesInWork(db)

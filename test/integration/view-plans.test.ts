@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findIds } from '../../src/cli/ids.ts'
 import { workOf } from '../../src/cli/work.ts'
 import { addUpCounts, allPages, rowCounts } from '../../src/db/counts.ts'
-import { onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
+import { madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import type { Home } from '../../src/db/home.ts'
@@ -95,6 +95,7 @@ function questions(): Readonly<Record<string, readonly [() => Promise<unknown>, 
     'which crawls are claimed': [() => claimedCrawls(db)],
     'which pages of a crawl were sealed just now': [() => new SealedPages(open).look(db)],
     'what a crawl lacked': [() => skippedFor(db, old)],
+    'what a crawl made': [() => madeBy(db, old)],
     'where the one page of a crawl lies': [() => onlyPageOf(db, old)],
     crawls: [() => listed(CRAWLS), LIMIT],
     'sealed crawls': [() => listed(CRAWLS, { status: ['sealed'] }), LIMIT],
