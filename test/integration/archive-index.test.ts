@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
-import { chunksOfCrawl, pageChanges } from '../../src/db/archived-pages.ts'
+import { chunksOfCrawl, hasCopies, pageChanges } from '../../src/db/archived-pages.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
-import { tagSnapshots } from '../../src/db/snapshots.ts'
+import { snapshotById, tagSnapshots } from '../../src/db/snapshots.ts'
 import { parseChunk } from '../../src/pages/index-chunk.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { writeArchivePage } from '../../src/workers/index-pages.ts'
@@ -112,6 +112,15 @@ describe('the index of the archive', () => {
     const files = [first!, second!].map(({ output_dir }) => /archive\/urls\/[^"]+/.exec(read(output_dir))?.[0])
     expect(files[0]).toBeDefined()
     expect(files[1]).toBe(files[0])
+    await withHome(test, async ({ db }) => {
+      const isCopied = async (id: string) => await hasCopies(db, (await snapshotById(db, id))!)
+      const [single] = await pagesOf(test, await archived(test, `${site.url}/page-1.html`))
+      expect([await isCopied(first!.id), await isCopied(second!.id), await isCopied(single!.id)]).toEqual([
+        true,
+        true,
+        false,
+      ])
+    })
     const copies = () => readFileSync(join(test.dataDir, files[0]!), 'utf8')
     for (const { output_dir } of [first!, second!]) expect(copies()).toContain(output_dir)
     expect((await test.run(['crawl', 'delete', '--yes', again])).code).toBe(0)
