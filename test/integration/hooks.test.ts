@@ -178,6 +178,7 @@ describe('background hooks', () => {
     const { result, run } = await ran(
       ['order_bg', 'ignores_term', 'forks_grandchild'],
       ['IGNORES_TERM_TIMEOUT=3', 'ORDER_BG_TIMEOUT=30'],
+      { LOG_LEVEL: 'debug' },
     )
     expect(result('order_bg')).toMatchObject({ status: 'succeeded' })
     expect(result('forks_grandchild').status).toMatch(/succeeded|noresults/)
