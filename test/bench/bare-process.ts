@@ -28,17 +28,21 @@ async function archive(url: string, root: string): Promise<Record<string, string
   const bytes = await buffer(answer)
   const html = bytes.toString()
   const icon = await buffer(await fetched(new URL('/favicon.ico', url).href))
-  const { content, textContent, ...about } = extractArticle(html, url, surveyPage(html))!
+  const survey = surveyPage(html)
+  const article = survey.tooComplex === undefined ? extractArticle(html, url, survey) : undefined
   const links = findLinks(html, url, [], 50_000)
   const files: Record<string, string | Buffer> = {
     'headers/headers.json': JSON.stringify(answer.headers, null, 2),
     'html/output.html': bytes,
     'favicon/favicon.ico': icon,
     'title/title.txt': pageTitle(html),
-    'readability/content.html': articleDocument(content, { ...about, url }),
-    'readability/content.txt': textContent,
-    'readability/article.json': JSON.stringify(about, null, 2),
     'parse_html_urls/urls.jsonl': links.map((link) => `${JSON.stringify({ type: 'Snapshot', url: link })}\n`).join(''),
+  }
+  if (article) {
+    const { content, textContent, ...about } = article
+    files['readability/content.html'] = articleDocument(content, { ...about, url })
+    files['readability/content.txt'] = textContent
+    files['readability/article.json'] = JSON.stringify(about, null, 2)
   }
   files['hashes/hashes.json'] = JSON.stringify(
     Object.entries(files).map(([path, data]) => [path, hash('sha256', data)]),
