@@ -46,6 +46,9 @@ export function failureText({ pages, cause }: FailureLine, width: number): strin
 function retryCommand({ host, pages, partial, snapshot_ids: ids }: FailureGroup): string {
   if (pages <= ids.length) return `archivebox-ts snapshot retry --failed ${ids.map(shortId).join(' ')}`
   const outcomes = partial === 0 ? 'failed' : partial === pages ? 'partial' : 'failed,partial'
-  const where = host === '' ? '' : ` --url__icontains ${host}`
+  const where = host === '' ? '' : ` --host ${shellWord(host)}`
   return `archivebox-ts snapshot list --outcome ${outcomes}${where} | archivebox-ts snapshot retry --failed -`
 }
+
+/** As a shell takes it for one word: a host may have `$(...)` in it. */
+const shellWord = (text: string) => (/^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)

@@ -6,7 +6,10 @@ import type { Queue } from './queue.ts'
 const STUCK_SECONDS = 15
 /** It has been told to stop then, by itself: so much longer it may take to do so. */
 const OVERTIME_MS = 30_000
-/** Between two looks that are further apart nobody was asked: the database was away, and none could have answered. */
+/**
+ * Between two looks that are further apart nobody was asked, or heard: the database was away, and none could have
+ * answered, or we stood still ourselves.
+ */
 const LONGEST_GAP_MS = 10_000
 
 /** Finds actors that are there and do nothing: stopped, or stuck where no order reaches them. */
@@ -23,11 +26,14 @@ export class Standstill {
     const now = performance.now()
     const wasAway = now - this.#lookedAt > LONGEST_GAP_MS
     this.#lookedAt = now
-    for (const slot of slots) if (wasAway && slot.askedAt !== undefined) slot.askedAt = now
+    for (const slot of wasAway ? slots : []) {
+      if (slot.askedAt !== undefined) slot.askedAt = now
+      slot.busyUntil = Math.max(slot.busyUntil, now)
+    }
     return [...slots].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > patienceMs)
   }
 
-  /** Those at work for longer than what they are at may take, without a word of progress. */
+  /** Those at work for longer than what they are at may take, without a word of progress. Look for the mute first. */
   overdue(slots: Iterable<ActorSlot>): ActorSlot[] {
     return [...slots].filter(({ busyUntil }) => performance.now() > busyUntil + OVERTIME_MS)
   }

@@ -49,8 +49,9 @@ export function settleStatement(machine: Machine): Statement {
  * Parameters: ids, token, state before, state after, event, seconds until due, who does it, attempts from then on (when
  * the table counts them), a value for each of these columns. The common batch: rows of one claim that all take the same
  * step. Half of the work.
+ * @param where a condition on `work`, beside its claim
  */
-export function settleAlikeStatement(machine: Machine, names: readonly string[]): Statement {
+export function settleAlikeStatement(machine: Machine, names: readonly string[], where?: string): Statement {
   const t = tableOf(machine)
   const attempts = t.attempts ? `, ${t.attempts} = $8` : ''
   const fields = written(machine, names, t.attempts ? 9 : 8)
@@ -64,7 +65,7 @@ export function settleAlikeStatement(machine: Machine, names: readonly string[])
       set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR}
         else now() + make_interval(secs => $6) end,
         ${t.unclaim}${attempts}${changed}${fields}${t.moved('$2')}${t.modified}
-      where ${oursAlike(machine, t)}
+      where ${oursAlike(machine, t)}${where === undefined ? '' : ` and ${where}`}
       ${endedAlike(t)}
     )${history(machine)}
     ${lost(machine)}`,

@@ -67,17 +67,19 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   /**
    * What `settle` does once it is known where each outcome leads. Returns the ids that are lost.
    * @param fields other columns of rows that all take the same step
+   * @param where a condition on such a row, `work`: it is lost unless that holds
    */
   async apply(
     steps: readonly Stepped[],
     by: string | null = null,
     fields?: Readonly<Partial<Row>>,
+    where?: string,
   ): Promise<Set<string>> {
     const first = steps[0]
     if (!first) return new Set()
     return await this.retry(async (isAgain) => {
       const rows = steps.every((one) => isAlike(one, first))
-        ? await this.#applyAlike(steps, first, by, fields)
+        ? await this.#applyAlike(steps, first, by, fields, where)
         : await this.#applyEach(steps, by)
       const lost = new Set(rows.map(({ id }) => id))
       const unsure = steps.filter((one) => lost.has(one.claim.id) && (isAgain || one.isAgain))
@@ -109,6 +111,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     { claim, step }: Stepped,
     by: string | null,
     fields?: Readonly<Partial<Row>>,
+    where?: string,
   ): Promise<{ id: string }[]> {
     const { from, to, event, afterSeconds, attempts } = step
     const [ids] = inOrder(steps, ({ claim }) => claim.id, [({ claim }) => claim.id])
@@ -117,7 +120,9 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
       return await this.sql.query(statement, [ids, claim.token, from, to, event, by])
     }
     const names = Object.keys(fields ?? {})
-    const statement = this.once(`settle alike ${names}`, () => settleAlikeStatement(this.machine, names))
+    const statement = this.once(`settle alike ${names} ${where}`, () =>
+      settleAlikeStatement(this.machine, names, where),
+    )
     return await this.sql.query(statement, [
       ids,
       claim.token,
@@ -163,18 +168,20 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
    * Moves a claimed row along one edge. Into a state in which rows are claimed the claim goes on; into any other it
    * ends. Throws ClaimLost when the row is not ours, or not in that state, any more.
    * @param fields other columns, which are written with the move; of a row that vanishes with it there are none
+   * @param where of a move that ends the claim: a condition on the row, `work`, without which the row counts as lost
    */
   async move<S extends WorkState<M>, const E extends EventOf<M, S>>(
     claim: Claimed<M, S, Row>,
     event: E,
     by: string | null = null,
     fields?: Readonly<Partial<Row>>,
+    where?: string,
   ): Promise<Moved<M, Target<M, S, E>, Row>> {
     const step = stepOf(this.machine, claim, event)
     const { final, external } = this.machine.states[step.to]!
     const ends = final || external
     const isLost = ends
-      ? (await this.apply([{ claim, step }], by, fields)).size > 0
+      ? (await this.apply([{ claim, step }], by, fields, where)).size > 0
       : !(await this.#keep(claim, step, by, fields))
     if (isLost) throw new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${step.to}`)
     return (ends ? undefined : { ...claim, state: step.to }) as Moved<M, Target<M, S, E>, Row>

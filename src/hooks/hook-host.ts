@@ -171,21 +171,25 @@ export class HookHost {
       while (done < row.length) {
         const { timeoutMs } = row[done]!.hook
         const left = since + timeoutMs + ABORT_GRACE_MS - performance.now()
-        const end =
-          (await within(Math.min(left, LOOK_MS), outcome.promise)) ?? (left <= LOOK_MS ? 'timeout' : undefined)
-        isOver = end !== undefined
-        if (typeof end === 'object') {
-          this.#rssBytes = end.rssBytes
-          const rest = end.outcomes.slice(done).map((one, index) => endOf(row[done + index]!, one))
+        const isLate = left <= LOOK_MS
+        const answer = await within(Math.min(left, LOOK_MS), outcome.promise)
+        if (typeof answer === 'object') {
+          isOver = true
+          this.#rssBytes = answer.rssBytes
+          const rest = answer.outcomes.slice(done).map((one, index) => endOf(row[done + index]!, one))
           if (rest.length > 0) yield rest
           return
         }
+        // Whoever looks too late, having slept, must not blame the hook that runs by now for the time of another.
+        const end = answer ?? (isLate && !existsSync(row[done]!.logs.stdout) ? 'timeout' : undefined)
+        isOver = end !== undefined
         // A host that ended by itself may have left children of a hook behind.
         if (end !== undefined) await this.kill()
         const ends = endedBy(row.slice(done), since)
         done += ends.length
         since = ends.at(-1)?.ended ?? since
-        if (end !== undefined && done < row.length) {
+        const endedAfterAll = end === 'timeout' && ends.length > 0
+        if (end !== undefined && !endedAfterAll && done < row.length) {
           const exit = end === 'gone' ? await this.#exited : KILLED
           const cause = end === 'gone' ? 'exit' : end
           ends.push({ ...startOf(row[done]!), exit, cause, began: since, ended: performance.now() })
@@ -193,8 +197,7 @@ export class HookHost {
         if (ends.length > 0) yield ends
         if (end !== undefined) return
       }
-      await outcome.promise // It is about to answer.
-      isOver = true
+      isOver = typeof (await outcome.promise) === 'object' // It is about to answer.
     } finally {
       if (!isOver) await this.kill() // Its answer would be taken for that to the next job.
       force.removeEventListener('abort', onForce)

@@ -1,21 +1,27 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import { withRetry } from '../db/retry.ts'
+import { transact } from '../db/retry.ts'
+import { lockCrawls, wakeCrawls } from './commands.ts'
+
+const UNSCHEDULED = sql`
+  (status in ('queued', 'started') and retry_at is null
+    or status = 'paused' and retry_at is distinct from '9999-01-01T00:00Z')`
+
+const SCHEDULE = sql`
+  retry_at = case status when 'paused' then '9999-01-01T00:00Z'::timestamptz else now() end, modified_at = now()`
 
 /**
  * What a new leader mends in rows that no crash of ours leaves so, but a hand or a restored backup may: open ones
- * without a schedule are due, and paused ones wait again. Returns how many.
+ * without a schedule are due, and paused ones wait again. A crawl that went to sleep over such a page is woken. Returns
+ * how many.
  */
 export async function reconcileSchedules(db: Database): Promise<number> {
-  let mended = 0
-  for (const model of ['crawl', 'snapshot'] as const) {
-    const update = sql`
-      update ${sql.table(model)}
-      set retry_at = case status when 'paused' then '9999-01-01T00:00Z'::timestamptz else now() end, modified_at = now()
-      where status in ('queued', 'started') and retry_at is null or status = 'paused' and retry_at is distinct
-        from '9999-01-01T00:00Z'`
-    const { numAffectedRows } = await withRetry(db, () => update.execute(db))
-    mended += Number(numAffectedRows ?? 0)
-  }
-  return mended
+  return await transact(db, async (tx) => {
+    const ids = await lockCrawls(tx, sql`id = any(array(select crawl_id from snapshot where ${UNSCHEDULED}))`)
+    const crawls = await sql`update crawl set ${SCHEDULE} where ${UNSCHEDULED}`.execute(tx)
+    if (ids.length === 0) return Number(crawls.numAffectedRows ?? 0)
+    const pages = await sql`update snapshot set ${SCHEDULE} where ${UNSCHEDULED}`.execute(tx)
+    await wakeCrawls(tx, ids)
+    return Number((crawls.numAffectedRows ?? 0n) + (pages.numAffectedRows ?? 0n))
+  })
 }

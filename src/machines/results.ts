@@ -1,7 +1,9 @@
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
+import { otherCopies } from '../db/archived-pages.ts'
+import type { ResultOfPage } from '../db/results.ts'
 import { withRetry } from '../db/retry.ts'
-import type { ArchiveResultTable, PublishedFiles, ResultStatus } from '../db/tables.ts'
+import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
@@ -49,7 +51,8 @@ const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
 
 /**
  * What a power cut takes back of a page in work is done again by whoever has the page next: no commit but that of its
- * seal waits for the disk, which flushes all of them.
+ * seal waits for the disk, which flushes all of them. A server that dies alone takes it back from a worker that goes
+ * on: so the seal looks whether it is all there.
  */
 const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
 
@@ -199,28 +202,39 @@ export interface FinishedPage {
   /** By the database's clock. */
   readonly now: Date
   /** In order. */
-  readonly results: readonly Selectable<ArchiveResultTable>[]
+  readonly results: readonly ResultOfPage[]
+  /** Is, or was, another copy of its URL there? */
+  readonly isCopied: boolean
 }
 
-/** Writes what was found out about a page whose results are written. Throws ClaimLost. */
+/** A condition on a page, `work`: the ends of its results are written, and no server has lost them since. */
+export const ALL_ENDED = `(
+        select 1 from archive_result r
+        where r.snapshot_id = work.id and r.status in ('queued', 'started', 'backoff') limit 1) is null`
+
+/**
+ * Writes what was found out about a page whose results are written. In a transaction it waits for the disk: nobody
+ * comes back for what else was written in that. Throws ClaimLost.
+ */
 export async function finishPage(
   tx: Owner['home']['db'],
   owner: Owner,
   claim: SnapshotClaim,
   title: string | null,
 ): Promise<FinishedPage> {
-  const { rows } = await sql<Selectable<ArchiveResultTable> & { page_size: number; now: Date }>`
+  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date }>`
     with ${owned(owner, claim)}, page as (
       update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
       from mine where snapshot.id = mine.id
       returning snapshot.id, snapshot.output_size
     )
-    select r.*, page.output_size as page_size, now(), ${RELAXED}
+    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(),
+      ${tx.isTransaction ? sql`null` : RELAXED}
     from page left join archive_result r on r.snapshot_id = ${claim.id}
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
-  const { page_size: output_size, now } = rows[0]!
-  return { output_size, now, results: rows.filter(({ id }) => id !== null) }
+  const { page_size: output_size, is_copied: isCopied, now } = rows[0]!
+  return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied }
 }
 
 /** Ends the results of a snapshot that are still open, in the transaction that seals it. */

@@ -1,16 +1,9 @@
-import type { Outcome, ResultStatus } from '../db/tables.ts'
+import type { LatestResult } from '../db/results.ts'
+import type { Outcome } from '../db/tables.ts'
 import { causeOf, isConsequence } from './cause.ts'
 
 /** What the verdict on a page asks of a hook's latest result. */
-export interface JudgedResult {
-  readonly plugin: string
-  readonly hook_name: string
-  readonly status: ResultStatus
-  readonly output_str: string
-  readonly output_json: unknown
-  /** Are any files of it in place? */
-  readonly has_files: boolean
-}
+export type JudgedResult = Omit<LatestResult, 'snapshot_id'>
 
 /** How a page went: the columns of a sealed snapshot. */
 export interface Verdict {

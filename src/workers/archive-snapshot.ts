@@ -96,7 +96,7 @@ export async function archiveSnapshot(
     return ENDED
   }
   await pageResults.write()
-  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, run)
+  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return ENDED
 }

@@ -6,11 +6,13 @@ import { archivableUrl, urlFilter } from '../base/urls.ts'
 import type { CrawlOfPage } from '../db/crawls.ts'
 import { transact, withRetry } from '../db/retry.ts'
 import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
+import { ClaimLost } from '../engine/claimed.ts'
+import type { Hook } from '../hooks/discover.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
-import { type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
+import { ALL_ENDED, type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
 import type { JudgedResult } from '../machines/verdict.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 
@@ -23,7 +25,9 @@ interface Found {
 /**
  * The end of a page whose hooks have all ended: adds what it found, judges it, writes its index, seals. The page is
  * open until the last of these steps, so its crawl never looks finished in between; whoever claims it after a crash
- * repeats them. No lock is held while files are flushed. Throws ClaimLost.
+ * repeats them. No lock is held while files are flushed. Throws ClaimLost, also when a server that died has lost what
+ * we wrote.
+ * @param hooks those of the page, which have ended
  * @returns how it ended
  */
 export async function sealSnapshot(
@@ -32,19 +36,21 @@ export async function sealSnapshot(
   claim: SnapshotClaim<'started'>,
   crawl: CrawlOfPage,
   tree: WorkTree,
+  hooks: readonly Hook[],
   found: Found,
 ): Promise<PageEnd> {
   const title = titleIn(tree) ?? claim.row.title
-  const { results, output_size, now } = await addFindings(owner, claim, title, crawl, found)
+  const finished = await addFindings(owner, claim, title, crawl, hooks, found)
+  const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
   // Before the seal: after it nobody would come back to tidy up.
   tree.close()
   await failpoint('publish.work_closed')
   const verdict = await judgeResults(tree.root, latest(results))
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
-  await writeSnapshotPages(owner.home, sealed, crawl, results)
+  await writeSnapshotPages(owner.home, sealed, crawl, finished)
   await failpoint('publish.page_written')
-  await queue.move(claim, 'seal', owner.processId, verdict)
+  await queue.move(claim, 'seal', owner.processId, { ...verdict, title, output_size }, ALL_ENDED)
   await failpoint('publish.page_sealed')
   return { url: claim.row.url, title, outcome: verdict.outcome, cause: verdict.cause }
 }
@@ -60,6 +66,7 @@ async function addFindings(
   claim: SnapshotClaim<'started'>,
   title: string | null,
   crawl: CrawlOfPage,
+  hooks: readonly Hook[],
   found: Found,
 ): Promise<FinishedPage> {
   const { db } = owner.home
@@ -67,15 +74,27 @@ async function addFindings(
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
   if (children.length === 0 && found.tags.length === 0) {
     const finished = await withRetry(db, () => finishPage(db, owner, claim, title))
-    if (finished.results.every(({ end_ts }) => end_ts !== null)) return finished
+    if (areEnded(finished, hooks)) return finished
   }
   return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     await failpoint('publish.page_children_added')
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
+    const finished = await finishPage(tx, owner, claim, title)
+    if (areEnded(finished, hooks)) return finished
     await skipOpenResults(tx, id, 'its plugin is not there, or switched off, any more')
     return await finishPage(tx, owner, claim, title)
   })
+}
+
+/** Have all results ended? Throws ClaimLost when the end of one of these hooks, which was written, is not there. */
+function areEnded({ results }: FinishedPage, hooks: readonly Hook[]): boolean {
+  const open = results.filter(({ end_ts }) => end_ts === null)
+  const lost = open.find((result) =>
+    hooks.some((hook) => hook.plugin === result.plugin && hook.name === result.hook_name),
+  )
+  if (lost) throw new ClaimLost(`archive_result ${lost.id}: its end was written, and is not there any more`)
+  return open.length === 0
 }
 
 /** The pages that belong to the crawl: archivable, inside its filters, each once. */

@@ -18,7 +18,7 @@ import {
   type SnapshotClaim,
   snapshotQueue,
 } from '../../src/machines/queues.ts'
-import { finishPage, prepareResults, skipOpenResults, writeResults } from '../../src/machines/results.ts'
+import { ALL_ENDED, finishPage, prepareResults, skipOpenResults, writeResults } from '../../src/machines/results.ts'
 import { openCrawls } from '../../src/machines/scope.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -147,7 +147,7 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
     await db.transaction().execute((tx) => skipOpenResults(tx, claim!.id, 'not there'))
     await finishPage(db, worker, started!, 'A title')
   })
-  await watch('seal', () => queue.move(started!, 'seal', worker.processId))
+  await watch('seal', () => queue.move(started!, 'seal', worker.processId, { title: 'A title' }, ALL_ENDED))
   const other = await queue.next()
   await watch('release', () => queue.release(other!, 0))
 }

@@ -204,6 +204,17 @@ describe('run --maintenance-only', () => {
     await run(home, '--exit-on-idle')
     await expectComplete(home, crawl)
   })
+
+  it('wakes a crawl that went to sleep over a page that had lost its schedule', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', 'html', ...urls(1, 1))
+    await run(home, '--run-for', '1', '--exclude', 'snapshot')
+    await home.query("update crawl set status = 'started', retry_at = '9999-01-01T00:00Z'")
+    await home.query('update snapshot set retry_at = null')
+    expect(await run(home, '--maintenance-only')).toContain('1 crawls and pages had no schedule')
+    await run(home, '--exit-on-idle')
+    await expectComplete(home, crawl)
+  })
 })
 
 describe('run', () => {

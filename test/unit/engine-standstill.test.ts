@@ -61,6 +61,18 @@ it('an actor at work gets nowhere when what it is at takes longer than it said, 
   expect(standstill.overdue([still, onward, over])).toEqual([still])
 })
 
+it('nobody gets nowhere in a time in which nobody was heard: what they said then is still to be read', () => {
+  const standstill = standstillOf([])
+  const busy = actor({ type: 'busy', forMs: 60_000 })
+  vi.advanceTimersByTime(HOUR_MS)
+  expect([...standstill.mute([busy], 30_000), ...standstill.overdue([busy])]).toEqual([])
+  for (let second = 0; second < 40; second += 5) {
+    vi.advanceTimersByTime(5_000)
+    standstill.mute([busy], HOUR_MS)
+  }
+  expect(standstill.overdue([busy])).toEqual([busy])
+})
+
 it('an actor that lets the lease of its row run out is late; one that holds none has to say something', async () => {
   const busy = actor({ type: 'busy', forMs: HOUR_MS })
   expect(await standstillOf([{ owner: 'somebody', late: false }]).late([busy])).toEqual([])

@@ -26,4 +26,12 @@ export const WORKERS: readonly Mutant[] = [
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: 'runs again, alone',
   },
+  {
+    name: 'a page is sealed whether or not its results are there',
+    file: 'src/workers/seal-snapshot.ts',
+    find: 'title, output_size }, ALL_ENDED)',
+    replacement: 'title, output_size })',
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'at publish.page_written: the hooks run again',
+  },
 ]
