@@ -228,7 +228,7 @@ describe('the snapshot page', () => {
 
 describe('the page of a snapshot', () => {
   it('took as long as its last attempt, however long ago the first one was', () => {
-    const before = { ...result, plugin: 'html', hookName: 'a', status: 'failed', output: '', files: {} }
+    const before = { ...result, plugin: 'html', hookName: 'a', status: 'failed' as const, output: '', files: {} }
     const later = new Date(ADDED.getTime() + 86_400_000)
     const again = { ...before, attempt: 2, startedAt: later, endedAt: new Date(later.getTime() + 1_500) }
     expect(snapshotPage({ ...snapshot, results: [before, again] })).toContain('<dt>It took</dt><dd>1.50 s</dd>')
