@@ -3,19 +3,28 @@ export function attemptName(plugin: string, hook: string, attempt: number): stri
   return `${plugin}.${hook}.${attempt}`
 }
 
-/**
- * Where one attempt of a hook leaves what is not its output, below the folder of its snapshot: what it printed, and
- * what it made and failed.
- */
-export function attemptPaths(
-  plugin: string,
-  hook: string,
-  attempt: number,
-): { stdout: string; stderr: string; leftovers: string } {
-  const log = `.logs/${plugin}/${hook}.${attempt}`
-  return {
-    stdout: `${log}.stdout.log`,
-    stderr: `${log}.stderr.log`,
-    leftovers: `.attempts/${attemptName(plugin, hook, attempt)}`,
-  }
+/** Where an attempt leaves what it printed, below the folder of its snapshot. */
+export interface LogPaths {
+  readonly stdout: string
+  readonly stderr: string
 }
+
+/** All in one folder: a folder for each plugin would be one more inode for each log. */
+export function logPaths(plugin: string, hook: string, attempt: number): LogPaths {
+  return logsAt(attemptName(plugin, hook, attempt))
+}
+
+/** Where earlier versions left them: a folder for each plugin. */
+export function earlierLogPaths(plugin: string, hook: string, attempt: number): LogPaths {
+  return logsAt(`${plugin}/${hook}.${attempt}`)
+}
+
+/** Where an attempt that failed leaves what it made, below the folder of its snapshot. */
+export function leftoversPath(plugin: string, hook: string, attempt: number): string {
+  return `.attempts/${attemptName(plugin, hook, attempt)}`
+}
+
+const logsAt = (name: string): LogPaths => ({
+  stdout: `.logs/${name}.stdout.log`,
+  stderr: `.logs/${name}.stderr.log`,
+})

@@ -1,11 +1,17 @@
 import type { FailureGroup } from '../db/failures.ts'
 import { many, shortId } from './format.ts'
 import { oneLine } from './screen/clean.ts'
+import { cutEnd, cutUrl } from './screen/fit.ts'
+import { widthOf } from './screen/width.ts'
+
+/** A URL of which less is left says nothing. */
+const SHORTEST = 12
 
 /** Causes as people see them. */
 export interface FailureLine {
-  /** `37 pages: connection refused (example.org)` */
-  readonly text: string
+  /** `37 pages` (or the URL of one), and `connection refused (example.org)`. */
+  readonly pages: string
+  readonly cause: string
   readonly isPartial: boolean
   /** What tries these pages again. */
   readonly command: string
@@ -22,14 +28,27 @@ export function failureLines(
   return groups.map((group) => {
     const { cause, host, pages, partial, snapshot_ids: ids } = group
     const url = pages === 1 ? urlOf(ids[0]!) : undefined
-    const text = url ? `${url}: ${cause}` : `${many(pages, 'page')}: ${cause}${host ? ` (${host})` : ''}`
-    return { text: oneLine(text), isPartial: partial === pages, command: retryCommand(group) }
+    return {
+      pages: url ? oneLine(url) : many(pages, 'page'),
+      cause: oneLine(url || host === '' ? cause : `${cause} (${host})`),
+      isPartial: partial === pages,
+      command: retryCommand(group),
+    }
   })
+}
+
+/** `37 pages: connection refused (example.org)` in at most `width` columns: of the cause as much as there is room for. */
+export function failureText({ pages, cause }: FailureLine, width: number): string {
+  const right = cutEnd(cause, Math.max(Math.floor(width / 2), width - 2 - Math.min(widthOf(pages), SHORTEST)))
+  return `${cutUrl(pages, width - 2 - widthOf(right))}: ${right}`
 }
 
 function retryCommand({ host, pages, partial, snapshot_ids: ids }: FailureGroup): string {
   if (pages <= ids.length) return `archivebox-ts snapshot retry --failed ${ids.map(shortId).join(' ')}`
   const outcomes = partial === 0 ? 'failed' : partial === pages ? 'partial' : 'failed,partial'
-  const where = host === '' ? '' : ` --url__icontains ${host}`
+  const where = host === '' ? '' : ` --host ${shellWord(host)}`
   return `archivebox-ts snapshot list --outcome ${outcomes}${where} | archivebox-ts snapshot retry --failed -`
 }
+
+/** As a shell takes it for one word: a host may have `$(...)` in it. */
+const shellWord = (text: string) => (/^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)

@@ -1,35 +1,45 @@
 import { join } from 'node:path'
 import { EXIT } from '../base/errors.ts'
-import { crawlProgress, onlyPageOf, skippedFor } from '../db/crawl-progress.ts'
+import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../db/crawl-progress.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { failureGroups } from '../db/failures.ts'
 import type { Home } from '../db/home.ts'
 import { crawlRecord } from '../db/records.ts'
-import { failureLines } from './failure-lines.ts'
-import { many } from './format.ts'
+import { failureLines, failureText } from './failure-lines.ts'
+import { many, shortId } from './format.ts'
 import type { GlobalOptions } from './options.ts'
+import { canvasOn } from './screen/canvas.ts'
+import { oneLine } from './screen/clean.ts'
+import { flow } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
 import { printRecord, terminal, wantsJson } from './terminal.ts'
 
 /** Kinds of failures that are named. */
 const KINDS = 10
+/** With so many pages the end of each can still be read. */
+const FEW_PAGES = 10
 
 /** How a crawl that is sealed went, where it lies, what to do about it; and the exit code, 10 when some page failed. */
 export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<void> {
   const [progress] = await crawlProgress(home.db, { crawlId: crawl.id })
   const { counts, total } = progress!
+  const canvas = canvasOn(process.stderr, onStderr)
   const say = (line: string) => {
     if (!options.quiet) terminal.say(line)
   }
   const bad = counts.failed + counts.partial
   if (bad > 1) {
-    // A page that failed alone was named when it ended.
-    const groups = (await failureGroups(home.db, { crawlId: crawl.id })).filter(({ pages }) => pages > 1)
-    const lines = failureLines(groups, () => undefined)
-    for (const { text, isPartial } of lines.slice(0, KINDS)) say(`${onStderr[isPartial ? 'yellow' : 'red'](text)}`)
-    if (lines.length > KINDS) say(`and ${many(lines.length - KINDS, 'kind')} of failures more`)
+    // A page that failed alone was named when it ended, which is out of sight by now where there are many.
+    const groups = await failureGroups(home.db, { crawlId: crawl.id })
+    const lines = failureLines(
+      groups.filter(({ pages }) => pages > 1 || total > FEW_PAGES),
+      () => undefined,
+    )
+    // One more takes no more room than to say that there is one.
+    const shown = lines.length === KINDS + 1 ? lines : lines.slice(0, KINDS)
+    for (const line of shown) say(onStderr[line.isPartial ? 'yellow' : 'red'](failureText(line, canvas.columns)))
+    if (lines.length > shown.length) say(`and ${lines.length - shown.length} more kinds of failures`)
   }
-  for (const reason of await skippedFor(home.db, crawl.id)) say(onStderr.dim(`skipped: ${reason}`))
   if (total === 0) say(`${onStderr.yellow('no pages:')} the allow and deny lists leave none of these URLs`)
   const only = total === 1 ? await onlyPageOf(home.db, crawl.id) : undefined
   const dir = join(home.dataDir, only ?? crawl.output_dir)
@@ -39,15 +49,38 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
       counts.partial > 0 ? onStderr.yellow(`${counts.partial} partial`) : '',
       counts.failed > 0 ? onStderr.red(`${counts.failed} failed`) : '',
     ]
-    say(`${many(total, 'page')}: ${parts.filter(Boolean).join(', ')}: ${onStderr.bold(join(dir, 'index.html'))}`)
+    say(`${many(total, 'page')}: ${parts.filter(Boolean).join(', ')}`)
+    for (const line of await madeLines(home, crawl.id, canvas.columns)) say(line)
   }
-  if (bad > 0) say(`try again: ${onStderr.bold(`archivebox-ts crawl retry --failed ${crawl.id}`)}`)
+  for (const reason of await skippedFor(home.db, crawl.id)) say(onStderr.dim(`skipped:   ${reason}`))
+  if (total > 0) {
+    say(`open:      ${onStderr.bold(join(dir, 'index.html'))}`)
+    say(onStderr.dim(`all pages: ${join(home.dataDir, 'index.html')}`))
+  }
+  if (bad > 0) {
+    const retry = `archivebox-ts crawl retry --failed ${shortId(crawl.id)}`
+    say(`try again: ${onStderr.bold(retry)}, then ${onStderr.bold('archivebox-ts run')}`)
+  }
   if (wantsJson(options))
     printRecord({
       ...crawlRecord({ ...crawl, counts }),
       snapshots: total,
       archived: counts.archived + counts.partial,
     })
-  else process.stdout.write(`${dir}\n`)
+  // On a terminal it has just been said.
+  else if (options.quiet || !process.stderr.isTTY) process.stdout.write(`${dir}\n`)
   if (counts.failed > 0 || total === 0) process.exitCode = EXIT.partial
+}
+
+const MADE = 'made:      '
+
+/** Which kinds of copies there are. */
+async function madeLines(home: Home, crawlId: string, columns: number): Promise<string[]> {
+  const plugins = (await madeBy(home.db, crawlId)).filter((plugin) => !plugin.startsWith('parse_'))
+  const lines = flow(
+    plugins.map((text) => ({ text: oneLine(text) })),
+    ', ',
+    columns - MADE.length,
+  )
+  return lines.map((line, index) => onStderr.dim(`${index === 0 ? MADE : ' '.repeat(MADE.length)}${line}`))
 }

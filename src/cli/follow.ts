@@ -14,8 +14,11 @@ import { OwnRunner } from './own-runner.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
-/** How often it is looked at: another's runner tells us nothing, one of our own when there is something new. */
-const LOOK_MS = { other: 150, own: 1_000 } as const
+/**
+ * How often it is looked at: one of our own tells us when there is something new, another's does not. (It could by
+ * NOTIFY, but then each page would pay for somebody who may not be there.)
+ */
+const LOOK_MS = { other: 500, own: 1_000 } as const
 /** Pages may end many times a second. */
 const SHORTEST_MS = 80
 /** Who works on it is looked at less often: that asks the operating system, too. */

@@ -115,7 +115,10 @@ export async function openHome(
     db = open
     const home = await door.connect(server, async () => {
       const applied = await migrate(open, server.url, say)
-      if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
+      // The names of the steps tell something only where there was a schema before.
+      if (applied.includes('init')) {
+        if (server.kind === 'external') say('the database is made')
+      } else if (applied.length > 0) say(`database schema: applied ${applied.join(', ')}`)
       const { id: machineId } = await currentMachine(open)
       const opened = {
         db: open,

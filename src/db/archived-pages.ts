@@ -1,12 +1,12 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
+import type { SnapshotRow } from './snapshots.ts'
 import type { Outcome } from './tables.ts'
 
 // The pages that the archive's index lists, by number: table archived_page. Everything here walks an index, in steps
-// that
-// do not grow with the archive.
+// that do not grow with the archive.
 
 /** Pages that one chunk of the index has at most: those whose numbers, divided by this, are the same. */
 export const PAGES_PER_CHUNK = 1_000
@@ -95,6 +95,16 @@ export async function pageChanges(
   })
 }
 
+/** An arbitrary, fixed key, for each data dir its own: one writes the index at a time. */
+const LOCK = 7_241_204
+
+/** Takes the index of a data dir for the rest of the transaction; false while somebody else has it. */
+export async function lockIndex(tx: Database, dataDirId: string): Promise<boolean> {
+  const { rows } = await sql<{ mine: boolean }>`
+    select pg_try_advisory_xact_lock(${LOCK}, hashtext(${dataDirId})) as mine`.execute(tx)
+  return rows[0]!.mine
+}
+
 /** The chunks that have pages of a crawl, the first first: one step along an index for each. */
 export async function chunksOfCrawl(db: Database, crawlId: string): Promise<number[]> {
   const from = (number: unknown) => sql`
@@ -136,11 +146,14 @@ export async function copiedUrls(db: Database, urlHashes: readonly string[]): Pr
   return (await withRetry(db, () => select.execute(db))).rows.map(({ hash }) => hash)
 }
 
-/** Is, or was, another copy of this URL there than this page? */
-export async function hasCopies(db: Database, urlHash: string, snapshotId: string): Promise<boolean> {
-  const select = sql<{ others: boolean }>`
-    select exists (
-      select 1 from archived_page
-      where url_hash = decode(${urlHash}, 'hex') and snapshot_id is distinct from ${snapshotId}) as others`
+/** Is, or was, another copy of the URL of this page there? An expression. */
+export function otherCopies({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash'>): RawBuilder<boolean> {
+  return sql`exists (
+    select from archived_page where url_hash = ${url_hash} and snapshot_id is distinct from ${id}::uuid)`
+}
+
+/** Is, or was, another copy of the URL of this page there? */
+export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'url_hash'>): Promise<boolean> {
+  const select = sql<{ others: boolean }>`select ${otherCopies(page)} as others`
   return (await withRetry(db, () => select.execute(db))).rows[0]!.others
 }

@@ -114,17 +114,18 @@ export async function onlyPageOf(db: Database, crawlId: string): Promise<string 
   return rows[0]?.output_dir
 }
 
-/** Pages that tell which programs a crawl lacked: it lacked them for each. */
-const SKIPPED_PAGES = 20
+/** Pages that tell which programs a crawl lacked, and what it made: the same for each, nearly. */
+const TOLD_BY_PAGES = 20
+
+const lastPages = (crawlId: string) => sql`
+  select id from snapshot where crawl_id = ${crawlId}
+  order by crawl_id desc, id desc limit ${sql.lit(TOLD_BY_PAGES)}`
 
 /** Why hooks of a crawl were skipped that lack a program, by its last pages. */
 export async function skippedFor(db: Database, crawlId: string): Promise<string[]> {
   const query = sql<{ reason: string }>`
     select distinct r.output_str as reason
-    from (
-      select id from snapshot where crawl_id = ${crawlId}
-      order by crawl_id desc, id desc limit ${sql.lit(SKIPPED_PAGES)}
-    ) s
+    from (${lastPages(crawlId)}) s
     cross join lateral (
       -- Said so that no index on the status is walked.
       select output_str from archive_result
@@ -133,4 +134,18 @@ export async function skippedFor(db: Database, crawlId: string): Promise<string[
     order by 1`
   const { rows } = await byIndex(db, (tx) => query.execute(tx))
   return rows.map(({ reason }) => reason)
+}
+
+/** The plugins that left files of a crawl's last pages, in the order in which they ran. */
+export async function madeBy(db: Database, crawlId: string): Promise<string[]> {
+  const query = sql<{ plugin: string }>`
+    select r.plugin
+    from (${lastPages(crawlId)}) s
+    cross join lateral (
+      select plugin, hook_name from archive_result
+      where snapshot_id = s.id and status is not distinct from 'succeeded' and output_size > 0
+    ) r
+    group by r.plugin order by min(r.hook_name)`
+  const { rows } = await byIndex(db, (tx) => query.execute(tx))
+  return rows.map(({ plugin }) => plugin)
 }

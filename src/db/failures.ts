@@ -63,8 +63,7 @@ export async function failureGroups(
     select cause, host, count(*) as pages, count(*) filter (where outcome = 'partial') as partial,
       (array_agg(snapshot_id::text order by sealed_at desc))[1:5] as snapshot_ids, max(sealed_at) as sealed_at
     from (
-      select failure.*, coalesce(substring(url from '^[a-z0-9+.-]+://(?:[^/?#@]*@)?([^/?#]+)'), '') as host
-      from (${latest(crawlId, limit)}) failure
+      select failure.*, url_host(url) as host from (${latest(crawlId, limit)}) failure
     ) page
     group by cause, host order by pages desc, sealed_at desc`
   return (await byIndex(db, (tx) => groups.execute(tx))).rows

@@ -14,6 +14,8 @@ export interface Filters {
   /** Of sealed pages; of a crawl, that of some page; of a result, that of its page. */
   readonly outcomes: readonly Outcome[]
   readonly urlContains: string
+  /** Of the page's URL, in lower case, with its port when the URL has one; of a crawl, that of a URL of its list. */
+  readonly host: string
   readonly crawlId: string
   readonly snapshotId: string
   readonly plugins: readonly string[]
@@ -55,6 +57,12 @@ const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower
 const pageContains = (snapshotId: RawBuilder<unknown>, text: string) => sql`
   ${snapshotId} in (select snapshot_id from page_url
     where page_url.url like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%')`
+const onHost = (snapshotId: RawBuilder<unknown>, host: string) => sql`
+  ${snapshotId} in (select snapshot_id from page_url where url_host(page_url.url) = ${unseen(host)})`
+/** The text is searched first: it is in few lists. */
+const listsHost = (urls: RawBuilder<unknown>, host: string) => sql`
+  (${contains(urls, host)} and exists (
+    select from string_to_table(lower(${urls}), e'\\n') line where url_host(line) = ${host}))`
 const tagged = (snapshotId: RawBuilder<unknown>, tag: string) => sql`
   ${snapshotId} in (select st.snapshot_id from snapshot_tag st
     where st.tag_id = (select id from tag where name = ${tag}))`
@@ -73,6 +81,8 @@ export const CRAWLS: Listing<ListedCrawl> = {
       select sum(p.pages) from crawl_pages p where p.crawl_id = it.id and p.outcome = ${outcome}) > 0`,
     urlContains: (text) => sql`(${contains(sql`it.urls`, text)}
       or exists (select 1 from crawl_source part where part.crawl_id = it.id and ${contains(sql`part.urls`, text)}))`,
+    host: (host) => sql`(${listsHost(sql`it.urls`, host)}
+      or exists (select 1 from crawl_source part where part.crawl_id = it.id and ${listsHost(sql`part.urls`, host)}))`,
     crawlId: (id) => sql`it.id = ${id}`,
     snapshotId: (id) => sql`it.id = (select crawl_id from snapshot where id = ${id})`,
     plugins: (plugin) => sql`
@@ -96,6 +106,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
     status: (status) => sql`it.status = ${unseen(status)}`,
     outcomes: (outcome) => sql`it.outcome = ${unseen(outcome)}`,
     urlContains: (text) => pageContains(sql`it.id`, text),
+    host: (host) => onHost(sql`it.id`, host),
     crawlId: (id) => sql`it.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.id = ${id}`,
     plugins: (plugin) =>
@@ -111,11 +122,12 @@ export const RESULTS: Listing<ListedResult> = {
   table: 'archive_result',
   statuses: RESULT_STATUSES,
   rows: sql`select it.*, page.url from archive_result it join snapshot page on page.id = it.snapshot_id`,
-  above: { column: 'snapshot_id', filters: ['outcomes', 'urlContains', 'crawlId', 'tags'] },
+  above: { column: 'snapshot_id', filters: ['outcomes', 'urlContains', 'host', 'crawlId', 'tags'] },
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,
     outcomes: (outcome) => sql`page.outcome = ${unseen(outcome)}`,
     urlContains: (text) => pageContains(sql`page.id`, text),
+    host: (host) => onHost(sql`page.id`, host),
     crawlId: (id) => sql`page.crawl_id = ${unseen(id)}::uuid`,
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
     plugins: (plugin) => sql`it.plugin = ${unseen(plugin)}`,

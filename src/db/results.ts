@@ -1,7 +1,40 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import type { Model } from './listings.ts'
+import { withRetry } from './retry.ts'
+import type { ArchiveResultTable } from './tables.ts'
+
+export type ResultOfPage = Selectable<ArchiveResultTable>
+
+/** Every attempt of every hook of a page, in order of the hooks' names. */
+export async function resultsOfPage(db: Database, snapshotId: string): Promise<ResultOfPage[]> {
+  const select = db
+    .selectFrom('archive_result')
+    .selectAll()
+    .where('snapshot_id', '=', snapshotId)
+    .orderBy('hook_name')
+    .orderBy('attempt')
+  return await withRetry(db, () => select.execute())
+}
+
+/** What a verdict is made of. */
+export interface LatestResult
+  extends Pick<ResultOfPage, 'plugin' | 'hook_name' | 'status' | 'output_str' | 'output_json'> {
+  readonly snapshot_id: string
+  /** Are any files of it in place? */
+  readonly has_files: boolean
+}
+
+/** The latest attempt of each hook of these pages. */
+export async function latestResults(db: Database, snapshotIds: readonly string[]): Promise<LatestResult[]> {
+  const { rows } = await sql<LatestResult>`
+    select distinct on (snapshot_id, plugin, hook_name) snapshot_id, plugin, hook_name, status, output_str, output_json,
+      output_files <> '{}' as has_files
+    from archive_result where snapshot_id = any(${snapshotIds}::uuid[])
+    order by snapshot_id, plugin, hook_name, attempt desc`.execute(db)
+  return rows
+}
 
 /** The hooks at work, by the ids of their processes. */
 export async function hooksAtWork(db: Database): Promise<Map<string, string>> {

@@ -119,6 +119,17 @@ export async function sealedSnapshots(
   return await rest.orderBy('id').limit(limit).execute()
 }
 
+/**
+ * Takes the rows of pages that were sealed before there were outcomes, the newest first, for the rest of the
+ * transaction; those that somebody else has are left out.
+ */
+export async function lockUnjudged(tx: Database, limit: number): Promise<Pick<SnapshotRow, 'id' | 'output_dir'>[]> {
+  const { rows } = await sql<Pick<SnapshotRow, 'id' | 'output_dir'>>`
+    select id, output_dir from snapshot where status = 'sealed' and outcome is null
+    order by id desc limit ${limit} for no key update skip locked`.execute(tx)
+  return rows
+}
+
 /** The crawls that these snapshots belong to, each once. */
 export async function crawlsOfSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ crawl_id: string }>`

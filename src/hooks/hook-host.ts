@@ -5,7 +5,13 @@ import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
-import { type Container, containerFor, familyIn, openContainer } from '../processes/containment/containment.ts'
+import {
+  type Container,
+  closeContainer,
+  containerFor,
+  familyIn,
+  openContainer,
+} from '../processes/containment/containment.ts'
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { bootId, hasProc } from '../processes/proc.ts'
@@ -61,6 +67,7 @@ export interface HostedEnd {
 export class HookHost {
   readonly processId: string
   readonly #child: ChildProcess
+  readonly #container: Container
   readonly #family: Family
   readonly #exited: Promise<Exit>
   readonly #recorded: Promise<void>
@@ -70,12 +77,14 @@ export class HookHost {
   private constructor(
     processId: string,
     child: ChildProcess,
+    container: Container,
     family: Family,
     exited: Promise<Exit>,
     recorded: Promise<void>,
   ) {
     this.processId = processId
     this.#child = child
+    this.#container = container
     this.#family = family
     this.#exited = exited
     this.#recorded = recorded
@@ -122,7 +131,7 @@ export class HookHost {
     }
     const recorded = record()
     recorded.catch(() => {})
-    return new HookHost(id, child, familyIn(container, id, identity), exited, recorded)
+    return new HookHost(id, child, container, familyIn(container, id, identity), exited, recorded)
   }
 
   /** Can it take another hook? */
@@ -217,6 +226,7 @@ export class HookHost {
     if (this.#child.connected) this.#child.disconnect()
     const late = setTimeout(() => this.#child.kill('SIGKILL'), LEAVE_MS)
     await this.#recorded.finally(() => clearTimeout(late))
+    closeContainer(this.#container)
   }
 
   async kill(): Promise<void> {

@@ -77,6 +77,14 @@ export async function lockCrawls(tx: Database, where: RawBuilder<unknown>): Prom
   return rows.map(({ id }) => id)
 }
 
+/** The same for the crawls of these snapshots. */
+export async function lockCrawlsOf(tx: Database, snapshotIds: readonly string[]): Promise<string[]> {
+  return await lockCrawls(
+    tx,
+    sql`id = any(array(select crawl_id from snapshot where id = any(${snapshotIds}::uuid[])))`,
+  )
+}
+
 /**
  * Has started crawls looked at again that nobody works on: those whose last snapshots are paused sleep until something
  * becomes of them.
@@ -126,10 +134,7 @@ async function sendToSnapshots(
   dueAt: Date | null,
 ): Promise<string[]> {
   return await transact(db, async (tx) => {
-    const crawls = await lockCrawls(
-      tx,
-      sql`id = any(array(select crawl_id from snapshot where id = any(${ids}::uuid[])))`,
-    )
+    const crawls = await lockCrawlsOf(tx, ids)
     const moved = await new Queue(snapshotMachine, kyselySql(tx)).send(ids, event, dueAt)
     await wakeCrawls(tx, crawls)
     return moved

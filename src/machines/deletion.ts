@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
-import { attemptPaths } from '../base/attempt-paths.ts'
+import { earlierLogPaths, leftoversPath, logPaths } from '../base/attempt-paths.ts'
 import { AppError } from '../base/errors.ts'
 import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { Removal } from '../base/removal.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
+import { isThere } from '../db/is-there.ts'
+import type { Model } from '../db/listings.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
-import { lockCrawls, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
+import { lockCrawlsOf, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
 import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
 import { waitForRelease } from './wait-for-release.ts'
@@ -57,7 +59,7 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
   await pauseSnapshots(home.db, [id])
   await waitForRelease(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`)
   return await deleteRow(home, 'snapshot', id, async (tx, removal) => {
-    const crawls = await lockCrawls(tx, sql`id = (select crawl_id from snapshot where id = ${id})`)
+    const crawls = await lockCrawlsOf(tx, [id])
     const { rows } = await sql<{ output_dir: string; free: boolean }>`
       select output_dir, ${FREE} as free from snapshot where id = ${id} for update`.execute(tx)
     if (!isFree(rows, `snapshot ${id}`)) return false
@@ -111,7 +113,7 @@ export async function reconcileDeletions(home: Home): Promise<void> {
     for (const removal of Removal.begun(home.dataDir)) {
       const [, table, id] = NAME.exec(removal.name) ?? []
       if (table === undefined) continue // Nothing of ours.
-      if (await isThere(tx, table, id!)) await removal.putBack()
+      if (await isThere(tx, table as Model['table'], id!)) await removal.putBack()
       else await removal.remove()
     }
   })
@@ -120,11 +122,9 @@ export async function reconcileDeletions(home: Home): Promise<void> {
 /** How a removal is named: after the row that it belongs to. */
 const NAME = /^(crawl|snapshot|archive_result)\.([0-9a-f-]{36})$/
 
-type Table = 'crawl' | 'snapshot' | 'archive_result'
-
 async function deleteRow(
   home: Home,
-  table: Table,
+  table: Model['table'],
   id: string,
   work: (tx: Database, removal: Removal) => Promise<boolean>,
 ): Promise<boolean> {
@@ -143,11 +143,6 @@ async function deleteRow(
   return deleted
 }
 
-async function isThere(tx: Database, table: string, id: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from ${sql.table(table)} where id = ${id}`.execute(tx)
-  return rows.length > 0
-}
-
 const FREE = sql`(claim_token is null and status in ('paused', 'sealed'))`
 
 /** False when there is no row; throws AppError when somebody took one up again. */
@@ -160,9 +155,9 @@ function isFree(rows: readonly { readonly free: boolean }[], what: string): bool
 /** With their results, and the history of both. */
 async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
-    delete from transition where row_id in (
-      select unnest(${ids}::uuid[]) union all select id from archive_result
-        where snapshot_id = any(${ids}::uuid[]))`.execute(tx)
+    delete from transition where row_id = any(array(
+      select unnest(${ids}::uuid[])
+      union all select id from archive_result where snapshot_id = any(${ids}::uuid[])))`.execute(tx)
   // Before their pages: what a page's deletion takes with it, it takes one page at a time.
   await sql`delete from archive_result where snapshot_id = any(${ids}::uuid[])`.execute(tx)
   await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)
@@ -178,10 +173,12 @@ interface ResultFiles {
 }
 
 /** What belongs to a result, by its paths below the folder of its page. */
-function pathsOf(result: ResultFiles): string[] {
+function pathsOf({ plugin, hook_name, attempt, output_files }: ResultFiles): string[] {
   return [
-    ...Object.keys(result.output_files).map((file) => `${result.plugin}/${file}`),
-    ...Object.values(attemptPaths(result.plugin, result.hook_name, result.attempt)),
+    ...Object.keys(output_files).map((file) => `${plugin}/${file}`),
+    ...Object.values(logPaths(plugin, hook_name, attempt)),
+    ...Object.values(earlierLogPaths(plugin, hook_name, attempt)),
+    leftoversPath(plugin, hook_name, attempt),
   ]
 }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
+import { latestResults } from '../db/results.ts'
 import { isHttpStatus, type JudgedResult, type Verdict, verdictOn } from './verdict.ts'
 
 /** A page to judge, and where its files are. */
@@ -16,12 +17,11 @@ interface Page {
  * @returns by id, for every page
  */
 export async function judge(db: Database, dataDir: string, pages: readonly Page[]): Promise<Map<string, Verdict>> {
-  const { rows } = await sql<JudgedResult & { readonly snapshot_id: string }>`
-    select distinct on (snapshot_id, plugin, hook_name) snapshot_id, plugin, hook_name, status, output_str, output_json,
-      output_files <> '{}' as has_files
-    from archive_result where snapshot_id = any(${pages.map(({ id }) => id)}::uuid[])
-    order by snapshot_id, plugin, hook_name, attempt desc`.execute(db)
-  const results = Map.groupBy(rows, ({ snapshot_id }) => snapshot_id)
+  const latest = await latestResults(
+    db,
+    pages.map(({ id }) => id),
+  )
+  const results = Map.groupBy(latest, ({ snapshot_id }) => snapshot_id)
   const verdicts = new Map<string, Verdict>()
   for (const { id, output_dir } of pages) {
     verdicts.set(id, await judgeResults(join(dataDir, output_dir), results.get(id) ?? []))

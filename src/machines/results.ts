@@ -1,7 +1,9 @@
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
+import { otherCopies } from '../db/archived-pages.ts'
+import type { ResultOfPage } from '../db/results.ts'
 import { withRetry } from '../db/retry.ts'
-import type { ArchiveResultTable, PublishedFiles, ResultStatus } from '../db/tables.ts'
+import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
@@ -200,7 +202,9 @@ export interface FinishedPage {
   /** By the database's clock. */
   readonly now: Date
   /** In order. */
-  readonly results: readonly Selectable<ArchiveResultTable>[]
+  readonly results: readonly ResultOfPage[]
+  /** Is, or was, another copy of its URL there? */
+  readonly isCopied: boolean
 }
 
 /** A condition on a page, `work`: the ends of its results are written, and no server has lost them since. */
@@ -218,18 +222,19 @@ export async function finishPage(
   claim: SnapshotClaim,
   title: string | null,
 ): Promise<FinishedPage> {
-  const { rows } = await sql<Selectable<ArchiveResultTable> & { page_size: number; now: Date }>`
+  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date }>`
     with ${owned(owner, claim)}, page as (
       update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
       from mine where snapshot.id = mine.id
       returning snapshot.id, snapshot.output_size
     )
-    select r.*, page.output_size as page_size, now(), ${tx.isTransaction ? sql`null` : RELAXED}
+    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(),
+      ${tx.isTransaction ? sql`null` : RELAXED}
     from page left join archive_result r on r.snapshot_id = ${claim.id}
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
-  const { page_size: output_size, now } = rows[0]!
-  return { output_size, now, results: rows.filter(({ id }) => id !== null) }
+  const { page_size: output_size, is_copied: isCopied, now } = rows[0]!
+  return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied }
 }
 
 /** Ends the results of a snapshot that are still open, in the transaction that seals it. */

@@ -1,9 +1,9 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
 import type { Outcome, ResultStatus } from '../db/tables.ts'
 import { isConsequence } from './cause.ts'
-import { wakeCrawls } from './commands.ts'
+import { lockCrawls, wakeCrawls } from './commands.ts'
 import { CANCELLED } from './verdict.ts'
 
 /** What is to be run again: whole crawls and pages (of those what `failed` and `plugins` say), and certain results. */
@@ -58,18 +58,14 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
   return await db.transaction().execute(async (tx) => {
     const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
-    const concerned = sql`(${within}
-      or s.id in (select snapshot_id from archive_result where id = any(${results}::uuid[])))`
     // The crawls first, as everybody does: none of them is sealed meanwhile.
-    await sql`
-      select 1 from crawl where id = any(${crawls}::uuid[])
-        or id in (select crawl_id from snapshot s where ${concerned})
-      order by id for no key update`.execute(tx)
+    await lockCrawlsAbove(tx, { crawls, snapshots, results })
     const { rows } = await sql<Attempt>`
       select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
         r.status, r.output_str, s.outcome, ${within} as within
       from archive_result r join snapshot s on s.id = r.snapshot_id
-      where s.status = 'sealed' and ${concerned}
+      where s.status = 'sealed' and s.id = any(array(
+        select id from snapshot where crawl_id = any(${crawls}::uuid[]) union ${pagesOf({ snapshots, results })}))
       order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)
     const named = new Set(results)
     const isWanted = (row: Attempt) =>
@@ -86,9 +82,10 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     const everything = !failed && plugins === undefined
     await reopen(tx, 'snapshot', [...pages])
     const { rows: parents } = await sql<{ id: string }>`
-      select id from crawl c where id in (select crawl_id from snapshot where id = any(${[...pages]}::uuid[]))
-        or ${everything} and id = any(${crawls}::uuid[])
-          and (c.next_part is not null or not exists (select 1 from snapshot s where s.crawl_id = c.id))`.execute(tx)
+      select crawl_id as id from snapshot where id = any(${[...pages]}::uuid[])
+      union
+      select id from crawl c where ${everything} and id = any(${crawls}::uuid[])
+        and (c.next_part is not null or not exists (select 1 from snapshot s where s.crawl_id = c.id))`.execute(tx)
     const ids = parents.map(({ id }) => id)
     const reopened = await reopen(tx, 'crawl', ids)
     // What a cancel left of a list goes on with its crawl as a whole only: a page that is retried does not bring it
@@ -100,6 +97,25 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     await wakeCrawls(tx, ids)
     return { results: attempts, snapshots: pages.size, crawls: reopened }
   })
+}
+
+type Named = Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>
+
+/** The ids of these pages, and of those that these results belong to: a query. Asked as an array it walks indexes. */
+export function pagesOf({ snapshots, results }: Omit<Named, 'crawls'>): RawBuilder<unknown> {
+  return sql`
+    select unnest(${snapshots}::uuid[])
+    union select snapshot_id from archive_result where id = any(${results}::uuid[])`
+}
+
+/** Takes the rows of these crawls, and of those that the others belong to. */
+export async function lockCrawlsAbove(tx: Database, named: Named): Promise<string[]> {
+  return await lockCrawls(
+    tx,
+    sql`id = any(array(
+      select unnest(${named.crawls}::uuid[])
+      union select crawl_id from snapshot where id = any(array(${pagesOf(named)}))))`,
+  )
 }
 
 /** Must this hook run again for its page to be archived? */

@@ -1,16 +1,9 @@
-import type { Outcome, ResultStatus } from '../db/tables.ts'
+import type { LatestResult } from '../db/results.ts'
+import type { Outcome } from '../db/tables.ts'
 import { causeOf, isConsequence } from './cause.ts'
 
 /** What the verdict on a page asks of a hook's latest result. */
-export interface JudgedResult {
-  readonly plugin: string
-  readonly hook_name: string
-  readonly status: ResultStatus
-  readonly output_str: string
-  readonly output_json: unknown
-  /** Are any files of it in place? */
-  readonly has_files: boolean
-}
+export type JudgedResult = Omit<LatestResult, 'snapshot_id'>
 
 /** How a page went: the columns of a sealed snapshot. */
 export interface Verdict {
@@ -45,7 +38,7 @@ const makesCopy = ({ plugin }: JudgedResult) => !MAKES_NO_COPY.has(plugin) && !/
 export function verdictOn(results: readonly JudgedResult[], headersStatus: number | null): Verdict {
   const inOrder = results.toSorted((a, b) => (a.hook_name < b.hook_name ? -1 : 1))
   const copies = inOrder.filter((result) => isCopy(result))
-  const failure = causeIn(inOrder)
+  const { plugin, cause: failure } = causeIn(inOrder)
   const http_status = statusOf(inOrder, copies, failure, headersStatus)
   if (http_status !== null && http_status >= 400)
     return { outcome: 'failed', cause: `HTTP ${http_status}`, http_status }
@@ -53,18 +46,26 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
   const isKept =
     copiers.length > 0 ? copies.length > 0 : inOrder.some(({ status }) => status === 'succeeded') || failure === null
   if (isKept && results.length > 0)
-    return { outcome: failure === null ? 'archived' : 'partial', cause: failure, http_status }
+    return failure === null
+      ? { outcome: 'archived', cause: null, http_status }
+      : { outcome: 'partial', cause: causeOfPart(plugin, failure), http_status }
   return { outcome: 'failed', cause: failure ?? emptiness(copiers, http_status), http_status }
 }
 
 const isCopy = (result: JudgedResult) => result.status === 'succeeded' && result.has_files && makesCopy(result)
 
 /** The first thing that went wrong; else that somebody cancelled what was left. */
-function causeIn(inOrder: readonly JudgedResult[]): string | null {
+function causeIn(inOrder: readonly JudgedResult[]): { readonly plugin?: string; readonly cause: string | null } {
   const failures = inOrder.filter(({ status }) => status === 'failed')
   const first = failures.find(({ output_str }) => !isConsequence(output_str)) ?? failures[0]
-  if (first) return causeOf(first.plugin, first.output_str)
-  return inOrder.some(({ status, output_str }) => status === 'skipped' && output_str === CANCELLED) ? CANCELLED : null
+  if (first) return { plugin: first.plugin, cause: causeOf(first.plugin, first.output_str) }
+  const isCancelled = inOrder.some(({ status, output_str }) => status === 'skipped' && output_str === CANCELLED)
+  return { cause: isCancelled ? CANCELLED : null }
+}
+
+/** The page was reached: what a plugin met is its own, and may be about another host. */
+function causeOfPart(plugin: string | undefined, cause: string): string {
+  return plugin === undefined || cause.startsWith(`${plugin}: `) ? cause : `${plugin}: ${cause}`
 }
 
 /** Why nothing is kept though nothing failed. */

@@ -30,6 +30,7 @@ export function crawlPage(crawl: CrawlPage): string {
   const name = crawlName(crawl)
   const done = counts.archived + counts.partial + counts.failed
   const failed = counts.failed + counts.partial
+  const isLive = status === 'queued' || status === 'started'
   return page({
     title: name,
     kind: 'crawl',
@@ -46,6 +47,12 @@ export function crawlPage(crawl: CrawlPage): string {
       counts.queued + counts.started > 0 ? ` · ${number(counts.started)} in work, ${number(counts.queued)} waiting` : ''
     }${counts.paused > 0 ? ` · ${number(counts.paused)} paused` : ''}</p>
 ${meter(counts, crawl.pages, done)}
+${
+  isLive
+    ? html`<p id="quiet" hidden>Nothing new since ${time(crawl.writtenAt)}. If it was interrupted,
+<code>archivebox-ts run</code> goes on with it.</p>`
+    : ''
+}
 ${failed === 0 ? '' : html`<p class="dim">Try these again: <code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>`}
 ${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
 </header>
@@ -55,7 +62,7 @@ ${data({
   chunks: index.chunks,
   crawl: crawl.id,
   total: done,
-  live: status === 'queued' || status === 'started',
+  live: isLive,
   writtenAt: crawl.writtenAt.getTime(),
 })}`,
   })

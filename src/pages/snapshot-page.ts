@@ -165,7 +165,7 @@ function facts(
 ${fact('Outcome', outcome && html`${outcomeBadge(outcome)} ${cause ? foreign(cause) : ''}`)}
 ${fact('Answer', httpStatus === null ? null : `HTTP ${httpStatus}`)}
 ${fact('URL', original(url))}
-${fact('Archived', time(sealedAt))}
+${fact(outcome === 'failed' ? 'Tried' : 'Archived', time(sealedAt))}
 ${fact('It took', seconds === null ? null : duration(seconds))}
 ${fact('Size', sizeText(outputs.reduce((sum, { size }) => sum + size, 0)))}
 ${fact('Links followed', depth > 0 ? String(depth) : null)}

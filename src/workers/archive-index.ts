@@ -1,6 +1,5 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
 import {
   type ChangeCursor,
@@ -8,6 +7,7 @@ import {
   copiedUrls,
   copiesOfUrl,
   type ListedPage,
+  lockIndex,
   type PageChange,
   pageChanges,
 } from '../db/archived-pages.ts'
@@ -34,8 +34,6 @@ const MOST_MS = 1_000
 const TEXT_CHARS = 300
 /** Copies of one URL that its pages name. */
 const MOST_COPIES = 100
-/** An arbitrary, fixed key, for each data dir its own: one writes the index at a time. */
-const LOCK = 7_241_204
 /** Somebody who has the lock for so long does not come back from it. */
 const LOCK_MS = 5_000
 
@@ -217,11 +215,9 @@ async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite
 /** Work in a transaction that nobody else has for this data dir. Null when somebody kept it for too long. */
 async function withLock<T>(home: Home, work: (tx: Database) => Promise<T>): Promise<T | null> {
   for (const until = performance.now() + LOCK_MS; ; ) {
-    const done = await transact(home.db, async (tx) => {
-      const { rows } = await sql<{ mine: boolean }>`
-        select pg_try_advisory_xact_lock(${LOCK}, hashtext(${home.dataDirId})) as mine`.execute(tx)
-      return rows[0]!.mine ? { value: await work(tx) } : null
-    })
+    const done = await transact(home.db, async (tx) =>
+      (await lockIndex(tx, home.dataDirId)) ? { value: await work(tx) } : null,
+    )
     if (done) return done.value
     if (performance.now() > until) return null
     await sleep(50)

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep } from '../base/abort.ts'
-import { attemptPaths } from '../base/attempt-paths.ts'
+import { earlierLogPaths, type LogPaths, logPaths } from '../base/attempt-paths.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { PublishedFiles } from '../db/tables.ts'
 import type { Hook } from '../hooks/discover.ts'
@@ -256,11 +256,16 @@ async function endOf(running: RunningHook, exit: Exit, cause: EndCause): Promise
 
 /** Where a hook's output goes: beside the plugins' directories, never inside one. */
 export function logsFor(root: string, hook: Hook, attempt: number): HookLogs {
-  const { stdout, stderr } = attemptPaths(hook.plugin, hook.name, attempt)
-  return { stdout: join(root, stdout), stderr: join(root, stderr) }
+  return below(root, logPaths(hook.plugin, hook.name, attempt))
 }
 
-/** Was this hook's log kept? */
-export function hasLog(logs: HookLogs): boolean {
-  return existsSync(logs.stdout)
+/** What is there of a hook's output, where an earlier version may have left it, too. */
+export function keptLogs(root: string, hook: Hook, attempt: number): HookLogs | undefined {
+  const earlier = below(root, earlierLogPaths(hook.plugin, hook.name, attempt))
+  return [logsFor(root, hook, attempt), earlier].find(({ stdout }) => existsSync(stdout))
 }
+
+const below = (root: string, { stdout, stderr }: LogPaths): HookLogs => ({
+  stdout: join(root, stdout),
+  stderr: join(root, stderr),
+})

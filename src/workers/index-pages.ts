@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { Selectable } from 'kysely'
-import { attemptPaths } from '../base/attempt-paths.ts'
+import { earlierLogPaths, logPaths } from '../base/attempt-paths.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
 import { crawlCounts, indexedCrawl, latestCrawls } from '../db/crawl-summaries.ts'
 import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
-import { withRetry } from '../db/retry.ts'
+import { type ResultOfPage, resultsOfPage } from '../db/results.ts'
 import { type SnapshotRow, snapshotById } from '../db/snapshots.ts'
-import type { ArchiveResultTable, WorkStatus } from '../db/tables.ts'
+import type { WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
 import { assetFiles, type PageAssets, pageAssets } from '../pages/assets.ts'
 import { copiesFile } from '../pages/copies.ts'
@@ -20,24 +19,17 @@ import { publishFile } from './publish-file.ts'
 
 /**
  * Writes index.html and index.jsonl of a snapshot that is sealed, or about to be.
- * @param results its results, in order, where they are known
+ * @param known its results, in order, and whether there are other copies of its URL, where somebody has asked already
  */
 export async function writeSnapshotPages(
   home: Home,
   snapshot: SnapshotRow,
   crawl: CrawlOfPage,
-  results?: readonly Selectable<ArchiveResultTable>[],
+  known?: { readonly results: readonly ResultOfPage[]; readonly isCopied: boolean },
 ): Promise<void> {
   const { db, dataDir } = home
-  const select = db
-    .selectFrom('archive_result')
-    .selectAll()
-    .where('snapshot_id', '=', snapshot.id)
-    .orderBy('hook_name')
-    .orderBy('attempt')
-  const rows = results ?? (await withRetry(db, () => select.execute()))
-  const urlHash = snapshot.url_hash.toString('hex')
-  const isCopied = await hasCopies(db, urlHash, snapshot.id)
+  const rows = known?.results ?? (await resultsOfPage(db, snapshot.id))
+  const isCopied = known?.isCopied ?? (await hasCopies(db, snapshot))
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const html = snapshotPage({
@@ -53,7 +45,7 @@ export async function writeSnapshotPages(
     tags: crawl.tags,
     crawlPath: relative(snapshot.output_dir, crawl.output_dir),
     topPath: above,
-    copiesPath: isCopied ? `${above}/${copiesFile(urlHash)}` : undefined,
+    copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
     results: rows.map((row) => ({
       plugin: row.plugin,
       hookName: row.hook_name,
@@ -78,9 +70,9 @@ export async function writeSnapshotPages(
 
 /** What an attempt printed, where it printed anything. */
 function logsOf(dir: string, plugin: string, hook: string, attempt: number): Record<string, string> {
-  const { stdout, stderr } = attemptPaths(plugin, hook, attempt)
-  const logs = { output: stdout, errors: stderr }
-  return Object.fromEntries(Object.entries(logs).filter(([, path]) => existsSync(join(dir, path))))
+  const both = [earlierLogPaths(plugin, hook, attempt), logPaths(plugin, hook, attempt)]
+  const logs = both.flatMap(({ stdout, stderr }) => [['output', stdout] as const, ['errors', stderr] as const])
+  return Object.fromEntries(logs.filter(([, path]) => existsSync(join(dir, path))))
 }
 
 /** Writes the page of a crawl as it stands now. */

@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import type { Home } from '../db/home.ts'
 import { transact } from '../db/retry.ts'
+import { lockUnjudged } from '../db/snapshots.ts'
 import { judge, recordVerdicts } from '../machines/judge.ts'
 
 /**
@@ -10,10 +10,8 @@ import { judge, recordVerdicts } from '../machines/judge.ts'
  */
 export async function judgeOldPages({ db, dataDir }: Home, limit: number): Promise<number> {
   return await transact(db, async (tx) => {
-    const { rows } = await sql<{ id: string; output_dir: string }>`
-      select id, output_dir from snapshot where status = 'sealed' and outcome is null
-      order by id desc limit ${limit} for no key update skip locked`.execute(tx)
-    await recordVerdicts(tx, await judge(tx, dataDir, rows))
-    return rows.length
+    const pages = await lockUnjudged(tx, limit)
+    await recordVerdicts(tx, await judge(tx, dataDir, pages))
+    return pages.length
   })
 }

@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { type CancelledPage, cancelledPages, lookAgainLater } from '../db/cancelled-pages.ts'
 import type { Home } from '../db/home.ts'
+import { isThere } from '../db/is-there.ts'
 import { transact } from '../db/retry.ts'
 import { snapshotById } from '../db/snapshots.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
-import { lockCrawls } from '../machines/commands.ts'
+import { lockCrawlsOf } from '../machines/commands.ts'
 import { reconcilePages } from './reconcile-pages.ts'
 
 type Page = Pick<CancelledPage, 'id' | 'crawl_id' | 'output_dir'>
@@ -20,7 +20,7 @@ const BATCH = 500
 export async function reconcileWork(home: Home, page: Page): Promise<void> {
   await transact(home.db, async (tx) => {
     // Whoever has such a page worked on again takes its crawl first.
-    await lockCrawls(tx, sql`id = ${page.crawl_id}`)
+    await lockCrawlsOf(tx, [page.id])
     const now = await snapshotById(tx, page.id)
     if (now?.status === 'paused' || now?.status === 'sealed') await treeOf(home, page).tidy()
   })
@@ -33,8 +33,7 @@ export async function reconcileDeleted(
   table: 'crawl' | 'snapshot',
   row: { readonly id: string; readonly output_dir: string },
 ): Promise<void> {
-  const there = await db.selectFrom(table).select('id').where('id', '=', row.id).executeTakeFirst()
-  if (!there) await rm(join(dataDir, row.output_dir), { recursive: true, force: true })
+  if (!(await isThere(db, table, row.id))) await rm(join(dataDir, row.output_dir), { recursive: true, force: true })
 }
 
 /**

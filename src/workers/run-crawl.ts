@@ -96,6 +96,8 @@ export async function runCrawl(
         doubtSince = undefined
       }
       await page.whenDue()
+      // Whoever is still at a page is so at one that was taken away, and has to hear of it before we leave.
+      if (pool.busy > 0 && (!now.open || isIdle(now))) pool.recheck()
       if (!now.open && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)

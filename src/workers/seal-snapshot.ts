@@ -40,14 +40,15 @@ export async function sealSnapshot(
   found: Found,
 ): Promise<PageEnd> {
   const title = titleIn(tree) ?? claim.row.title
-  const { results, output_size, now } = await addFindings(owner, claim, title, crawl, hooks, found)
+  const finished = await addFindings(owner, claim, title, crawl, hooks, found)
+  const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
   // Before the seal: after it nobody would come back to tidy up.
   tree.close()
   await failpoint('publish.work_closed')
   const verdict = await judgeResults(tree.root, latest(results))
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
-  await writeSnapshotPages(owner.home, sealed, crawl, results)
+  await writeSnapshotPages(owner.home, sealed, crawl, finished)
   await failpoint('publish.page_written')
   await queue.move(claim, 'seal', owner.processId, { ...verdict, title, output_size }, ALL_ENDED)
   await failpoint('publish.page_sealed')

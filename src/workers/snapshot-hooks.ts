@@ -11,7 +11,7 @@ import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
-import { type HookEnd, type HookSequence, hasLog, logsFor } from './hook-sequence.ts'
+import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
 import { settleHooks, type Verdict } from './hook-settle.ts'
 import type { PageResults } from './page-results.ts'
 import type { WorkerContext } from './worker-context.ts'
@@ -307,8 +307,8 @@ export class SnapshotHooks {
   async #recall(hook: Hook, result: ResultRow): Promise<void> {
     this.#consequences.note(hook.plugin, result.status, result.output_str)
     this.#tree.dirFor(hook.plugin) // Later hooks see by it that this one was run.
-    const logs = logsFor(this.#tree.root, hook, result.attempt)
-    if (!hasLog(logs)) return
+    const logs = keptLogs(this.#tree.root, hook, result.attempt)
+    if (!logs) return
     const records = await readRecords(logs.stdout)
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)

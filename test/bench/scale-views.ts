@@ -48,6 +48,8 @@ function asked({ old, open }: LargeArchive): readonly (readonly string[])[] {
     ['snapshot', 'list', '--url__icontains', 'EXAMPLE', ...newest],
     ['snapshot', 'list', '--url__icontains', 'site-77.', ...newest],
     ['snapshot', 'list', '--url__icontains', 'nowhere', ...newest],
+    ['snapshot', 'list', '--host', 'site-77.example', ...newest],
+    ['snapshot', 'list', '--host', 'site-77.example', '--outcome', 'failed', ...newest],
     ['snapshot', 'list', '--tag', 'few', ...newest],
     ['snapshot', 'list', '--tag', 'many', ...newest],
     ['snapshot', 'list', '--plugin', 'rare', ...newest],
@@ -60,6 +62,7 @@ function asked({ old, open }: LargeArchive): readonly (readonly string[])[] {
     ['result', 'list', '--crawl-id', open, ...newest],
     ['result', 'list', '--crawl-id', old, '--status', 'failed', ...newest],
     ['result', 'list', '--url__icontains', 'page-123456', ...newest],
+    ['result', 'list', '--host', 'site-77.example', ...newest],
     ['result', 'list', '--tag', 'few', ...newest],
   ]
 }

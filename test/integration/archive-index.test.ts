@@ -6,6 +6,7 @@ import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { chunksOfCrawl, pageChanges } from '../../src/db/archived-pages.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
+import { tagSnapshots } from '../../src/db/snapshots.ts'
 import { parseChunk } from '../../src/pages/index-chunk.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { writeArchivePage } from '../../src/workers/index-pages.ts'
@@ -116,6 +117,24 @@ describe('the index of the archive', () => {
     expect((await test.run(['crawl', 'delete', '--yes', again])).code).toBe(0)
     expect(copies()).toContain(first!.output_dir)
     expect(copies()).not.toContain(second!.output_dir)
+  })
+
+  it('shows the tags that its pages have now', async () => {
+    const test = await homes.make()
+    await archived(test, `${site.url}/page-1.html`)
+    await withHome(test, async (home) => {
+      const tags = async () => {
+        await writeArchivePage(home)
+        return [...listed(test).values()].map((fields) => fields[4])
+      }
+      expect(await tags()).toEqual(['sea'])
+      await tagSnapshots(home.db, [(await test.query<{ id: string }>('select id from snapshot'))[0]!.id], ['air'])
+      expect(await tags()).toEqual(['air\u001fsea'])
+      await test.query(`update tag set name = 'wind' where name = 'air'`)
+      expect(await tags()).toEqual(['sea\u001fwind'])
+      await test.query(`delete from tag where name = 'sea'`)
+      expect(await tags()).toEqual(['wind'])
+    })
   })
 
   it('is written anew where it was lost or damaged', async () => {

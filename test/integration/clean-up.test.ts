@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import { Log } from '../../src/base/log.ts'
+import { enterCgroup, findCgroup, pidsIn, removeCgroup } from '../../src/processes/containment/cgroup.ts'
 import { killFamily, membersOf } from '../../src/processes/family.ts'
 import { familyOfRows } from '../../src/processes/family-of-rows.ts'
 import { ownIdentity } from '../../src/processes/identity.ts'
@@ -116,6 +119,30 @@ describe('the clean-up of a leader', () => {
         .filter((command) => /^sleep 100[1-3]/.test(command)),
     ).toEqual([])
     for (const { pid } of [leader, worker, ofWorker]) expect(isThere(pid)).toBe(true)
+  })
+
+  it('takes the empty control group of a worker that has ended for nobody', async (context) => {
+    const leaderId = uuidv7()
+    const cgroup = await findCgroup(leaderId)
+    if ('missing' in cgroup) return context.skip(cgroup.missing)
+    const leader = await registry.start('sleep 1000', { processType: 'orchestrator', workerType: 'runner_waiting' })
+    const path = join(dirname(cgroup.path), leader.row.id)
+    await home.query('update process set cgroup = $2 where id = $1', [leader.row.id, path])
+    const [ended, busy] = [uuidv7(), uuidv7()].map((worker) => join(path, worker, uuidv7())) as [string, string]
+    for (const group of [ended, busy]) mkdirSync(group, { recursive: true })
+    const [program, ...args] = enterCgroup(busy, ['sleep', '1005'])
+    const left = spawn(program!, args, { stdio: 'ignore' })
+    try {
+      await eventually(() => pidsIn(busy).length > 0)
+      const cleaning = cleanUp(leader.row.id)
+      said.length = 0
+      for (let round = 0; round < 2; round += 1) await cleaning.round()
+      expect(said).toEqual([expect.stringContaining(`in the name of ${basename(dirname(busy))}`)])
+      expect(pidsIn(busy)).toEqual([])
+    } finally {
+      left.kill('SIGKILL')
+      await eventually(() => removeCgroup(path))
+    }
   })
 
   it('leaves its own and other living ones alone', async () => {

@@ -210,7 +210,7 @@ describe('result delete', () => {
       (await records(home, ['result', 'delete', '--yes', '-'], doomed)).map((result) => result['plugin']).sort(),
     ).toEqual(['exit_1', 'slow'])
     expect(readdirSync(dir).sort()).toEqual(['.logs', 'index.html', 'index.jsonl', 'title'])
-    expect(readdirSync(join(dir, '.logs'))).toEqual(['title'])
+    expect(readdirSync(join(dir, '.logs')).map((name) => name.split('.')[0])).toEqual(['title'])
     const index = readFileSync(join(dir, 'index.jsonl'), 'utf8').trim().split('\n')
     expect(index.map((line) => (JSON.parse(line) as { plugin?: string }).plugin)).toEqual([undefined, 'title'])
     expect(await home.value('select output_size = (select sum(output_size) from archive_result) from snapshot')).toBe(

@@ -102,5 +102,9 @@ it('of schema version 8 is finished: dead workers lose their claims, nothing tha
     "select distinct status, exit_code from process where boot_id like '3f0c6f0e%' and seq > 8",
   )
   expect(dead).toContainEqual({ status: 'lost', exit_code: null })
+  const [cutOff] = await home.query<{ output_dir: string }>("select output_dir from snapshot where url like '%/three'")
+  const page = readFileSync(join(home.dataDir, cutOff!.output_dir, 'index.html'), 'utf8')
+  expect(page).toContain('.logs/html/on_Snapshot__20_html.js.1.stdout.log')
+  expect(page).toContain('.logs/slow.on_Snapshot__41_slow.sh.1.stdout.log')
   expect(await brokenPromises(home)).toEqual([])
 })

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -198,7 +199,7 @@ describe('a built hook', () => {
     const child = start(hook('html'), [`--url=${site.url}/slow`])
     const before = site.hits('/slow')
     const ended = end(child)
-    await expect.poll(() => site.hits('/slow')).toBeGreaterThan(before)
+    await eventually(() => site.hits('/slow') > before)
     child.kill(signal)
     expect(await ended).toMatchObject({
       code: null,

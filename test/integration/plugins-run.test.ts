@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
 import { at, DEAD, files, HOOKS, json, read, run, site, snapshot, useHookRuns } from '../support/hook-runs.ts'
+import { eventually } from '../support/program.ts'
 import { asset, RUSSIAN } from '../support/site.ts'
 
 useHookRuns()
@@ -152,7 +153,7 @@ describe('every hook that asks the network', () => {
   it('stops when it is told to, and says so', async () => {
     const controller = new AbortController()
     const running = run('html', at('/slow'), {}, controller.signal)
-    await expect.poll(() => site.hits('/slow')).toBeGreaterThan(0)
+    await eventually(() => site.hits('/slow') > 0)
     controller.abort()
     expect(await running).toMatchObject({ status: 'failed', output: 'stopped before it was done' })
     expect(await run('html', at('/'), {}, AbortSignal.abort())).toMatchObject({

@@ -53,13 +53,15 @@ describe('result list', () => {
       attempt: 1,
       process_id: expect.any(String),
     })
-    const created = await home.query<{ id: string }>('select id from archive_result order by created_at desc, id desc')
+    const created = await home.query<{ id: string }>('select id from archive_result order by id desc')
     expect(all.map(({ id }) => id)).toEqual(created.map(({ id }) => id))
     expect(await list('--status', 'failed')).toHaveLength(2)
     expect(await list('--status', 'failed,skipped', '--plugin', 'exit_10,slow')).toHaveLength(2)
     expect(await list('--crawl-id', crawl)).toHaveLength(8)
     expect(await list('--snapshot-id', String(slow!['snapshot_id']))).toHaveLength(4)
     expect(await list('--url__icontains', 'page-2')).toHaveLength(4)
+    expect(await list('--host', new URL(site.url).host)).toHaveLength(8)
+    expect(await list('--host', new URL(site.url).hostname)).toEqual([])
     expect(await list('--tag', 'news')).toHaveLength(8)
     expect(await list('--tag', 'olds')).toEqual([])
     expect(await records(home, ['snapshot', 'list', '--plugin', 'slow'])).toHaveLength(2)

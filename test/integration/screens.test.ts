@@ -45,13 +45,13 @@ describe.skipIf(noTmux)(`in a terminal ${noTmux || ''}`, () => {
       expect(end).toMatch(/✓ http\S+other\.html {2}Other/)
       expect(end).toMatch(/✗ http:\/\/127\.0\.0\.1:1\/refused {2}connection refused/)
       expect(end).toMatch(/✓ \S+\/ {2}日本語 .*evil/)
-      expect(end).toMatch(/3 pages: 2 archived, 1 failed: /)
+      expect(end).toMatch(/3 pages: 2 archived, 1 failed$/m)
       expect(end).not.toMatch(/Ctrl-C|░/)
 
       const stopped = terminal(home, `PROGRAM add --run ${slow(1_000).join(' ')} ${site.url}/a/long/path.html`, {
         columns: 40,
       })
-      const live = await stopped.shows(/slow +\d+ s http/)
+      const live = await stopped.shows(/slow +\d+ s \S*…/)
       expect(live.join('\n')).toMatch(/░{8,} {2}0\/1 0%/)
       for (const line of live.slice(-4)) expect(widthOf(line)).toBeLessThanOrEqual(40)
       stopped.keys('C-c')
@@ -163,7 +163,7 @@ describe('without a terminal', () => {
     const args = ['add', '--run', '--plugins', 'html,title', `${site.url}/`, 'http://127.0.0.1:1/']
     const { stderr } = await home.run(args)
     expect(stderr).toMatch(/page +failed http:\/\/127\.0\.0\.1:1\/: connection refused\n/)
-    expect(stderr).toMatch(/2 pages: 1 archived, 1 failed: .*index\.html\n.*crawl retry --failed/)
+    expect(stderr).toMatch(/2 pages: 1 archived, 1 failed\nopen: .*index\.html\n.*crawl retry --failed/)
     expect(stderr).not.toContain('\u001b')
     expect((await home.run(['-q', ...args])).stderr).toBe('')
   })

@@ -39,6 +39,7 @@ describe('snapshot list', () => {
     const second = await queued(home, 3, '--tag', 'fresh,other')
     const list = async (...args: string[]) => (await records(home, ['snapshot', 'list', ...args])).map(({ id }) => id)
     const all = await list()
+    const { host } = new URL(site.url)
     expect(new Set(all.slice(0, 3))).toEqual(new Set(second.pages))
     expect(new Set(all.slice(3))).toEqual(new Set(first.pages))
     expect(await list('-n', '2')).toEqual(all.slice(0, 2))
@@ -48,6 +49,8 @@ describe('snapshot list', () => {
     expect((await list('--tag', 'fresh,nothing')).sort()).toEqual([...second.pages].sort())
     expect((await list('--url__icontains', 'PAGE-2')).sort()).toEqual([first.pages[1], second.pages[1]].sort())
     expect(await list('--url__icontains', 'page_2%')).toEqual([])
+    expect(await list('--host', host.toUpperCase())).toEqual(all)
+    expect(await list('--host', host.slice(1))).toEqual([])
     await records(home, ['snapshot', 'pause', first.pages[0]!])
     expect(await list('--status', 'paused')).toEqual([first.pages[0]])
     expect(await list('--status', 'queued,paused', '--tag', 'old')).toHaveLength(2)
@@ -57,6 +60,8 @@ describe('snapshot list', () => {
     expect(await crawls('--snapshot-id', first.pages[0]!)).toEqual([first.crawl])
     expect(await crawls('--tag', 'other')).toEqual([second.crawl])
     expect(await crawls('--url__icontains', 'page-3')).toEqual([second.crawl])
+    expect(await crawls('--host', host)).toHaveLength(2)
+    expect(await crawls('--host', host.slice(1))).toEqual([])
   })
 
   it('is whole, however long, unless -n says otherwise', async () => {

@@ -1,24 +1,27 @@
 // No statement may read a whole table, however large that has become: every statement of src/db, and of the way of a
 // row from its claim to its seal, is noted as it is sent, and its plan is read. A function or a statement that is new,
 // and is not sent here, fails the test.
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import { UrlList } from '../../src/base/url-list.ts'
+import * as archived from '../../src/db/archived-pages.ts'
 import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
 import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
 import { addUpCounts, allPages, pageCount, rowCounts } from '../../src/db/counts.ts'
-import { crawlProgress, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
+import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
+import * as summaries from '../../src/db/crawl-summaries.ts'
 import * as crawls from '../../src/db/crawls.ts'
 import { connectAhead, type Database, openDatabase, ping } from '../../src/db/database.ts'
 import { eachRow } from '../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
+import { isThere } from '../../src/db/is-there.ts'
 import {
   CRAWLS,
   eachListed,
@@ -33,19 +36,23 @@ import { machineById, machineRow } from '../../src/db/machines.ts'
 import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
-import { countBelow, hooksAtWork } from '../../src/db/results.ts'
+import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
 import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
 import * as terms from '../../src/db/terms.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
+import { addCrawlWithPages, addPages } from '../../src/machines/add-pages.ts'
 import * as commands from '../../src/machines/commands.ts'
+import * as deletion from '../../src/machines/deletion.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
 import { judge, recordVerdicts } from '../../src/machines/judge.ts'
 import * as queues from '../../src/machines/queues.ts'
 import { reconcileSchedules } from '../../src/machines/reconcile-schedules.ts'
+import { requeue } from '../../src/machines/requeue.ts'
 import * as hookResults from '../../src/machines/results.ts'
+import { retry } from '../../src/machines/retry.ts'
 import { isWithin, openCrawls } from '../../src/machines/scope.ts'
 import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { makeLargeArchive } from '../bench/large-archive.ts'
@@ -61,15 +68,12 @@ const MANY = 20_000
 /** Tables that grow with the archive. */
 const LARGE = [
   ...['crawl', 'crawl_source', 'snapshot', 'archive_result', 'transition', 'process', 'page_url', 'snapshot_tag'],
-  ...['crawl_total', 'cancelled_page'],
+  ...['crawl_total', 'cancelled_page', 'archived_page'],
 ]
 /** Where every statement must have been sent. */
-const COVERED = [
-  ...globSync('src/db/*.ts', { cwd: ROOT }),
-  ...['commands', 'handled', 'judge', 'queues', 'reconcile-schedules', 'results', 'scope'].map(
-    (name) => `src/machines/${name}.ts`,
-  ),
-].filter((file) => !/db.(migrate|notifications|retry)\.ts$/.test(file)) // They make tables, listen, and send for others.
+const COVERED = [...globSync('src/{db,machines}/*.ts', { cwd: ROOT })].filter(
+  (file) => !/db.(migrate|notifications|retry)\.ts$/.test(file),
+) // They make tables, listen, and send for others.
 
 const homes = useHomes()
 let test: TestHome
@@ -127,6 +131,8 @@ const FILTERS: readonly Partial<Filters>[] = [
   { tags: ['few'] },
   { urlContains: 'page-12345' },
   { crawlId: other, status: ['failed'] },
+  { host: 'site-1.example' },
+  { host: 'site-1.example', outcomes: ['failed'] },
 ]
 
 async function eachOf<Row extends { readonly id: string }>(listing: Listing<Row>): Promise<void> {
@@ -164,6 +170,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts hookSupervisors': () => Promise.resolve(), // In the next.
   'db/crawls.ts crawlOfPage': () =>
     crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
+  'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
@@ -252,8 +259,31 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/queues.ts crawlQueue': async () => {
     for (const scope of [{}, { crawlIds: [other] }, { snapshotIds: [other] }, { exclude: ['snapshot'] }] as const)
       await queues.crawlQueue(owner(), scope).next()
+    const queue = queues.crawlQueue(owner(), {})
+    const claim = { id: other, token: other, state: 'started' } as queues.CrawlClaim<'started'>
+    await queue.hasMoved(claim, 'sealed')
+    await queue.holders([worker], 15)
+    await queue.renew([claim])
+    await queue.release(claim)
+    await expect(queue.update(claim, { message: 'why' })).rejects.toThrow()
+    await expect(queue.move({ ...claim, state: 'queued' }, 'start', worker)).rejects.toThrow()
+    await expect(queue.move(claim, 'seal', worker)).rejects.toThrow()
+    await queues.crawlQueue(owner(brokenOnce()), {}).next()
   },
-  'machines/queues.ts binaryQueue': () => queues.binaryQueue(owner()).next(),
+  'machines/queues.ts binaryQueue': async () => {
+    const queue = queues.binaryQueue(owner())
+    const claim = { id: other, token: other, state: 'queued' } as unknown as NonNullable<
+      Awaited<ReturnType<typeof queue.next>>
+    >
+    await queue.next()
+    await queue.hasMoved(claim, 'installed')
+    await queue.holders([worker], 15)
+    await queue.renew([claim])
+    await queue.release(claim)
+    await queue.forgetAttempts(claim)
+    await expect(queue.move(claim, 'install', worker)).rejects.toThrow()
+    await queues.binaryQueue(owner(brokenOnce())).next()
+  },
   'machines/queues.ts snapshotQueue': async () => {
     await queues.snapshotQueue(owner(), worker, { snapshotIds: [other] }).next()
     const { queue, claim } = await startedPage()
@@ -270,7 +300,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/queues.ts confirmSnapshot': async () => {
     const { queue, claim } = await startedPage()
     await queues.confirmSnapshot(owner(), claim)
-    await queue.move(claim, 'seal', worker)
+    await queue.move(claim, 'seal', worker, { outcome: 'archived', cause: null, http_status: 200 })
   },
   'machines/results.ts prepareResults': async () => {
     const { claim } = await startedPage()
@@ -313,6 +343,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await crawlProgress(db, { most: 3 })
   },
   'db/crawl-progress.ts onlyPageOf': () => onlyPageOf(db, other),
+  'db/crawl-progress.ts madeBy': () => madeBy(db, other),
   'db/crawl-progress.ts skippedFor': () => skippedFor(db, other),
   'db/pages-in-work.ts pagesInWork': async () => {
     await pagesInWork(db)
@@ -320,6 +351,48 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'db/pages-in-work.ts claimedCrawls': () => claimedCrawls(db),
   'db/sealed-pages.ts look': () => new SealedPages(other).look(db),
+  'db/archived-pages.ts pageChanges': () => archived.pageChanges(db, { changed: '1', number: 1 }, 100),
+  'db/archived-pages.ts lockIndex': () => inTransaction((tx) => archived.lockIndex(tx, home.dataDirId)),
+  'db/archived-pages.ts chunksOfCrawl': () => archived.chunksOfCrawl(db, other),
+  'db/archived-pages.ts copiesOfUrl': () => archived.copiesOfUrl(db, 'ab', 100),
+  'db/archived-pages.ts copiedUrls': () => archived.copiedUrls(db, ['ab']),
+  'db/archived-pages.ts hasCopies': () => archived.hasCopies(db, { id: other, url_hash: Buffer.from('a') }),
+  'db/crawl-summaries.ts indexedCrawl': () => summaries.indexedCrawl(db, other),
+  'db/crawl-summaries.ts crawlCounts': () => summaries.crawlCounts(db, other),
+  'db/crawl-summaries.ts latestCrawls': () => summaries.latestCrawls(db),
+  'db/is-there.ts isThere': async () => {
+    for (const table of ['crawl', 'snapshot', 'archive_result'] as const) await isThere(db, table, other)
+  },
+  'db/results.ts resultsOfPage': () => resultsOfPage(db, other),
+  'db/results.ts latestResults': () => latestResults(db, [other]),
+  'db/snapshots.ts lockUnjudged': () => inTransaction((tx) => snapshots.lockUnjudged(tx, 100)),
+  'machines/add-pages.ts addPages': () => addPages(db, other, ['https://example.com/'], ['news']),
+  'machines/add-pages.ts addCrawlWithPages': () => addCrawlWithPages(db, newCrawl('https://example.com/c')),
+  'machines/retry.ts retry': () => retry(db, { crawls: [other], snapshots: [other], results: [other] }),
+  'machines/retry.ts lockCrawlsAbove': () => Promise.resolve(), // Above.
+  'machines/requeue.ts requeue': () => requeue(db, { crawls: [other], snapshots: [other], results: [other] }),
+  'machines/deletion.ts deleteResult': async () => {
+    const [page] = await addCrawlWithPages(db, newCrawl())
+    const results = ['a', 'b'].map((name) => ({ id: uuidv7(), name }))
+    for (const { id, name } of results)
+      await test.query(
+        `insert into archive_result (id, snapshot_id, plugin, hook_name, output_files) values ($1, $2, 'html', $3, $4)`,
+        [id, page, name, { 'broken.html': { size: 0, link: 'nowhere.html' } }],
+      )
+    await deletion.deleteResult(home, results[0]!.id)
+    await deletion.deleteSnapshot(home, page!)
+  },
+  'machines/deletion.ts deleteSnapshot': () => Promise.resolve(), // Above.
+  'machines/deletion.ts deleteCrawl': async () => {
+    const [page] = await addCrawlWithPages(db, newCrawl())
+    await deletion.deleteCrawl(home, (await snapshots.snapshotById(db, page!))!.crawl_id)
+  },
+  'machines/deletion.ts reconcileDeletions': async () => {
+    mkdirSync(join(home.dataDir, 'archive/.deleted', `crawl.${other}`), { recursive: true })
+    await deletion.reconcileDeletions(home)
+  },
+  'machines/wait-for-release.ts waitForRelease': () => Promise.resolve(), // With the deletions.
+  'machines/commands.ts lockCrawlsOf': () => commands.lockCrawlsOf(db, [other]),
   'db/failures.ts latestFailures': async () => {
     await latestFailures(db, { limit: 10 })
     await latestFailures(db, { crawlId: other, limit: 10 })
@@ -419,7 +492,7 @@ afterAll(async () => {
 const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** What a process sends once, or a person's command: nobody keeps its plan. */
-const SENT_ONCE = [/eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
+const SENT_ONCE = [/retry\.ts|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
  * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
  * they are few beside their pages; and processes, most of which are of the data dir that is asked for.
@@ -462,6 +535,18 @@ describe('the statements', () => {
     )
     expect(written.length).toBeGreaterThan(80)
     expect(written.filter(([file, template]) => file !== 'src/db/each-row.ts' && !texts.includes(template))).toEqual([])
+  })
+})
+
+describe('the statements of the queues', () => {
+  it('are those of the file, but for steps from outside that nobody takes', () => {
+    const bare = (text: string) => text.replace(/\s+|--.*/g, '')
+    const texts = new Set(sent.map(({ text }) => bare(text)))
+    const file = readFileSync(join(ROOT, 'src/machines/statements.sql'), 'utf8')
+    const prepared = [...file.matchAll(/^prepare "(.*)" as\n([^;]*);/gm)]
+    expect(prepared.length).toBeGreaterThan(30)
+    const missing = prepared.filter(([, , text]) => !texts.has(bare(text!))).map(([, name]) => name)
+    expect(missing).toEqual(['crawl: start', 'snapshot: start', 'binary: keep', 'binary: install'])
   })
 })
 

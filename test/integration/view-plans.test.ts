@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findIds } from '../../src/cli/ids.ts'
 import { workOf } from '../../src/cli/work.ts'
 import { addUpCounts, allPages, rowCounts } from '../../src/db/counts.ts'
-import { onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
+import { madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import type { Home } from '../../src/db/home.ts'
@@ -95,6 +95,7 @@ function questions(): Readonly<Record<string, readonly [() => Promise<unknown>, 
     'which crawls are claimed': [() => claimedCrawls(db)],
     'which pages of a crawl were sealed just now': [() => new SealedPages(open).look(db)],
     'what a crawl lacked': [() => skippedFor(db, old)],
+    'what a crawl made': [() => madeBy(db, old)],
     'where the one page of a crawl lies': [() => onlyPageOf(db, old)],
     crawls: [() => listed(CRAWLS), LIMIT],
     'sealed crawls': [() => listed(CRAWLS, { status: ['sealed'] }), LIMIT],
@@ -122,6 +123,11 @@ function questions(): Readonly<Record<string, readonly [() => Promise<unknown>, 
     'pages with a part of the URL': [() => listed(SNAPSHOTS, { urlContains: 'PAGE-12345' }), 1],
     'pages with a part of the URL that all have': [() => listed(SNAPSHOTS, { urlContains: '.example/' }), LIMIT],
     'pages with a part of the URL that none has': [() => listed(SNAPSHOTS, { urlContains: 'nowhere' }), 0],
+    'pages of a host': [() => listed(SNAPSHOTS, { host: 'site-77.example' }), LIMIT],
+    'pages of a host that there is not': [() => listed(SNAPSHOTS, { host: 'site-77' }), 0],
+    'failed pages of a host': [() => listed(SNAPSHOTS, { host: 'site-80.example', outcomes: ['failed'] }), LIMIT],
+    'results of pages of a host': [() => listed(RESULTS, { host: 'site-77.example' }), LIMIT],
+    'crawls with a host in their list': [() => listed(CRAWLS, { host: 'site-77.example' }), 1],
     'pages with results of a seldom plugin': [() => listed(SNAPSHOTS, { plugins: ['rare'] }), LIMIT],
     results: [() => listed(RESULTS), LIMIT],
     'failed results': [() => listed(RESULTS, { status: ['failed'] }), LIMIT],

@@ -1,6 +1,7 @@
 // The drawing of screens and tables, which knows no terminal: texts and widths in, lines out.
 import pc from 'picocolors'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { failureLines, failureText } from '../../src/cli/failure-lines.ts'
 import { bar } from '../../src/cli/screen/bar.ts'
 import { oneLine } from '../../src/cli/screen/clean.ts'
 import { cutEnd, cutMiddle, padEnd } from '../../src/cli/screen/fit.ts'
@@ -126,12 +127,11 @@ describe('what is worked on', () => {
       for (const line of workLines(work, on(width))) expect(widthOf(line), line).toBeLessThanOrEqual(width)
     expect(workLines(work, on(80))).toEqual([
       `Nachrichten 日本語 ${FAMILY} of a very long week  e8b2aa01`,
-      '███████████████░░░░░░░░░░░░░░░  417/801 52%  12/s  about 31 s left  8 failed',
-      '9 partial',
+      '██████████░░░░░░░░░░  417/801 52%  12/s  about 31 s left  8 failed  9 partial',
       'example.org/  e8b2aa01',
       'queued  8 failed  9 partial',
       'and 12 more in work or queued',
-      '  a_plug…_name    7 s https://example.org/a/rather/…age.html?with=a&query=string',
+      '  a_plug…_name    7 s example.org/a/rather/long/pat…age.html?with=a&query=string',
     ])
     expect(workLines(work, on(20)).slice(0, 4)).toEqual([
       'Nachr…week  e8b2aa01',
@@ -158,7 +158,7 @@ describe('what is worked on', () => {
       .split('\u001b[32m')
       .slice(1)
       .map((rest) => rest.split('\u001b')[0])
-    expect(green).toEqual(['█'.repeat(13)])
+    expect(green).toEqual(['█'.repeat(8)])
     expect(text).toContain('\u001b[31m8 failed')
     expect(text).toContain('\u001b[33m9 partial')
   })
@@ -181,13 +181,31 @@ describe('the end of a page', () => {
     expect(pageEndLine({ ...page, outcome: 'failed', cause: 'HTTP 404' }, on(80))).toBe(
       '✗ https://example.org/a/b/c.html  HTTP 404',
     )
-    expect(pageEndLine({ ...page, outcome: 'failed', cause: 'HTTP 404' }, on(40))).toMatch(
-      /^✗ https.*…\S+ {2}HTTP 404$/,
+    // What a URL can do without is its scheme, then its middle.
+    expect(pageEndLine({ ...page, outcome: 'failed', cause: 'HTTP 404' }, on(40))).toBe(
+      '✗ example.org/a/b/c.html  HTTP 404',
+    )
+    expect(pageEndLine({ ...page, outcome: 'failed', cause: 'HTTP 404' }, on(30))).toMatch(
+      /^✗ exam\S*…\S+ {2}HTTP 404$/,
     )
     for (const width of WIDTHS)
       for (const cause of [null, 'connection refused', 'x'.repeat(200)])
         for (const url of [page.url, `https://${'a'.repeat(3_000)}`, 'https://日本語.example/日本語日本語'])
           expect(widthOf(pageEndLine({ ...page, url, cause }, on(width)))).toBeLessThanOrEqual(width)
+  })
+})
+
+describe('kinds of failures', () => {
+  const group = { host: 'example.org', partial: 0, snapshot_ids: ['01a1ff67-0000-7000-8000-0000e8b2aa01'], pages: 37 }
+  const [many] = failureLines([{ ...group, cause: 'connection refused', sealed_at: new Date() }], () => undefined)
+  const url = `https://example.org/${'a/'.repeat(40)}page.html`
+  const [one] = failureLines([{ ...group, pages: 1, cause: 'timed out after 60 s', sealed_at: new Date() }], () => url)
+
+  it('keep their cause at every width: what is cut is the URL', () => {
+    expect(failureText(many!, 80)).toBe('37 pages: connection refused (example.org)')
+    expect(failureText(one!, 38)).toMatch(/^exam\S*…\S*l: timed out after 60 s$/)
+    for (const width of [...WIDTHS, 200])
+      for (const line of [many!, one!]) expect(widthOf(failureText(line, width))).toBeLessThanOrEqual(width)
   })
 })
 

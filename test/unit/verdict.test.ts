@@ -21,7 +21,11 @@ describe('the verdict on a page', () => {
 
   it('is partial when a copy is there and something failed', () => {
     const results = [ok('headers'), ok('html'), failed('favicon', 'connection reset by example.com')]
-    expect(verdictOn(results, 200)).toEqual({ outcome: 'partial', cause: 'connection reset', http_status: 200 })
+    expect(verdictOn(results, 200)).toEqual({
+      outcome: 'partial',
+      cause: 'favicon: connection reset',
+      http_status: 200,
+    })
   })
 
   it('is failed without a copy, and the first failure is the cause', () => {
@@ -54,7 +58,7 @@ describe('the verdict on a page', () => {
       { ...ok('wget'), plugin: 'chrome', output_str: 'page loaded http=200' },
       { ...ok('wget'), plugin: 'screenshot' },
     ]
-    expect(verdictOn(browser, 403)).toEqual({ outcome: 'partial', cause: 'HTTP 403', http_status: 200 })
+    expect(verdictOn(browser, 403)).toEqual({ outcome: 'partial', cause: 'html: HTTP 403', http_status: 200 })
   })
 
   it('goes by what was asked for where nothing was to make a copy', () => {

@@ -86,7 +86,10 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
       // Begun, and nobody's: what a runner that is gone had in work.
       interrupted: Math.max(0, counts.started - working.length - due.waitingBegun),
     },
-    crawls: work.crawls,
+    // Without a runner nothing goes on at the pace of a moment ago.
+    crawls: leader
+      ? work.crawls
+      : work.crawls.map((crawl) => ({ ...crawl, pages_per_second: null, seconds_left: null })),
     other_crawls: work.otherCrawls,
     in_work: working,
     due: { crawl: due.crawls, snapshot: due.pages },

@@ -1,5 +1,5 @@
 import { sizeText } from '../../pages/layout.ts'
-import { failureLines } from '../failure-lines.ts'
+import { failureLines, failureText } from '../failure-lines.ts'
 import { duration } from '../format.ts'
 import type { Canvas } from '../screen/canvas.ts'
 import { oneLine } from '../screen/clean.ts'
@@ -15,7 +15,11 @@ const NARROW = 48
 
 /** Gets ready to draw these: `screen` does not wait. */
 export async function readyFor(facts: Facts): Promise<void> {
-  await loadWidths([...textsOf(workIn(facts)), ...failuresOf(facts).map(({ text }) => text), facts.data_dir])
+  await loadWidths([
+    ...textsOf(workIn(facts)),
+    ...failuresOf(facts).flatMap(({ pages, cause }) => [pages, cause]),
+    facts.data_dir,
+  ])
 }
 
 /** One screen of it, for people: lines no wider than the canvas. */
@@ -111,9 +115,9 @@ function failuresOf({ failures, recent_failures: recent }: Facts) {
 function failureBlock(failures: ReturnType<typeof failuresOf>, { columns, palette }: Canvas): string[] {
   if (failures.length === 0) return []
   const indent = columns < NARROW ? 2 : 4
-  const lines = failures.flatMap(({ text, isPartial, command }) => [
-    `  ${palette[isPartial ? 'yellow' : 'red'](cutMiddle(text, columns - 2))}`,
-    ...wrapped(command, columns - indent, palette.dim).map((line) => ' '.repeat(indent) + line),
+  const lines = failures.flatMap((failure) => [
+    `  ${palette[failure.isPartial ? 'yellow' : 'red'](failureText(failure, columns - 2))}`,
+    ...wrapped(failure.command, columns - indent, palette.dim).map((line) => ' '.repeat(indent) + line),
   ])
   return [palette.dim('last failures'), ...lines]
 }

@@ -17,6 +17,7 @@ export interface ListOptions extends PrintOptions {
   readonly status?: string
   readonly outcome?: string
   readonly url__icontains?: string
+  readonly host?: string
   readonly crawlId?: string
   readonly snapshotId?: string
   readonly plugin?: string
@@ -84,6 +85,7 @@ function shown(value: unknown): string {
 async function filtersOf(home: Home, verb: ListOptions): Promise<Partial<Filters>> {
   return {
     ...(verb.url__icontains !== undefined && { urlContains: verb.url__icontains }),
+    ...(verb.host !== undefined && { host: verb.host.toLowerCase() }),
     ...(verb.plugin !== undefined && { plugins: commaList(verb.plugin) }),
     ...(verb.tag !== undefined && { tags: commaList(verb.tag) }),
     ...(verb.crawlId !== undefined && { crawlId: (await findIds(home, CRAWL, [verb.crawlId]))[0]! }),

@@ -73,6 +73,7 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
       `only ${noun === 'snapshot' ? 'pages' : 'with pages'} of these outcomes, comma-separated`,
     )
     .option('--url__icontains <text>', 'only with this in a URL, in capitals or not')
+    .option('--host <name>', 'only of this host: all of it, and its port, when the URL has one')
     .option('--crawl-id <id>', 'only of this crawl')
     .option('--snapshot-id <id>', 'only of this snapshot')
     .option('--plugin <names>', 'only with results of these plugins, comma-separated')

@@ -22,6 +22,11 @@ export function cutMiddle(text: string, width: number): string {
   return `${head}${MARK}${tail}`
 }
 
+/** A URL in at most `width` columns: first it loses its scheme, which says least, then its middle. */
+export function cutUrl(url: string, width: number): string {
+  return widthOf(url) <= width ? url : cutMiddle(url.replace(/^https?:\/\//i, ''), width)
+}
+
 /** The text with blanks behind it, `width` columns together. */
 export function padEnd(text: string, width: number): string {
   return `${text}${' '.repeat(Math.max(0, width - widthOf(text)))}`

@@ -1,7 +1,7 @@
 import type { PageEnd } from '../../base/log.ts'
 import type { Canvas } from './canvas.ts'
 import { oneLine } from './clean.ts'
-import { cutEnd, cutMiddle } from './fit.ts'
+import { cutEnd, cutUrl } from './fit.ts'
 import type { Palette } from './palette.ts'
 import { widthOf } from './width.ts'
 
@@ -27,7 +27,7 @@ export function pageEndLine({ url, title, outcome, cause }: PageEnd, { columns, 
   const about = oneLine(cause ?? title ?? '')
   const address = oneLine(url)
   const wanted = Math.min(widthOf(about), Math.max(0, room - SHORTEST - 2))
-  const short = cutMiddle(address, wanted === 0 ? room : Math.max(SHORTEST, room - 2 - Math.min(wanted, room / 2)))
+  const short = cutUrl(address, wanted === 0 ? room : Math.max(SHORTEST, room - 2 - Math.min(wanted, room / 2)))
   const left = room - widthOf(short) - 2
   const style = cause === null ? palette.dim : palette[colour]
   const behind = about === '' || left < 4 ? '' : `  ${style(cutEnd(about, left))}`

@@ -4,7 +4,7 @@ import { duration, rate, shortId } from '../format.ts'
 import { bar } from './bar.ts'
 import type { Canvas } from './canvas.ts'
 import { oneLine } from './clean.ts'
-import { cutMiddle, padEnd, padStart } from './fit.ts'
+import { cutMiddle, cutUrl, padEnd, padStart } from './fit.ts'
 import { flow, type Part } from './flow.ts'
 import type { Palette } from './palette.ts'
 
@@ -16,7 +16,8 @@ export interface Work {
   readonly pages: readonly PageInWork[]
 }
 
-const WIDEST_BAR = 30
+/** Steps, so that it does not change with each figure beside it. */
+const BARS = [30, 20, 10]
 const NARROWEST_BAR = 8
 const BETWEEN = '  '
 
@@ -54,7 +55,11 @@ function headingOf(crawl: CrawlProgress, { columns, palette }: Canvas): string {
 function progressLines(crawl: CrawlProgress, { columns, palette, ascii }: Canvas): string[] {
   const { counts, total, done } = crawl
   const facts = factsOf(crawl, palette)
-  const room = Math.min(WIDEST_BAR, columns - facts[0]!.text.length - BETWEEN.length)
+  const wanted = facts.reduce((sum, { text }) => sum + BETWEEN.length + text.length, 0)
+  // As long as all fits beside it on one line; where nothing can, with the first of them.
+  const room =
+    BARS.find((width) => width + wanted <= columns) ??
+    Math.min(BARS[0]!, columns - facts[0]!.text.length - BETWEEN.length)
   if (total === 0 || room < NARROWEST_BAR) return flow(facts, BETWEEN, columns)
   const parts = [
     { amount: counts.archived, style: palette.green },
@@ -93,5 +98,5 @@ function pageLine({ hooks, url, seconds }: PageInWork, { columns, palette }: Can
   const what = padEnd(cutMiddle(oneLine(hook?.plugin ?? 'begins'), plugin), plugin)
   const time = padStart(duration(hook?.seconds ?? seconds), SECONDS_WIDTH)
   const room = columns - plugin - SECONDS_WIDTH - 4
-  return `${BETWEEN}${what} ${palette.dim(time)} ${cutMiddle(oneLine(url), room)}`.trimEnd()
+  return `${BETWEEN}${what} ${palette.dim(time)} ${cutUrl(oneLine(url), room)}`.trimEnd()
 }

@@ -22,6 +22,7 @@ const POLL_MS = 3
  * decided that nobody needs it. Throws AppError when it does not go.
  */
 export async function shutDown(cluster: Cluster, mode: 'fast' | 'immediate'): Promise<void> {
+  const stopped = readPostmaster(cluster.pgdata)
   const account = serverAccount(statSync(cluster.pgdata))
   const binaries = findBinaries(account)
   const { code, output } = await runProgram(
@@ -32,12 +33,10 @@ export async function shutDown(cluster: Cluster, mode: 'fast' | 'immediate'): Pr
   )
   const deadline = performance.now() + STOP_MS
   const doomed = performance.now() + DOOMED_MS
-  // Its pid file goes last of all. (The process itself may stay behind as a zombie where nobody reaps orphans.)
-  for (
-    let postmaster = readPostmaster(cluster.pgdata);
-    isAlive(postmaster, cluster.pgdata);
-    postmaster = readPostmaster(cluster.pgdata)
-  ) {
+  // Its pid file goes before it does. (As a zombie it may stay behind where nobody reaps orphans.)
+  for (;;) {
+    const postmaster = readPostmaster(cluster.pgdata) ?? stopped
+    if (!isAlive(postmaster, cluster.pgdata)) break
     if (mode === 'immediate' && performance.now() > doomed) break
     if (performance.now() > deadline) {
       throw new AppError(

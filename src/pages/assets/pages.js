@@ -8,6 +8,8 @@
   const RELOAD_MS = 2_000
   /** A crawl whose last pages are not in the index yet is looked at again for so long. */
   const SETTLE_MS = 60_000
+  /** A crawl is written every 2 s while it is worked on and pages end; one page may take minutes. */
+  const QUIET_MS = 90_000
   /** While chunks arrive the list is put together so often. */
   const SETTLE_LIST_MS = 150
   /** Browsers draw nothing that is higher. */
@@ -196,6 +198,10 @@
 
     /** A crawl that is not finished, or whose last pages are not in the index yet, comes again. */
     reloadLater() {
+      if (this.data.live && Date.now() - this.data.writtenAt > QUIET_MS) {
+        find('#quiet').hidden = false
+        find('.head .status').textContent = 'Unfinished'
+      }
       const isNew = Date.now() - this.data.writtenAt < SETTLE_MS
       if (!this.data.live && !(isNew && this.entries.length < this.data.total)) return
       setTimeout(() => {
@@ -374,7 +380,7 @@
               make(
                 'details',
                 {},
-                make('summary', {}, `${count(rest.length)} more causes`),
+                make('summary', {}, `${count(rest.length)} more cause${rest.length === 1 ? '' : 's'}`),
                 ...rest.slice(0, 200).map(button),
               ),
             ]),
@@ -440,7 +446,8 @@
           'div',
           { class: 'main' },
           make('p', { class: 'title' }, link),
-          make('p', { class: 'url' }, make('bdi', {}, this.marked(url))),
+          // It stands in place of a title already.
+          isVisible(title) ? make('p', { class: 'url' }, make('bdi', {}, this.marked(url))) : undefined,
           make('p', { class: 'text' }, note ?? make('bdi', {}, this.marked(around(text, this.terms)))),
         ),
         make(

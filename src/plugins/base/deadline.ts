@@ -16,10 +16,10 @@ export function startDeadline(outer: AbortSignal, seconds: number): Deadline {
   const follow = () => {
     const reason: unknown = outer.reason
     const late = reason instanceof Error && reason.name === 'TimeoutError'
-    controller.abort(reason instanceof AppError ? reason : late ? over : new AppError('stopped before it was done'))
+    controller.abort(reason instanceof AppError ? reason : late ? over() : new AppError('stopped before it was done'))
   }
-  const over = new AppError(`timed out after ${seconds} s`)
-  const timer = setTimeout(() => controller.abort(over), seconds * 1000)
+  const over = () => new AppError(`timed out after ${seconds} s`)
+  const timer = setTimeout(() => controller.abort(over()), seconds * 1000)
   if (outer.aborted) follow()
   else outer.addEventListener('abort', follow, { once: true })
   return {

@@ -75,9 +75,9 @@ export function killCgroup(path: string): void {
   }
 }
 
-/** The ids of the workers that have a group in that of their runner. */
+/** The ids of the workers in whose group, in that of their runner, somebody is. */
 export function workersIn(runner: string): string[] {
-  return below(runner).map((path) => basename(path))
+  return below(runner).flatMap((path) => (isEmptyCgroup(path) ? [] : [basename(path)]))
 }
 
 /**

@@ -75,7 +75,10 @@ export function openContainer({ cgroup }: Container): void {
   if (cgroup !== null) mkdirSync(cgroup, { recursive: true })
 }
 
-/** Removes what was made for a process that could not be started. What cannot be removed now goes with the runner's. */
+/**
+ * Removes what was made for a process that has ended, or could not be started. What cannot be removed now goes with the
+ * runner's.
+ */
 export function closeContainer({ cgroup }: Container): void {
   if (cgroup !== null) removeCgroup(cgroup)
 }
