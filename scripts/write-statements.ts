@@ -94,7 +94,8 @@ function afterwards(machine: Machine, columns: readonly string[] = []): Entry[] 
       keepStatement(machine, []),
     ],
     [
-      'ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who, $8 attempts, $9... columns',
+      'ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, ' +
+        '$7 who, $8 attempts, $9... columns',
       settleAlikeStatement(machine, columns),
     ],
     ...[...events].map(
@@ -126,7 +127,8 @@ export function engineStatements(): string {
     ['writes another column of a claimed row; $1 id, $2 token, $3 state, $4 value', updateStatement(job, ['kind'])],
     ...afterwards(job),
     [
-      'ends claims, each with its own step; $1 ids, $2 tokens, $3 from, $4 to, $5 events, $6 seconds until due, $7 who, $8 attempts',
+      'ends claims, each with its own step; $1 ids, $2 tokens, $3 from, $4 to, $5 events, ' +
+        '$6 seconds until due, $7 who, $8 attempts',
       settleStatement(job),
     ],
     ['ends claims by deleting the rows; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 who', vanishAlikeStatement(job)],
@@ -137,7 +139,8 @@ export function engineStatements(): string {
   ]
   const about = [
     '-- What the state engine sends, for a graph that has everything a graph can have.',
-    '-- Written by scripts/write-statements.ts. To try one: paste the file into psql, then execute "job: claim 1"(...).',
+    '-- Written by scripts/write-statements.ts. To try one: paste the file into psql, then execute "job: ' +
+      'claim 1"(...).',
   ]
   return [about.join('\n'), JOB, ...entries.flatMap((entry) => text(job, entry))].join('\n\n').concat('\n')
 }
@@ -164,7 +167,8 @@ export async function archiveStatements(): Promise<string> {
   ]
   const about = [
     "-- What the archive's own queues send, with their fence and conditions filled in.",
-    '-- Written by scripts/write-statements.ts. To try one: paste the file into psql, then execute "crawl: claim 1"(...).',
+    '-- Written by scripts/write-statements.ts. To try one: paste the file into psql, then execute "crawl: ' +
+      'claim 1"(...).',
   ]
   return [about.join('\n'), ...blocks].join('\n\n').concat('\n')
 }

@@ -1,9 +1,9 @@
-/** What names one attempt of a hook among all of its snapshot. */
+/** Names one attempt of a hook among all of its snapshot. */
 export function attemptName(plugin: string, hook: string, attempt: number): string {
   return `${plugin}.${hook}.${attempt}`
 }
 
-/** Where an attempt leaves what it printed, below the folder of its snapshot. */
+/** The log files of an attempt, below the folder of its snapshot. */
 export interface LogPaths {
   readonly stdout: string
   readonly stderr: string
@@ -14,12 +14,12 @@ export function logPaths(plugin: string, hook: string, attempt: number): LogPath
   return logsAt(attemptName(plugin, hook, attempt))
 }
 
-/** Where earlier versions left them: a folder for each plugin. */
+/** Where earlier versions put them: in a folder for each plugin. */
 export function earlierLogPaths(plugin: string, hook: string, attempt: number): LogPaths {
   return logsAt(`${plugin}/${hook}.${attempt}`)
 }
 
-/** Where an attempt that failed leaves what it made, below the folder of its snapshot. */
+/** The files of a failed attempt, below the folder of its snapshot. */
 export function leftoversPath(plugin: string, hook: string, attempt: number): string {
   return `.attempts/${attemptName(plugin, hook, attempt)}`
 }

@@ -1,17 +1,17 @@
-/** How long somebody waits before he tries again. */
+/** Delays between repeated tries. */
 export interface Backoff {
   /** After the first try. */
   readonly baseMs: number
   readonly maxMs: number
-  /** By which part of itself the wait is spread, so that those who failed together do not come back together. */
+  /** The fraction by which a delay is varied, so that those who failed together do not come back together. */
   readonly jitter?: number
 }
 
-/** No wait is doubled more often: the result stays a number, even of nothing. */
+/** No delay is doubled more often, so that the result stays a number even from 0. */
 const MOST_DOUBLINGS = 60
 
 /**
- * The wait after so many tries in vain, in milliseconds: doubled with each, capped, and spread.
+ * The delay after so many failed tries, in milliseconds: doubled each time, capped and varied.
  * @param tries 1 after the first
  * @param random from 0 to 1
  */

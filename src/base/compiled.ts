@@ -42,7 +42,7 @@ function readIfThere(file: string): Buffer | undefined {
   }
 }
 
-/** Whole and on the disk before it has its name: V8 trusts what it reads. */
+/** Written completely and flushed before it gets its name: V8 trusts what it reads. */
 function keep(file: string, script: Script): void {
   const aside = `${file}.${process.pid}`
   try {
@@ -50,6 +50,6 @@ function keep(file: string, script: Script): void {
     writeFileSync(aside, script.createCachedData(), { flush: true })
     renameSync(aside, file)
   } catch {
-    // Installed read-only: it starts as well, only slower.
+    // Installed read-only: it starts all the same, only slower.
   }
 }

@@ -27,7 +27,7 @@ export async function readConfigFile(dataDir: string): Promise<Record<string, st
     }
   }
   try {
-    // As it is made, the file has only comments: then nobody has to wait for the parser.
+    // A new file has only comments: then the parser need not be loaded.
     if (/^\s*[^#\s]/m.test(text)) collect((await import('smol-toml')).parse(text))
   } catch (error) {
     throw new UsageError(

@@ -66,7 +66,7 @@ export const SETTINGS = {
   }),
   HOOK_RETRIES: setting(whole(0, 1_000), 3, {
     perCrawl: true,
-    means: 'how often to retry a hook that failed in a way that may pass',
+    means: 'how often to retry a hook that failed temporarily',
   }),
   HOOK_RETRY_SECONDS: setting(SECONDS, 15, {
     perCrawl: true,
@@ -135,8 +135,8 @@ export const PLUGIN_SETTINGS = {
 const MAX_TIMEOUT_SECONDS = 43_200
 
 /**
- * How long hooks of a plugin may take, in seconds: `<PLUGIN>_TIMEOUT`, else `standard`, which is `TIMEOUT` when not
- * given. 0 counts as not set, and so does a text that is no number: the command line has refused it.
+ * How long hooks of a plugin may take, in seconds: `<PLUGIN>_TIMEOUT`, else `standard`, which is `TIMEOUT` by default.
+ * 0 and a text that is no number count as not set; the command line has refused the latter.
  */
 export function timeoutOf(plugin: string, texts: Texts, standard = readSetting('TIMEOUT', texts)): number {
   const own = PLUGIN_SETTINGS.TIMEOUT.kind.read(texts[`${plugin.toUpperCase()}_TIMEOUT`] ?? '')
@@ -155,12 +155,12 @@ export function described(name: SettingName): string {
   return `${means} (also ${name}; default: ${standardIs ?? String(standard)})`
 }
 
-/** Settings as they were written, by name. */
+/** Settings as written, by name. */
 export type Texts = Readonly<Record<string, string | undefined>>
 
 /** The settings of one process, or of one crawl. */
 export interface Settings {
-  /** The settings as they were written: hooks read them by their own rules. */
+  /** The settings as written: hooks read them by their own rules. */
   readonly texts: Texts
   readonly config: Config
 }
@@ -168,20 +168,20 @@ export interface Settings {
 /** The environment at our start. No other file reads settings from it. */
 export const ENVIRONMENT: Texts = Object.freeze({ ...process.env })
 
-/** Each text of the strongest source that has one: the command line, a crawl, the environment, archivebox.toml. */
+/** Each setting from the strongest source that has it: the command line, a crawl, the environment, archivebox.toml. */
 export function strongest(...sources: readonly Texts[]): Texts {
   const set = (texts: Texts) => Object.fromEntries(Object.entries(texts).filter(([, given]) => given !== undefined))
   return Object.assign({}, ...sources.map(set).reverse()) as Texts
 }
 
-/** The value of one setting by these texts. One that is refused counts as not set: the command line has said so. */
+/** The value of one setting. A refused one counts as not set: the command line has reported it. */
 export function readSetting<Name extends SettingName>(name: Name, texts: Texts): Config[Name] {
   const given = texts[name]
   const { kind, standard } = SETTINGS[name]
   return ((given === undefined ? undefined : kind.read(given)) ?? standard) as Config[Name]
 }
 
-/** The values of all settings by these texts, frozen. */
+/** The values of all settings, frozen. */
 export function settingsOf(texts: Texts): Settings {
   const names = Object.keys(SETTINGS) as SettingName[]
   const config = Object.fromEntries(names.map((name) => [name, readSetting(name, texts)])) as unknown as Config
@@ -189,8 +189,8 @@ export function settingsOf(texts: Texts): Settings {
 }
 
 /**
- * The reason why a text is refused, in one line that shows no secret; undefined when it is accepted.
- * A blank text is always accepted: it counts as not set.
+ * Why a value is refused, in one line without secrets; undefined when it is accepted. A blank value is always accepted:
+ * it counts as not set.
  */
 export function refusal(name: string, given: string, kind: Kind<unknown>, secret = false): string | undefined {
   if (given.trim() === '' || kind.read(given) !== undefined) return undefined

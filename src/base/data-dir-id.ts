@@ -7,12 +7,11 @@ import { uuidv7 } from './ids.ts'
 const ID_FILE = '.archivebox-id'
 
 /**
- * Who a data dir is, whatever path, container or machine it is seen from: an id that lies in it. The file names its own
- * inode, too, so that a copy of the directory (`cp -a`, a restored backup) is told from the directory itself, moved or
- * mounted elsewhere, and gets an id of its own.
+ * Identifies a data dir, whatever path, container or machine it is seen from, by an id that lies in it. The file also
+ * names its own inode, so that a copy (`cp -a`, a restored backup) is told from the original that was moved or mounted
+ * elsewhere, and gets an id of its own.
  * @param dataDir an existing, writable data dir
- * @param whenCopied called when this is a copy, while nobody else can open it yet, and again by the next one if it
- * fails
+ * @param whenCopied called for a copy while no other process can open it; called again by the next process if it fails
  */
 export async function dataDirId(dataDir: string, whenCopied: () => void): Promise<string> {
   const path = join(dataDir, ID_FILE)
@@ -33,7 +32,7 @@ export async function dataDirId(dataDir: string, whenCopied: () => void): Promis
   }
 }
 
-/** The id in the file, and whether it is this file's own; undefined when there is none (yet). */
+/** The id in the file, and whether the file is the original; undefined when there is none yet. */
 function read(path: string): { id: string; own: boolean } | undefined {
   try {
     const match = /^([0-9a-f-]{36}) (\d+)\n$/.exec(readFileSync(path, 'utf8'))

@@ -4,7 +4,8 @@ import { CONFIG_FILE } from './config-file.ts'
 import { AppError, codeOf, EXIT, messageOf, UsageError } from './errors.ts'
 import { makeFolder, whyUnusable } from './make-folder.ts'
 
-const FIRST_CONFIG = `# Settings of this archive. The environment wins over this file, and a crawl's own (add -c KEY=VALUE) over both.
+const FIRST_CONFIG = `# Settings of this archive. The environment wins over this file,
+# and a crawl's own settings (add -c KEY=VALUE) over both.
 # TIMEOUT = 60                # seconds a hook may take
 # MAX_SNAPSHOT_WORKERS = 2    # pages of one crawl at the same time
 # WGET_ENABLED = false        # <PLUGIN>_ENABLED switches a plugin off
@@ -49,12 +50,13 @@ function makeDataDir(path: string, force: boolean): void {
     const foreign = readdirSync(path).filter((name) => name !== 'lost+found')
     if (foreign.length > 0 && !force) {
       throw new UsageError(
-        `${path} is not empty and not a data dir (it holds ${foreign.slice(0, 3).join(', ')}${foreign.length > 3 ? ', ...' : ''})`,
+        `${path} is not empty and not a data dir (it holds ` +
+          `${foreign.slice(0, 3).join(', ')}${foreign.length > 3 ? ', ...' : ''})`,
         'choose an empty directory, or insist with: archivebox-ts init --force',
       )
     }
     for (const folder of ['archive', 'plugins', 'personas', 'logs']) makeFolder(join(path, folder))
-    // Last: the file that makes it a data dir.
+    // Last: this file makes it a data dir.
     writeFileSync(join(path, CONFIG_FILE), FIRST_CONFIG, { flag: 'wx' })
   } catch (error) {
     if (error instanceof AppError) throw error

@@ -2,8 +2,8 @@
 export const EXIT = { ok: 0, failed: 1, usage: 2, noRunner: 3, partial: 10, defect: 70, interrupted: 130 } as const
 
 /**
- * An expected failure: one line for the person (`message`), what to do about it (`hint`), and the exit code.
- * Everything else that is thrown is a defect and ends the process with exit code 1 and a place to look.
+ * An expected failure: one line for the person (`message`), what to do about it (`hint`), and the exit code. Any other
+ * error is a defect and ends the process with exit code 1 and a place to look.
  */
 export class AppError extends Error {
   override readonly name = 'AppError'
@@ -23,7 +23,7 @@ export class UsageError extends AppError {
   }
 }
 
-/** Several of them at once. */
+/** Several usage errors at once. */
 export class UsageErrors extends UsageError {
   readonly all: readonly UsageError[]
   constructor(all: readonly UsageError[]) {
@@ -45,15 +45,17 @@ const MACHINE_TROUBLE = new Set(
 )
 
 /** Node's recursive removal gives such an error an empty code. */
-const SAID_OF_IT =
-  /Unknown error: (Too many open files|No space left on device|Cannot allocate memory|Read-only file system|Input\/output error)/
+const UNCODED = [
+  'Too many open files',
+  'No space left on device',
+  'Cannot allocate memory',
+  'Read-only file system',
+  'Input/output error',
+].map((text) => `Unknown error: ${text}`)
 
-/**
- * Is this the machine's trouble (a full disk, no more descriptors, no permission), which says nothing against the work
- * at hand?
- */
+/** Is the machine at fault (full disk, no descriptors left, no permission) rather than the work at hand? */
 export function isMachineTrouble(error: unknown): boolean {
-  return MACHINE_TROUBLE.has(codeOf(error) ?? '') || SAID_OF_IT.test(messageOf(error))
+  return MACHINE_TROUBLE.has(codeOf(error) ?? '') || UNCODED.some((text) => messageOf(error).includes(text))
 }
 
 /** The `code` of a system or database error (`ENOENT`, `23505`, ...), if it has one. */

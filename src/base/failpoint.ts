@@ -3,32 +3,20 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Every place where a test may stop, kill or delay a process of ours: one after each step of the gate, of a claim, of a
- * spawn, of a publication and of a shutdown. Named `<area>.<step that was just done>`.
+ * The points where a test may stop, kill or delay one of our processes. One follows each seam: a row written or closed,
+ * a process spawned or killed, a claim, a publication, a promotion. Named `<area>.<step just done>`.
  */
 export const FAILPOINTS = [
-  'claim.binaries_declared',
-  'claim.binaries_requested',
-  'claim.binary_claimed',
   'claim.binary_looked_up',
   'claim.binary_settled',
-  'claim.crawl_claimed',
-  'claim.crawl_confirmed',
   'claim.crawl_pages_added',
   'claim.crawl_released',
-  'claim.crawl_releasing',
   'claim.crawl_started',
-  'claim.crawl_starting',
-  'claim.former_crawl_workers_ended',
-  'claim.former_owner_ended',
-  'claim.former_workers_ended',
   'claim.given_back',
   'claim.lost_results_forgotten',
   'claim.made',
   'claim.renewed',
-  'claim.renewing',
   'claim.results_prepared',
-  'claim.snapshot_claimed',
   'claim.snapshot_released',
   'gate.asked',
   'gate.backends_ended',
@@ -48,48 +36,33 @@ export const FAILPOINTS = [
   'guardian.up',
   'heartbeat.beaten',
   'lead.recovered',
-  'publish.background_ended',
   'publish.background_ended_early',
   'publish.background_reaped',
   'publish.crawl_given_up',
-  'publish.crawl_page_begun',
-  'publish.crawl_page_left',
-  'publish.crawl_page_written',
   'publish.crawl_sealed',
-  'publish.crawl_sealing',
   'publish.failed_set_aside',
   'publish.file_aside',
   'publish.file_renamed',
   'publish.files_aside',
-  'publish.files_flushed',
+  'publish.files_published',
   'publish.files_renamed',
   'publish.files_replaced',
-  'publish.files_tidied',
   'publish.flood_ended',
-  'publish.hook_exited',
   'publish.hook_given_up',
   'publish.hook_leftovers_killed',
   'publish.hook_row_closed',
   'publish.hook_settled',
   'publish.hook_settling',
-  'publish.hook_skipped',
   'publish.hosted_hook_ended',
-  'publish.late_hook_asked',
   'publish.late_hook_killed',
-  'publish.page_children_added',
   'publish.page_findings_added',
   'publish.page_sealed',
   'publish.page_written',
   'publish.replaced_undone',
   'publish.results_written',
-  'publish.work_closed',
-  'publish.work_opened',
-  'reap.claims_due',
-  'reap.descendants_closed',
   'reap.family_killed',
-  'reap.row_cleaned_up',
   'reap.rows_closed',
-  'reap.rows_closing',
+  'reap.stale_row_closed',
   'registry.end_seen',
   'registry.tree_killed',
   'shutdown.demoted',
@@ -97,15 +70,11 @@ export const FAILPOINTS = [
   'shutdown.family_killed',
   'shutdown.hook_killed',
   'shutdown.hook_left',
-  'shutdown.hooks_asked',
-  'shutdown.host_ended',
   'shutdown.host_killed',
   'shutdown.host_row_closed',
   'shutdown.row_closed',
   'shutdown.row_draining',
-  'shutdown.setup_hooks_ended',
   'shutdown.worker_row_closed',
-  'shutdown.workers_asked',
   'shutdown.workers_gone',
   'spawn.hook_recorded',
   'spawn.hook_row',
@@ -115,9 +84,7 @@ export const FAILPOINTS = [
   'spawn.host_row',
   'spawn.host_running',
   'spawn.host_spawned',
-  'spawn.setup_hooks_started',
   'spawn.unstarted_closed',
-  'spawn.unstarted_removed',
   'spawn.worker_missing',
   'spawn.worker_row',
   'spawn.worker_running',
@@ -129,11 +96,11 @@ export type Failpoint = (typeof FAILPOINTS)[number]
 const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 
 /**
- * Does what `ARCHIVEBOX_FAILPOINTS` asks for at this point; without it (always, but in tests) nothing.
- * `name=action[@n]`, several separated by `;`: at the n-th passing (1 when not given), `kill9`, `term` or `stop` this
- * process, `exit`, `throw`, `reject` (a rejection that nobody catches), `sleep:<ms>` or `busy:<ms>` (the whole
- * process). With `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in
- * there names the pid of the one in which it did.
+ * Does what `ARCHIVEBOX_FAILPOINTS` requests for this point; without it (always, except in tests) nothing.
+ * `name=action[@n]`, separated by `;`: at the n-th passing (default 1), `kill9`, `term` or `stop` this process, `exit`,
+ * `throw`, `reject` (an uncaught rejection), `sleep:<ms>` or `busy:<ms>` (blocks the process). With
+ * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names
+ * the pid of that process.
  */
 export async function failpoint(name: Failpoint): Promise<void> {
   const asked = wanted?.get(name)
@@ -152,7 +119,7 @@ export async function failpoint(name: Failpoint): Promise<void> {
   else throw new Error(`unknown action "${asked.action}" for the failpoint ${name}`)
 }
 
-/** Holds up everything that this process does. */
+/** Blocks the process. */
 function keepBusy(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);
@@ -180,7 +147,7 @@ function firstAmongAll(name: string): boolean {
   const folder = process.env['ARCHIVEBOX_FAILPOINTS_FIRED']
   if (!folder) return true
   try {
-    // At once, for one alone, and without a file descriptor.
+    // Atomic, won by one process, and needs no file descriptor.
     symlinkSync(String(process.pid), join(folder, `failpoint.${name}`))
     return true
   } catch {

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { AppError } from './errors.ts'
 
 const WAIT_MS = 60_000
-/** As long as a timer of Node can. */
+/** The longest timer of Node. */
 const FOREVER_MS = 2 ** 31 - 1
 
 /**
@@ -27,17 +27,17 @@ export class FileLock {
     this.fd = openSync(path, 'a+', 0o600)
   }
 
-  /** Waits until nobody else holds it. Throws AppError after a minute, or when `waitMs` are over. */
+  /** Waits until no other process holds it. Throws AppError after a minute, or after `waitMs`. */
   async exclusive(waitMs = WAIT_MS): Promise<void> {
     if (!(await this.exclusiveWithin(waitMs))) throw tooLate(this.#path, waitMs)
   }
 
-  /** Waits in line until nobody holds it exclusively; false = somebody did for all of `ms`. */
+  /** Queues until no other process holds it exclusively; false: one did for all of `ms`. */
   async sharedWithin(ms: number): Promise<boolean> {
     return (await this.#flock(['-s'], ms)) !== 'late'
   }
 
-  /** Waits in line until nobody else holds it; false = somebody did for all of `ms`. */
+  /** Queues until no other process holds it; false: one did for all of `ms`. */
   async exclusiveWithin(ms: number): Promise<boolean> {
     const answer = await this.#flock(['-x'], ms)
     if (answer !== 'no flock') return answer === 'locked'
@@ -46,21 +46,20 @@ export class FileLock {
     return this.#releaseLink !== undefined
   }
 
-  /** Makes it exclusive if nobody else holds it; false = somebody does (a shared lock of ours may be gone then). */
+  /** Makes it exclusive if no other process holds it; false: one does (a shared lock of ours may be lost then). */
   async tryExclusive(): Promise<boolean> {
     const answer = await this.#flock(['-n', '-x'])
     return answer === 'locked' || answer === 'no flock'
   }
 
   /**
-   * Waits in line, for however long: the kernel hands it over in the moment that its holder lets go. Rejects when it is
-   * released meanwhile.
+   * Queues without limit: the kernel passes the lock on at the moment it is released. Rejects when released meanwhile.
    */
   async acquire(): Promise<void> {
     if ((await this.#flock(['-x'], FOREVER_MS)) === 'late') throw tooLate(this.#path, FOREVER_MS)
   }
 
-  /** Lets go, or steps out of the line. Twice is fine. */
+  /** Releases the lock, or leaves the queue. May be called twice. */
   release(): void {
     if (this.#closed) return
     this.#closed = true
@@ -71,8 +70,8 @@ export class FileLock {
 
   #flock(args: string[], waitMs = WAIT_MS): Promise<'locked' | 'held' | 'late' | 'no flock'> {
     return new Promise((resolve, reject) => {
-      // A session of its own: a Ctrl-C in the terminal must not end the wait of a process that wants to leave in order.
-      // And none of our marks: it may wait for long, and is no part of what works in our name.
+      // A session of its own: Ctrl-C in the terminal must not end the wait of a process that wants to exit in order.
+      // Without our marks: it may wait for long and is not part of our work.
       const env = { PATH: process.env['PATH'] }
       const child = spawn('flock', [...args, '3'], {
         cwd: '/',

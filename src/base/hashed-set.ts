@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** A slot holds 16 bytes; of those no two texts share all. */
+/** A slot holds 16 bytes; no two texts share all of them. */
 const WORDS = 4
 
 /**
@@ -42,7 +42,7 @@ export class HashedSet {
   }
 }
 
-/** Where a key is, or would be: the first fitting slot from where its hash points. */
+/** The index of a key, present or not: the first matching slot from where its hash points. */
 function placeOf(key: Uint32Array, slots: Uint32Array): number {
   const count = slots.length / WORDS
   for (let slot = key[0]! % count; ; slot = (slot + 1) % count) {

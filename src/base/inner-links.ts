@@ -1,12 +1,12 @@
-/** What stands at a path of a tree; a link with its target, as it is written in it. */
+/** An entry of a tree; a link has its target as written. */
 export type TreeEntry = 'file' | 'folder' | { readonly link: string }
 
-/** Names on the way of one link, those of links that it leads through included. More is no honest link, or a circle. */
+/** Path components per link, those of links on its way included. More is a circle, or no honest link. */
 const MAX_STEPS = 256
 
 /**
- * The links of a tree that lead to one of its files or folders without ever leaving it, not even to come back, and
- * which of both is there. Decided by what is in the tree alone, so that nothing changes between look and use.
+ * The links of a tree that lead to one of its files or folders without ever leaving it on the way, with the kind of
+ * their target. Decided from the tree alone, so that nothing can change between check and use.
  * @param tree by path below its root, with every folder on the way
  */
 export function innerLinks(tree: ReadonlyMap<string, TreeEntry>): Map<string, 'file' | 'folder'> {
@@ -18,10 +18,7 @@ export function innerLinks(tree: ReadonlyMap<string, TreeEntry>): Map<string, 'f
   return inner
 }
 
-/**
- * Where the way of a link ends, walked as the system does; undefined when it leaves the tree, leads to nothing, or in
- * circles.
- */
+/** The end of a link, resolved as the system does; undefined when it leaves the tree, leads nowhere, or in circles. */
 function endOf(tree: ReadonlyMap<string, TreeEntry>, link: string): 'file' | 'folder' | undefined {
   let folder = parentOf(link)
   const ahead = [link.slice(folder === '' ? 0 : folder.length + 1)]

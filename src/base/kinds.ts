@@ -2,13 +2,13 @@ import { delimiter } from 'node:path'
 
 /** How the text of a setting is read. */
 export interface Kind<T> {
-  /** What it takes, in words: "a number of seconds". */
+  /** What it accepts, in words: "a number of seconds". */
   readonly takes: string
-  /** The value; undefined for a text that it does not take. */
+  /** The value; undefined for a text that it does not accept. */
   read(text: string): T | undefined
 }
 
-/** Yes or no, in every spelling that ArchiveBox knows; nothing at all is no. */
+/** Yes or no, in every spelling that ArchiveBox accepts; empty is no. */
 export const flag: Kind<boolean> = {
   takes: 'true or false',
   read: (text) => FLAGS.get(text.trim().toLowerCase()),
@@ -18,10 +18,10 @@ const FLAGS = new Map([
   ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const),
 ])
 
-/** Any text but a blank one. */
+/** Any text that is not blank. */
 export const text: Kind<string> = { takes: 'text', read: (given) => given.trim() || undefined }
 
-/** The place of a file or folder. PostgreSQL's own files cannot hold one with control characters. */
+/** The path of a file or folder. PostgreSQL's own files cannot hold one with control characters. */
 export const path: Kind<string> = {
   takes: 'a path without control characters',
   read: (given) => (/\p{Cc}/u.test(given) ? undefined : given.trim() || undefined),
@@ -33,7 +33,7 @@ export const paths: Kind<readonly string[]> = {
   read: (given) => given.split(delimiter).filter(Boolean),
 }
 
-/** A number from 0 on of something that can be split: seconds, MB. */
+/** A number from 0 on, of a divisible unit: seconds, MB. */
 export function amount(unit: string, high = Number.POSITIVE_INFINITY): Kind<number> {
   return {
     ...number(0, high),

@@ -5,10 +5,10 @@ import { sleep } from './abort.ts'
 import { codeOf } from './errors.ts'
 
 /**
- * An exclusive lock where the kernel's are out of reach: a symbolic link whose target names its owner (pid and start
- * time), because making one is atomic and never leaves an unnamed lock behind. A link of a dead owner is moved away.
- * Waits up to `waitMs`; answers with the release, or undefined when it was in use all the time. Honest limit: two
- * processes that find the same dead owner within the same instant can both go on.
+ * An exclusive lock where kernel locks are unavailable: a symbolic link whose target names its owner (pid and start
+ * time), since making one is atomic and never leaves an unnamed lock. The link of a dead owner is moved away. Waits up
+ * to `waitMs`; returns the release, or undefined when the lock was held all the time. Known limit: two processes that
+ * find the same dead owner at the same instant can both continue.
  */
 export async function takeLinkLock(path: string, waitMs: number): Promise<(() => void) | undefined> {
   const me = identity(process.pid)
@@ -61,7 +61,7 @@ function moveAway(path: string, owner: string): void {
   try {
     renameSync(path, aside)
     if (readlinkSync(aside) === owner) unlinkSync(aside)
-    // It changed hands since we looked: give it back.
+    // It has changed hands since the check: puts it back.
     else renameSync(aside, path)
   } catch {
     // Somebody else moved it first.

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { codeOf } from './errors.ts'
 import { MAX_LOG_BYTES } from './log.ts'
 
-/** Cuts each log of a data dir that is above 10 MB: its end is kept as `<log>.1`, in place of the one before. */
+/** Truncates each log of a data dir above 10 MB; its end is kept as `<log>.1`, replacing the previous one. */
 export async function capLogs(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'logs')
   if (await isForeignLink(folder)) return
@@ -16,15 +16,15 @@ export async function capLogs(dataDir: string): Promise<void> {
   for (const name of names) if (name.endsWith('.log')) await capLog(join(folder, name))
 }
 
-/** Somebody whom root trusts less may have it lead to logs of others. */
+/** A user whom root trusts less may make it lead to other logs. */
 async function isForeignLink(folder: string): Promise<boolean> {
   const there = await lstat(folder).catch(() => undefined)
   return process.geteuid?.() === 0 && there !== undefined && there.isSymbolicLink() && there.uid !== 0
 }
 
 /**
- * Cuts it in place: programs that run on, the database's server above all, hold the file open. All of them append, so
- * they go on at its new end; what is written between copy and cut is lost.
+ * Truncates in place: running programs, above all the database server, hold the file open. All of them append, so they
+ * continue at its new end; what is written between copy and truncation is lost.
  */
 async function capLog(file: string): Promise<void> {
   let log: FileHandle

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 const ORDER: readonly Level[] = ['debug', 'info', 'warn', 'error']
 
-/** Whose line it is, as far as somebody's. */
+/** The rows that a line is about, if any. */
 export interface LineIds {
   readonly runner_id?: string
   readonly crawl_id?: string
@@ -16,25 +16,25 @@ export interface LineIds {
 export interface PageEnd {
   readonly url: string
   readonly title: string | null
-  /** Null: nobody has judged it yet. */
+  /** Null: not judged yet. */
   readonly outcome: 'archived' | 'partial' | 'failed' | null
   readonly cause: string | null
 }
 
 export interface LogLine {
   readonly level: Level
-  /** Who says it: runner, crawl, snapshot, db. */
+  /** The speaker: runner, crawl, snapshot, db. */
   readonly role: string
   readonly text: string
   readonly ids?: LineIds
-  /** It says that a page ended. */
+  /** Set when the line reports the end of a page. */
   readonly page?: PageEnd
 }
 
-/** Takes lines away: to the terminal, to a file, to the parent process. */
+/** Where lines go: the terminal, a file, the parent process. */
 export type Sink = (line: LogLine) => void
 
-/** What rooms below the command line get to speak through. */
+/** The log for rooms below the command line. */
 export class Log {
   readonly #role: string
   readonly #sink: Sink
@@ -44,7 +44,7 @@ export class Log {
     this.#sink = sink
     this.#ids = ids
   }
-  /** The same, for lines about something of which more is known. */
+  /** The same log, with ids added to its lines. */
   about(ids: LineIds): Log {
     return new Log(this.#role, this.#sink, { ...this.#ids, ...ids })
   }
@@ -60,11 +60,11 @@ export class Log {
   error(text: string): void {
     this.#say('error', text)
   }
-  /** Says that a page ended. */
+  /** Reports the end of a page. */
   ended(page: PageEnd): void {
     this.#sink({ level: 'info', role: this.#role, text: endText(page), ids: this.#ids, page })
   }
-  /** Passes on a line that another process said. */
+  /** Passes on a line of another process. */
   relay(line: LogLine): void {
     this.#sink(line)
   }
@@ -91,23 +91,23 @@ export function toAll(...sinks: readonly Sink[]): Sink {
   }
 }
 
-/** A log that is larger is moved aside, or cut (log-cap.ts). */
+/** A larger log is moved aside or truncated (log-cap.ts). */
 export const MAX_LOG_BYTES = 10 * 1024 * 1024
 
 /**
- * Appends lines to a file, each with its UTC time. At 10 MB the file becomes `<file>.1`, in place of the one before.
- * Synchronous, so that the last words of a dying process are in it; a full disk costs lines, never the work.
+ * Appends lines to a file, each with its UTC time. At 10 MB the file becomes `<file>.1`, replacing the previous one.
+ * Synchronous, so that a dying process's last lines are in it; a full disk costs lines, never work.
  */
 export function toFile(file: string): Sink {
   return ({ level, role, text }) => {
     try {
-      // Others write to it, too: only the file knows how large it is.
+      // Other processes write to it, too: only the file system knows its size.
       const size = statSync(file, { throwIfNoEntry: false })?.size
       if (size === undefined) mkdirSync(dirname(file), { recursive: true })
       else if (size > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
       appendFileSync(file, `${new Date().toISOString()} ${level} ${role}: ${text}\n`, { mode: 0o600 })
     } catch {
-      // As is said above.
+      // See above.
     }
   }
 }

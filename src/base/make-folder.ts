@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf, messageOf } from './errors.ts'
 
-/** File systems that the kernel makes up (statfs(2)): no folder of ours can stay there. */
+/** File systems that the kernel provides (statfs(2)): no folder of ours can stay there. */
 const MADE_UP: ReadonlyMap<number, string> = new Map([
   [0x9fa0, 'proc'],
   [0x62656572, 'sysfs'],
@@ -27,7 +27,7 @@ export function makeFolder(path: string): string | undefined {
   return above ?? path
 }
 
-/** Why no files can be kept in this folder, which may have yet to be made; undefined when nothing speaks against it. */
+/** Why no files can be kept in this folder, which need not exist yet; undefined when nothing speaks against it. */
 export function whyUnusable(path: string): string | undefined {
   let folder = path
   try {
@@ -42,7 +42,7 @@ export function whyUnusable(path: string): string | undefined {
   }
 }
 
-/** The path itself when there is something, else what is there above it. */
+/** The path itself if it exists, else its nearest existing ancestor. */
 function nearest(path: string): string {
   return dirname(path) === path || statSync(path, { throwIfNoEntry: false }) ? path : nearest(dirname(path))
 }

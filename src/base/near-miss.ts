@@ -1,4 +1,4 @@
-/** The word that somebody most likely meant: at most a third of it is typed otherwise, and two letters at most. */
+/** The word that was most likely meant: at most a third of it, and two letters, differ. */
 export function closest(typed: string, words: readonly string[]): string | undefined {
   const near = words.map((word) => ({ word, distance: distance(typed.toLowerCase(), word.toLowerCase()) }))
   near.sort((a, b) => a.distance - b.distance)
@@ -6,7 +6,7 @@ export function closest(typed: string, words: readonly string[]): string | undef
   return best && best.distance <= Math.min(2, Math.floor(best.word.length / 3)) ? best.word : undefined
 }
 
-/** How many letters must be typed, left out, changed, or swapped with their neighbour to make one word of the other. */
+/** The number of letters to insert, delete, change or swap with a neighbour to turn one word into the other. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   for (let i = 1; i <= a.length; i += 1) {

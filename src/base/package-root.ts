@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** The folder this code was loaded from, up to `dist` (built) or `src` (as it is). */
+/** The folder of this code, up to `dist` (built) or `src`. */
 function codeRoot(): string {
   let folder = import.meta.dirname
   while (!['dist', 'src'].includes(basename(folder)) || !existsSync(join(dirname(folder), 'package.json'))) {

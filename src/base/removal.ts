@@ -3,17 +3,15 @@ import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { AppError, codeOf } from './errors.ts'
 
-/**
- * Where files wait that are on their way out; on the file system of the archive, so that each goes there by one rename.
- */
+/** Where files wait to be removed; on the file system of the archive, so that each is moved there by one rename. */
 const FOLDER = 'archive/.deleted'
 
 /**
- * The files of one thing that is being deleted: first moved aside, out of everybody's sight, under their paths below
- * the data dir; then put back, or removed. Symbolic links are moved and removed as what they are, never followed.
+ * The files of one deletion: first moved aside, out of sight, under their paths below the data dir; then put back or
+ * removed. Symbolic links are moved and removed themselves, never followed.
  */
 export class Removal {
-  /** Says whose files these are. */
+  /** Names the row whose files these are. */
   readonly name: string
   readonly #dataDir: string
   readonly #moved: string[] = []
@@ -24,16 +22,16 @@ export class Removal {
     this.name = name
   }
 
-  /** The removals that were begun and not ended. */
+  /** The removals that were begun and not finished. */
   static begun(dataDir: string): Removal[] {
     const folder = join(dataDir, FOLDER)
     return existsSync(folder) ? readdirSync(folder).map((name) => new Removal(dataDir, name)) : []
   }
 
   /**
-   * Moves a file or a folder aside; what is not there is left out.
-   * @param path below the data dir, inside of `archive`
-   * Throws AppError when the way there leads through a symbolic link, or out of the archive.
+   * Moves a file or folder aside; a missing one is skipped. Throws AppError when the path leads through a symbolic link
+   * or out of the archive.
+   * @param path below the data dir, inside `archive`
    */
   moveAside(path: string): void {
     const steps = path.split('/')
@@ -47,7 +45,7 @@ export class Removal {
     this.#moved.push(path)
   }
 
-  /** Puts everything back where it was, except what somebody has made anew there. */
+  /** Puts everything back, except where a new file or folder exists. */
   async putBack(): Promise<void> {
     this.#merge('')
     await this.#forget()

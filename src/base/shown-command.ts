@@ -1,4 +1,6 @@
-/** A command line that may be kept and shown: passwords in URLs, and the values of `-c KEY=VALUE`, are stars. */
+/**
+ * A command line that may be stored and shown: passwords in URLs, and values of `-c KEY=VALUE`, are replaced by stars.
+ */
 export function shownCommand(argv: readonly string[]): string[] {
   return argv.map((word, index) => {
     const before = argv[index - 1]

@@ -1,10 +1,10 @@
 /**
- * The two ways to stop, as signals that every sleep and wait takes: `drain` (take no new work, let what runs come to
- * its end) and `force` (end what runs now). `capMs` bounds how long a drain may still wait for hooks: Infinity for a
- * normal stop, less when a newer runner waits.
+ * The two ways to stop, as signals that every sleep and wait takes: `drain` (take no new work, let running work finish)
+ * and `force` (end running work now). `capMs` bounds how long a drain may wait for hooks: Infinity for a normal stop,
+ * less when a newer runner waits.
  *
- * Anybody may send a signal, or kill whom we work for: a hook, too. A stop is `isExplained` when it came about in a way
- * that no hook has: a newer runner asked for it, the lead was lost, or the time was over.
+ * Any process may send a signal or kill our supervisor, hooks included. A stop `isExplained` when no hook can have
+ * caused it: a newer runner asked for it, the lead was lost, or the time was over.
  */
 export class Stop {
   readonly #drain = new AbortController()
@@ -13,7 +13,7 @@ export class Stop {
   #deadline = Number.POSITIVE_INFINITY
   #isExplained = false
   #reason: string | undefined
-  /** The stop of the whole that this is a part of. */
+  /** The stop of the whole, when this is the stop of a part. */
   #whole: Stop | undefined
 
   get drain(): AbortSignal {
@@ -22,26 +22,24 @@ export class Stop {
   get force(): AbortSignal {
     return this.#force.signal
   }
-  /** What is left of the bound, in ms: it runs from the request, not from when somebody begins to wait. */
+  /** What is left of the bound, in ms, counted from the request. */
   get capMs(): number {
     return Math.max(0, this.#deadline - performance.now())
   }
-  /** Did it come about without any hook? Once that is known it stays so. */
+  /** Is it certain that no hook caused it? Once true it stays so. */
   get isExplained(): boolean {
     return this.#isExplained || this.#whole?.isExplained === true
   }
-  /** What brought it about first; whatever came later changes nothing. */
+  /** The first cause; later ones change nothing. */
   get reason(): string | undefined {
     return this.#reason ?? this.#whole?.reason
   }
-  /** Notes what brings it about, right before the request. */
+  /** Records the cause, right before the request. */
   because(reason: string): this {
     if (this.reason === undefined) this.#reason = reason
     return this
   }
-  /**
-   * Starts the drain, or shortens one that is under way. What is in a hurry is explained, unless the caller says no.
-   */
+  /** Starts the drain, or shortens it. A bounded drain is explained, unless the caller says otherwise. */
   requestDrain(capMs = Number.POSITIVE_INFINITY, isExplained = Number.isFinite(capMs)): void {
     this.#isExplained ||= isExplained
     const first = !this.#drain.signal.aborted
@@ -51,7 +49,9 @@ export class Stop {
     this.#drain.abort()
     if (first || shorter) for (const listener of this.#listeners) listener()
   }
-  /** Calls back when a drain begins or becomes shorter; at once when one is under way. Returns the way to stop that. */
+  /**
+   * Calls back when a drain begins or gets shorter; at once when one is under way. @returns a function that ends this
+   */
   watch(listener: () => void): () => void {
     this.#listeners.add(listener)
     if (this.#drain.signal.aborted) listener()
@@ -61,9 +61,7 @@ export class Stop {
     this.requestDrain(0, isExplained)
     this.#force.abort()
   }
-  /**
-   * A stop for a part of the work: what is asked of the whole is asked of the part, too, but not the other way round.
-   */
+  /** A stop for a part of the work: requests to the whole reach the part, but not the reverse. */
   part(): Stop {
     const part = new Stop()
     part.#whole = this

@@ -1,17 +1,18 @@
 import { HashedSet } from './hashed-set.ts'
 
-/** So many URLs, its first part, are shown of a list. */
+/** The size of a list's first part, which is shown. */
 const SHOWN_URLS = 100
-/** The other parts: each becomes pages in one transaction, which takes well under a second. */
+/** The size of the other parts: each becomes pages in one transaction of well under a second. */
 const PART_URLS = 2_000
 const PART_CHARS = 500_000
 
-/** The URLs of a crawl, canonical and each once, at least one. In parts, each of them one URL a line. */
+/** The URLs of a crawl, canonical, without duplicates, at least one; in parts with one URL per line. */
 export class UrlList {
   readonly total: number
-  /** The first part: small, it is shown with the crawl. */
+  /** The first part: small, shown with the crawl. */
   readonly first: string
-  // As bytes, outside of the heap: a collector that sees hundreds of megabytes of text lets as many of garbage pass.
+  // As bytes outside the heap: with hundreds of megabytes of text in it, the collector would let as much garbage pile
+  // up.
   readonly #others: readonly Buffer[]
 
   constructor(total: number, first: string, others: readonly Buffer[]) {
@@ -42,7 +43,7 @@ export function urlsOfPart(part: string): string[] {
   return part.split('\n').filter(Boolean)
 }
 
-/** Makes a list out of URLs that come one by one: there may be millions. */
+/** Builds a list from URLs that arrive one by one: there may be millions. */
 export class UrlListBuilder {
   readonly #seen = new HashedSet()
   readonly #others: Buffer[] = []

@@ -1,7 +1,7 @@
 declare const ARCHIVEBOX_VERSION: string | undefined
 
-/** Are we the build, or the sources as they are? */
+/** Is this the build, rather than the sources? */
 export const BUILT: boolean = typeof ARCHIVEBOX_VERSION === 'string'
 
-/** The program's version: put in by the build; `dev` when the sources run as they are. */
+/** The program's version, set by the build; `dev` when run from the sources. */
 export const VERSION: string = typeof ARCHIVEBOX_VERSION === 'string' ? ARCHIVEBOX_VERSION : 'dev'

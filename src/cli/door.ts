@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 1_000
 const LONGEST_STEP_PAUSE_MS = 300
 
 /** How long this command waits for its database, in milliseconds. */
-export function patienceMs({ settings }: GlobalOptions, verb: 'run' | 'other' = 'other'): number {
+export function databaseWaitMs({ settings }: GlobalOptions, verb: 'run' | 'other' = 'other'): number {
   return 1000 * (settings.config.WAIT_DB ?? (verb === 'run' ? RUN_SECONDS : SECONDS))
 }
 

@@ -37,7 +37,7 @@ export function failureLines(
   })
 }
 
-/** `37 pages: connection refused (example.org)` in at most `width` columns: of the cause as much as there is room for. */
+/** `37 pages: connection refused (example.org)` in at most `width` columns, with as much of the cause as fits. */
 export function failureText({ pages, cause }: FailureLine, width: number): string {
   const right = cutEnd(cause, Math.max(Math.floor(width / 2), width - 2 - Math.min(widthOf(pages), SHORTEST)))
   return `${cutUrl(pages, width - 2 - widthOf(right))}: ${right}`

@@ -23,7 +23,7 @@ import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
 import { startedBy } from '../processes/presence.ts'
-import { type Behind, Door, patienceMs } from './door.ts'
+import { type Behind, Door, databaseWaitMs } from './door.ts'
 import type { GlobalOptions } from './options.ts'
 import { terminal } from './terminal.ts'
 
@@ -77,7 +77,7 @@ export async function openDatabaseOf(
 export interface OpenOptions {
   readonly connection?: DatabaseOptions
   /** How long it waits for a database that is on its way up. */
-  readonly patienceMs?: number
+  readonly waitMs?: number
 }
 
 /**
@@ -88,7 +88,7 @@ export async function openHome(
   options: GlobalOptions,
   create: 'never' | 'if-empty' | 'force',
   say: (line: string) => void,
-  { connection = { name: applicationName('cli') }, patienceMs: patience = patienceMs(options) }: OpenOptions = {},
+  { connection = { name: applicationName('cli') }, waitMs: doorMs = databaseWaitMs(options) }: OpenOptions = {},
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const id = await dataDirId(dataDir, () => {
@@ -96,10 +96,11 @@ export async function openHome(
     const torn = forgetOriginalServer(dataDir)
     if (torn)
       say(
-        'its database was in use while it was copied: should it be damaged, end what uses the original and copy it again',
+        'its database was in use while it was copied: should it be damaged, end what uses the original ' +
+          'and copy it again',
       )
   })
-  const door = new Door(dataDir, patience, say)
+  const door = new Door(dataDir, doorMs, say)
   const early = connectEarly(options, dataDir, connection)
   const server = await openDatabaseOf(options, dataDir, say, door).catch(async (error: unknown) => {
     if (early) await giveUp(early.db)
@@ -137,7 +138,7 @@ export async function openHome(
       kind: server.kind,
       settings: options.settings,
       untilBack: async () => {
-        const again = new Door(dataDir, Math.max(patience, FOLLOW_MS), say)
+        const again = new Door(dataDir, Math.max(doorMs, FOLLOW_MS), say)
         await again.connect(server, () => ping(open))
         again.passed()
       },

@@ -5,15 +5,15 @@ import { withRetry } from './retry.ts'
 import type { SnapshotRow } from './snapshots.ts'
 import type { Outcome } from './tables.ts'
 
-// The pages that the archive's index lists, by number: table archived_page. Everything here walks an index, in steps
-// that do not grow with the archive.
+// The pages in the archive's index, by number: table archived_page. Everything here walks an index, in steps whose cost
+// does not grow with the archive.
 
-/** Pages that one chunk of the index has at most: those whose numbers, divided by this, are the same. */
+/** The largest number of pages per chunk: those whose numbers, divided by this, are equal. */
 export const PAGES_PER_CHUNK = 1_000
 
 export const chunkOf = (number: number): number => Math.floor(number / PAGES_PER_CHUNK)
 
-/** What the index says of a page that is sealed. */
+/** What the index says of a sealed page. */
 export interface ListedPage {
   readonly id: string
   readonly url: string
@@ -29,7 +29,7 @@ export interface ListedPage {
   readonly pictures: readonly string[]
 }
 
-/** How far somebody has read the changes. */
+/** How far the changes have been read. */
 export interface ChangeCursor {
   /** A transaction of the server, as text. */
   readonly changed: string
@@ -41,14 +41,14 @@ export interface PageChange {
   readonly crawl_id: string
   /** SHA-256 of the URL, hexadecimal. */
   readonly url_hash: string
-  /** Null: nothing to list any more, it is deleted or worked on again. */
+  /** Null: no longer listed, because it was deleted or reopened. */
   readonly page: ListedPage | null
 }
 
 /**
- * The next changes behind `after` (null: from the first page on), in the order of their transactions.
- * What is not committed yet may come out behind what is: so a change is given again until no older transaction runs.
- * @returns `next`, behind which to ask in this reading; `settled`, behind which to ask later
+ * The next changes after `after` (null: from the first page on), in the order of their transactions. A transaction may
+ * commit later than a newer one, so changes are returned again until no older transaction runs.
+ * @returns `next`: where this reading continues; `settled`: where a later reading begins
  */
 export async function pageChanges(
   db: Database,
@@ -95,17 +95,17 @@ export async function pageChanges(
   })
 }
 
-/** An arbitrary, fixed key, for each data dir its own: one writes the index at a time. */
+/** The key of the advisory lock that admits one writer of the index per data dir; the number is arbitrary. */
 const LOCK = 7_241_204
 
-/** Takes the index of a data dir for the rest of the transaction; false while somebody else has it. */
+/** Locks the index of a data dir for the rest of the transaction; false while another process holds it. */
 export async function lockIndex(tx: Database, dataDirId: string): Promise<boolean> {
   const { rows } = await sql<{ mine: boolean }>`
     select pg_try_advisory_xact_lock(${LOCK}, hashtext(${dataDirId})) as mine`.execute(tx)
   return rows[0]!.mine
 }
 
-/** The chunks that have pages of a crawl, the first first: one step along an index for each. */
+/** The chunks that hold pages of a crawl, in order: one step along an index for each. */
 export async function chunksOfCrawl(db: Database, crawlId: string): Promise<number[]> {
   const from = (number: unknown) => sql`
     (select a.number / ${sql.lit(PAGES_PER_CHUNK)} from archived_page a
@@ -128,7 +128,7 @@ export interface PageCopy {
   readonly sealed_at: Date
 }
 
-/** The sealed copies of one URL, the latest first, at most `limit`. @param urlHash SHA-256, hexadecimal */
+/** The sealed copies of one URL, newest first, at most `limit`. @param urlHash SHA-256, hexadecimal */
 export async function copiesOfUrl(db: Database, urlHash: string, limit: number): Promise<PageCopy[]> {
   const select = sql<PageCopy>`
     select s.id, s.crawl_id, s.output_dir, s.outcome, s.status_changed_at as sealed_at
@@ -137,7 +137,7 @@ export async function copiesOfUrl(db: Database, urlHash: string, limit: number):
   return (await byIndex(db, (tx) => select.execute(tx))).rows
 }
 
-/** Of these URLs (SHA-256, hexadecimal) those of which more than one copy is, or was, there. */
+/** Those of these URLs (SHA-256, hexadecimal) that have or had more than one copy. */
 export async function copiedUrls(db: Database, urlHashes: readonly string[]): Promise<string[]> {
   if (urlHashes.length === 0) return []
   const select = sql<{ hash: string }>`
@@ -146,13 +146,13 @@ export async function copiedUrls(db: Database, urlHashes: readonly string[]): Pr
   return (await withRetry(db, () => select.execute(db))).rows.map(({ hash }) => hash)
 }
 
-/** Is, or was, another copy of the URL of this page there? An expression. */
+/** Does or did another copy of this page's URL exist? An SQL expression. */
 export function otherCopies({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash'>): RawBuilder<boolean> {
   return sql`exists (
     select from archived_page where url_hash = ${url_hash} and snapshot_id is distinct from ${id}::uuid)`
 }
 
-/** Is, or was, another copy of the URL of this page there? */
+/** Does or did another copy of this page's URL exist? */
 export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'url_hash'>): Promise<boolean> {
   const select = sql<{ others: boolean }>`select ${otherCopies(page)} as others`
   return (await withRetry(db, () => select.execute(db))).rows[0]!.others

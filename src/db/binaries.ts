@@ -6,17 +6,17 @@ import type { BinaryTable } from './tables.ts'
 
 export type BinaryRow = Selectable<BinaryTable>
 
-/** A program that somebody needs. */
+/** A program that plugins need. */
 export interface NeededBinary {
-  /** As PATH knows it, or an absolute path. */
+  /** A name for PATH, or an absolute path. */
   readonly name: string
-  /** Who may provide it, comma-separated; `env` is what is there, `*` anybody. */
+  /** The allowed providers, comma-separated; `env`: what is installed, `*`: any. */
   readonly binproviders: string
-  /** The oldest version that will do; '' for any. */
+  /** The oldest version that suffices; '' for any. */
   readonly minVersion: string
 }
 
-/** Sees to it that each has a row on this machine; a new one is due at once. */
+/** Makes sure that each has a row on this machine; a new one is due at once. */
 export async function declareBinaries(db: Database, machineId: string, needed: readonly NeededBinary[]): Promise<void> {
   if (needed.length === 0) return
   const insert = sql`
@@ -30,14 +30,14 @@ export async function declareBinaries(db: Database, machineId: string, needed: r
   await withRetry(db, () => insert.execute(db))
 }
 
-/** The programs of this machine; only of these names, when given. */
+/** The programs of this machine, optionally only those with these names. */
 export async function binariesOf(db: Database, machineId: string, names?: readonly string[]): Promise<BinaryRow[]> {
   const all = db.selectFrom('binary').selectAll().where('machine_id', '=', machineId).orderBy('name')
   const select = names ? all.where('name', 'in', names.length > 0 ? names : ['']) : all
   return await withRetry(db, () => select.execute())
 }
 
-/** A program is not any more where it was found: it is looked up again, at once. */
+/** A program is no longer where it was found: queues it to be looked up again at once. */
 export async function loseBinary(db: Database, { id, abspath }: BinaryRow): Promise<void> {
   const update = sql`
     with lost as (
@@ -50,7 +50,7 @@ export async function loseBinary(db: Database, { id, abspath }: BinaryRow): Prom
   await withRetry(db, () => update.execute(db))
 }
 
-/** A program has come since it was looked up in vain: it is due now, unless somebody is at it. */
+/** A program that was missing has appeared: makes it due now, unless it is claimed. */
 export async function lookUpNow(db: Database, { id }: BinaryRow): Promise<void> {
   const update = sql`
     update "binary" set retry_at = now(), modified_at = now()
@@ -58,7 +58,7 @@ export async function lookUpNow(db: Database, { id }: BinaryRow): Promise<void> 
   await withRetry(db, () => update.execute(db))
 }
 
-/** Somebody says where a program is that is not found: it is looked for there, unless somebody is at it. */
+/** Notes where a missing program is said to be, and makes it due, unless it is claimed. */
 export async function hintBinary(db: Database, machineId: string, name: string, abspath: string): Promise<void> {
   const update = sql`
     update "binary" set abspath = ${abspath}, retry_at = now(), modified_at = now()
@@ -66,7 +66,7 @@ export async function hintBinary(db: Database, machineId: string, name: string, 
   await withRetry(db, () => update.execute(db))
 }
 
-/** How many programs there are in each status that has any. Counted: a machine has some dozens. */
+/** The number of programs in each status. Counted directly: a machine has a few dozen. */
 export async function binaryCounts(db: Database): Promise<Map<string, { readonly rows: number }>> {
   const { rows } = await sql<{ status: string; rows: number }>`
     select status, count(*) as rows from "binary" group by status`.execute(db)

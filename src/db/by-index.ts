@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 
-/** Transactions that are planned so already. */
+/** Transactions that are already planned this way. */
 const planned = new WeakSet<Database>()
 
 /**
- * Asks for a few rows of large tables: in a transaction (the caller's, else one of its own) whose statements are
- * planned as walks along indexes. Left to itself the planner reads a whole table as long as it has no statistics, and
- * for a disk that turns (its default) even where it has. Several questions may share one: it is told once.
+ * Reads a few rows of large tables: in a transaction (the caller's, or one of its own) whose statements are planned as
+ * walks along indexes. By default the planner reads a whole table as long as it has no statistics, and with its default
+ * cost of a spinning disk even after that. Several queries may share one transaction.
  */
 export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
   if (planned.has(db)) return await ask(db)

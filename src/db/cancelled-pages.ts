@@ -3,10 +3,10 @@ import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 import type { SnapshotTable } from './tables.ts'
 
-// Pages that were sealed before their end: whoever worked on one may notice late, and whoever sealed it may die before
-// its folder says so. Each is looked at for some time, ever less often.
+// Pages that were sealed before their end. The worker of one may notice late, and the command that sealed it may die
+// before its folder is updated, so each is checked for some time, at growing intervals.
 
-/** How long a page is looked at. */
+/** For how long a page is checked, in seconds. */
 const WATCHED_S = 600
 const SECOND_LOOK_S = 30
 
@@ -15,7 +15,7 @@ export type CancelledPage = Pick<Selectable<SnapshotTable>, 'id' | 'crawl_id' | 
   readonly at: Date
 }
 
-/** Those that are to be looked at now, the first of them first; at most `limit`. */
+/** Those that are due for a check, the earliest first; at most `limit`. */
 export async function cancelledPages(db: Database, limit: number): Promise<CancelledPage[]> {
   const { rows } = await sql<CancelledPage>`
     with due as materialized (
@@ -29,11 +29,10 @@ export async function cancelledPages(db: Database, limit: number): Promise<Cance
   return rows
 }
 
-/** They were looked at: the next look comes later, or not at all. */
+/** Schedules the next check of these pages, or none. */
 export async function lookAgainLater(db: Database, ids: readonly string[]): Promise<void> {
   await transact(db, async (tx) => {
-    // In the order in which everybody takes them; those that somebody deletes, or cancels again, are looked at next
-    // time.
+    // Locked in the common order; rows that are being deleted, or cancelled again, wait for the next round.
     const { rows } = await sql<{ id: string }>`
       select snapshot_id as id from cancelled_page where snapshot_id = any(${ids}::uuid[])
       order by snapshot_id for update skip locked`.execute(tx)

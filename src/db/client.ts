@@ -4,16 +4,13 @@ import pg from 'pg'
 import { codeOf } from '../base/errors.ts'
 
 export interface ClientOptions {
-  /**
-   * How long one statement may take before its connection counts as dead, in milliseconds; Infinity: as long as it
-   * likes.
-   */
+  /** Milliseconds after which a statement counts as lost and ends its connection; Infinity: never. */
   readonly statementMs: number
   /** Keep each statement prepared on its connection. */
   readonly prepare: boolean
 }
 
-/** A connection of ours, which no silence hangs. */
+/** A connection that cannot hang on a silent server. */
 export interface BoundedClient extends pg.Client {
   /** Its server has become read-only: a new connection may lead to the new primary. */
   readonly spoiled: boolean
@@ -72,17 +69,17 @@ export function boundedClient({
  * end when they are large; making all of them again costs milliseconds.
  */
 const PLANS_MS = 10_000
-/** How a first answer can begin: authentication, an error, yes or no to TLS, another version of the protocol. */
+/** How a server's first message can begin: authentication, an error, yes or no to TLS, another protocol version. */
 const POSTGRES_SPEAKS = /[RESNv]/
 
-/** Something else listens there, a web server, say. */
+/** Something other than PostgreSQL listens there, such as a web server. */
 class NotPostgres extends Error {
   constructor() {
     super('what answers there is no PostgreSQL server')
   }
 }
 
-/** Did something else answer? */
+/** Did something other than PostgreSQL answer? */
 export const isNotPostgres = (error: unknown): boolean => error instanceof NotPostgres
 
 class TooLate extends Error {
@@ -92,12 +89,12 @@ class TooLate extends Error {
   }
 }
 
-/** Did a statement run out of time? */
+/** Did a statement exceed its time? */
 export const isTooLate = (error: unknown): boolean => error instanceof TooLate
 
 const names = new Map<string, string>()
 
-/** Names each statement by what it says, so that the server parses and plans it once per connection. */
+/** Names each statement by its text, so that the server parses and plans it once per connection. */
 function statementName(text: string): string {
   const name = names.get(text) ?? createHash('sha1').update(text).digest('base64url')
   names.set(text, name)

@@ -2,15 +2,15 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 
-// Counts are kept: triggers append each change to row_change in the transaction that makes it, so that they are exact
-// and nobody waits for anybody; what has gathered is added to row_total and crawl_total. Whoever reads sums up both.
+// Counts are kept: triggers append each change to row_change in the transaction that makes it, so that counts are exact
+// and no transaction waits for another. Gathered changes are added to row_total and crawl_total; readers sum both.
 
-/** How many rows of a model there are in each status that has any, and how many bytes they name. */
+/** The number of rows of a model in each status that has any, and their bytes. */
 export async function rowCounts(
   db: Database,
   model: 'crawl' | 'snapshot' | 'archive_result',
 ): Promise<Map<string, { readonly rows: number; readonly bytes: number }>> {
-  // Results are begun by the page, and few pages are in work: these are counted.
+  // Results are started page by page, and few pages are at work, so these are counted directly.
   const open = sql`
     union all select status, count(*), 0 from archive_result
     where ${model} = 'archive_result' and status in ('queued', 'started', 'backoff') group by status`
@@ -23,7 +23,7 @@ export async function rowCounts(
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
 
-/** The pages of a crawl: where they are, and of those that are sealed how they went. */
+/** The pages of a crawl by status, sealed ones by outcome. */
 export interface PageCounts {
   readonly queued: number
   readonly started: number
@@ -35,7 +35,7 @@ export interface PageCounts {
 
 export const NO_PAGES: PageCounts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
 
-/** What `pagesOf` and `allPages` answer with. */
+/** A row of `pagesOf` and `allPages`. */
 export interface CountedPages {
   readonly pages: number
   readonly sealed: number
@@ -62,7 +62,7 @@ function counted(): RawBuilder<unknown> {
     jsonb_build_object(${sql.join([...status, ...outcome])}) as counts`
 }
 
-/** How many pages a crawl has; exact for whoever has locked its row (`lockCrawl`). */
+/** How many pages a crawl has; exact for a caller that has locked its row (`lockCrawl`). */
 export async function pageCount(tx: Database, crawlId: string): Promise<number> {
   const { rows } = await sql<{ pages: number }>`
     select coalesce(sum(pages), 0) as pages from crawl_pages where crawl_id = ${crawlId}`.execute(tx)
@@ -75,10 +75,10 @@ const countOf = (name: string, which: RawBuilder<unknown>) => sql`${sql.lit(name
 /** An arbitrary, fixed key: one at a time per database. */
 const LOCK = 7_241_203
 
-/** Changes that one statement adds up: far below its deadline. */
+/** Changes per statement: far below its deadline. */
 const BATCH = 20_000
 
-/** Adds up the changes that have gathered, unless somebody else does so at this moment. */
+/** Adds up the gathered changes, unless another process is doing so. */
 export async function addUpCounts(db: Database): Promise<void> {
   while ((await transact(db, addUpSome)) === BATCH);
 }

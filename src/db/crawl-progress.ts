@@ -4,32 +4,34 @@ import { type PageCounts, pagesOf } from './counts.ts'
 import type { Database } from './database.ts'
 import type { WorkStatus } from './tables.ts'
 
-/** How far a crawl is. */
+/** The progress of a crawl. */
 export interface CrawlProgress {
   readonly id: string
   readonly status: WorkStatus
   readonly label: string
   readonly first_url: string
   readonly counts: PageCounts
-  /** Pages that it has, and URLs of its list that are still to become some. */
+  /** Its pages, and the URLs of its list that are still to become pages. */
   readonly total: number
   readonly done: number
-  /** Pages are still being found: its total is none. */
+  /** More pages are still being found, so the total is not final. */
   readonly grows: boolean
-  /** Pages that were sealed a second of late; null: too few to tell. */
+  /** Pages sealed per second recently; null when they are too few to tell. */
   readonly pages_per_second: number | null
-  /** Seconds to its end at this pace; null where that would be a guess: pages are still found, or few were sealed. */
+  /**
+   * Seconds to the end at this pace; null when that would be a guess: pages are still being found, or few were sealed.
+   */
   readonly seconds_left: number | null
 }
 
-/** Pages that were sealed in so many seconds tell the pace. */
+/** The pace is taken from pages sealed within this time. */
 const PACE_SECONDS = 60
-/** So many are enough to tell it. */
+/** The most pages that the pace is taken from. */
 const MOST_PACED = 1_000
-/** Of fewer, nobody can tell when all will be done. */
+/** With fewer pages, the end cannot be estimated. */
 const LEAST_PACED = 5
 const LEAST_PACED_SECONDS = 3
-/** Nor when the pace has broken off: nothing has ended for so long, and for the time of so many pages. */
+/** Nor when the pace has stopped: nothing was sealed for this long, and for the time of this many pages. */
 const QUIET_SECONDS = 5
 const QUIET_PAGES = 5
 
@@ -48,8 +50,8 @@ interface Read {
 }
 
 /**
- * How far these crawls are, by kept counts and a walk along the last pages of each.
- * @param which a crawl's id; without one, those that are begun and then those that are queued, the oldest first
+ * The progress of these crawls, from kept counts and a walk along the last pages of each.
+ * @param which a crawl's id; without one, started crawls and then queued ones, oldest first
  */
 export async function crawlProgress(
   db: Database,
@@ -93,11 +95,11 @@ function openCrawls(most: number): RawBuilder<unknown> {
 function progressOf({ unlisted, paced, paced_seconds, quiet_seconds, ...crawl }: Read): CrawlProgress {
   const { queued, started, paused } = crawl.counts
   const left = queued + started + unlisted
-  // Of n ends there are n - 1 pages between the first and the last; and time goes on when nothing ends any more.
+  // Between the first and the last of n ends there are n - 1 pages; and time passes while nothing ends.
   const pace = paced > 1 && paced_seconds !== null && paced_seconds > 0 ? (paced - 1) / paced_seconds : null
   const isSteady = pace !== null && quiet_seconds! < Math.max(QUIET_SECONDS, QUIET_PAGES / pace)
   const isSure = isSteady && !crawl.grows && paced >= LEAST_PACED && paced_seconds! >= LEAST_PACED_SECONDS
-  // The last pages may be the slow ones: all would be done by now.
+  // The estimate has passed: the last pages may be the slow ones.
   const isOver = pace !== null && left / pace < quiet_seconds!
   return {
     ...crawl,
@@ -107,21 +109,21 @@ function progressOf({ unlisted, paced, paced_seconds, quiet_seconds, ...crawl }:
   }
 }
 
-/** Where the one page of a crawl lies, relative to the data dir. */
+/** The folder of a crawl's only page, relative to the data dir. */
 export async function onlyPageOf(db: Database, crawlId: string): Promise<string | undefined> {
   const { rows } = await sql<{ output_dir: string }>`
     select output_dir from snapshot where crawl_id = ${crawlId} order by crawl_id, id limit 1`.execute(db)
   return rows[0]?.output_dir
 }
 
-/** Pages that tell which programs a crawl lacked, and what it made: the same for each, nearly. */
+/** How many pages are read for what a crawl lacked and made, which is nearly the same for each page. */
 const TOLD_BY_PAGES = 20
 
 const lastPages = (crawlId: string) => sql`
   select id from snapshot where crawl_id = ${crawlId}
   order by crawl_id desc, id desc limit ${sql.lit(TOLD_BY_PAGES)}`
 
-/** Why hooks of a crawl were skipped that lack a program, by its last pages. */
+/** Why hooks of a crawl were skipped for want of a program, from its last pages. */
 export async function skippedFor(db: Database, crawlId: string): Promise<string[]> {
   const query = sql<{ reason: string }>`
     select distinct r.output_str as reason

@@ -2,18 +2,18 @@ import { sql } from 'kysely'
 import { UrlList } from '../base/url-list.ts'
 import type { Database } from './database.ts'
 
-/** Adds the parts of a crawl's list after the first, which its row has. */
+/** Adds the parts of a crawl's list after the first, which is in its row. */
 export async function insertParts(tx: Database, crawlId: string, parts: Iterable<string>): Promise<void> {
   let part = 0
   for (const urls of parts) {
     part += 1
     await sql`
       insert into crawl_source (crawl_id, part, urls) values (${crawlId}, ${part}, ${urls})
-      on conflict do nothing`.execute(tx) // Ours, from before an answer was lost.
+      on conflict do nothing`.execute(tx) // Our own, when an answer was lost.
   }
 }
 
-/** The whole list of a crawl; undefined when the crawl is not there. */
+/** The whole list of a crawl; undefined when the crawl does not exist. */
 export async function listOf(db: Database, crawlId: string): Promise<UrlList | undefined> {
   const { rows: crawls } = await sql<{ urls: string; urls_total: number }>`
     select urls, urls_total from crawl where id = ${crawlId}`.execute(db)
@@ -25,16 +25,15 @@ export async function listOf(db: Database, crawlId: string): Promise<UrlList | u
   return new UrlList(crawl.urls_total, crawl.urls, others)
 }
 
-/** A part of a crawl's list, one URL a line. */
+/** A part of a crawl's list, one URL per line. */
 export interface ListPart {
   readonly part: number
   readonly urls: string
 }
 
 /**
- * Takes the row of a crawl for the rest of the transaction.
- * @returns the part of its list that becomes pages next, null when nothing is left of it; undefined when the claim does
- * not hold any more
+ * Locks the row of a crawl for the rest of the transaction.
+ * @returns the part of its list to expand next, null when none is left; undefined when the claim no longer holds
  */
 export async function lockNextPart(
   tx: Database,
@@ -52,7 +51,7 @@ export async function lockNextPart(
   return rows[0] ?? { part, urls: '' }
 }
 
-/** This part has become pages: the one after it is next, unless the crawl has all pages that it may have. */
+/** Records that this part was expanded: the next one follows, unless the crawl has reached its limit. */
 export async function passPart(tx: Database, crawlId: string, part: number): Promise<void> {
   await sql`
     update crawl set next_part = case

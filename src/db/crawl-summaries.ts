@@ -5,12 +5,12 @@ import type { Outcome, WorkStatus } from './tables.ts'
 
 // Crawls as their pages on disk show them. Everything is bounded, however many pages a crawl has.
 
-/** Crawls that the page of the archive names. */
+/** The number of crawls on the archive's page. */
 const MOST_CRAWLS = 100
-/** As many characters of a crawl's URLs as its name is made of: there may be a million URLs. */
+/** How many characters of a crawl's URLs are read for its name: there may be a million URLs. */
 const LONGEST_NAME = 2_000
 
-/** What names a crawl, and how far it is. */
+/** A crawl's name and progress. */
 export interface CrawlSummary {
   readonly label: string
   /** The first of its list. */
@@ -19,12 +19,12 @@ export interface CrawlSummary {
   readonly firstTitle: string | null
   readonly pages: number
   readonly sealed: number
-  /** Of those that are sealed. */
+  /** Sealed pages by outcome. */
   readonly partial: number
   readonly failed: number
 }
 
-/** How many pages of a crawl are in which state; those that are sealed by their outcome. */
+/** The pages of a crawl by status, sealed ones by outcome. */
 export type StateCounts = Record<Exclude<WorkStatus, 'sealed'> | Outcome, number>
 
 interface SummaryRow extends Pick<CrawlSummary, 'label' | 'pages' | 'sealed' | 'partial' | 'failed'> {
@@ -52,7 +52,7 @@ export async function indexedCrawl(db: Database, id: string): Promise<CrawlSumma
   return summaryOf((await withRetry(db, () => select.execute(db))).rows[0] ?? GONE)
 }
 
-/** Somebody deletes the crawl at this moment; its page goes with it. */
+/** The crawl is being deleted, and its page with it. */
 const GONE: SummaryRow = {
   label: '',
   urls: '',
@@ -70,14 +70,14 @@ export async function crawlCounts(db: Database, id: string): Promise<StateCounts
     select status, outcome, sum(pages)::bigint as pages from crawl_pages where crawl_id = ${id} group by 1, 2`
   const counts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
   for (const { status, outcome, pages } of (await withRetry(db, () => select.execute(db))).rows) {
-    // Sealed before there were outcomes, and not judged yet: what it was then.
+    // Sealed before outcomes existed, and not judged yet: counted as it was then.
     if (status === 'sealed') counts[outcome || 'archived'] += pages
     else counts[status] += pages
   }
   return counts
 }
 
-/** The latest crawls, newest first, and how much there is of everything. */
+/** The latest crawls, newest first, and the totals of the archive. */
 export async function latestCrawls(db: Database): Promise<{
   crawls: (CrawlSummary & { readonly status: WorkStatus; readonly createdAt: Date; readonly path: string })[]
   totals: { readonly crawls: number; readonly bytes: number }
@@ -115,7 +115,7 @@ function summaryOf({
   const all = urls.split('\n').filter(Boolean)
   return {
     label,
-    // The last may be half of one.
+    // The last line may be cut off.
     urls: is_cut && all.length > 1 ? all.slice(0, -1) : all,
     urlsTotal: urls_total,
     firstTitle: title,

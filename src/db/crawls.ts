@@ -19,12 +19,12 @@ export interface NewCrawl {
   readonly config: CrawlConfig
 }
 
-/** Where the files of something lie below the data dir: archive/<kind>/<YYYYMMDD>/<domain>/<id>. */
+/** The folder for a row's files below the data dir: archive/<kind>/<YYYYMMDD>/<domain>/<id>. */
 export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string, day = new Date()): string {
   return `archive/${kind}/${day.toISOString().slice(0, 10).replaceAll('-', '')}/${domainOf(url)}/${id}`
 }
 
-/** Queues a crawl with all of its list, or nothing: due at once; the insert itself wakes the leader. */
+/** Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader. */
 export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): Promise<CrawlRow> {
   const id = uuidv7()
   const insert = async (tx: Database) =>
@@ -44,7 +44,7 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): P
         claim_token: null,
         claimed_by: null,
       })
-      .onConflict((row) => row.column('id').doUpdateSet({ id })) // Ours, from before an answer was lost.
+      .onConflict((row) => row.column('id').doUpdateSet({ id })) // Our own row, when an answer was lost.
       .returningAll()
       .executeTakeFirstOrThrow()
   if (!list.isLong) return await withRetry(db, () => insert(db))
@@ -57,7 +57,10 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): P
 
 export type LockedCrawl = Pick<CrawlRow, 'max_urls' | 'tags'>
 
-/** Takes a crawl's row for the rest of the transaction; its limits and tags, unless it takes no more snapshots. */
+/**
+ * Locks a crawl's row for the rest of the transaction. @returns its limits and tags; undefined when it takes no more
+ * snapshots
+ */
 export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl | undefined> {
   const { rows } = await sql<LockedCrawl>`
     select max_urls, tags from crawl
@@ -65,10 +68,10 @@ export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl |
   return rows[0]
 }
 
-/** What a page needs to know of its crawl: not its URLs. */
+/** What a page needs of its crawl, without the URLs. */
 export type CrawlOfPage = Pick<CrawlRow, (typeof CRAWL_OF_PAGE)[number]>
 
-/** @param former an expression for what else is to be known before the page is begun */
+/** @param former an expression for what else must be known before the page is begun */
 export async function crawlOfPage(
   db: Database,
   id: string,

@@ -83,7 +83,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   return db
 }
 
-/** Makes a connection and asks for nothing: what is wrong with it shows with the first statement. */
+/** Opens a connection ahead of time; errors show with the first statement. */
 export async function connectAhead(db: Database): Promise<void> {
   await db
     .connection()
@@ -91,14 +91,14 @@ export async function connectAhead(db: Database): Promise<void> {
     .catch(() => {})
 }
 
-/** Asks whether the database answers. */
+/** Checks that the database answers. */
 export async function ping(db: Database): Promise<void> {
   await sql`select 1`.execute(db)
 }
 
 /**
- * The state engine's way to the database, inside a transaction or on the pool. Not by name: a pooler in between must
- * stay possible.
+ * The state engine's `Sql`, inside a transaction or on the pool. Statements are not named, so that a pooler in between
+ * remains possible.
  */
 export function kyselySql(db: Database): Sql {
   return {

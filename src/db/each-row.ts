@@ -1,13 +1,10 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
 
-/** Rows fetched at a time: a whole archive need not fit into memory. */
+/** Rows fetched at a time: the whole archive need not fit into memory. */
 const BATCH = 500
 
-/**
- * Shows the rows of a query to `visit`, one after the other, as they were when it began. @param visit answers false
- * when it has seen enough
- */
+/** Passes the rows of a query to `visit`, one by one, as of its start. @param visit returns false to stop */
 export async function eachRow<Row>(
   db: Database,
   query: RawBuilder<Row> | Expression<Row>,

@@ -3,7 +3,7 @@ import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import type { Outcome } from './tables.ts'
 
-// What went wrong, told by pages, each with its one cause: not by hooks, most of whose failures have the same cause.
+// What went wrong, by page, each with its one cause; not by hook, since most failures of hooks share a cause.
 
 /** A sealed page that is not `archived`. */
 export interface FailedPage {
@@ -22,7 +22,7 @@ export interface FailureGroup {
   /** With its port, when the URL has one; '' for a URL without a host. */
   readonly host: string
   readonly pages: number
-  /** How many of them have a copy all the same: their outcome is `partial`. */
+  /** How many of them have a copy all the same (outcome `partial`). */
   readonly partial: number
   /** The latest of them, at most five. */
   readonly snapshot_ids: string[]
@@ -30,11 +30,11 @@ export interface FailureGroup {
   readonly sealed_at: Date
 }
 
-/** Pages that a grouping looks at, the latest: it costs the same however many failed. */
+/** How many failed pages a grouping reads, the latest ones, so that its cost is bounded. */
 export const FAILURES_LOOKED_AT = 1_000
 
-// Of one crawl by a range of one, and in the order of the index over it: with an equality the planner walks through the
-// failures of all crawls.
+// One crawl is selected by a range that contains only it, in the order of its index: with an equality the planner walks
+// through the failures of all crawls.
 function latest(crawlId: string | undefined, limit: number): RawBuilder<FailedPage> {
   const isOfCrawl = crawlId === undefined ? sql`` : sql`and crawl_id between ${crawlId} and ${crawlId}`
   return sql<FailedPage>`
@@ -43,7 +43,7 @@ function latest(crawlId: string | undefined, limit: number): RawBuilder<FailedPa
     order by ${crawlId === undefined ? sql`` : sql`crawl_id desc,`} status_changed_at desc limit ${limit}`
 }
 
-/** The pages that failed last, whole or in part; of one crawl, or of all. The latest first. */
+/** The pages that failed last, fully or partly; of one crawl or of all. Latest first. */
 export async function latestFailures(
   db: Database,
   { crawlId, limit }: { readonly crawlId?: string; readonly limit: number },
@@ -52,8 +52,8 @@ export async function latestFailures(
 }
 
 /**
- * The last `limit` failed pages by cause and host, most pages first; of one crawl, or of all.
- * Where the numbers of pages add up to `limit` there may be more failures than were looked at.
+ * The last `limit` failed pages by cause and host, largest group first; of one crawl or of all. When the groups add up
+ * to `limit` pages, there may be more failures.
  */
 export async function failureGroups(
   db: Database,

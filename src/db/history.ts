@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-// Rows of processes that ended, and the log of transitions, are history: nothing that decides reads them. All leaders
-// of one database cut it.
+// Rows of ended processes and the log of transitions are history: no decision depends on them. All leaders of a
+// database trim it.
 
-/** Walks along the indexes, whatever the server believes of tables that it has not counted. */
+/** Uses the indexes, whatever the planner assumes about tables without statistics. */
 const ALONG_INDEXES = sql`
   select set_config(name, 'off', true) from unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) as name`
 
-/** The condition that nothing refers to an ended process any more. */
+/** The condition that nothing refers to an ended process. */
 const IS_FORGOTTEN = sql`
   not exists (select from process child where child.parent_id = p.id)
   and not exists (select from runner_term where process_id = p.id)
@@ -22,10 +22,10 @@ const IS_FORGOTTEN = sql`
       and later.worker_type = 'worker_runner'))`
 
 /**
- * Deletes rows of processes that ended so many days ago, the oldest first, children before parents. Those stay that
- * somebody needs: ancestors of what stays, the last leader, one whose end nobody saw where it led last, and whoever has
- * a claim, or a result that is not final.
- * @returns how many, at most `limit`; fewer: there are no more
+ * Deletes rows of processes that ended more than `days` ago, oldest first, children before parents. Keeps what is still
+ * needed: ancestors of kept rows, the last leader, a runner whose end is unknown where it was the last to lead, and
+ * every owner of a claim or of a result that is not final.
+ * @returns how many, at most `limit`; fewer: none remain
  */
 export async function deleteEndedProcesses(db: Database, days: number, limit: number): Promise<number> {
   return await db.transaction().execute(async (tx) => {
@@ -40,10 +40,7 @@ export async function deleteEndedProcesses(db: Database, days: number, limit: nu
   })
 }
 
-/**
- * Deletes lines of the log of transitions that are so many days old, the oldest first. Returns how many, at most
- * `limit`.
- */
+/** Deletes lines of the log of transitions older than `days`, oldest first. @returns how many, at most `limit` */
 export async function deleteOldTransitions(db: Database, days: number, limit: number): Promise<number> {
   return await db.transaction().execute(async (tx) => {
     await ALONG_INDEXES.execute(tx)

@@ -10,6 +10,6 @@ export interface Home {
   readonly machineId: string
   /** Absolute, symlinks resolved: two paths to one data dir are one data dir. */
   readonly dataDir: string
-  /** Who the data dir is, wherever it is seen from. */
+  /** The identity of the data dir, wherever it is seen from. */
   readonly dataDirId: string
 }

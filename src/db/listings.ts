@@ -8,10 +8,10 @@ import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
 import type { SnapshotRow } from './snapshots.ts'
 import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
 
-/** What narrows a listing down; of several values of one filter, any may match. */
+/** What a listing is filtered by; a row matches a filter if it matches any of its values. */
 export interface Filters {
   readonly status: readonly string[]
-  /** Of sealed pages; of a crawl, that of some page; of a result, that of its page. */
+  /** Of sealed pages; for a crawl, of any of its pages; for a result, of its page. */
   readonly outcomes: readonly Outcome[]
   readonly urlContains: string
   /** Of the page's URL, in lower case, with its port when the URL has one; of a crawl, that of a URL of its list. */
@@ -34,11 +34,11 @@ export interface Model {
   readonly statuses: readonly string[]
 }
 
-/** A model as people list it: where its rows come from, and what each filter means for it. The row is called `it`. */
+/** A listing of a model: the source of its rows, named `it`, and what each filter means for it. */
 export interface Listing<Row extends { readonly id: string }> extends Model {
   readonly rows: RawBuilder<Row>
   readonly where: Where
-  /** What rows belong to: with one of these filters they go by that first, whose index is walked. */
+  /** The parent of the rows: with one of these filters, the parent's index is walked first. */
   readonly above?: { readonly column: 'snapshot_id'; readonly filters: readonly (keyof Filters)[] }
   readonly record: (row: Row) => object
 }
@@ -48,12 +48,12 @@ export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
 export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
 
 /**
- * A value that the planner does not look at: of one that many rows have it thinks that they are everywhere, and walks
- * through all others to the oldest. The index that has the rows of this value in order is always right.
+ * A value hidden from the planner. For a frequent value it assumes that matches are everywhere, and walks through all
+ * other rows to find the oldest ones. The index that holds the rows of this value in order is always right.
  */
 const unseen = (value: string) => sql`(select ${value})`
 const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower(${column}), lower(${text})) > 0`
-/** A part of a URL, in any case; the index on page_url, where there is one, knows patterns alone. */
+/** A part of a URL, in any case; the trigram index on page_url serves only patterns. */
 const pageContains = (snapshotId: RawBuilder<unknown>, text: string) => sql`
   ${snapshotId} in (select snapshot_id from page_url
     where page_url.url like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%')`
@@ -137,9 +137,9 @@ export const RESULTS: Listing<ListedResult> = {
 }
 
 /**
- * Shows the rows that match every filter to `visit`, newest first: by id, and ids are made in the order of time.
- * @param limit at most so many; all of them when not given
- * @param visit answers false when it has seen enough
+ * Passes the rows that match every filter to `visit`, newest first: by id, since ids are made in the order of time.
+ * @param limit at most this many; all when not given
+ * @param visit returns false to stop
  */
 export async function eachListed<Row extends { readonly id: string }>(
   db: Database,
@@ -155,7 +155,7 @@ export async function eachListed<Row extends { readonly id: string }>(
     ${listing.rows} where ${sql.join([sql`true`, ...all], sql` and `)} ${inOrder}`
   const show = async (query: RawBuilder<Row>) => {
     if (options.limit === undefined || options.limit > MOST_AT_ONCE) return await eachRow(db, query, visit)
-    // No cursor: its plans are those for the first tenth of the rows.
+    // Without a cursor: a cursor is planned for the first tenth of the rows.
     const { rows } = await byIndex(db, (tx) => query.execute(tx))
     for (const row of rows) if (!visit(row)) return
   }
@@ -164,7 +164,8 @@ export async function eachListed<Row extends { readonly id: string }>(
   if (choices.length === 1) return await show(matching(choices[0]!))
   if (options.limit === undefined || choices.length > MOST_CHOICES)
     return await show(matching(each.map((any) => sql`(${sql.join(any, sql` or `)})`)))
-  // An index has the rows of one status in order, not those of several: so many of each, and of these the newest.
+  // An index holds the rows of one status in order, not those of several: reads the limit from each and keeps the
+  // newest.
   const parts = choices.map((all) => sql`(${matching(all)})`)
   await show(sql<Row>`select * from (${sql.join(parts, sql` union `)}) it ${inOrder}`)
 }
@@ -178,12 +179,12 @@ function eachOf<F extends keyof Filters>(where: Where, name: F, value: unknown):
   return values.map((one) => where[name](one))
 }
 
-/** Every way to take one of each. */
+/** Every combination with one of each. */
 function choicesOf<T>(each: readonly (readonly T[])[]): T[][] {
   return each.reduce<T[][]>((choices, some) => choices.flatMap((choice) => some.map((one) => [...choice, one])), [[]])
 }
 
-/** The rows with these ids, in the order of the ids; one that is not there is left out. */
+/** The rows with these ids, in the order of the ids; missing ones are left out. */
 export async function listedByIds<Row extends { readonly id: string }>(
   db: Database,
   listing: Listing<Row>,
@@ -201,8 +202,8 @@ interface IdRange {
 }
 
 /**
- * The ids that lie in the one range, or, read backwards, in the other: at most six for each pair, enough to see that a
- * beginning or an end is not unique.
+ * The ids in the first range, or, read backwards, in the second: at most six per pair, enough to see that a prefix or
+ * suffix is not unique.
  */
 export async function idsInRanges(
   db: Database,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 
-/** What is known of a machine. The guid stays the same for as long as it is the same machine. */
+/** What is known of a machine. Its guid identifies it for ever. */
 export interface Machine {
   readonly guid: string
   readonly hostname: string
@@ -15,7 +15,7 @@ export async function machineById(db: Database, id: string): Promise<{ id: strin
   return await db.selectFrom('machine').select(['id', 'hostname']).where('id', '=', id).executeTakeFirstOrThrow()
 }
 
-/** The row of a machine, which is made on first sight and follows its host name. */
+/** The row of a machine, created on first use; its host name is kept current. */
 export async function machineRow(
   db: Database,
   { guid, hostname, platform, arch }: Machine,

@@ -112,8 +112,8 @@ const PATIENCE_MS = (UNSEEN_SECONDS + 5) * 1000
 const LOOK_MS = 500
 
 /**
- * Whoever leads, or waits to, while the schema is old is of an older program: it would work on with what it knows. One
- * that was killed has a heartbeat that grows old while we wait.
+ * A runner that leads or waits while the schema is old is of an older program and would continue with what it knows.
+ * The heartbeat of one that was killed grows old while we wait.
  */
 async function olderRunner(tx: Database): Promise<{ readonly older: string; readonly pid: number } | undefined> {
   const { rows } = await sql<{ pid: number; hostname: string; leads: boolean }>`

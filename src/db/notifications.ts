@@ -4,21 +4,18 @@ import { backoff } from '../base/backoff.ts'
 import { forPostgresJs } from './connection-url.ts'
 import { applicationName } from './database.ts'
 
-/** New work, and news between runners. Payloads are empty: a notification says "look", never "what". */
+/** New work, and news between runners. Payloads are empty: a notification says that something changed, not what. */
 export const CHANNELS = { work: 'archivebox_work', runner: 'archivebox_runner' } as const
 
-/**
- * How often the listening connection itself is asked whether it still listens; how long connecting and each answer may
- * take.
- */
+/** How often the listening connection is checked; how long connecting and each answer may take. */
 const PING_MS = 10_000
 const ANSWER_MS = 5_000
 const LONGEST_PAUSE_MS = 10_000
 
 /**
- * Calls back on each notification, and once after each (re)connection, since some may have been missed. A connection
- * that is cut is replaced at once, one that only fell silent (half-open) within 15 s. Whoever listens must poll as
- * well, so a listener that cannot connect, or that a pooler stands in the way of, only costs time.
+ * Calls back on each notification, and once after each (re)connection, since some may have been missed. A cut
+ * connection is replaced at once, a silent (half-open) one within 15 s. The caller must poll as well, so a listener
+ * that cannot connect, or is blocked by a pooler, only costs time.
  */
 export function listen(
   url: string,
@@ -60,7 +57,7 @@ async function keepListening(
         if (answer?.heard !== Object.keys(channels).length) break // Behind a pooler it may be another session by now.
       }
     } catch {
-      // Whoever listens polls.
+      // The caller polls.
     }
     await client.end({ timeout: 0 }).catch(() => {})
     await sleep(backoff(tries + 1, { baseMs: 100, maxMs: LONGEST_PAUSE_MS }), closing)

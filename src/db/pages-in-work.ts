@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 
-/** A hook that runs on a page. */
+/** A hook that is running on a page. */
 export interface HookInWork {
   readonly plugin: string
   readonly hook_name: string
@@ -12,7 +12,7 @@ export interface HookInWork {
   readonly seconds: number
 }
 
-/** A page that somebody has claimed. */
+/** A claimed page. */
 export interface PageInWork {
   readonly worker_id: string
   readonly snapshot_id: string
@@ -20,11 +20,11 @@ export interface PageInWork {
   readonly url: string
   /** Since the page was begun. */
   readonly seconds: number
-  /** What runs on it, the last started first. */
+  /** The hooks running on it, the last started first. */
   readonly hooks: readonly HookInWork[]
 }
 
-/** The pages that are claimed, of one crawl or all, the first begun first. There are as many as workers. */
+/** The claimed pages of one crawl or of all, the first begun first. There are as many as workers. */
 export async function pagesInWork(db: Database, crawlId?: string): Promise<PageInWork[]> {
   const secondsSince = (since: RawBuilder<unknown>) => sql`greatest(0, extract(epoch from now() - ${since}))::float8`
   const query = sql<PageInWork>`
@@ -43,13 +43,13 @@ export async function pagesInWork(db: Database, crawlId?: string): Promise<PageI
   return rows
 }
 
-/** A crawl that somebody has claimed. */
+/** A claimed crawl. */
 export interface ClaimedCrawl {
   readonly id: string
   readonly claimed_by: string
 }
 
-/** The crawls that are claimed. There are as many as workers. */
+/** The claimed crawls. There are as many as workers. */
 export async function claimedCrawls(db: Database): Promise<ClaimedCrawl[]> {
   const query = sql<ClaimedCrawl>`select id, claimed_by from crawl where claimed_by is not null`
   const { rows } = await byIndex(db, (tx) => query.execute(tx))

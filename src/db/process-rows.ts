@@ -5,7 +5,7 @@ import type { Home } from './home.ts'
 import { ages, type Identity, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
 import type { Tables } from './tables.ts'
 
-// Rows of processes as people and supervisors look for them. What changes them is in processes.ts.
+// Queries for rows of processes, for people and supervisors. Changes to them are in processes.ts.
 
 const rows = (home: Home) =>
   home.db.selectFrom('process').selectAll().select(ages).where('data_dir_id', '=', home.dataDirId)
@@ -36,12 +36,12 @@ export async function lastRowOfPid(home: Home, pid: number): Promise<LiveRow | u
   return await rows(home).where('pid', '=', pid).orderBy('seq', 'desc').limit(1).executeTakeFirst()
 }
 
-/** What these processes started themselves, in the order in which they did. */
+/** The children of these processes, in the order of their start. */
 export async function childRows(home: Home, parentIds: readonly string[]): Promise<ProcessRow[]> {
   return await home.db.selectFrom('process').selectAll().where('parent_id', 'in', parentIds).orderBy('seq').execute()
 }
 
-/** What narrows a list of processes down; without a status it has live ones alone, unless `all` is asked for. */
+/** Filters for a list of processes; without a status only live ones, unless `all` is set. */
 export interface ProcessFilters {
   readonly all?: boolean
   readonly type?: string
@@ -58,7 +58,7 @@ export async function listProcesses(home: Home, filters: ProcessFilters, limit: 
   )
 }
 
-/** Shows all of them to `visit`, newest first, until it answers false. */
+/** Passes all of them to `visit`, newest first, until it returns false. */
 export async function eachProcess(
   home: Home,
   filters: ProcessFilters,

@@ -9,14 +9,12 @@ import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tabl
 
 export type ProcessRow = Selectable<ProcessTable>
 
-/**
- * A row with what its times mean now, by the database's clock: seconds since its heartbeat, and since its promotion.
- */
+/** A row with its times relative to the database's clock: seconds since its heartbeat and since its promotion. */
 export type LiveRow = ProcessRow & { readonly heartbeat_age_s: number | null; readonly led_s: number | null }
 
-/** A process in one of these is there, as far as its row says. */
+/** The statuses of a process that is alive, according to its row. */
 export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
-/** The same as a condition; written out, so that every plan may use the index over live rows. */
+/** The same as a condition, written out so that every plan can use the index on live rows. */
 export const IS_LIVE = sql<boolean>`process.status in (${sql.join(LIVE_STATUSES.map((status) => sql.lit(status)))})`
 
 export interface NewProcess {
@@ -45,17 +43,14 @@ export interface NewProcess {
 }
 
 /**
- * Announces a process before it is spawned: a crash in between leaves a row, and a marker in the environment, to find
- * it by.
+ * Announces a process before it is spawned: after a crash in between, the row and a mark in the environment identify
+ * it.
  */
 export async function insertStarting(home: Home, values: NewProcess): Promise<Inserted> {
   return await insert(home, rowOf(home, values))
 }
 
-/**
- * Registers a process that is there already, ourselves, in one statement: no row stays behind of which nobody knows the
- * process.
- */
+/** Registers an existing process, ourselves, in one statement, so that no row is left without a known process. */
 export async function insertRunning(home: Home, values: NewProcess, identity: Identity): Promise<Inserted> {
   return await insert(home, { ...rowOf(home, values), ...asRunning(identity) })
 }
@@ -67,7 +62,7 @@ async function insert(home: Home, row: NewRow): Promise<Inserted> {
   const statement = home.db
     .insertInto('process')
     .values(row)
-    .onConflict((known) => known.column('id').doUpdateSet({ id: row.id })) // Ours, from before an answer was lost.
+    .onConflict((known) => known.column('id').doUpdateSet({ id: row.id })) // Our own row, when an answer was lost.
     .returning(['id', 'seq', 'status'])
   return await withRetry(home.db, () => statement.executeTakeFirstOrThrow())
 }
@@ -183,7 +178,7 @@ export async function recordContainment(
   await withRetry(db, () => update.execute(db))
 }
 
-/** From the first signal on; still inside the gate. */
+/** Set at the first signal, even inside the gate. */
 export async function markDraining(db: Database, id: string): Promise<void> {
   const update = sql`update process set status = 'draining' where id = ${id} and status = 'running'`
   await withRetry(db, () => update.execute(db))
@@ -207,7 +202,7 @@ export async function markEnded(
   await withRetry(db, () => update.execute(db))
 }
 
-/** Seconds since a process last said that it is there, and since it was promoted; by the database's clock. */
+/** Seconds since a process's last heartbeat, and since its promotion; by the database's clock. */
 export const ages = [
   sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'),
   sql<number | null>`extract(epoch from now() - promoted_at)`.as('led_s'),
@@ -228,12 +223,12 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
   return await withRetry(home.db, () => select.execute())
 }
 
-/** Is this row open: has nobody yet said that its process has ended? */
+/** Is this row open: has no end been recorded? */
 export function isLive(row: Pick<ProcessRow, 'status'>): boolean {
   return (LIVE_STATUSES as readonly string[]).includes(row.status)
 }
 
-/** Says whether this is a runner, leading or waiting. */
+/** Is this a runner, leading or waiting? */
 export function isRunner(row: Pick<ProcessRow, 'worker_type'>): boolean {
   return row.worker_type === 'worker_runner' || row.worker_type === 'runner_waiting'
 }
@@ -252,9 +247,8 @@ export interface Beat {
 }
 
 /**
- * Says that the leader is alive and still leads, who it is (a hand that wrote something else there would hide it from
- * the next one), and what keeps it from starting work. `null`: its row is closed or another term began, so it leads no
- * more.
+ * Writes the leader's heartbeat, who it is (in case somebody has changed that), and what keeps it from starting work.
+ * Null: its row is closed or another term has begun, so it no longer leads.
  */
 export async function heartbeat(
   home: Home,
@@ -274,16 +268,13 @@ export async function heartbeat(
   return { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 }
 }
 
-/**
- * Says so again and again, until the function that it answers with is called; a database that is away is for others to
- * notice.
- */
+/** Writes heartbeats until the returned function is called; others notice when the database is away. */
 export function heartbeatWhileWaiting(db: Database, id: string): () => void {
   const timer = setInterval(() => void sayThere(db, id).catch(() => {}), BEAT_MS).unref()
   return () => clearInterval(timer)
 }
 
-/** Says that a process which does not lead is there, and whom it waits for. False: its row is closed, or deleted. */
+/** Writes the heartbeat of a process that does not lead, and whom it waits for. False: its row is closed or deleted. */
 export async function sayThere(db: Database, id: string, blockedReason: string | null = null): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update process set heartbeat_at = now(), blocked_reason = ${blockedReason}
@@ -291,7 +282,7 @@ export async function sayThere(db: Database, id: string, blockedReason: string |
   return numAffectedRows === 1n
 }
 
-/** Does this process belong to another data dir of the same database? Of one without a row nobody knows: no. */
+/** Does this process belong to another data dir of the same database? False for one without a row. */
 export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promise<boolean> {
   const select = sql`select 1 from process where id = ${id} and data_dir_id <> ${dataDirId}`
   const { rows } = await withRetry(db, () => select.execute(db))
@@ -301,7 +292,7 @@ export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promi
 /** Whose hooks are looked for: those of a page, or those of a crawl as a whole. */
 export type HookTarget = { readonly snapshotId: string } | { readonly crawlId: string }
 
-/** The processes of this data dir that supervise a live hook of it, or the host that runs one. */
+/** The processes of this data dir that supervise a live hook of the target, or the host that runs one. */
 export async function supervisorsOfHooks(home: Home, of: HookTarget): Promise<string[]> {
   const select = sql<{ ids: string[] }>`select ${hookSupervisors(home, of)} as ids`
   const { rows } = await withRetry(home.db, () => select.execute(home.db))

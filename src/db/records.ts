@@ -5,7 +5,7 @@ import type { ProcessRow } from './processes.ts'
 import type { SnapshotRow } from './snapshots.ts'
 import type { ArchiveResultTable } from './tables.ts'
 
-// Rows as the outside sees them, in JSON on stdout and in index.jsonl. These names are a promise; the tables' are not.
+// Rows as JSON on stdout and in index.jsonl. These names are a stable interface; the tables' are not.
 
 export function crawlRecord(row: CrawlRow & { readonly counts?: PageCounts }) {
   return {

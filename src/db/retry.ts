@@ -5,28 +5,30 @@ import { isTooLate } from './client.ts'
 import type { Database } from './tables.ts'
 import { isCollision, isDatabaseAway } from './trouble.ts'
 
-/** How often work that another transaction gets in the way of is tried. */
+/** How often work is tried that collides with other transactions. */
 const MAX_TRIES = 5
-/** With jitter: those whom one outage stopped must not all come back in the same moment. */
+/** With jitter, so that processes stopped by one outage do not all come back in the same moment. */
 const PAUSE: Backoff = { baseMs: 50, maxMs: 1_000, jitter: 0.5 }
 
-/** How the statements of a process wait for a database that is away. */
+/** How the statements of a process wait while the database is away. */
 export interface RetryPolicy {
-  /** They give up then. */
+  /** They stop waiting when it aborts. */
   readonly until: AbortSignal
-  /** Called before each pause with what went wrong. */
+  /** Called with the error before each pause. */
   readonly onWait?: (error: unknown) => void
 }
 
-/** Statements of a database that is not listed here fail at once. */
-const patience = new WeakMap<object, RetryPolicy>()
+/** Statements of a database without a policy fail at once. */
+const policies = new WeakMap<object, RetryPolicy>()
 
 /** From now on the statements of `db` wait for a database that is away. */
 export function setRetryPolicy(db: Database, how: RetryPolicy): void {
-  patience.set(db, how)
+  policies.set(db, how)
 }
 
-/** Connects; waits for a server that is away as `wait` says. Nothing was sent before, so nothing can happen twice. */
+/**
+ * Connects, and waits for a server that is away as `wait` says. Nothing was sent before, so nothing can happen twice.
+ */
 export async function connectWithRetry<T>(connect: () => Promise<T>, wait: RetryPolicy | undefined): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -39,20 +41,20 @@ export async function connectWithRetry<T>(connect: () => Promise<T>, wait: Retry
 }
 
 /**
- * Does work that may be done again, until it was: after a collision, and after its connection broke, when nobody knows
- * whether the statement took effect (`again` is true then, for work that has to look first). Inside a transaction it is
- * done once: the whole transaction is what must be done again. Throws the last error after five tries; a patient
- * database that is away is waited for without counting.
+ * Repeats work after a collision, and after a lost connection, when it is unknown whether the statement took effect
+ * (`again` is then true, for work that must check first). Inside a transaction it runs once: the whole transaction must
+ * be repeated. Throws the last error after five tries; with a retry policy, waiting for a database that is away does
+ * not count.
  */
 export async function withRetry<T>(db: Database, work: (again: boolean) => Promise<T>): Promise<T> {
-  const wait = patience.get(db)
+  const wait = policies.get(db)
   for (let tries = 1, again = false; ; tries += 1) {
     try {
       return await work(again)
     } catch (error) {
       const away = isDatabaseAway(error)
       if (db.isTransaction || !(away || isCollision(error))) throw error
-      // A statement that took too long once will take too long again.
+      // A statement that exceeded its time would do so again.
       const waits = wait && away && !isTooLate(error)
       if (tries >= MAX_TRIES && !waits) throw error
       again ||= away
@@ -61,7 +63,7 @@ export async function withRetry<T>(db: Database, work: (again: boolean) => Promi
   }
 }
 
-/** A transaction that may be done again, as `repeatable` does it; inside another one, a part of that. */
+/** A transaction that is repeated by `withRetry`; inside another one, a part of that. */
 export async function transact<T>(db: Database, work: (tx: Database, again: boolean) => Promise<T>): Promise<T> {
   if (db.isTransaction) return await work(db, false)
   return await withRetry(db, (again) => db.transaction().execute((tx) => work(tx, again)))

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { withRetry } from './retry.ts'
 
-// Rows of the table `process` that belong to runners: their place in line, and what they ask of each other.
+// Rows of the table `process` that belong to runners: their place in the queue, and their requests to each other.
 
 /** A runner's row, and its place in the order of registrations: a higher one is newer. */
 export interface Place {
@@ -13,9 +13,9 @@ export interface Place {
 }
 
 /**
- * A runner that stood by goes to the gate: only there do newer runners mind it, and it older ones.
- * @param asNewest it takes a new place in line
- * @returns its place; the one that it had when its row is closed, which its heartbeat notices
+ * A waiting runner goes to the gate: from here on newer runners take notice of it, and it of older ones.
+ * @param asNewest it takes a new place in the queue
+ * @returns its place; the former one when its row is closed, which its heartbeat notices
  */
 export async function goToGate({ db }: Home, me: Place, asNewest: boolean): Promise<Place> {
   const update = sql<{ seq: number }>`
@@ -26,8 +26,8 @@ export async function goToGate({ db }: Home, me: Place, asNewest: boolean): Prom
 }
 
 /**
- * After a lead that ended in order, or an attempt at one: from now on the runner only stands by, and whoever waits for
- * it to go may stop waiting.
+ * After a lead that ended in order, or an attempt at one: from now on the runner only stands by, and one that waits for
+ * its end may stop waiting.
  * @returns whether a SIGTERM of the newer runner follows, or has come; undefined when the row was closed meanwhile,
  *   since somebody took the runner for dead
  */
@@ -108,7 +108,7 @@ export async function supersededLately(
   return rows.map(({ started_under }) => started_under)
 }
 
-/** Closes the rows of the dead: nobody saw how they ended. */
+/** Closes the rows of dead processes whose end nobody saw. */
 export async function closeAsLost(tx: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`
@@ -117,7 +117,7 @@ export async function closeAsLost(tx: Database, ids: readonly string[]): Promise
 }
 
 /**
- * Every dead process of this data dir that still holds a claim: before a promotion, nobody here may. Found from the
+ * Every dead process of this data dir that still holds a claim: there must be none before a promotion. Found from the
  * claims, which are few.
  * @param dying those whose rows are about to be closed
  */
@@ -133,7 +133,7 @@ export async function deadClaimants(home: Home, dying: readonly string[]): Promi
   return rows.map(({ id }) => id)
 }
 
-/** Ends database sessions that processes of dead runners left behind: a statement of theirs may still be under way. */
+/** Ends database sessions of dead runners' processes: one of their statements may still be under way. */
 export async function terminateBackendsOf(home: Home, runnerIds: readonly string[]): Promise<void> {
   if (runnerIds.length === 0) return
   await sql`

@@ -13,16 +13,16 @@ export interface SealedPage {
 
 /** Seconds that a page may be sealed and not yet seen: a long transaction commits with an early time. */
 const LATE_SECONDS = 30
-/** One look shows no more: the next goes on. */
+/** The most pages per call; the next call continues. */
 const MOST_SEALED = 500
 
 /**
- * The pages of a crawl in the order in which they come to their end: each look answers with those since the last one.
- * It remembers those of the last half a minute alone, however many pages the crawl has.
+ * The pages of a crawl in the order in which they end: each call returns those since the last one. It remembers only
+ * the last half minute, however many pages the crawl has.
  */
 export class SealedPages {
   readonly #crawlId: string
-  /** By the database's clock; the first look is at what was sealed just before. */
+  /** By the database's clock; the first call starts a little earlier. */
   #from: Date | undefined
   #seen = new Map<string, Date>()
 
@@ -40,7 +40,7 @@ export class SealedPages {
         and s.id <> all(${[...this.#seen.keys()]}::uuid[])
       order by s.status_changed_at limit ${sql.lit(MOST_SEALED)}`.execute(db)
     for (const { id, at } of rows) this.#seen.set(id, at)
-    // With more to come, from the last of these on; else from now.
+    // When there is more, continues after the last of these; else from now.
     const last = rows.at(-1)
     if (last) this.#from = rows.length === MOST_SEALED ? last.at : last.now
     const oldest = (this.#from?.getTime() ?? 0) - LATE_SECONDS * 1_000

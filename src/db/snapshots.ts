@@ -11,9 +11,9 @@ import type { SnapshotTable } from './tables.ts'
 export type SnapshotRow = Selectable<SnapshotTable>
 
 /**
- * Adds pages to a crawl, at most up to its limit; one that the crawl already has is left as it is. Runs inside the
- * caller's transaction and takes the crawl's row first, so that two workers who add at once count each other's. A
- * sealed crawl takes none.
+ * Adds pages to a crawl, up to its limit; pages that the crawl already has are left unchanged. Runs in the caller's
+ * transaction and locks the crawl's row first, so that two workers that add at once count each other's pages. A sealed
+ * crawl takes none.
  * @returns how many were added
  */
 export async function insertSnapshots(
@@ -25,25 +25,25 @@ export async function insertSnapshots(
   if (pages.length === 0) return 0
   const crawl = await lockCrawl(tx, crawlId)
   if (!crawl) return 0
-  const room = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
+  const allowed = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
   let added = 0
-  for (let at = 0; at < pages.length && added < room; at += BATCH)
-    added += await insertBatch(tx, crawlId, crawl, room - added, pages.slice(at, at + BATCH), options)
+  for (let at = 0; at < pages.length && added < allowed; at += BATCH)
+    added += await insertBatch(tx, crawlId, crawl, allowed - added, pages.slice(at, at + BATCH), options)
   return added
 }
 
-/** So many are added by one statement: a second on a slow machine, far below the deadline of statements. */
+/** Pages per statement: one second on a slow machine, far below the statement timeout. */
 const BATCH = 5_000
 
 async function insertBatch(
   tx: Database,
   crawlId: string,
   crawl: LockedCrawl,
-  room: number,
+  allowed: number,
   pages: readonly { readonly url: string; readonly title?: string }[],
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
-  const fresh = (await freshPages(tx, crawlId, pages)).slice(0, room)
+  const fresh = (await freshPages(tx, crawlId, pages)).slice(0, allowed)
   const ids = fresh.map(() => uuidv7())
   const dirs = fresh.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
   const inserted = await sql<{ id: string }>`
@@ -64,8 +64,8 @@ async function insertBatch(
 }
 
 /**
- * The pages that the crawl does not have yet, each once. Asked for by their hashes: a join with a list is planned as a
- * walk through the whole table sooner or later.
+ * The pages that the crawl does not have yet, without duplicates. Looked up by hash: sooner or later a join with a list
+ * is planned as a walk through the whole table.
  */
 async function freshPages<Page extends { readonly url: string }>(
   tx: Database,
@@ -103,7 +103,7 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Sealed snapshots of a crawl, in order of their ids, from behind `after` on; `only`: of these. */
+/** Sealed snapshots of a crawl in the order of their ids, after `after`; `only`: restricted to these. */
 export async function sealedSnapshots(
   db: Database,
   crawlId: string,
@@ -120,8 +120,8 @@ export async function sealedSnapshots(
 }
 
 /**
- * Takes the rows of pages that were sealed before there were outcomes, the newest first, for the rest of the
- * transaction; those that somebody else has are left out.
+ * Locks pages that were sealed before outcomes existed, newest first, for the rest of the transaction; skips locked
+ * ones.
  */
 export async function lockUnjudged(tx: Database, limit: number): Promise<Pick<SnapshotRow, 'id' | 'output_dir'>[]> {
   const { rows } = await sql<Pick<SnapshotRow, 'id' | 'output_dir'>>`
@@ -130,24 +130,24 @@ export async function lockUnjudged(tx: Database, limit: number): Promise<Pick<Sn
   return rows
 }
 
-/** The crawls that these snapshots belong to, each once. */
+/** The crawls of these snapshots, without duplicates. */
 export async function crawlsOfSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ crawl_id: string }>`
     select distinct crawl_id from snapshot where id = any(${ids}::uuid[])`.execute(db)
   return rows.map(({ crawl_id }) => crawl_id)
 }
 
-/** The snapshots of a crawl that are not sealed, as far as its supervisor has to know them. */
+/** The unsealed snapshots of a crawl, as far as its supervisor needs to know. */
 export interface OpenSnapshots {
   /** Is there any, or will there be? */
   readonly open: boolean
-  /** Is something of the crawl's list still to become pages? */
+  /** Parts of the crawl's list are still to be expanded. */
   readonly listed: boolean
-  /** How many are due now, counted up to MOST_DUE, which is more than a pool can take at once. */
+  /** How many are due now, counted up to MOST_DUE, which is more than a pool can use. */
   readonly due: number
   /** How many are claimed under a running lease, counted up to MOST_CLAIMED. */
   readonly claimed: number
-  /** Seconds until the first is due, when none is, nobody has one, and none is to come; else 0. */
+  /** Seconds until the first is due, when none is due, claimed or still to come; else 0. */
   readonly rest_s: number
   /** Of the crawl's claim. */
   readonly token: string | null
@@ -157,8 +157,8 @@ export const MOST_DUE = 50
 const MOST_CLAIMED = 2_000
 
 /**
- * What is open of a crawl, and who has the crawl's claim. Each part walks an index for a few steps, however many pages
- * the crawl has.
+ * What is open of a crawl, and who holds its claim. Each part walks an index for a few steps, however many pages the
+ * crawl has.
  */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
   const unfinished = sql`from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started')`

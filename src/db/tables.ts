@@ -20,9 +20,9 @@ export const PROCESS_TYPES = [
 ] as const
 export type ProcessType = (typeof PROCESS_TYPES)[number]
 export const WORKER_TYPES = ['worker_runner', 'runner_waiting', 'crawl', 'snapshot', 'binary'] as const
-/** Empty for what is no runner or worker. */
+/** Empty unless it is a runner or worker. */
 export type WorkerType = '' | (typeof WORKER_TYPES)[number]
-/** How a process is kept together with all that it starts. */
+/** How a process is contained with all that it starts. */
 export type Tier = 'basic' | 'pidns' | 'cgroup'
 export const PROCESS_STATUSES = ['starting', 'running', 'draining', 'exited', 'lost'] as const
 export type ProcessStatus = (typeof PROCESS_STATUSES)[number]
@@ -122,7 +122,7 @@ export interface CrawlTable extends WorkColumns {
   urls: string
   /** How many URLs its list has. */
   urls_total: Generated<number>
-  /** The part of its list that becomes pages next; null when nothing of it does any more. */
+  /** The part of its list that is expanded next; null when none is left. */
   next_part: Generated<number | null>
   max_depth: Generated<number>
   max_urls: Generated<number>
@@ -152,26 +152,23 @@ export interface SnapshotTable extends WorkColumns {
   depth: Generated<number>
   output_dir: string
   output_size: Generated<Big>
-  /** Only of a sealed page; null where one was sealed before there were outcomes, and is not judged yet. */
+  /** Set for sealed pages; null for one that was sealed before outcomes existed and is not judged yet. */
   outcome: ColumnType<Outcome | null, never, Outcome | null>
   /** Why it is not `archived`, in one line. */
   cause: ColumnType<string | null, never, string | null>
-  /** What the server answered with; null: nobody answered. */
+  /** The HTTP status; null: nobody answered. */
   http_status: ColumnType<number | null, never, number | null>
 }
 
 export interface OutputFile {
-  /** Bytes on disk; those of a link are its target's, and none here. */
+  /** Bytes on disk; 0 for a link, whose target counts. */
   readonly size: number
   readonly mimetype: string
-  /** Where it leads, when it is a symbolic link: always to something in the same plugin's folder. */
+  /** The target of a symbolic link: always inside the same plugin's folder. */
   readonly link?: string
 }
 
-/**
- * What lies in a plugin's folder after a hook was published: what was written since the last time, and what was there
- * before.
- */
+/** The files in a plugin's folder after a hook was published: those written since the last time, and earlier ones. */
 export interface PublishedFiles {
   readonly written: Readonly<Record<string, OutputFile>>
   readonly standing: Readonly<Record<string, OutputFile>>
@@ -223,7 +220,7 @@ export interface TransitionTable {
 interface RowCountView {
   model: string
   status: string
-  /** Of sealed pages; '' for whatever has none. */
+  /** Of sealed pages; '' for all others. */
   outcome: Outcome | ''
   rows: Big
   bytes: Big

@@ -4,7 +4,7 @@ import type { Home } from './home.ts'
 
 // The table `runner_term`: the fencing token of each data dir, raised by every promotion.
 
-/** In this transaction a lock that somebody else holds is waited for two seconds at most; then it fails (55P03). */
+/** Limits lock waits in this transaction to two seconds; then they fail (55P03). */
 export async function limitLockWaits(tx: Database): Promise<void> {
   await sql`select set_config('lock_timeout', '2s', true)`.execute(tx)
 }

@@ -28,7 +28,8 @@ const NO_TLS = /server does not support SSL/
 const TLS_FAILED = /^(EPROTO|ERR_SSL_.*)$/
 
 /**
- * Is the database away for now (the connection, or the whole server), rather than this statement wrong? Waiting helps.
+ * Is the database away for now (the connection or the whole server), rather than the statement wrong? Then waiting
+ * helps.
  */
 export function isDatabaseAway(error: unknown): boolean {
   const code = codeOf(error) ?? ''
@@ -46,12 +47,12 @@ export function isComingUp(error: unknown): boolean {
   return isDatabaseAway(error) && !isServerTrouble(error) && !WRONG_PLACE.has(code)
 }
 
-/** Does the server answer, but cannot do its work: out of disk, memory or connections, or read-only? */
+/** Does the server answer without being able to work: out of disk, memory or connections, or read-only? */
 export function isServerTrouble(error: unknown): boolean {
   return /^(53|58030|25006)/.test(codeOf(error) ?? '')
 }
 
-/** Did another transaction get in the way? Then nothing was done, and the same again may work at once. */
+/** Did another transaction interfere? Then nothing was done, and a repetition may succeed at once. */
 export function isCollision(error: unknown): boolean {
   return COLLISIONS.has(codeOf(error) ?? '')
 }

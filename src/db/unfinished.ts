@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-/** What is unfinished, and which part of it may be worked on. */
+/** What is unfinished, and how much of it is due. */
 export interface Unfinished {
   /** Some crawl is unfinished. */
   readonly some: boolean
@@ -16,8 +16,8 @@ export interface Unfinished {
 const OPEN = sql`status in ('queued', 'started')`
 
 /**
- * The crawls that have pages to work on, called `busy`: steps from crawl to crawl along an index, not through the
- * pages. The order is that of the index, so that no other one is walked.
+ * The crawls with open pages, named `busy`: steps from crawl to crawl along an index, not through the pages. The order
+ * is that of the index, so that no other index is used.
  */
 const BUSY = sql`busy as (
   (select crawl_id from snapshot where ${OPEN} order by crawl_id, retry_at, id limit 1)
@@ -27,7 +27,7 @@ const BUSY = sql`busy as (
   from busy where busy.crawl_id is not null
 )`
 
-/** What keeps nothing from moving, or everything. Looks at a few rows of each crawl that has pages to work on. */
+/** Finds out whether work is due, postponed or absent. Reads a few rows of each crawl with open pages. */
 export async function unfinished(db: Database): Promise<Unfinished> {
   const first = sql`claimed_by is null and retry_at < '9000-01-01' order by retry_at, id limit 1`
   const isOpen = sql`select from crawl c where c.id = s.crawl_id and c.status <> 'sealed'`
@@ -55,17 +55,15 @@ export async function unfinished(db: Database): Promise<Unfinished> {
 export interface Due {
   readonly crawls: number
   readonly pages: number
-  /** For how long the first page has been; null: none is. */
+  /** For how long the first page has been due; null: none is. */
   readonly oldestSeconds: number | null
   /** Pages that wait for their next attempt. */
   readonly waiting: number
-  /** How many of those were begun. */
+  /** How many of those were begun before. */
   readonly waitingBegun: number
 }
 
-/**
- * Counts what is due. Of pages those that are put off, or in somebody's hands, are subtracted: there are few of them.
- */
+/** Counts what is due. Postponed and claimed pages are subtracted: there are few of them. */
 export async function dueNow(db: Database): Promise<Due> {
   const { rows } = await sql<Due>`
     with recursive ${BUSY}, looked as (

@@ -1,21 +1,21 @@
 import type { Supervised } from './supervised.ts'
 
-/** What an actor is started with: who it is, and whatever its pool was told to hand on. */
+/** What an actor is started with: its identity, and what its pool passes on. */
 export interface Launch {
-  /** A UUID of its own: give it to the actor as `owner`, so that its rows are taken from it when it dies. */
+  /** A fresh UUID: pass it to the actor as `owner`, so that its rows are released when it dies. */
   readonly owner: string
-  /** Its channel to the pool: give it to the actor, so that the pool knows what it is at. */
+  /** Its channel to the pool: pass it to the actor, so that the pool knows what the actor is doing. */
   readonly supervised: Supervised
-  /** For tables without an owner column: give it to the actor as `onClaiming`. */
+  /** For tables without an owner column: pass it to the actor as `onClaiming`. */
   readonly onClaiming: (token: string) => void
   /** The pool's `launch`. */
   readonly with: Readonly<Record<string, unknown>>
 }
 
-/** Anything that works until it is told to stop: an actor, or a runner. */
+/** Anything that runs until it is told to stop: an actor or a runner. */
 export interface Loop {
   run(options: { readonly signal: AbortSignal; readonly force: AbortSignal }): Promise<unknown>
 }
 
-/** Where an actor's process finds its launch. */
+/** The environment variable with an actor's launch. */
 export const LAUNCH_ENV = 'ENGINE_ACTOR_LAUNCH'

@@ -8,12 +8,12 @@ import type { Queue } from './queue.ts'
 import type { Sql } from './sql.ts'
 import type { Supervised } from './supervised.ts'
 
-/** What happens around ticks. What a hook throws fails the tick (`onTickStart`), or is reported and nothing else. */
+/** Hooks around ticks. An error in `onTickStart` fails the tick; errors in the others are only reported. */
 export interface ActorHooks<M extends Machine, Row> {
   readonly onStartup?: () => unknown
   readonly onShutdown?: (last: AnyClaimed<M, Row> | undefined, lastError: Error | undefined) => unknown
   readonly onTickStart?: (claim: AnyClaimed<M, Row>) => unknown
-  /** Its outcome was written, or nothing was because the row had become somebody else's. */
+  /** Called when the outcome was written, or the row turned out to be lost. */
   readonly onTickEnd?: (claim: AnyClaimed<M, Row>) => unknown
   readonly onTickException?: (claim: AnyClaimed<M, Row>, error: Error) => unknown
 }
@@ -21,39 +21,39 @@ export interface ActorHooks<M extends Machine, Row> {
 export interface ActorOptions<M extends Machine, Row> extends ActorHooks<M, Row> {
   readonly sql: Sql
   readonly handlers: Handled<M, Row>
-  /** The function of `handlers` that a tick calls. */
+  /** The handler function that a tick calls. */
   readonly eventName?: string
-  /** What narrows its queue down; or the queue itself. */
+  /** Restricts the queue; or the queue itself. */
   readonly queue?: Omit<QueueOptions, 'order'> | Queue<M, Row>
   readonly values?: () => readonly unknown[]
   readonly claimOrder?: 'oldest' | 'newest'
-  /** A claim takes one of the first so many, at random; of 1, the first that nobody is about to take. */
+  /** A claim picks one of the first N due rows at random; with 1, the first that is not being claimed. */
   readonly claimFromTopN?: number
   readonly claimAtomic?: boolean
   readonly maxTickMs?: number
   readonly leaseSeconds?: number
-  /** A tick is over when its handler has returned, whatever has stopped it: for handlers that own processes. */
+  /** A tick ends when its handler has returned, even after it was stopped: for handlers that own processes. */
   readonly waitForHandlers?: boolean
-  /** False: nothing is claimed for now, though something may be due. */
+  /** False suspends claims, though rows may be due. */
   readonly mayClaim?: () => boolean
-  /** Done once, while the database looks for the first row. */
+  /** Called once, while the first claim is under way. */
   readonly warmUp?: () => void
-  /** Its channel to the pool that has started it. */
+  /** The channel to the pool that started it. */
   readonly supervised?: Supervised
-  /** How long it waits when nothing is due, and after how many such waits in a row it leaves; Infinity: never. */
+  /** How long it waits when nothing is due, and after how many such waits in a row it exits; Infinity: never. */
   readonly idleMs?: number
   readonly maxIdleTicks?: number
-  /** Who claims (a UUID), and who moves rows, for the history. */
+  /** `owner`: who claims (a UUID); `by`: who moves rows, for the history. */
   readonly owner?: string
   readonly by?: string
-  /** Told the token of each claim before it is made: whoever sees the actor die can take its row from it. */
+  /** Called with the token of each claim before the claim is made: whoever sees the actor die can release its row. */
   readonly onClaiming?: (token: string) => void
-  /** What it throws about a claim that failed ends the loop. */
+  /** When it throws about a failed claim, the loop ends. */
   readonly onError?: OnError
   readonly log?: (line: string) => void
 }
 
-/** ArchiveBox's numbers. */
+/** ArchiveBox's defaults. */
 export const ACTOR_DEFAULTS = {
   eventName: 'tick',
   claimOrder: 'oldest',
@@ -64,6 +64,6 @@ export const ACTOR_DEFAULTS = {
   maxIdleTicks: 3,
 } as const
 
-/** The options with what was not given filled in. */
+/** The options, completed with defaults. */
 export type ActorSettings<M extends Machine, Row> = ActorOptions<M, Row> &
   Required<Pick<ActorOptions<M, Row>, keyof typeof ACTOR_DEFAULTS>>

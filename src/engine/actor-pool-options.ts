@@ -8,27 +8,27 @@ import type { Sql } from './sql.ts'
 export interface ActorPoolOptions {
   readonly sql: Sql
   readonly machine: Machine
-  /** Which rows count as waiting: the same as for the actors. */
+  /** Which rows count as waiting; the same as for the actors. */
   readonly queue?: QueueOptions
   readonly values?: () => readonly unknown[]
   readonly actors: ActorMode
-  /** What its actors are called where it speaks of one. */
+  /** What its actors are called in messages. */
   readonly name?: string
   readonly maxConcurrentActors?: number
-  /** How many actors its own may have together, below pools of their own; not bounded when not given. */
+  /** The limit of actors in the pools below its actors, all together; undefined: no limit. */
   readonly slots?: number | undefined
-  /** Handed on to each actor; text for a process, so nothing but JSON. */
+  /** Passed on to each actor as JSON. */
   readonly launch?: Readonly<Record<string, unknown>>
-  /** How often `run` looks at the queue. */
+  /** How often `run` checks the queue. */
   readonly tickMs?: number
-  /** How long a drain of `run` waits for ticks to end before it forces. */
+  /** How long a drain of `run` waits for ticks before it forces them to stop. */
   readonly drainMs?: number
-  /** `run` leaves when nothing is due and no actor is left. */
+  /** `run` returns when nothing is due and no actor is left. */
   readonly exitOnIdle?: boolean
-  /** For callers with a loop of their own: what they are told to do, and what rings when the pool has news. */
+  /** For callers with a loop of their own: the stop that they obey, and a bell that rings when the pool has news. */
   readonly stop?: Stop
   readonly bell?: Bell
-  /** After an actor is gone: has what it had claimed due again. Nobody takes its place before. */
+  /** Called when an actor has died, to make its claims due again. It is not replaced before this resolves. */
   readonly reap?: (actor: ActorSlot, exit: Exit) => Promise<void>
   readonly onNote?: (note: unknown) => void
   readonly onError?: (error: Error) => void

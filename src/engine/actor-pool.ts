@@ -16,24 +16,21 @@ import { type QueueView, viewsOf } from './views.ts'
 
 const TICK_MS = 1_000
 const DRAIN_MS = 60_000
-/** The spawn policy asks for no more. */
+/** The spawn policy does not distinguish longer queues. */
 const COUNT_AT_MOST = 11
-/** An actor that was told to stop at once and is there so much later does not listen. */
+/** An actor that has not exited this long after a force is killed. */
 const DEAF_MS = 3_000
-/**
- * An actor says every few seconds that it is there. One that was started, or woken, and says nothing for so long stands
- * still.
- */
+/** An actor reports every few seconds. One that was started or woken and is silent for this long is stuck. */
 const MUTE_MS = 30_000
-/** One that has nothing to do leaves within moments when it is asked to. */
+/** An idle actor exits within moments of being asked to. */
 const LEAVE_MS = 10_000
-/** How often those who are to leave are looked after. */
+/** How often actors that should exit are checked. */
 const CLOSING_MS = 2_000
 
 /**
- * The actors of one kind below one supervisor: started while rows wait, a few at a time, woken, drained, and reaped.
- * What a dead one had claimed is due again at once, long before its lease would end. `run` is a loop of its own; who
- * has one calls `fill`, `killStuck` and `close`.
+ * The actors of one kind below one supervisor. The pool starts a few at a time while rows wait, wakes, drains and reaps
+ * them. The claims of a dead actor are due again at once, long before its lease would end. `run` is a complete loop;
+ * callers with a loop of their own use `fill`, `killStuck` and `close`.
  */
 export class ActorPool {
   readonly #options: ActorPoolOptions
@@ -47,7 +44,7 @@ export class ActorPool {
   readonly #roster = new Roster()
   #max: number
   #onSmall: (() => void) | undefined
-  /** How often an actor said that something was finished. */
+  /** How often actors reported progress. */
   changes = 0
   /** Was any actor ever started? */
   used = false
@@ -64,12 +61,12 @@ export class ActorPool {
     this.#bell = options.bell ?? new Bell()
   }
 
-  /** The actors that run, by process id; in-process ones have none. */
+  /** The running actors, by process id; those in this process have none. */
   get running(): readonly Pick<ActorSlot, 'owner' | 'pid' | 'state'>[] {
     return [...this.#roster.there]
   }
 
-  /** Actors that are there, or not yet reaped. */
+  /** Actors that run or are not yet reaped. */
   get size(): number {
     return this.#roster.size
   }
@@ -78,20 +75,20 @@ export class ActorPool {
     return this.#roster.atWork.length
   }
 
-  /** Actors that died, one after another, since one last got somewhere. */
+  /** Deaths of actors in a row, since one last made progress. */
   get crashes(): number {
     return this.#pause.crashes
   }
 
   /**
-   * Works until `signal` aborts (drains) or `force` does (stops); with `exitOnIdle`, until there is nothing to do.
-   * Never throws.
+   * Runs until `signal` (drain) or `force` (stop) aborts; with `exitOnIdle`, until there is nothing to do. Never
+   * throws.
    */
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
     const { drainMs = DRAIN_MS, tickMs = TICK_MS, exitOnIdle } = this.#options
     if (signal) void aborted(signal).then(() => this.#stop.requestDrain(drainMs, false))
     if (force) void aborted(force).then(() => this.#stop.requestForce(false))
-    await undefined // One that has aborted already is heard before anybody is started.
+    await undefined // Lets a signal that has already aborted take effect before an actor is started.
     for (let isIdle = false; !this.#stop.drain.aborted && !(isIdle && exitOnIdle); ) {
       try {
         await this.killStuck()
@@ -99,7 +96,7 @@ export class ActorPool {
         await this.fill(waiting)
         isIdle = waiting === 0 && this.size === 0
       } catch (error) {
-        this.#report(error) // The database is away: later.
+        this.#report(error) // The database is away: the next round tries again.
       }
       if (!(isIdle && exitOnIdle)) await this.#bell.wait(tickMs, this.#stop.drain)
     }
@@ -109,8 +106,8 @@ export class ActorPool {
   }
 
   /**
-   * One round of the spawn policy for `due` waiting rows: wakes the idle, starts what is missing, at most one or two at
-   * a time.
+   * One round of the spawn policy for `due` waiting rows: wakes idle actors and starts missing ones, at most two at a
+   * time.
    */
   async fill(due: number): Promise<void> {
     if (due === 0) return
@@ -122,8 +119,7 @@ export class ActorPool {
   }
 
   /**
-   * From now on at most so many actors: those beyond leave when what they run has ended. `onSmall` is called when they
-   * have.
+   * Limits the number of actors to `max` from now on: surplus ones exit after their current work. Calls `onSmall` then.
    */
   resize(max: number, onSmall: () => void): void {
     this.#max = max
@@ -134,30 +130,30 @@ export class ActorPool {
     this.#sayWhenSmall()
   }
 
-  /** Asks every actor to leave when what it runs has ended. */
+  /** Asks every actor to exit after its current work. */
   drain(): void {
     const { capMs, isExplained } = this.#stop
     this.#roster.tell({ type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null, isExplained })
   }
 
-  /** Has every actor stop what it runs, and leave. */
+  /** Makes every actor stop its work and exit. */
   force(): void {
     this.#roster.tell({ type: 'force', isExplained: this.#stop.isExplained })
   }
 
-  /** Has every actor see at once whether its claim still holds. */
+  /** Makes every actor check at once whether its claim still holds. */
   recheck(): void {
     this.#roster.tell({ type: 'recheck' })
   }
 
-  /** Kills actors that are there and do nothing. Reaping makes their work due. Throws what the database throws. */
+  /** Kills stuck actors; reaping them makes their work due again. Throws errors of the database. */
   async killStuck(): Promise<void> {
     this.#kill('does not answer', this.#standstill.mute(this.#roster.there, MUTE_MS))
     this.#kill('gets nowhere', this.#standstill.overdue(this.#roster.there))
     this.#kill('does not renew its lease', await this.#standstill.late(this.#roster.there))
   }
 
-  /** Drains, and waits until all are gone and reaped; `force` of the stop cuts it short. */
+  /** Drains, and waits until all actors are gone and reaped; `force` of the stop cuts the wait short. */
   async close(): Promise<void> {
     const stop = this.#stop
     this.drain()
@@ -170,16 +166,17 @@ export class ActorPool {
     stop.force.addEventListener('abort', onForce)
     if (stop.force.aborted) onForce()
     for (let lookAt = performance.now() + CLOSING_MS, over = 0; this.size > 0; ) {
-      // An actor can be asked again at no cost: one that was only just starting missed the first time.
+      // Repeating the order is harmless, and reaches an actor that was still starting the first time.
       this.drain()
       await this.#bell.wait(200)
       if (performance.now() < lookAt) continue
       lookAt = performance.now() + CLOSING_MS
-      // Whoever waits for us must not wait for one that stands still: its time was over, and it had as much again.
+      // Whoever waits for us must not wait for a stuck actor: it has had its time, and as much again.
       over = stop.capMs === 0 ? over + CLOSING_MS : 0
       if (over > DEAF_MS) this.#roster.kill()
       this.#kill('does not answer', this.#standstill.mute(this.#roster.there, LEAVE_MS))
-      const late = await this.#standstill.late(this.#roster.there).catch(() => []) // The database is away: later.
+      // While the database is away the next check tries again.
+      const late = await this.#standstill.late(this.#roster.there).catch(() => [])
       this.#kill('does not renew its lease', late)
     }
     clearTimeout(killTimer)
@@ -200,8 +197,7 @@ export class ActorPool {
   }
 
   /**
-   * Gives those that have work their share of the slots; to the others nothing. A dead one keeps its share until it is
-   * reaped.
+   * Gives each actor at work its share of the slots, the others none. A dead one keeps its share until it is reaped.
    */
   #divide(): void {
     for (const [{ body }, count] of this.#allocator?.divide(this.#roster.atWork) ?? [])
@@ -232,7 +228,7 @@ export class ActorPool {
     if (type === 'note') this.#options.onNote?.(message.note)
     if (type === 'here' || type === 'note') return
     if (type === 'slots released') this.#allocator?.released(slot, message.count)
-    // What it has left holds no claim: it is nobody's share, until there is work again.
+    // It holds no claim: its slots are free until it has work again.
     if (type === 'idle' && this.#allocator) slot.body.send({ type: 'slots', count: 0 })
     if (type === 'progress') {
       this.changes += 1
@@ -249,7 +245,7 @@ export class ActorPool {
     if (exit.code !== 0) this.#pauseAfter(slot.state === 'busy' ? 'atWork' : 'idle')
     const reaping = this.#options.reap ? this.#options.reap(slot, exit) : this.#requeue(slot, exit)
     void reaping
-      .catch((error: unknown) => this.#report(error)) // Else its leases end by themselves.
+      .catch((error: unknown) => this.#report(error)) // Its leases end by themselves.
       .finally(() => {
         dying.delete(slot)
         this.#divide()
@@ -258,7 +254,7 @@ export class ActorPool {
       })
   }
 
-  /** Where nobody else reaps: says how it ended, and takes its rows from it. */
+  /** Reports how an actor ended and releases its rows, when the caller does not reap. */
   async #requeue({ owner, pid, token }: ActorSlot, { code, signal, error }: Exit): Promise<void> {
     if (error) this.#report(error)
     else if (code !== 0) this.#report(new Error(`${this.#name} ${pid} ended with ${signal ?? `exit code ${code}`}`))

@@ -13,12 +13,12 @@ export interface Exit {
   readonly error?: Error
 }
 
-/** A running actor, however it was started. */
+/** A running actor, whatever way it was started. */
 export interface ActorBody {
-  /** Whose claims are taken from it when it dies (a UUID). */
+  /** The owner whose claims are released when it dies (a UUID). */
   readonly owner: string
   readonly pid: number | undefined
-  /** Resolves when it is gone. Never rejects. */
+  /** Resolves when it has exited. Never rejects. */
   readonly gone: Promise<Exit>
   send(order: ToActor): void
   listen(hear: (message: FromActor) => void): void
@@ -26,36 +26,38 @@ export interface ActorBody {
 }
 
 /**
- * How actors of a pool are started: each in a process of its own, from a module that calls `serveActor`; as loops in
- * this one; or as the caller does it.
+ * How a pool starts its actors: each in its own process, from a module that calls `serveActor`; as loops in this
+ * process; or by a function of the caller.
  */
 export type ActorMode =
   | {
       readonly mode: 'process'
       readonly module: string | URL
-      /** Options of Node itself; those of this process when not given. */
+      /** Options for Node itself; by default those of this process. */
       readonly execArgv?: readonly string[]
       readonly env?: Readonly<Record<string, string>>
     }
   | { readonly mode: 'thread'; readonly actor: (launch: Launch) => Loop | Promise<Loop> }
   | {
       readonly mode: 'custom'
-      /** Undefined: none can be started now. */
+      /** @returns undefined when none can be started now */
       readonly start: () => Promise<ActorBody | undefined>
-      /** Done when the pool knows it. */
+      /** Called, and awaited, once the pool has the actor. */
       readonly started?: (body: ActorBody) => Promise<void>
     }
 
 /** One actor, as its pool sees it. */
 export class ActorSlot {
   readonly body: ActorBody
-  /** `starting` until it first says what it is at: it will look for work by itself. */
+  /** `starting` until its first report: it will look for work by itself. */
   state: 'starting' | 'idle' | 'busy' = 'starting'
-  /** Since when its answer is due (monotonic milliseconds): it was started, or woken. Undefined: it has answered. */
+  /**
+   * When it was last started or woken without an answer since (monotonic milliseconds); undefined once it has answered.
+   */
   askedAt: number | undefined = performance.now()
-  /** Until when what it is at may go on without another word. */
+  /** How long its work may go on without another report. */
   busyUntil = Number.POSITIVE_INFINITY
-  /** The token of its last claim, if it told. */
+  /** The token of its last claim, if it reported one. */
   token: string | undefined
 
   constructor(body: ActorBody) {
@@ -70,13 +72,13 @@ export class ActorSlot {
     return this.body.pid
   }
 
-  /** Asks for something that is answered within moments. */
+  /** Sends an order that is answered within moments. */
   ask(order: ToActor): void {
     this.askedAt ??= performance.now()
     this.body.send(order)
   }
 
-  /** Notes what it says. */
+  /** Records a report. */
   heard(message: FromActor): void {
     this.askedAt = undefined
     if (message.type === 'claiming') this.token = message.token
@@ -87,7 +89,7 @@ export class ActorSlot {
   }
 }
 
-/** Starts one. @returns undefined when none can be started now */
+/** Starts an actor. @returns undefined when none can be started now */
 export async function startActor(
   how: ActorMode,
   launchWith: Readonly<Record<string, unknown>>,
@@ -96,18 +98,18 @@ export async function startActor(
   return how.mode === 'thread' ? startThread(how, launchWith) : await how.start()
 }
 
-/** A child process with a channel to it, as an actor. */
+/** A child process with a channel, as an actor. */
 export function processBody(owner: string, child: ChildProcess): ActorBody {
   return {
     owner,
     pid: child.pid,
     gone: new Promise((resolve) => {
       child.on('error', (error) => {
-        if (child.pid === undefined) resolve({ code: null, signal: null, error }) // There will be no exit.
+        if (child.pid === undefined) resolve({ code: null, signal: null, error }) // There will be no exit event.
       })
       child.once('exit', (code, signal) => resolve({ code, signal }))
     }),
-    // A channel that closed in between means that it is on its way out.
+    // A channel that has just closed means that the actor is exiting.
     send: (order) => {
       if (child.connected) child.send(order, () => {})
     },

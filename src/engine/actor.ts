@@ -16,14 +16,14 @@ export class QueueIsEmpty extends Error {
   override readonly name = 'QueueIsEmpty'
 }
 
-/** Something is due, but somebody else was faster. */
+/** Rows are due, but other claimants were faster. */
 export class ObjectAlreadyClaimed extends Error {
   override readonly name = 'ObjectAlreadyClaimed'
 }
 
 /**
- * A loop over one queue, one row at a time: claims, ticks, and leaves when there has been nothing to do for a while.
- * Below a pool it says what it is at, and takes orders.
+ * A loop over one queue, one row at a time: it claims, ticks, and exits after a while without work. In a pool it
+ * reports what it is doing and takes orders.
  */
 export class Actor<M extends Machine, Row = Record<string, unknown>> {
   readonly queues: Readonly<Record<ViewName, QueueView<Row>>>
@@ -33,10 +33,10 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   readonly #owner: string
   readonly #bell: Bell
   #warmUp: (() => void) | undefined
-  /** Just before the last claim was asked for, on the monotonic clock. */
+  /** Monotonic time right before the last claim was requested. */
   #claimedAt = 0
 
-  /** Throws TypeError when `handlers` has no function with the name of the event. */
+  /** Throws TypeError when `handlers` has no function named `eventName`. */
   constructor(options: ActorOptions<M, Row>) {
     this.#options = { ...ACTOR_DEFAULTS, ...options }
     const { sql, handlers, eventName, claimOrder, maxTickMs, supervised } = this.#options
@@ -64,14 +64,14 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
       },
       ...{ queue: this.#queue as unknown as Queue<Machine, unknown>, sql, deadlineMs: maxTickMs },
       ...{ log: options.log, leaseSeconds: this.#leaseSeconds, waitForHandlers: options.waitForHandlers },
-      ...{ by: options.by ?? null, counts: new Counts(), onRoom: () => {} },
+      ...{ by: options.by ?? null, counts: new Counts(), onSlotsFree: () => {} },
       onProgress: supervised && ((forMs) => supervised.tell({ type: 'busy', forMs })),
       onError: (error, claim) => this.#report(error, claim as AnyClaimed<M, Row> | undefined),
     })
   }
 
   /**
-   * Claims a row: in one statement one of the first `claimFromTopN`, or, not atomic, the first one in two. Throws
+   * Claims a row: one of the first `claimFromTopN` in one statement, or, when not atomic, the first one in two. Throws
    * QueueIsEmpty or ObjectAlreadyClaimed.
    */
   async getNext({
@@ -84,7 +84,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * One handler run of one claimed row, to its end: its outcome is written, or its failure, or the row was lost. Never
+   * Runs the handler of one claimed row to its end: writes its outcome or failure, unless the row was lost. Never
    * throws.
    */
   async tick(claim: AnyClaimed<M, Row>): Promise<TickEnd> {
@@ -95,7 +95,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     }
     const recheck = () => void this.#executor.renew().catch(report)
     supervised?.onRecheck.add(recheck)
-    // Not waited for: what is still under way at the end is no news.
+    // Not awaited: a renewal that is still under way at the end does not matter.
     void keepClaims([{ executor: this.#executor, leaseSeconds: this.#leaseSeconds }], report, over.signal)
     const end = await new Promise<TickEnd>((resolve) =>
       this.#executor.start(claim as SomeClaim, this.#claimedAt || performance.now(), resolve),
@@ -109,8 +109,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Claims this very row, if it is due, and ticks once. False: somebody else has it, or it is not due; then nothing was
-   * done.
+   * Claims this row, if it is due, and ticks once. False when it is not due or claimed elsewhere; nothing was done
+   * then.
    */
   async tickClaimed(id: string): Promise<boolean> {
     const claim = await this.#queue.claimRow(id, this.#claimOptions())
@@ -119,8 +119,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Works until nothing has been due for some time, or until `signal` aborts: then it ends its tick and leaves. `force`
-   * stops the tick, and gives its row back. Throws what `onStartup` throws, and what `onError` does about a claim.
+   * Runs until nothing has been due for some time, or until `signal` aborts, after the current tick. `force` stops the
+   * tick and releases its row. Throws what `onStartup` throws, and what `onError` throws about a claim.
    */
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
     const stop = AbortSignal.any([signal, force].filter((each) => each !== undefined))
@@ -155,7 +155,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     }
   }
 
-  /** The next row, if there is one; whoever was slower than others looks again. */
+  /** The next row, if any; tries again when another claimant was faster. */
   async #next(stop: AbortSignal): Promise<AnyClaimed<M, Row> | undefined> {
     while (!stop.aborted) {
       const claiming = this.#options.mayClaim?.() === false ? undefined : this.getNext()
@@ -221,12 +221,12 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     }
   }
 
-  /** Whoever is told must not stop the work. */
+  /** An error in the reporter must not stop the work. */
   #report(error: Error, claim?: AnyClaimed<M, Row>): void {
     try {
       this.#tell(error, claim)
     } catch {
-      // A reporter that fails has nobody to report to.
+      // There is nobody to report it to.
     }
   }
 

@@ -1,7 +1,4 @@
-/**
- * The columns of a batch, sorted by id: batches that lock the same rows lock them in the same order, and do not wait
- * for each other in a ring.
- */
+/** The columns of a batch, sorted by id: batches lock rows in the same order, so they cannot deadlock. */
 export function inOrder<T, const C extends readonly ((one: T) => unknown)[]>(
   batch: readonly T[],
   id: (one: T) => string,

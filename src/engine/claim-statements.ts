@@ -2,29 +2,27 @@ import type { Machine } from './machine.ts'
 import type { Statement } from './sql.ts'
 import { isDue, named, quote, type Table, tableOf } from './table.ts'
 
-/** What narrows a queue down. Fixed text, never input; its parameters are numbered from the one that is handed in. */
+/** Restricts a queue. Fixed text, never input; its parameters are numbered from the given one. */
 export interface QueueOptions {
-  /** A further condition on the row, which is called `work`: `(first) => 'work.kind = $' + first`. */
+  /** An additional condition on the row, named `work`: `(first) => 'work.kind = $' + first`. */
   readonly where?: (first: number) => string
-  /** How many values `where` takes with each claim. */
+  /** How many values `where` takes. */
   readonly whereValues?: number
   /**
-   * A row that must be there, and is locked FOR SHARE, for a claim to succeed: the fence against claimants of an older
+   * A row that must exist, and is locked FOR SHARE, for a claim to succeed: the fence against claimants of an older
    * term. `(first) => 'select 1 from term where number = $' + first`. Its values follow those of `where`.
    */
   readonly fence?: (first: number) => string
-  /**
-   * The columns that the `row` of a claim holds; all when not given. Each column more costs time, above all a wide one.
-   */
+  /** The columns in the `row` of a claim; by default all. Each costs time, wide ones most. */
   readonly columns?: readonly string[]
-  /** Which due rows come first; by schedule, the oldest, when not given. */
+  /** Which due rows come first; by default the oldest schedule. */
   readonly order?: 'oldest' | 'newest'
-  /** Who claims, and the values of `where` and `fence`, where a claim does not say. */
+  /** The owner, and the values of `where` and `fence`, for claims that do not give them. */
   readonly owner?: string
   readonly values?: readonly unknown[]
   /**
-   * Does a statement that may lose its answer until it was done: it is handed what to do, and whether that was tried
-   * before. Without it a statement is tried once.
+   * Repeats a statement whose answer was lost; called with the work, which is told whether it was tried before. Without
+   * it a statement is tried once.
    */
   readonly retry?: Retry
 }
@@ -32,12 +30,12 @@ export interface QueueOptions {
 export type Retry = <T>(work: (isAgain: boolean) => Promise<T>) => Promise<T>
 
 /**
- * A claim that a power cut undoes is a row that is due again: its commit need not wait for the disk. (Of this
- * transaction only; whatever else the caller does in it gets the same. Outcomes always wait.)
+ * A claim undone by a power cut is a due row again, so its commit need not wait for the disk. (This affects the whole
+ * transaction, if the caller does more in it. Outcomes always wait.)
  */
 const RELAXED = "(select set_config('synchronous_commit', 'off', true)) as relaxed"
 
-/** The lowest id of each type: a cursor that steps over nothing. */
+/** The lowest id of each type: the cursor that skips nothing. */
 export const LOWEST_ID = {
   uuid: '00000000-0000-0000-0000-000000000000',
   bigint: '-9223372036854775808',
@@ -45,14 +43,14 @@ export const LOWEST_ID = {
 } as const
 
 /**
- * Parameters: lease in seconds, cursor (schedule, id), token, owner (when the table names one), then those of `where`
- * and `fence`. The limit is part of the text: a planner that does not know it plans for a tenth of the table.
- * The row locks decide between claimants.
+ * Parameters: lease in seconds, cursor (schedule, id), token, owner (when the table has one), values of `where` and
+ * `fence`. The limit is part of the text: without it the planner assumes a tenth of the table. Row locks decide between
+ * claimants.
  */
 export function claimStatement(machine: Machine, options: QueueOptions, limit: number): Statement {
   const t = tableOf(machine)
   const { fence, from, take } = claimParts(machine, t, options, { tokenAt: 4, one: limit === 1 })
-  // Materialized: a limit must not be applied again to a row that was waited for.
+  // Materialized: the limit must not be evaluated again after waiting for a row.
   return named(
     machine,
     `claim ${limit}`,
@@ -68,8 +66,8 @@ export function claimStatement(machine: Machine, options: QueueOptions, limit: n
 }
 
 /**
- * Parameters: lease in seconds, id, token, owner, those of `where` and `fence`. Claims this very row, if it is due.
- * Whoever loses waits for the winner's commit, and then finds the row not due any more.
+ * Parameters: lease in seconds, id, token, owner, values of `where` and `fence`. Claims this row if it is due. The
+ * loser waits for the winner's commit and then finds the row no longer due.
  */
 export function claimRowStatement(machine: Machine, options: QueueOptions): Statement {
   const t = tableOf(machine)
@@ -83,9 +81,8 @@ export function claimRowStatement(machine: Machine, options: QueueOptions): Stat
 }
 
 /**
- * Parameters: as for a claim. Claims one row, picked at random out of the first `topN`: claimants seldom meet, so none
- * needs to step over another's locks. Answers with no row when nothing is due, and with a row of nulls when somebody
- * else was faster.
+ * Parameters: as for a claim. Claims one row, picked at random from the first `topN`: claimants seldom collide, so none
+ * skips another's locks. Returns no row when nothing is due, and a row of nulls when another claimant was faster.
  */
 export function pickStatement(machine: Machine, options: QueueOptions, topN: number): Statement {
   const t = tableOf(machine)
@@ -108,8 +105,8 @@ export function pickStatement(machine: Machine, options: QueueOptions, topN: num
 }
 
 /**
- * What every claim has in common: the fence, which rows, and how they are taken. The token is parameter number
- * `tokenAt`; owner and values follow.
+ * The common parts of all claims: the fence, the candidates, the update. The token is parameter `tokenAt`; owner and
+ * values follow.
  */
 function claimParts(
   machine: Machine,
@@ -119,20 +116,21 @@ function claimParts(
 ) {
   const valuesAt = tokenAt + (t.owner ? 2 : 1)
   const fence = options.fence?.(valuesAt + (options.whereValues ?? 0))
+  const owned = t.owner ? `, ${t.owner} = $${tokenAt + 1}` : ''
+  const counted = t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
   return {
     fence: fence ? `fence as (${fence} for share), ` : '',
     from: `from ${t.name} as work${fence ? ', fence' : ''}
       where ${isDue(machine, t)}${options.where ? ` and ${options.where(valuesAt)}` : ''}`,
-    // By an id, or an array of them: a join over them is planned as a scan of the whole table while that is small.
+    // By an id or an array of ids: a join would be planned as a scan of the whole table while it is small.
     take: `changed as (
       update ${t.name} as work
-      set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $${tokenAt}${t.owner ? `, ${t.owner} = $${tokenAt + 1}` : ''}${
-        t.attempts ? `, ${t.attempts} = work.${t.attempts} + 1` : ''
-      }${t.modified}
+      set ${t.retryAt} = now() + make_interval(secs => $1), ${t.token} = $${tokenAt}${owned}${counted}${t.modified}
       where work.${t.id} = ${one ? '(select id from due)' : 'any(array(select id from due))'} ${recheck}
       returning ${returned(machine, options)}
     ), taken as (
-      select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner from changed join due on due.id = changed.${t.id}
+      select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
+      from changed join due on due.id = changed.${t.id}
     )`,
   }
 }
@@ -148,7 +146,7 @@ const ahead = ({ idType }: Machine, t: Table) => `(work.${t.retryAt}, work.${t.i
 const seen = (t: Table) =>
   `work.${t.id} as id, work.${t.retryAt} as was, ${t.owner ? `work.${t.owner}::text` : 'null::text'} as expired_owner`
 
-/** Parameters: limit, those of `where`. Rows that are due, in the order of claims; claims nothing. */
+/** Parameters: limit, values of `where`. The due rows in the order of claims; claims nothing. */
 export function dueStatement(machine: Machine, options: QueueOptions): Statement {
   const t = tableOf(machine)
   const where = options.where ? ` and ${options.where(2)}` : ''

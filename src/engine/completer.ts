@@ -7,22 +7,22 @@ import type { Queue } from './queue.ts'
 import type { Tick, TickEnd } from './tick.ts'
 import { isAlike, type Stepped } from './transitions.ts'
 
-/** An outcome on its way to the database. */
+/** An outcome that is to be written. */
 interface Ending extends Stepped {
   readonly tick: Tick
   readonly end: TickEnd
 }
 
-/** Rows in one statement at most. */
+/** Most rows per statement. */
 const BATCH = 1_000
-/** Fewer rows that are alike are not worth a statement of their own while others wait. */
+/** Fewer rows with the same step do not get a statement of their own while others wait. */
 const FEW_ALIKE = 100
 const RETRY_MS = 500
 
 /**
- * Writes the outcomes of one model in batches: whatever gathers while earlier batches are under way goes with the next,
- * so a lone outcome waits for nothing and a flood takes few statements. An outcome that the table refuses takes no
- * other with it: its row is failed instead.
+ * Writes the outcomes of one model in batches: whatever gathers while earlier batches are under way goes with the next
+ * one, so a single outcome does not wait and many take few statements. An outcome that the table refuses does not
+ * affect the others: its row fails instead.
  */
 export class Completer {
   readonly #queue: Queue<Machine, unknown>
@@ -32,12 +32,12 @@ export class Completer {
   readonly #onSettled: (step: Step | undefined) => void
   #waiting: Ending[] = []
   #isBusy = false
-  /** Outcomes that are not written yet. */
+  /** Outcomes that are not yet written. */
   size = 0
-  /** What the database does not take is not tried again. */
+  /** Failed writes are not repeated. */
   isForced = false
 
-  /** @param onSettled called after each batch, with the step after which a row of it is due first, if any is */
+  /** @param onSettled called after each batch, with the step whose row is due first, if any */
   constructor(known: {
     readonly queue: Queue<Machine, unknown>
     readonly by: string | null
@@ -61,12 +61,12 @@ export class Completer {
   }
 
   async #writeAll(): Promise<void> {
-    await undefined // In a moment, not now: handlers that end together go together.
+    await undefined // Handlers that end together are written together.
     while (this.#waiting.length > 0) await this.#write(this.#waiting.splice(0, this.#next()))
     this.#isBusy = false
   }
 
-  /** How many go next: the rows of one claim that take the same step, which is half the work, unless they are few. */
+  /** How many go next: the rows of one claim with the same step, which is half the work, unless they are few. */
   #next(): number {
     const [first] = this.#waiting
     const other = this.#waiting.findIndex((ending) => !isAlike(ending, first!))
@@ -90,7 +90,7 @@ export class Completer {
     }
   }
 
-  /** The table refuses something in this batch: halves it until it stands alone. */
+  /** The table refuses something in this batch: halves it until the row is found. */
   async #isolate(batch: Ending[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       const half = batch.length >> 1
@@ -116,7 +116,7 @@ export class Completer {
     ])
   }
 
-  /** The database does not answer: keeps the outcomes for as long as the leases surely hold. */
+  /** The database does not answer: keeps the outcomes for as long as the leases certainly hold. */
   async #later(batch: Ending[], error: unknown): Promise<void> {
     this.#onError(error)
     if (!this.isForced) await sleep(RETRY_MS)
@@ -140,8 +140,8 @@ export class Completer {
 }
 
 /**
- * Is it this row's own fault, so that the others of its batch are not to suffer? Otherwise the connection, the server
- * or a deadlock is to blame.
+ * Is this row at fault, so that others in its batch should be written? Else the connection, the server or a deadlock
+ * is.
  */
 function isRefusal(error: unknown): boolean {
   const code = codeOf(error)

@@ -2,7 +2,7 @@ import type { Machine } from './machine.ts'
 import type { Statement } from './sql.ts'
 import { list, literal, named, quote, tableOf } from './table.ts'
 
-/** One indexed count for each state: cheaper than grouping a table of which most rows are final. */
+/** One indexed count per state: cheaper than grouping a table in which most rows are final. */
 export function countsStatement(machine: Machine, states: readonly string[]): Statement {
   const t = tableOf(machine)
   const each = states.map(
@@ -12,8 +12,8 @@ export function countsStatement(machine: Machine, states: readonly string[]): St
 }
 
 /**
- * No parameters. The states of rows that the graph does not know, and how many: steps from state to state along the
- * index, not through the rows.
+ * No parameters. Counts rows in states that the graph does not know; skips along the index from state to state, without
+ * reading the rows.
  */
 export function unknownStatement(machine: Machine): Statement {
   const t = tableOf(machine)

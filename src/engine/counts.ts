@@ -1,32 +1,31 @@
 import type { Step } from './outcome.ts'
 
-/** What was done with the rows of one model in one period. */
+/** What happened to the rows of one model in one period. */
 export interface ModelSummary {
   /** Rows that were claimed. */
   readonly claimed: number
-  /** Rows that moved along an edge, by edge: `queued -start-> started`. Timeouts and give-ups, too. */
+  /** Rows that moved, by edge: `queued -start-> started`. Includes timeouts and give-ups. */
   readonly moved: Readonly<Record<string, number>>
   /** Handler runs that ended with "not yet". */
   readonly again: number
   /**
-   * Handler runs that threw, answered what their state does not offer, or exceeded their deadline; and rows given up
-   * before they were run.
+   * Handler runs that threw, returned an invalid outcome or exceeded their deadline; and rows given up without a run.
    */
   readonly failed: number
-  /** Claims whose row belonged to somebody else, or to nobody, when something was to be written. */
+  /** Claims that were lost before their outcome was written. */
   readonly lost: number
   readonly deleted: number
-  /** Rows in states that the graph does not know, by state, when the period ended. Nobody claims them. */
+  /** Rows in states that the graph does not know, at the end of the period, by state. They are never claimed. */
   readonly unknown: Readonly<Record<string, number>>
 }
 
-/** What was handled, by model, in so many seconds. */
+/** Counts by model, over a number of seconds. */
 export interface Summary {
   readonly seconds: number
   readonly models: Readonly<Record<string, ModelSummary>>
 }
 
-/** Counts what becomes of the rows of one model. */
+/** Counts what happens to the rows of one model. */
 export class Counts {
   claimed = 0
   again = 0
@@ -36,7 +35,7 @@ export class Counts {
   unknown: Readonly<Record<string, number>> = {}
   readonly #moved = new Map<string, number>()
 
-  /** A step that was written. */
+  /** Counts a step that was written. */
   stepped({ from, event, to }: Step, by = 1): void {
     if (event === '') return
     const edge = `${from} -${event}-> ${to}`
@@ -49,7 +48,7 @@ export class Counts {
     this.unknown = other.unknown
   }
 
-  /** What was counted since the last call. */
+  /** The counts since the last call. */
   take(): ModelSummary {
     const { claimed, again, failed, lost, deleted, unknown } = this
     const summary = { claimed, moved: Object.fromEntries(this.#moved), again, failed, lost, deleted, unknown }

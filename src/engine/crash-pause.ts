@@ -1,14 +1,13 @@
 import { backoff } from '../base/backoff.ts'
 
 /**
- * What an actor died of at work has its attempts counted, and other work need not wait for it. One that comes to no
- * work at all is broken.
+ * When actors die at work, attempts are counted and other work need not wait. An actor that never gets work is broken.
  */
 const LONGEST_MS = { atWork: 1_000, idle: 10_000 } as const
 
-/** How long a pool starts nobody, because its actors die one after another. */
+/** How long a pool starts no actor because its actors die one after another. */
 export class CrashPause {
-  /** Deaths since an actor last got somewhere. */
+  /** Deaths since an actor last made progress. */
   crashes = 0
   #until = 0
 
@@ -16,7 +15,7 @@ export class CrashPause {
     return performance.now() >= this.#until
   }
 
-  /** One has died, or could not be started. Returns for how long none is. */
+  /** Records that an actor died or could not be started. @returns how long to start none */
   crashed(how: keyof typeof LONGEST_MS): number {
     this.crashes += 1
     const pauseMs = backoff(this.crashes, { baseMs: 100, maxMs: LONGEST_MS[how] })

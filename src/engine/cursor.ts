@@ -1,24 +1,22 @@
-/** A place in the order of claims: a schedule, as the database writes it, and an id. */
+/** A position in the order of claims: a schedule, as the database writes it, and an id. */
 export interface Place {
   readonly at: string
   readonly id: string
 }
 
-/**
- * How long a place is remembered before claims look at the whole index again, for rows that were put before it since.
- */
+/** How long a position is used before claims read the index from its start again, for rows inserted before it. */
 const REMEMBERED_MS = 1_000
 
 /**
- * How far claims have come. The index entries before it are dead, but stay until the next vacuum: whoever starts at the
- * head of the index reads past every row that was claimed since.
+ * How far claims have come in the index. The entries before are dead but stay until the next vacuum: a claim from the
+ * start would read past every row claimed since.
  */
 export class Cursor {
   readonly #start: Place
   #place: Place | undefined
   #until = 0
 
-  /** @param lowestId the id that steps over nothing */
+  /** @param lowestId the id that skips nothing */
   constructor(lowestId: string) {
     this.#start = { at: '-infinity', id: lowestId }
   }
@@ -33,7 +31,7 @@ export class Cursor {
     this.#place = { at, id }
   }
 
-  /** Finding nothing is no proof of an empty queue then. */
+  /** Finding nothing does not prove that the queue is empty. */
   get isAhead(): boolean {
     return this.place !== this.#start
   }

@@ -1,8 +1,8 @@
 import { sleep } from '../base/abort.ts'
 
 /**
- * Does `work` every `ms`, first after `ms`, never twice at once, until `signal` aborts. What it throws goes to
- * `onError`, and it goes on.
+ * Calls `work` every `ms`, first after `ms`, never twice at once, until `signal` aborts. Errors go to `onError` and do
+ * not stop it.
  */
 export async function every(
   ms: number,
@@ -21,7 +21,7 @@ export async function every(
   }
 }
 
-/** The same, but first of all now. */
+/** The same, with a first call now. */
 export async function nowAndEvery(
   ms: number,
   signal: AbortSignal,

@@ -20,34 +20,33 @@ import type { Queue } from './queue.ts'
 import type { Sql } from './sql.ts'
 import { DeadlineExceeded, Tick, type TickEnd } from './tick.ts'
 
-/** Reports what went wrong, and with which row, if with one. */
+/** Reports an error, and the row concerned, if any. */
 export type OnError = (error: Error, claim?: SomeClaim) => void
 
 export interface ExecutorOptions {
   readonly model: Model
   readonly queue: Queue<Machine, unknown>
-  /** What handlers are given. */
+  /** Passed to handlers. */
   readonly sql: Sql
   readonly log?: ((line: string) => void) | undefined
   readonly leaseSeconds: number
   readonly deadlineMs: number
   /**
-   * A tick is over when its handler has returned, not before: its row stays claimed until then, although its signal has
+   * A tick ends only when its handler has returned: the row stays claimed until then, even after its signal has
    * aborted. For handlers that own processes.
    */
   readonly waitForHandlers?: boolean | undefined
-  /** Told how long a handler may go on without a sign of progress, at its start and at each one. */
+  /** Called at a handler's start and at each progress with how long it may go on until the next. */
   readonly onProgress?: ((forMs: number) => void) | undefined
   readonly by: string | null
   readonly counts: Counts
   readonly onError: OnError
-  /** Something ended: there may be room for more. The step: after which a row of ours is due again first. */
-  readonly onRoom: (first?: Step) => void
+  /** Something ended, so slots may be free. `first`: the step after which a row of ours is due again first. */
+  readonly onSlotsFree: (first?: Step) => void
 }
 
 /**
- * The rows of one model that this process has in hand: runs their handlers, keeps their leases, and settles their
- * outcomes.
+ * The rows of one model that this process holds: runs their handlers, keeps their leases and settles their outcomes.
  */
 export class Executor {
   readonly #options: ExecutorOptions
@@ -56,29 +55,29 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options
-    const { queue, by, counts, onRoom } = options
+    const { queue, by, counts, onSlotsFree } = options
     this.#completer = new Completer({
       queue,
       by,
       counts,
       onError: (error, tick) => this.#report(error, tick?.claim),
-      onSettled: onRoom,
+      onSettled: onSlotsFree,
     })
   }
 
-  /** Handlers at work. */
+  /** Running handlers. */
   get running(): number {
     return this.#running.size
   }
 
-  /** Outcomes that are not written yet. */
+  /** Outcomes that are not yet written. */
   get unsettled(): number {
     return this.#completer.size
   }
 
   /**
-   * Starts the handler of a row that was claimed just now. A row that has ended too many owners is given up instead.
-   * @param claimedAt on the monotonic clock, before the claim was asked for
+   * Starts the handler of a row that was just claimed. A row that has ended too many owners is given up instead.
+   * @param claimedAt monotonic time before the claim was requested
    */
   start(claim: SomeClaim, claimedAt: number, done?: (end: TickEnd) => void): void {
     const { model, onProgress } = this.#options
@@ -89,7 +88,9 @@ export class Executor {
     if (isGivenUp && !model.giveUp) {
       this.#fail(
         tick,
-        new Error(`${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts without an end`),
+        new Error(
+          `${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts that did not finish`,
+        ),
       )
       return
     }
@@ -107,14 +108,14 @@ export class Executor {
     }
   }
 
-  /** Gives a row back that was claimed but is not to be worked on. */
+  /** Releases a claimed row that is not to be worked on. */
   putBack(claim: SomeClaim, claimedAt: number): void {
     this.#completer.add(this.#tickOf(claim, claimedAt), stepOf(this.#machine, claim, PUT_BACK), { how: 'putBack' })
   }
 
   /**
-   * Stops every handler, and gives their rows back without blame; of one that is waited for as it answers. From now on
-   * an outcome that the database does not take is dropped.
+   * Stops every handler and releases its row without counting the attempt; a handler that is awaited decides by its
+   * answer. From now on failed writes are not repeated.
    */
   putAllBack(reason: Error): void {
     this.#completer.isForced = true
@@ -126,7 +127,7 @@ export class Executor {
     }
   }
 
-  /** Stops handlers that are past their deadline, and drops rows whose lease may have ended. Call it often. */
+  /** Stops handlers past their deadline and drops rows whose lease may have ended. To be called often. */
   check(): void {
     const now = performance.now()
     for (const tick of this.#running) {
@@ -136,7 +137,7 @@ export class Executor {
     }
   }
 
-  /** Renews all leases in one statement; drops what is not ours any more. */
+  /** Renews all leases in one statement and drops rows that are no longer ours. */
   async renew(): Promise<void> {
     const held = [...this.#running].filter(({ isLost }) => !isLost)
     if (held.length === 0) return
@@ -155,7 +156,7 @@ export class Executor {
     return this.#options.model.machine
   }
 
-  /** A sixth of the lease is left for stopping. */
+  /** A sixth of the lease remains for stopping. */
   get #trustMs(): number {
     return (this.#options.leaseSeconds * 1000 * 5) / 6
   }
@@ -170,7 +171,7 @@ export class Executor {
   }
 
   #answered(tick: Tick, answer: unknown): void {
-    if (!this.#running.has(tick)) return // Stopped before: what it says now is dropped.
+    if (!this.#running.has(tick)) return // It was stopped before: its answer is dropped.
     try {
       if (tick.isLost) this.#drop(tick)
       else if (answer === ENDED) this.#over(tick, { how: 'settled' })
@@ -205,9 +206,7 @@ export class Executor {
     this.#end(tick, this.#stepOf(tick, FAILED), { how: 'failed', error })
   }
 
-  /**
-   * Where something is to be done before a row is given up, a failure alone does not give it up: the next claim does.
-   */
+  /** When work precedes the giving up of a row, a failure alone does not give it up; the next claim does. */
   #stepOf({ claim }: Tick, answer: unknown): Step {
     const { giveUp } = this.#options.model
     if (giveUp && answer === undefined && isLethal(this.#machine, claim)) return stepOf(this.#machine, claim, FAILED)
@@ -229,21 +228,21 @@ export class Executor {
   #over(tick: Tick, end: TickEnd): void {
     this.#running.delete(tick)
     tick.done?.(end)
-    this.#options.onRoom()
+    this.#options.onSlotsFree()
   }
 
   #end(tick: Tick, step: Step, end: TickEnd): void {
     this.#running.delete(tick)
     this.#completer.add(tick, step, end)
-    this.#options.onRoom()
+    this.#options.onSlotsFree()
   }
 
-  /** Whoever is told must not stop the work. */
+  /** An error in the reporter must not stop the work. */
   #report(error: unknown, claim?: SomeClaim): void {
     try {
       this.#options.onError(asError(error), claim)
     } catch {
-      // A reporter that fails has nobody to report to.
+      // There is nobody to report it to.
     }
   }
 }
@@ -252,7 +251,7 @@ function isPromise(answer: unknown): answer is Promise<unknown> {
   return typeof answer === 'object' && answer !== null && 'then' in answer && typeof answer.then === 'function'
 }
 
-/** What was thrown, as an Error. */
+/** The thrown value as an Error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(`not an Error was thrown: ${String(thrown)}`, { cause: thrown })
 }

@@ -1,9 +1,6 @@
 import type { Sql, Statement } from './sql.ts'
 
-/**
- * The same database, with a look at what is under way: a statement without an answer is a loop that misses its
- * schedule.
- */
+/** The same database, with a view of pending statements: one without an answer is a loop that misses its schedule. */
 export class Gauge implements Sql {
   readonly #sql: Sql
   readonly #startedAt = new Set<{ readonly at: number }>()
@@ -22,7 +19,7 @@ export class Gauge implements Sql {
     }
   }
 
-  /** How long the oldest statement has been waiting for its answer, in milliseconds. */
+  /** How long the oldest pending statement has waited for its answer, in milliseconds. */
   get oldestMs(): number {
     const [oldest] = this.#startedAt
     return oldest ? performance.now() - oldest.at : 0

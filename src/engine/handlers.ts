@@ -3,28 +3,28 @@ import { GraphError, type LiveState, type Machine, type WorkState, workStates } 
 import type { Ended, Failed, Outcome, PutBack } from './outcome.ts'
 import type { Sql } from './sql.ts'
 
-/** What a handler is given besides its row. */
+/** What a handler gets besides its row. */
 export interface Context {
   /**
-   * Aborts when the work is to stop: at its deadline, when the lease is lost, when the process must end now. The reason
-   * says which.
+   * Aborts when the work must stop: at its deadline, when the lease is lost, or when the process must end now. The
+   * reason tells which.
    */
   readonly signal: AbortSignal
-  /** The runner's way to the database, for what the handler reads or writes elsewhere. */
+  /** The runner's database, for what the handler reads or writes elsewhere. */
   readonly sql: Sql
   readonly log?: (line: string) => void
-  /** The work got somewhere, and its next step may take `withinMs`: its deadline counts from the end of that. */
+  /** Reports progress; the next step may take `withinMs`, and the deadline counts from the end of that. */
   progress(withinMs?: number): void
   /**
-   * The handler moved its row to another state (`queue.move`), and its claim goes on there: what it answers counts from
-   * there.
+   * Reports that the handler moved its row to another state (`queue.move`) where its claim continues: the answer is
+   * taken from that state.
    */
   holds(claim: Held & { readonly state: string }): void
 }
 
 /**
- * What a handler answers: an event that its state offers, `again()`, or nothing, which is `again()`; `failed(ms)` and
- * `putBack(ms)` say for how long, and whether the attempt counts; ENDED, that it has ended its claim itself.
+ * What a handler answers: an event of its state, or `again()`, which is the default; `failed(ms)` and `putBack(ms)`
+ * release the row for that time and say whether the attempt counts; ENDED: it has ended its claim itself.
  */
 export type Answer<M extends Machine, S extends LiveState<M>> =
   | Outcome<M, S>
@@ -36,8 +36,8 @@ export type Answer<M extends Machine, S extends LiveState<M>> =
   | void
 
 /**
- * What is done with a row in one state: an async function. (One that answers at once works, too, but is not in the
- * type: beside it TypeScript widens the lone `return 'finish'` of an async one to `string`, and refuses it.)
+ * The work on a row in one state: an async function. (A synchronous one works but is not in the type: with it
+ * TypeScript would widen the lone `return 'finish'` of an async one to `string`, and refuse it.)
  */
 export type Handler<M extends Machine, S extends WorkState<M>, Row = Record<string, unknown>> = (
   claim: Claimed<M, S, Row>,
@@ -48,17 +48,17 @@ export type Handlers<M extends Machine, Row = Record<string, unknown>> = {
   readonly [S in WorkState<M>]: Handler<M, S, Row>
 }
 
-/** Does something with a claimed row, whatever its state is. */
+/** Work on a claimed row in any state. */
 export type Work = (claim: never, context: Context) => unknown
 
-/** A graph with the work that each of its states asks for. */
+/** A graph with the work for each of its states. */
 export interface Model {
   readonly machine: Machine
-  /** One handler run of one claimed row. */
+  /** Runs the handler of one claimed row. */
   readonly tick: Work
   /**
-   * What is done, in place of the handler, with a row that was claimed too often in vain. When it answers nothing, the
-   * row moves along its state's `giveUp`.
+   * Runs instead of the handler for a row that was claimed too often in vain. When it returns nothing, the row moves
+   * along its state's `giveUp`.
    */
   readonly giveUp?: Work
 }
@@ -69,9 +69,9 @@ export interface Handled<M extends Machine, Row = Record<string, unknown>> exten
 }
 
 /**
- * Gives each state in which rows are claimed its handler. Throws GraphError, which names graph and state, for a state
- * without handler or without a `retryAfterMs` above 0, and for a handler of a final, an external or an unknown state.
- * @param giveUp what is done with a row of which each claim came to nothing, before it moves along its state's `giveUp`
+ * Assigns a handler to each state in which rows are claimed. Throws GraphError, naming graph and state, for a state
+ * without a handler or without a `retryAfterMs` above 0, and for a handler of a final, external or unknown state.
+ * @param giveUp runs for a row that was claimed too often in vain, before it moves along its state's `giveUp`
  */
 export function withHandlers<M extends Machine, Row = Record<string, unknown>>(
   machine: M,

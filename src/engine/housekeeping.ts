@@ -1,9 +1,9 @@
 import type { Producer } from './producer.ts'
 
-/** Rows in one statement of housekeeping: small, so that it holds no row for long. */
+/** Rows per statement of housekeeping: few, so that no row is locked for long. */
 const BATCH = 500
 
-/** Moves rows along their timeouts, in small batches until none is late. Returns whether any was. */
+/** Moves rows along their timeouts, in small batches until none is due. @returns whether any was */
 export async function expire(
   { queue, counts, machine }: Producer,
   by: string | null,

@@ -10,10 +10,10 @@ import type { Watchdog } from './watchdog.ts'
 
 const LIVENESS_EVERY_MS = 10_000
 const BEAT_MS = 250
-/** A runner that starts in front of a backlog has better things to do than to count. */
+/** A runner that starts with a backlog has more urgent work than counting. */
 const UNKNOWN_AFTER_MS = 2_000
 
-/** What keepers look after. */
+/** What the keepers watch. */
 export interface Kept {
   readonly options: RunnerOptions
   readonly producers: readonly Producer[]
@@ -23,7 +23,7 @@ export interface Kept {
   readonly report: (error: unknown) => void
 }
 
-/** Renews leases and keeps deadlines, for as long as rows are in hand. */
+/** Renews leases and enforces deadlines while rows are held. */
 export function keepClaims(
   producers: readonly Pick<Producer, 'executor' | 'leaseSeconds'>[],
   report: (error: unknown) => void,
@@ -35,7 +35,7 @@ export function keepClaims(
   ])
 }
 
-/** An answer that took long says little about now: it is asked for again. */
+/** A slow answer says little about the present, so it is requested again. */
 async function renew(executor: Producer['executor'], leaseSeconds: number): Promise<void> {
   for (let isLate = true; isLate; ) {
     const askedAt = performance.now()
@@ -44,7 +44,7 @@ async function renew(executor: Producer['executor'], leaseSeconds: number): Prom
   }
 }
 
-/** Shows that the loop is alive: feeds the watchdog, writes the liveness file, hands out summaries. */
+/** Shows that the loop is alive: feeds the watchdog, writes the liveness file, delivers summaries. */
 export function keepWatch(
   { options, producers, gauge, tally, report, watchdog }: Kept,
   until: AbortSignal,
@@ -76,7 +76,7 @@ export function keepWatch(
   return keepers
 }
 
-/** Moves rows along their timeouts and deletes those whose time is over, each with a timer of its own. */
+/** Moves rows along their timeouts and deletes expired ones, each with its own timer. */
 export function keepHouse({ options, producers, report }: Kept, until: AbortSignal): Promise<void>[] {
   const {
     timeoutsEveryMs = DEFAULTS.timeoutsEveryMs,

@@ -2,7 +2,7 @@ import type { Machine } from './machine.ts'
 import type { Statement } from './sql.ts'
 import { assignments, named, type Table, tableOf } from './table.ts'
 
-/** Parameters: ids, tokens, lease in seconds. Answers with the ids that are still ours. */
+/** Parameters: ids, tokens, lease in seconds. Returns the ids that are still ours. */
 export function renewStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   return named(
@@ -17,10 +17,7 @@ export function renewStatement(machine: Machine): Statement {
   )
 }
 
-/**
- * Parameters: id, token, state, a value for each of these columns. Writes what is not the engine's own. Throws
- * TypeError for what is.
- */
+/** Parameters: id, token, state, a value for each of these columns. Throws TypeError for a column of the engine. */
 export function updateStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
   return named(
@@ -45,7 +42,7 @@ export function releaseStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: owners (or tokens, where the table names no owner), whether the attempt counts. The one statement that
+ * Parameters: owners (or tokens, where the table has no owner), whether the attempt counts. The only statement that
  * takes a future schedule from its owner.
  */
 export function requeueStatement(machine: Machine): Statement {
@@ -61,8 +58,8 @@ export function requeueStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: token, owner (when the table names one). Undoes a claim whose answer was lost: else its row would be
- * held, unknown to its owner, for a whole lease.
+ * Parameters: token, owner (when the table has one). Undoes a claim whose answer was lost: else the row would stay
+ * claimed, unknown to its owner, for a whole lease.
  */
 export function unclaimStatement(machine: Machine): Statement {
   const t = tableOf(machine)
@@ -76,7 +73,7 @@ export function unclaimStatement(machine: Machine): Statement {
   )
 }
 
-/** Parameters: owners, seconds. Which of them hold a row, and whether the lease of one ended so long ago. */
+/** Parameters: owners, seconds. Which of them hold a row, and whether a lease ended more than so many seconds ago. */
 export function holdersStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   return named(
@@ -84,11 +81,11 @@ export function holdersStatement(machine: Machine): Statement {
     'holders',
     `
     select ${t.owner}::text as owner, bool_or(${t.retryAt} < now() - make_interval(secs => $2)) as late
-    from ${t.name} where ${t.owner} = any($1) group by 1`, // Not cast: an index over owners must stay possible.
+    from ${t.name} where ${t.owner} = any($1) group by 1`, // No cast, so that an index on owners can be used.
   )
 }
 
-/** Parameters: id, token. Forgets the attempts before this one. */
+/** Parameters: id, token. Resets the count of earlier attempts. */
 export function forgetStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   return named(
@@ -100,6 +97,6 @@ export function forgetStatement(machine: Machine): Statement {
   )
 }
 
-/** What becomes of the count of attempts, where a table has one: parameter `at` says whether this one stays counted. */
+/** How the count of attempts changes, where a table has one: parameter `at` says whether this one counts. */
 const counted = ({ attempts }: Table, at: number) =>
   attempts ? `, ${attempts} = case when $${at}::boolean then ${attempts} else greatest(${attempts} - 1, 0) end` : ''

@@ -1,24 +1,24 @@
-/** A state that work leaves again. */
+/** A state that rows leave again. */
 interface LiveDef<S extends string> {
   readonly final?: false
   /** Its edges: event -> next state. */
   readonly on: Readonly<Record<string, S>>
-  /** How long after entering it a row is first due; 0 when not given. */
+  /** How long after entering it a row is first due; default 0. */
   readonly startAfterMs?: number
-  /** How long after a handler's "again later", or its failure, the row is due again. */
+  /** How long after `again()`, or a failure, the row is due again. */
   readonly retryAfterMs?: number
-  /** How long one run of its handler may take; the runner's deadline when not given. */
+  /** How long one run of its handler may take; default: the runner's deadline. */
   readonly deadlineMs?: number
-  /** Leaves the state by itself after so long in it, although its handler fails each time. */
+  /** Moves a row out of the state after this time, even if its handler keeps failing. */
   readonly timeout?: { readonly afterMs: number; readonly to: S }
   /**
-   * Leaves the state after so many claims in a row without a clean end: failures, deadlines, dead workers. Needs
-   * `attempts`.
+   * Moves a row out of the state after this many claims in a row without a clean end: failures, deadlines, dead
+   * workers. Needs `attempts`.
    */
   readonly giveUp?: { readonly after: number; readonly to: S }
-  /** A row that has been in this state for so long is deleted. */
+  /** Deletes a row after this time in the state. */
   readonly deleteAfterMs?: number
-  /** Only somebody from outside moves a row out of it: it is never claimed. */
+  /** Rows here are never claimed: only an event from outside moves them. */
   readonly external?: true
 }
 
@@ -31,41 +31,39 @@ interface FinalDef {
   readonly deadlineMs?: never
   readonly timeout?: never
   readonly giveUp?: never
-  /** As above; 0: the outcome that leads here deletes the row instead of changing it. */
+  /** As above; 0: the outcome that leads here deletes the row instead of updating it. */
   readonly deleteAfterMs?: number
   readonly external?: never
 }
 
 type StateDef<S extends string> = LiveDef<S> | FinalDef
 
-/** The columns that carry state, schedule and claim. The first four are needed; the others are used when named. */
+/** The columns for state, schedule and claim. The first four are required, the others used when named. */
 export interface Columns {
   readonly id: string
   readonly status: string
   readonly retryAt: string
   readonly token: string
-  /** Who holds the claim (any text or uuid that the caller gives). */
+  /** Who holds the claim (any text or uuid from the caller). */
   readonly owner?: string
-  /** Claims in a row that had no clean end. */
+  /** Claims in a row without a clean end. */
   readonly attempts?: string
-  /** When the row entered its state; needed for `timeout` and a `deleteAfterMs` above 0. */
+  /** When the row entered its state; required for `timeout` and a `deleteAfterMs` above 0. */
   readonly changedAt?: string
-  /**
-   * The token under which the row was last settled or moved; null when somebody from outside, or a timeout, moved it.
-   */
+  /** The token under which the row was last settled or moved; null after an event from outside or a timeout. */
   readonly movedBy?: string
   readonly modifiedAt?: string
 }
 
-/** The graph of one model: states in life order, and the table whose rows it drives. */
+/** The graph of one model: states in life order, and the table of its rows. */
 export interface Machine {
   readonly name: string
   readonly table: string
   readonly idType: 'uuid' | 'bigint' | 'text'
   readonly columns: Columns
-  /** Seconds that a claim holds without a renewal; it is renewed three times as often. */
+  /** Seconds that a claim holds without renewal; it is renewed three times per lease. */
   readonly leaseSeconds: number
-  /** Write a row to `transition` for each change of state. */
+  /** Writes a row to `transition` at each change of state. */
   readonly history: boolean
   readonly initial: string
   readonly states: Readonly<Record<string, StateDef<string>>>
@@ -80,9 +78,9 @@ export type LiveState<M extends Machine> = Exclude<State<M>, FinalState<M>>
 export type WorkState<M extends Machine> = {
   [S in LiveState<M>]: M['states'][S] extends { external: true } ? never : S
 }[LiveState<M>]
-/** The events that a state offers; of several states, those that each of them offers. */
+/** The events of a state; for several states, those that all of them offer. */
 export type EventOf<M extends Machine, S extends State<M>> = keyof M['states'][S]['on'] & string
-/** The events that some state offers. */
+/** The events of all states. */
 export type AnyEventOf<M extends Machine> = { [S in LiveState<M>]: EventOf<M, S> }[LiveState<M>]
 export type Target<
   M extends Machine,
@@ -90,15 +88,15 @@ export type Target<
   E extends EventOf<M, S>,
 > = M['states'][S]['on'] extends infer On ? (E extends keyof On ? On[E] : never) : never
 
-/** Seconds a claim holds without a renewal, where the graph does not say (ArchiveBox's ACTIVE_STATE_LEASE_SECONDS). */
+/** Seconds that a claim holds without renewal, by default (ArchiveBox's ACTIVE_STATE_LEASE_SECONDS). */
 export const LEASE_SECONDS = 60
 
 const DEFAULT_COLUMNS: Columns = { id: 'id', status: 'status', retryAt: 'retry_at', token: 'claim_token' }
 
 /**
- * Declares a state graph. Unknown targets, an unknown initial state and edges out of a final state do not compile; what
- * types cannot see throws when the program starts, and names the state: unreachable states, dead ends, negative times,
- * a timeout without `changedAt`, a `giveUp` without `attempts`.
+ * Declares a state graph. Unknown targets, an unknown initial state and edges out of a final state do not compile. What
+ * types cannot check throws at program start and names the state: unreachable states, dead ends, negative times, a
+ * timeout without `changedAt`, a `giveUp` without `attempts`.
  */
 export function defineMachine<const S extends string, const D extends Record<S, StateDef<NoInfer<S>>>>(definition: {
   readonly name: string
@@ -121,25 +119,25 @@ export function defineMachine<const S extends string, const D extends Record<S, 
   return machine
 }
 
-/** The statuses that end a row's life. */
+/** The states that end a row's life. */
 export function finalStates<M extends Machine>(machine: M): FinalState<M>[] {
   return Object.keys(machine.states).filter((state) => machine.states[state]!.final) as FinalState<M>[]
 }
 
-/** The statuses in which a due row is claimed. */
+/** The states in which a due row is claimed. */
 export function workStates<M extends Machine>(machine: M): WorkState<M>[] {
   return Object.keys(machine.states).filter(
     (state) => !machine.states[state]!.final && !machine.states[state]!.external,
   ) as WorkState<M>[]
 }
 
-/** A row that a handler's outcome leads here is deleted at once. */
+/** Does an outcome that leads to this state delete the row? */
 export function vanishesIn({ states }: Machine, state: string): boolean {
   const { final, deleteAfterMs } = states[state]!
   return final === true && deleteAfterMs === 0
 }
 
-/** The error of a graph that cannot be right; it names the graph and the state. */
+/** An invalid graph; names the graph and the state. */
 export class GraphError extends Error {
   override readonly name = 'GraphError'
   constructor(machine: Pick<Machine, 'name'>, what: string) {

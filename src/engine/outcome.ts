@@ -4,8 +4,8 @@ import type { SomeClaim } from './claimed.ts'
 import type { EventOf, LiveState, Machine, WorkState } from './machine.ts'
 
 /**
- * What becomes of a claimed row: an event that its state offers, or "not yet": due again after `afterMs`, or the
- * state's `retryAfterMs`.
+ * What becomes of a claimed row: an event of its state, or "not yet": due again after `afterMs`, or the state's
+ * `retryAfterMs`.
  */
 export type Outcome<M extends Machine, S extends LiveState<M> = WorkState<M>> = EventOf<M, S> | Again
 export interface Again {
@@ -14,8 +14,8 @@ export interface Again {
 }
 
 /**
- * What becomes of a row whose handler failed: due again later and later, or, after too many attempts, along the state's
- * `giveUp`. With `afterMs` it stays, due again after so long, and the attempt counts.
+ * The outcome of a failed handler: the row is due again with growing delay or, after too many attempts, moves along the
+ * state's `giveUp`. With `afterMs` it stays, is due again after that time, and the attempt counts.
  */
 export class Failed {
   readonly afterMs: number | undefined
@@ -24,10 +24,7 @@ export class Failed {
   }
 }
 
-/**
- * What becomes of a row that was claimed, but not worked on: due after `afterMs`, or at once; the attempt does not
- * count.
- */
+/** The outcome of a row that was claimed but not worked on: due again after `afterMs`; the attempt does not count. */
 export class PutBack {
   readonly afterMs: number
   constructor(afterMs = 0) {
@@ -35,7 +32,7 @@ export class PutBack {
   }
 }
 
-/** The handler has ended its claim itself, in a transaction of its own, say: nothing is left to be written. */
+/** The handler has ended its claim itself, for example in its own transaction: nothing remains to be written. */
 export interface Ended {
   readonly ended: true
 }
@@ -44,12 +41,12 @@ export const FAILED = new Failed()
 export const PUT_BACK = new PutBack()
 export const ENDED: Ended = { ended: true }
 
-/** It failed, and stays: due again after so long, and the attempt counts. */
+/** The work failed: the row stays, is due again after `afterMs`, and the attempt counts. */
 export function failed(afterMs: number): Failed {
   return new Failed(afterMs)
 }
 
-/** Nothing came of it, and it is not to blame: due again after so long. */
+/** The work could not be done, through no fault of the row: due again after `afterMs`. */
 export function putBack(afterMs: number): PutBack {
   return new PutBack(afterMs)
 }
@@ -59,7 +56,7 @@ export function again(afterMs?: number): Again {
   return afterMs === undefined ? { again: true } : { again: true, afterMs }
 }
 
-/** Thrown out of the depths of a handler, means what `again(afterMs)` means when it is returned. */
+/** Thrown from deep inside a handler, it means the same as returning `again(afterMs)`. */
 export class TryAgainLater extends Error {
   override readonly name = 'TryAgainLater'
   readonly afterMs: number | undefined
@@ -69,35 +66,32 @@ export class TryAgainLater extends Error {
   }
 }
 
-/** A handler returned what its state does not offer. */
+/** A handler returned something that its state does not offer. */
 export class ForeignOutcome extends Error {
   override readonly name = 'ForeignOutcome'
 }
 
 /**
- * Where an outcome leads. `event`: '' when the row stays where it is. `afterSeconds`: until it is due there; null:
- * never again.
+ * Where an outcome leads. `event`: '' when the row stays in its state. `afterSeconds`: until it is due; null: never.
  */
 export interface Step {
   readonly from: string
   readonly to: string
   readonly event: string
   readonly afterSeconds: number | null
-  /** What the row's count of attempts is from then on. */
+  /** The row's count of attempts from then on. */
   readonly attempts: number
 }
 
-/**
- * How a failed row waits whose state does not say for how long; a `retryAfterMs` above the longest wait is never cut.
- */
+/** The delays after failures when the state has no `retryAfterMs`; one above the longest delay is never reduced. */
 export const RETRY: Required<Backoff> = { baseMs: 1_000, maxMs: 3_600_000, jitter: 0.2 }
 
-/** No schedule is further away: what is longer is an error in somebody's arithmetic. */
+/** The longest delay; a longer one is an arithmetic error. */
 const LONGEST_MS = 100 * 365 * 86_400_000
 
 /**
  * Where an outcome leads a claimed row. Throws ForeignOutcome for one that its state does not offer.
- * @param outcome what a handler answered, whatever it is
+ * @param outcome what a handler returned, of any type
  */
 export function stepOf(
   machine: Machine,
@@ -124,12 +118,12 @@ export function stepOf(
   throw new ForeignOutcome(`state graph "${machine.name}": state "${state}" does not offer ${shown}`)
 }
 
-/** How a failed row of a state with this `retryAfterMs` waits. */
+/** The delays after failures in a state with this `retryAfterMs`. */
 export function retryOf(retryAfterMs: number = RETRY.baseMs): Backoff {
   return { ...RETRY, baseMs: retryAfterMs, maxMs: Math.max(RETRY.maxMs, retryAfterMs) }
 }
 
-/** Has this row been claimed more often in vain than its state allows? Then it is not worked on again. */
+/** Was this row claimed in vain more often than its state allows? */
 export function isLethal(machine: Machine, { state, attempts }: Pick<SomeClaim, 'state' | 'attempts'>): boolean {
   return attempts > (machine.states[state]?.giveUp?.after ?? Number.POSITIVE_INFINITY)
 }

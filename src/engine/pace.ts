@@ -1,19 +1,16 @@
-/** How long a loop waits between two looks that found nothing: at first, and at most. */
+/** The delay between two checks that find nothing: at first, and at most. */
 const SHORTEST_MS = 500
 const LONGEST_MS = 5_000
 const GROWTH = 1.5
 
-/**
- * When to look for due rows next: at once after a look that found some, later and later while there are none. On the
- * monotonic clock.
- */
+/** When to check for due rows next: at once after finding some, with growing delay while there are none. Monotonic. */
 export class Pace {
   #at = 0
   #delay = SHORTEST_MS
-  /** When a row is known to become due; that lies in the past when none is known. */
+  /** When a row is known to become due; in the past when none is known. */
   #known = 0
 
-  /** Milliseconds until the next look; 0: now. */
+  /** Milliseconds until the next check; 0: now. */
   get waitMs(): number {
     return Math.max(0, this.#at - performance.now())
   }
@@ -29,7 +26,7 @@ export class Pace {
     this.#delay = Math.min(this.#delay * GROWTH, LONGEST_MS)
   }
 
-  /** Something is known to be due in `ms`. */
+  /** A row is known to be due in `ms`. */
   soon(ms = 0): void {
     const now = performance.now()
     if (this.#known <= now || now + ms < this.#known) this.#known = now + ms

@@ -8,28 +8,28 @@ import { Pace } from './pace.ts'
 import { Queue } from './queue.ts'
 import type { Sql } from './sql.ts'
 
-/** So many slots are claimed for by halves. */
+/** With this many slots, each claim fills half of them. */
 const MANY = 64
 
-/** A model as a runner works on it. */
+/** A model in a runner. */
 export interface ModelOptions {
-  /** What `withHandlers` made. */
+  /** The result of `withHandlers`. */
   readonly handlers: Model
-  /** Handlers at work at once; by default all of the runner's, less one for each other model. */
+  /** Concurrent handlers; by default all of the runner's, less one for each other model. */
   readonly concurrency?: number
-  /** What narrows its queue down. */
+  /** Restricts the queue. */
   readonly queue?: QueueOptions
   /** The values of the queue's `where` and `fence`, asked for with each claim. */
   readonly values?: () => readonly unknown[]
-  /** Seconds a claim holds without a renewal; it is renewed three times as often. */
+  /** Seconds that a claim holds without renewal; it is renewed three times per lease. */
   readonly leaseSeconds?: number
-  /** A row stays claimed until its handler has returned, whatever has stopped it: for handlers that own processes. */
+  /** A row stays claimed until its handler has returned, even after it was stopped: for handlers that own processes. */
   readonly waitForHandlers?: boolean
 }
 
 /** What models share. */
 export interface Shared {
-  /** For the engine's statements, and for the handlers'. */
+  /** `engineSql`: for the engine's statements; `sql`: for handlers. */
   readonly engineSql: Sql
   readonly sql: Sql
   readonly owner: string
@@ -37,13 +37,13 @@ export interface Shared {
   readonly deadlineMs: number
   readonly log: ((line: string) => void) | undefined
   readonly onError: OnError
-  /** There may be something to claim, or room for it. */
+  /** There may be rows to claim, or free slots for them. */
   readonly onNews: () => void
-  /** Handlers are about to be started. */
+  /** Handlers are about to start. */
   readonly onWork: () => void
 }
 
-/** One model's way into the process: claims its due rows as far as there is room, and hands them to its executor. */
+/** The intake of one model: claims due rows into free slots and passes them to its executor. */
 export class Producer {
   readonly machine: Machine
   readonly queue: Queue<Machine, unknown>
@@ -54,10 +54,10 @@ export class Producer {
   readonly #shared: Shared
   readonly #concurrency: number
   readonly #pace = new Pace()
-  /** Claims under way, and the rows that they may bring. */
+  /** Claims under way, and the rows that they may return. */
   #claims = 0
   #asked = 0
-  /** The queue seems to be long: two claims may be under way at once. */
+  /** The queue seems long: two claims may be under way at once. */
   #isLong = false
   #isNews = false
 
@@ -72,25 +72,25 @@ export class Producer {
     this.executor = new Executor({
       ...{ model: options.handlers, queue: this.queue, leaseSeconds: this.leaseSeconds, counts: this.counts },
       ...{ sql, by, deadlineMs, log, onError, waitForHandlers: options.waitForHandlers },
-      onRoom: (first) => this.#room(first),
+      onSlotsFree: (first) => this.#slotsFree(first),
     })
   }
 
-  /** Slots taken: handlers at work, and rows asked for. */
+  /** Used slots: running handlers and requested rows. */
   get used(): number {
     return this.executor.running + this.#asked
   }
 
-  /** Nothing in hand, nothing on its way. */
+  /** Nothing is held or requested. */
   get isIdle(): boolean {
     return this.used === 0 && this.executor.unsettled === 0
   }
 
   /**
-   * How many rows it may claim: none while a slow database lets outcomes pile up. Of many slots one half is claimed for
-   * while the other is at work; few stay together.
+   * How many rows it may claim: none while outcomes pile up because of a slow database. Of many slots, one half is
+   * claimed while the other is at work; few are claimed together.
    */
-  get room(): number {
+  get claimable(): number {
     if (this.executor.unsettled >= 2 * this.#concurrency) return 0
     return Math.min(
       this.#concurrency - this.used,
@@ -98,12 +98,12 @@ export class Producer {
     )
   }
 
-  /** Milliseconds until it wants to claim; infinite while it cannot. */
+  /** Milliseconds until it wants to claim; Infinity while it cannot. */
   get waitMs(): number {
-    return this.#claims > (this.#isLong ? 1 : 0) || this.room < 1 ? Number.POSITIVE_INFINITY : this.#pace.waitMs
+    return this.#claims > (this.#isLong ? 1 : 0) || this.claimable < 1 ? Number.POSITIVE_INFINITY : this.#pace.waitMs
   }
 
-  /** Somebody says that there is something to do. */
+  /** Somebody reports new work. */
   news(): void {
     this.#isNews = true
     this.#pace.soon()
@@ -111,8 +111,8 @@ export class Producer {
   }
 
   /**
-   * Claims up to `limit` rows and starts their handlers; gives them back when `signal` has aborted meanwhile. Returns
-   * how many. Never throws.
+   * Claims up to `limit` rows and starts their handlers; releases them if `signal` has aborted meanwhile. Never throws.
+   * @returns how many
    */
   async claim(limit: number, signal?: AbortSignal): Promise<number> {
     this.#claims += 1
@@ -146,7 +146,7 @@ export class Producer {
     return found
   }
 
-  #room(first: Step | undefined): void {
+  #slotsFree(first: Step | undefined): void {
     if (first?.afterSeconds != null && first.afterSeconds < 60) this.#pace.soon(first.afterSeconds * 1000)
     this.#shared.onNews()
   }

@@ -5,8 +5,8 @@ import type { Queue } from './queue.ts'
 const RETRY_MS = 1_000
 
 /**
- * Takes its rows from an owner that is dead (its token, where the table names no owner). A database that is away is
- * asked again and again, until `leaving` aborts: then it throws what is wrong, and the leases end by themselves.
+ * Releases the rows of a dead owner (its token, where the table has no owner). Repeats while the database is away; when
+ * `leaving` aborts, throws the error, and the leases end by themselves.
  */
 export async function requeueDead(
   queue: Queue<Machine>,

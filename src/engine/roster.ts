@@ -4,14 +4,14 @@ import type { ActorSlot } from './actor-slot.ts'
 /** The actors of a pool. */
 export class Roster {
   readonly there = new Set<ActorSlot>()
-  /** Gone, but not yet reaped. */
+  /** Exited, but not yet reaped. */
   readonly dying = new Set<ActorSlot>()
 
   get size(): number {
     return this.there.size + this.dying.size
   }
 
-  /** Those that hold a row, or may: all but the idle. */
+  /** Actors that hold a row or may: all but the idle ones. */
   get atWork(): ActorSlot[] {
     return [...this.there, ...this.dying].filter(({ state }) => state !== 'idle')
   }

@@ -5,22 +5,22 @@ import type { Sql } from './sql.ts'
 import type { WatchdogOptions } from './watchdog.ts'
 
 export interface RunnerOptions {
-  /** A pool: claims, outcomes, renewals and housekeeping go side by side. */
+  /** A pool: claims, outcomes, renewals and housekeeping run in parallel. */
   readonly sql: Sql
   readonly models: readonly ModelOptions[]
-  /** Handlers at work at once, over all models. */
+  /** Concurrent handlers over all models. */
   readonly concurrency?: number
-  /** Names of graphs that this runner leaves alone. */
+  /** Names of graphs that this runner ignores. */
   readonly exclude?: readonly string[]
-  /** Who claims, for tables with an owner column: a UUID that nobody else uses. */
+  /** The owner of claims, for tables with an owner column: a UUID of its own. */
   readonly owner?: string
   /** Who moves rows, for the history (a UUID). */
   readonly by?: string
-  /** How long one handler run may take, where its state does not say. */
+  /** How long one handler run may take, unless its state says otherwise. */
   readonly deadlineMs?: number
-  /** Calls back when there may be new work (NOTIFY). The runner looks by itself, too, so news may be lost. */
+  /** Calls back when there may be new work (NOTIFY). The runner also polls, so notifications may be lost. */
   readonly listen?: (onNews: () => void) => { close(): unknown } | Promise<{ close(): unknown }>
-  /** How often rows are moved along their timeouts, and deleted. */
+  /** How often timeouts and deletions are done. */
   readonly timeoutsEveryMs?: number
   readonly deletionsEveryMs?: number
   /** Ends the process when the loop misses its schedule; false: never. */
@@ -30,20 +30,20 @@ export interface RunnerOptions {
   readonly summaryEveryMs?: number
   readonly onSummary?: (summary: Summary) => void
   readonly onError?: OnError
-  /** What handlers find as `context.log`. */
+  /** Passed to handlers as `context.log`. */
   readonly log?: (line: string) => void
 }
 
 export interface RunOptions {
   /** Drains when it aborts: claims nothing more, lets handlers end, writes their outcomes, returns. */
   readonly signal?: AbortSignal
-  /** Stops handlers when it aborts, and gives their rows back without blame. */
+  /** Stops handlers when it aborts, and releases their rows without counting the attempt. */
   readonly force?: AbortSignal
-  /** Drains by itself after so long. */
+  /** Drains by itself after this time. */
   readonly runForMs?: number
 }
 
-// django-stator's numbers.
+// django-stator's defaults.
 export const DEFAULTS = {
   concurrency: 10,
   deadlineMs: 15_000,

@@ -11,14 +11,14 @@ import { DEFAULTS, type RunnerOptions, type RunOptions } from './runner-options.
 import { Tally } from './tally.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** How long the loop waits when nothing tells it when to look again: it is woken by what happens. */
+/** The longest wait of the loop, which events normally wake. */
 const LONGEST_WAIT_MS = 10_000
 /** How long a drain waits for its listener to close. */
 const CLOSE_MS = 2_000
 
 /**
- * Works on the rows of some models: claims what is due as far as there is room, runs handlers, writes their outcomes,
- * and starts over. Several runners may work on the same tables, in one process or in many.
+ * Works on the rows of several models: claims due rows into free slots, runs handlers and writes their outcomes, in a
+ * loop. Several runners may work on the same tables, in one process or many.
  */
 export class Runner {
   readonly #options: RunnerOptions
@@ -26,12 +26,12 @@ export class Runner {
   readonly #onError: OnError
   readonly #bell = new Bell()
   readonly #gauge: Gauge
-  /** Who claimed longest ago comes first. */
+  /** The one whose last claim was longest ago comes first. */
   #producers: Producer[]
   #watchdog: Watchdog | undefined
   #isRunning = false
 
-  /** Throws TypeError when two models have the same name, or one that is excluded is not there. */
+  /** Throws TypeError for two models of the same name, and for an excluded name that does not exist. */
   constructor(options: RunnerOptions) {
     const { models, exclude = [], concurrency = DEFAULTS.concurrency, deadlineMs = DEFAULTS.deadlineMs } = options
     const names = models.map(({ handlers }) => handlers.machine.name)
@@ -43,7 +43,8 @@ export class Runner {
     this.#onError = options.onError ?? ((error) => process.emitWarning(error))
     this.#gauge = new Gauge(options.sql)
     const ours = models.filter(({ handlers }) => !exclude.includes(handlers.machine.name))
-    // One slot is left to each other model, so that no backlog keeps another's new rows waiting for a handler to end.
+    // One slot is reserved for each other model, so that a backlog does not keep its new rows waiting for a handler to
+    // end.
     const each = Math.max(1, concurrency - (ours.length - 1))
     const shared = {
       ...{
@@ -63,7 +64,7 @@ export class Runner {
     this.#producers = ours.map((model) => new Producer(model, each, shared))
   }
 
-  /** Works until told to stop, then drains. Returns what was handled. Throws TypeError when it runs already. */
+  /** Runs until told to stop, then drains. Throws TypeError when it is already running. @returns what was handled */
   async run({ signal, force, runForMs }: RunOptions = {}): Promise<Summary> {
     const stops = [signal, force, runForMs === undefined ? undefined : AbortSignal.timeout(runForMs)].filter(
       (stop) => stop !== undefined,
@@ -73,22 +74,22 @@ export class Runner {
     const { watchdog = DEFAULTS.watchdog } = this.#options
     if (!this.#isRunning) this.#watchdog = watchdog ? new Watchdog(watchdog) : undefined
     return await this.#whileKept(async (kept, over) => {
-      const listening = this.#listen() // Beside the first claims: a connection takes its time.
+      const listening = this.#listen() // In parallel with the first claims: connecting takes a while.
       const keepers = [...keepWatch(kept, over), ...keepHouse(kept, stop)]
       while (!stop.aborted) {
         this.#claim(stop)
         await this.#bell.wait(this.#waitMs, stop)
       }
       await this.#idle()
-      // One that has not come up yet closes when it does.
+      // A listener that is still connecting closes once it is up.
       await Promise.race([listening.then((listener) => listener?.close()), delay(CLOSE_MS, undefined, { ref: false })])
       return keepers
     })
   }
 
   /**
-   * One cycle, for tests and for callers with a clock of their own: housekeeping, one claim for each model, and the end
-   * of what it brought.
+   * One cycle, for tests and for callers with a clock of their own: housekeeping, one claim per model, and the work
+   * that these bring.
    */
   async runOnce(): Promise<Summary> {
     return await this.#whileKept(async ({ tally }) => {
@@ -104,13 +105,11 @@ export class Runner {
     })
   }
 
-  /**
-   * Lets each model that wants to claim have its share of the free slots, the one first that had its turn longest ago.
-   */
+  /** Gives each model that wants to claim its share of the free slots, in the order of their last claims. */
   #claim(stop?: AbortSignal): void {
     const hungry = this.#producers.filter((producer) => producer.waitMs === 0)
     for (const [index, producer] of hungry.entries()) {
-      const share = Math.min(producer.room, Math.ceil(this.#free / (hungry.length - index)))
+      const share = Math.min(producer.claimable, Math.ceil(this.#free / (hungry.length - index)))
       if (share < 1) continue
       this.#producers = [...this.#producers.filter((other) => other !== producer), producer]
       void producer.claim(share, stop)
@@ -121,21 +120,21 @@ export class Runner {
     return this.#concurrency - this.#producers.reduce((used, producer) => used + producer.used, 0)
   }
 
-  /** Until some model wants to claim, if there is room at all; the bell rings when there is. */
+  /** Milliseconds until a model wants to claim; Infinity without free slots, and the bell rings when there are some. */
   get #waitMs(): number {
     return this.#free > 0
       ? Math.min(...this.#producers.map((producer) => producer.waitMs), LONGEST_WAIT_MS)
       : LONGEST_WAIT_MS
   }
 
-  /** Waits until nothing is in hand. */
+  /** Waits until nothing is held. */
   async #idle(): Promise<void> {
     while (!this.#producers.every((producer) => producer.isIdle)) await this.#bell.wait(LONGEST_WAIT_MS)
   }
 
-  /** Does `work` while leases are renewed and deadlines kept, and until what it has started besides has ended, too. */
+  /** Runs `work` while leases are renewed and deadlines enforced, and until what it has started has ended, too. */
   async #whileKept(work: (kept: Kept, over: AbortSignal) => Promise<Promise<void>[]>): Promise<Summary> {
-    if (this.#isRunning) throw new TypeError('the runner runs already')
+    if (this.#isRunning) throw new TypeError('the runner is already running')
     this.#isRunning = true
     const report = (error: unknown) => this.#onError(asError(error))
     const tally = new Tally(this.#producers, this.#options.onSummary, this.#onError)
@@ -167,10 +166,10 @@ export class Runner {
     }
     try {
       const listener = await this.#options.listen?.(onNews)
-      if (listener) onNews() // What came before it was there.
+      if (listener) onNews() // For what came before it listened.
       return listener
     } catch (error) {
-      this.#onError(asError(error)) // It only costs time: the loop looks by itself.
+      this.#onError(asError(error)) // It only costs time: the loop polls.
       return undefined
     }
   }

@@ -5,14 +5,13 @@ import { supervisedProcess } from './supervised.ts'
 const ORPHAN_MS = 5_000
 
 /**
- * The frame of an actor's process: the module that a pool starts calls this once. Runs what `make` answers with until
- * it ends, the pool says drain, or SIGTERM comes, and ends the process then, with exit code 1 when something was
- * thrown. When the pool is gone, stops at once: an actor never outlives its pool. Throws TypeError in a process that no
- * pool has started.
+ * The frame of an actor's process: the module that a pool starts calls this once. Runs the loop that `make` returns
+ * until it ends, the pool drains it, or SIGTERM arrives; then exits, with code 1 after an error. Stops at once when the
+ * pool is gone: an actor never outlives its pool. Throws TypeError in a process that no pool has started.
  */
 export async function serveActor(make: (launch: Launch) => Loop | Promise<Loop>): Promise<never> {
   const text = process.env[LAUNCH_ENV]
-  if (text === undefined || !process.send) throw new TypeError('an actor is started by an ActorPool, not by hand')
+  if (text === undefined || !process.send) throw new TypeError('an actor can only be started by an ActorPool')
   const { owner, with: extra } = JSON.parse(text) as Pick<Launch, 'owner' | 'with'>
   const supervised = supervisedProcess()
   process.on('disconnect', () => setTimeout(() => process.exit(1), ORPHAN_MS))

@@ -1,19 +1,22 @@
 /**
- * Divides a number of slots among supervisors so that together they never use more: what one has to give up goes to
- * another only when it says that it has. Pure: whoever has one tells the supervisors what it answers.
+ * Shares out slots among supervisors so that together they never use more than the total: a slot moves on only when its
+ * holder reports that it has released it. Pure: the caller tells the supervisors what `divide` returns.
  */
 export class SlotAllocator<Key> {
   readonly #total: number
-  /** What each was told last, and what it may still be using: the same, but while it gives some up. */
+  /**
+   * The share that each was last told, and the slots that it may still use: more than its share until it has released
+   * some.
+   */
   readonly #told = new Map<Key, number>()
   readonly #using = new Map<Key, number>()
 
-  /** @param total at least as many as there will be supervisors: each gets one or more */
+  /** @param total at least the number of supervisors, so that each gets a slot */
   constructor(total: number) {
     this.#total = total
   }
 
-  /** Divides anew among these. Returns what has changed, to be told. */
+  /** Shares out the slots anew among these. @returns the shares that have changed, which the caller announces */
   divide(keys: readonly Key[]): Map<Key, number> {
     for (const key of [...this.#told.keys()]) if (!keys.includes(key)) this.#forget(key)
     const news = new Map<Key, number>()
@@ -32,7 +35,7 @@ export class SlotAllocator<Key> {
     return news
   }
 
-  /** One has no more than `slots` in use now. */
+  /** A supervisor reports that it uses no more than `slots` now. */
   released(key: Key, slots: number): void {
     if (this.#using.has(key)) this.#using.set(key, Math.max(slots, this.#told.get(key) ?? 0))
   }

@@ -4,7 +4,7 @@ export interface Statement {
   readonly text: string
 }
 
-/** How the engine reaches PostgreSQL: whatever can run a statement. Every statement of the engine returns rows. */
+/** How the engine reaches PostgreSQL: anything that runs a statement. All statements of the engine return rows. */
 export interface Sql {
   query<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>
 }
@@ -14,7 +14,7 @@ interface PgQueryable {
   query(config: { name?: string; text: string; values: unknown[] }): Promise<{ rows: unknown[] }>
 }
 
-/** An `Sql` on a pool or client of `pg`; statements are prepared by name, unless a pooler in between forbids that. */
+/** An `Sql` on a pool or client of `pg`. Statements are prepared by name, unless a pooler in between forbids that. */
 export function pgSql(client: PgQueryable, options: { readonly prepare?: boolean } = {}): Sql {
   const prepare = options.prepare ?? true
   return {

@@ -2,17 +2,14 @@ import type { ActorSlot } from './actor-slot.ts'
 import type { Machine } from './machine.ts'
 import type { Queue } from './queue.ts'
 
-/** So long after the end of its lease an actor is not late but stuck. */
+/** This long after the end of its lease an actor counts as stuck. */
 const STUCK_SECONDS = 15
-/** It has been told to stop then, by itself: so much longer it may take to do so. */
+/** At its deadline an actor stops by itself; it has this long to do so. */
 const OVERTIME_MS = 30_000
-/**
- * Between two looks that are further apart nobody was asked, or heard: the database was away, and none could have
- * answered, or we stood still ourselves.
- */
+/** When two checks are further apart, no actor could be heard: the database was away, or we were suspended. */
 const LONGEST_GAP_MS = 10_000
 
-/** Finds actors that are there and do nothing: stopped, or stuck where no order reaches them. */
+/** Finds actors that are stuck: stopped, or blocked where no order reaches them. */
 export class Standstill {
   readonly #queue: Queue<Machine>
   #lookedAt = performance.now()
@@ -21,8 +18,8 @@ export class Standstill {
     this.#queue = queue
   }
 
-  /** Those that do not answer: they would count as somebody who will take what is due. */
-  mute(slots: Iterable<ActorSlot>, patienceMs: number): ActorSlot[] {
+  /** Actors that do not answer: they would count as available for due rows. */
+  mute(slots: Iterable<ActorSlot>, silentMs: number): ActorSlot[] {
     const now = performance.now()
     const wasAway = now - this.#lookedAt > LONGEST_GAP_MS
     this.#lookedAt = now
@@ -30,15 +27,15 @@ export class Standstill {
       if (slot.askedAt !== undefined) slot.askedAt = now
       slot.busyUntil = Math.max(slot.busyUntil, now)
     }
-    return [...slots].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > patienceMs)
+    return [...slots].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > silentMs)
   }
 
-  /** Those at work for longer than what they are at may take, without a word of progress. Look for the mute first. */
+  /** Actors whose work has taken longer than allowed without progress. Call `mute` first. */
   overdue(slots: Iterable<ActorSlot>): ActorSlot[] {
     return [...slots].filter(({ busyUntil }) => performance.now() > busyUntil + OVERTIME_MS)
   }
 
-  /** Those that let the lease of what they hold run out. Throws what the database throws. */
+  /** Actors that let the lease of their row expire. Throws errors of the database. */
   async late(slots: Iterable<ActorSlot>): Promise<ActorSlot[]> {
     const busy = [...slots].filter(({ state }) => state === 'busy')
     const holders = await this.#queue.holders(
@@ -47,7 +44,7 @@ export class Standstill {
     )
     if (this.#queue.machine.columns.owner === undefined) return []
     for (const slot of busy) {
-      // At work without a claim it has just ended, or lost, one: it says so within moments, unless it stands still.
+      // An actor at work without a claim has just ended or lost one, and reports it within moments unless it is stuck.
       if (holders.some(({ owner }) => owner === slot.owner)) slot.askedAt = undefined
       else slot.askedAt ??= performance.now()
     }

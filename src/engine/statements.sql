@@ -35,7 +35,7 @@ with fence as (select 1 from job where id = $7 for share), due as materialized (
   returning work.*
 ), taken as (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
-    from changed join due on due.id = changed."id"
+  from changed join due on due.id = changed."id"
 )
 select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
 
@@ -57,7 +57,7 @@ with fence as (select 1 from job where id = $7 for share), due as materialized (
   returning work.*
 ), taken as (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
-    from changed join due on due.id = changed."id"
+  from changed join due on due.id = changed."id"
 )
 select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
 
@@ -74,7 +74,7 @@ with fence as (select 1 from job where id = $6 for share), due as materialized (
   returning work.*
 ), taken as (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
-    from changed join due on due.id = changed."id"
+  from changed join due on due.id = changed."id"
 ) select * from taken;
 
 -- claims one of the first twenty rows, at random; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token,
@@ -94,7 +94,7 @@ with fence as (select 1 from job where id = $7 for share), top as materialized (
   returning work.*
 ), taken as (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
-    from changed join due on due.id = changed."id"
+  from changed join due on due.id = changed."id"
 )
 select taken.* from due left join taken on true;
 
@@ -298,13 +298,13 @@ with outcome as (
     "claim_token" = null, "owner" = null, "attempts" = o.attempts, "changed_at" = case
       when o.event = '' then work."changed_at" else now() end, "moved_by" = o.token, "modified_at" = now()
   from outcome o
-  where work."id" = any(array(select id from outcome)) -- as with claims: no plan may depend on how large the batch is
+  where work."id" = any(array(select id from outcome)) -- as with claims: the same plan for every batch size
     and work."id" = o.id and work."claim_token" = o.token and work."status" = o.from_status
       and o.to_status not in ('dropped')
   returning work."id" as id, o.from_status, o.to_status, o.event, $7::uuid as by
 ), vanished as (
   delete from "job" as work using outcome o where work."id" = any(array(select id
-    from outcome)) -- as with claims: no plan may depend on how large the batch is
+    from outcome)) -- as with claims: the same plan for every batch size
     and work."id" = o.id and work."claim_token" = o.token and work."status" = o.from_status
       and o.to_status in ('dropped') returning work."id" as id, o.from_status, o.to_status, o.event, $7::uuid as by
 ), moved as (select * from changed union all select * from vanished), logged as (

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Columns, type Machine, workStates } from './machine.ts'
 import type { Statement } from './sql.ts'
 
-/** A machine's table with its names quoted, for statements that are written out whole. */
+/** A machine's table with its names quoted, for SQL text. */
 export interface Table extends Partial<Columns> {
   readonly name: string
   readonly id: string
@@ -10,7 +10,7 @@ export interface Table extends Partial<Columns> {
   readonly retryAt: string
   readonly token: string
   /**
-   * Assignments that end a claim, and that mark a change of state, who made it, or any change; '' without such a
+   * Assignments that end a claim, and that record a change of state, its author, or any change; '' without such a
    * column.
    */
   readonly unclaim: string
@@ -34,15 +34,14 @@ export function tableOf(machine: Machine): Table {
 }
 
 /**
- * Assignments of parameters, from `$first` on, to columns that are not the engine's own. Throws TypeError for one that
- * is.
+ * Assignments of parameters, from `$first` on, to columns that are not the engine's. Throws TypeError for one that is.
  */
 export function assignments(machine: Machine, names: readonly string[], first: number): string[] {
   for (const name of names) {
     const own = Object.entries(machine.columns).find(([key, column]) => column === name && key !== 'modifiedAt')
     if (own)
       throw new TypeError(
-        `state graph "${machine.name}": the column "${name}" (${own[0]}) is written by transitions and claims alone`,
+        `state graph "${machine.name}": the column "${name}" (${own[0]}) is written only by transitions and claims`,
       )
   }
   return names.map((name, index) => `${quote(name)} = $${index + first}`)
@@ -56,9 +55,9 @@ export const quote = (name: string) =>
 export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
 export const list = (texts: readonly string[]) => texts.map(literal).join(', ') || 'null'
 
-/** Prepared statements are kept by name for as long as a connection lives: the name says what the text is. */
+/** Prepared statements are kept by name while a connection lives, so the name must identify the text. */
 export function named(machine: Machine, verb: string, text: string): Statement {
-  // PostgreSQL cuts names at 63 bytes; the hash comes first, so that what is cut off does not matter.
+  // PostgreSQL truncates names at 63 bytes; the hash comes first, so that it survives.
   return {
     name: `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60),
     text: text.trim(),

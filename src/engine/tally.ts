@@ -1,7 +1,7 @@
 import { Counts, type ModelSummary, type Summary } from './counts.ts'
 import type { Producer } from './producer.ts'
 
-/** Adds up what is done with all models: by period, for whoever wants to know, and in all. */
+/** Adds up the counts of all models, by period and in total. */
 export class Tally {
   readonly #producers: readonly Producer[]
   readonly #onSummary: ((summary: Summary) => void) | undefined
@@ -35,13 +35,13 @@ export class Tally {
     this.#onSummary?.({ seconds, models })
   }
 
-  /** All periods so far. Call it once, at the end. */
+  /** The total of all periods. Call it once, at the end. */
   total(): Summary {
     const models = [...this.#total].map(([name, counts]) => [name, counts.take()] as const)
     return { seconds: (performance.now() - this.#startedAt) / 1000, models: Object.fromEntries(models) }
   }
 
-  /** Rows in states that their graph does not know are left alone, but not in silence. */
+  /** Rows in states that their graph does not know are left alone but reported. */
   async lookForUnknown(): Promise<void> {
     for (const { queue, counts, machine } of this.#producers) {
       const unknown = await queue.unknown()
@@ -49,7 +49,7 @@ export class Tally {
         if (counts.unknown[state] !== undefined) continue
         this.#onError(
           new Error(
-            `state graph "${machine.name}": ${count} rows are in state "${state}", which it does not know: nobody claims them`,
+            `state graph "${machine.name}": ${count} rows are in the unknown state "${state}" and are not claimed`,
           ),
         )
       }

@@ -2,39 +2,36 @@ import { ClaimLost, type SomeClaim } from './claimed.ts'
 import type { Context } from './handlers.ts'
 import type { Sql } from './sql.ts'
 
-/** A handler took longer than its deadline. What it answers later is dropped. */
+/** A handler exceeded its deadline. Its later answer is dropped. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded'
 }
 
 /**
- * How a tick ended: its outcome, its failure or its return was written; or nothing was, because the row is not ours any
- * more.
+ * How a tick ended: its outcome, its failure or its release was written; or nothing, because the row is no longer ours.
  */
 export type TickEnd =
   | { readonly how: 'settled' | 'putBack' | 'lost' }
   | { readonly how: 'failed'; readonly error: Error }
 
-/** What an executor knows of a tick from the start. */
+/** What an executor knows of a tick at its start. */
 export interface TickOptions {
   readonly sql: Sql
   readonly log: ((line: string) => void) | undefined
   readonly deadlineMs: number
-  /** Until when the lease surely holds, on the monotonic clock. */
+  /** Until when the lease certainly holds (monotonic). */
   readonly trustedUntil: number
   readonly done: ((end: TickEnd) => void) | undefined
-  /** Told at each sign of progress how long the work may go on without another. */
+  /** Called at each progress with how long the work may go on until the next. */
   readonly onProgress?: ((forMs: number) => void) | undefined
 }
 
-/**
- * One handler run of one claimed row: what the handler is given as its context, and what its executor knows about it.
- */
+/** One handler run of one claimed row: the handler's context, and the executor's record of it. */
 export class Tick implements Context {
   claim: SomeClaim
   readonly sql: Sql
   readonly log?: (line: string) => void
-  /** On the monotonic clock: when the handler has to be done, and until when the lease surely holds. */
+  /** Monotonic: the handler's deadline, and until when the lease certainly holds. */
   deadlineAt: number
   trustedUntil: number
   readonly done: ((end: TickEnd) => void) | undefined
@@ -55,14 +52,14 @@ export class Tick implements Context {
     if (options.log) this.log = options.log
   }
 
-  /** Made when it is first asked for: most handlers are too short to need one. */
+  /** Created on first use: most handlers are too short to need one. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     if (this.stopped) this.#controller.abort(this.stopped)
     return this.#controller.signal
   }
 
-  /** Nothing more is written under its claim. */
+  /** Nothing more may be written under its claim. */
   get isLost(): boolean {
     return this.stopped instanceof ClaimLost
   }

@@ -3,10 +3,10 @@ import type { Statement } from './sql.ts'
 import { assignments, list, literal, named, type Table, tableOf } from './table.ts'
 
 /**
- * Parameters: ids, tokens, states before, states after, events ('': it stays where it is), seconds until due (null:
- * never again; infinity: not before somebody from outside says so), who does it (uuid or null), attempts from then on
- * (when the table counts them). A whole batch of outcomes in one guarded statement. Answers with the ids that are lost,
- * because the rows are not ours any more.
+ * Parameters: ids, tokens, states before, states after, events ('': the row stays in its state), seconds until due
+ * (null: never; infinity: until an event from outside), author (uuid or null), attempts from then on (when the table
+ * counts them). Writes a whole batch of outcomes in one guarded statement. Returns the ids that are lost, because the
+ * rows are no longer ours.
  */
 export function settleStatement(machine: Machine): Statement {
   const t = tableOf(machine)
@@ -15,7 +15,7 @@ export function settleStatement(machine: Machine): Statement {
     : { type: '', name: '', set: '' }
   const changed = t.changedAt ? `, ${t.changedAt} = case when o.event = '' then work.${t.changedAt} else now() end` : ''
   const gone = Object.keys(machine.states).filter((state) => vanishesIn(machine, state))
-  const ours = `work.${t.id} = any(array(select id from outcome)) -- as with claims: no plan may depend on how large the batch is
+  const ours = `work.${t.id} = any(array(select id from outcome)) -- as with claims: the same plan for every batch size
         and work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status`
   const ended = `returning work.${t.id} as id, o.from_status, o.to_status, o.event, $7::uuid as by`
   return named(
@@ -46,10 +46,10 @@ export function settleStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, token, state before, state after, event, seconds until due, who does it, attempts from then on (when
- * the table counts them), a value for each of these columns. The common batch: rows of one claim that all take the same
- * step. Half of the work.
- * @param where a condition on `work`, beside its claim
+ * Parameters: ids, token, state before, state after, event, seconds until due, author, attempts from then on (when the
+ * table counts them), a value for each of these columns. The common batch: rows of one claim that all take the same
+ * step. Half the work.
+ * @param where an additional condition on the row, `work`
  */
 export function settleAlikeStatement(machine: Machine, names: readonly string[], where?: string): Statement {
   const t = tableOf(machine)
@@ -73,8 +73,8 @@ export function settleAlikeStatement(machine: Machine, names: readonly string[],
 }
 
 /**
- * Parameters: ids, token, state before, state after, event, who does it. The same for rows that vanish with their last
- * step: no new version of the row, nothing to clean up later.
+ * Parameters: ids, token, state before, state after, event, author. The same for rows that are deleted by their last
+ * step: no new version of the row, nothing to vacuum later.
  */
 export function vanishAlikeStatement(machine: Machine): Statement {
   const t = tableOf(machine)
@@ -89,7 +89,7 @@ export function vanishAlikeStatement(machine: Machine): Statement {
   )
 }
 
-/** Seldom any: a batch of which nothing is lost has an empty answer. */
+/** Seldom any: a batch without losses returns nothing. */
 const lost = ({ idType }: Machine) => `select id::text from unnest($1::${idType}[]) as asked (id)
     where (select count(*) from moved) < cardinality($1::${idType}[]) and id not in (select id from moved)`
 
@@ -101,11 +101,12 @@ const written = (machine: Machine, names: readonly string[], first: number) =>
 const oursAlike = (machine: Machine, t: Table) =>
   `work.${t.id} = any($1::${machine.idType}[]) and work.${t.token} = $2 and work.${t.status} = $3`
 const endedAlike = (t: Table, byAt = 7) =>
-  `returning work.${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
+  `returning work.${t.id} as id, ` +
+  `$3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
 
 /**
- * Parameters: id, token, state before, state after, event, who does it, a value for each of these columns. A change of
- * state inside a claim that goes on.
+ * Parameters: id, token, state before, state after, event, author, a value for each of these columns. A change of state
+ * under a claim that continues.
  */
 export function keepStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
@@ -122,7 +123,7 @@ export function keepStatement(machine: Machine, names: readonly string[]): State
   )
 }
 
-/** Parameters: ids, tokens, states. Which of these rows came to that state with the last move under that token. */
+/** Parameters: ids, tokens, states. Which of these rows reached that state by the last move under that token. */
 export function movedStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   return named(
@@ -137,8 +138,8 @@ export function movedStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, who does it, and, if `scheduled`, when it is due again. An event from outside, on rows that nobody
- * needs to have claimed: whoever has, loses the claim. Null when no state offers this event.
+ * Parameters: ids, author and, if `scheduled`, when it is due again. An event from outside on rows that need not be
+ * claimed: whoever holds one loses the claim. Null when no state offers this event.
  */
 export function externalStatement(machine: Machine, event: string, scheduled: boolean): Statement | null {
   const t = tableOf(machine)
@@ -149,10 +150,10 @@ export function externalStatement(machine: Machine, event: string, scheduled: bo
   const perState = (value: (to: string) => string) =>
     `case before.from_status ${edges.map(({ from, to }) => `when ${literal(from)} then ${value(to)}`).join(' ')} end`
   const target = perState(literal)
-  // A final state has no schedule, whatever is asked for; the parameter is named all the same, since it is there.
+  // A final state has no schedule; the parameter is mentioned all the same, since it is passed.
   const asked = (to: string) => (machine.states[to]!.final ? 'nullif($3::timestamptz, $3)' : '$3::timestamptz')
   const due = perState((to) => (scheduled ? asked(to) : dueIn(machine, to)))
-  // In the order in which batches of outcomes lock their rows, so that they do not wait for each other.
+  // Locks rows in the same order as batches of outcomes, so that they cannot deadlock.
   return named(
     machine,
     event,
@@ -171,10 +172,7 @@ export function externalStatement(machine: Machine, event: string, scheduled: bo
   )
 }
 
-/**
- * Parameters: limit, who does it. Moves rows along their state's timeout, as far as nobody works on them. Null when the
- * state has none.
- */
+/** Parameters: limit, author. Moves unclaimed rows along their state's timeout. Null when the state has none. */
 export function timeoutStatement(machine: Machine, state: string): Statement | null {
   const t = tableOf(machine)
   const timeout = machine.states[state]?.timeout
@@ -197,7 +195,7 @@ export function timeoutStatement(machine: Machine, state: string): Statement | n
   )
 }
 
-/** Parameters: limit. One statement for each state whose rows are deleted some day. */
+/** Parameters: limit. One statement for each state whose rows are deleted after some time. */
 export function deleteStatements(machine: Machine): Statement[] {
   const t = tableOf(machine)
   return Object.entries(machine.states).flatMap(([state, { deleteAfterMs }]) => {
@@ -212,20 +210,22 @@ export function deleteStatements(machine: Machine): Statement[] {
   })
 }
 
-/** In this state for so long, and in nobody's hands. */
-const restingFor = (t: Table, state: string, ms: number) =>
-  `${t.status} = ${literal(state)}${ms > 0 ? ` and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000})` : ''} and (${t.token} is null or ${t.retryAt} <= now())`
+/** In this state for that long, and unclaimed. */
+function restingFor(t: Table, state: string, ms: number): string {
+  const since = ms > 0 ? ` and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000})` : ''
+  return `${t.status} = ${literal(state)}${since} and (${t.token} is null or ${t.retryAt} <= now())`
+}
 
-/** The schedule of rows that only somebody from outside moves on. */
+/** The schedule of rows that only an event from outside moves. */
 const FAR = `timestamptz '9999-01-01 00:00:00Z'`
 
-/** When a row that enters this state is due there. */
+/** When a row that enters this state is due. */
 function dueIn(machine: Machine, state: string): string {
   const { final, external, startAfterMs } = machine.states[state]!
   return final ? 'null::timestamptz' : external ? FAR : `now() + make_interval(secs => ${(startAfterMs ?? 0) / 1000})`
 }
 
-/** A row that enters a state from outside, or by a timeout, has no claim, and a new count of attempts. */
+/** A row that enters a state from outside or by a timeout has no claim and a new count of attempts. */
 const entered = (t: Table) =>
   `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.moved('null')}${t.modified}`
 

@@ -23,7 +23,7 @@ import {
   vanishAlikeStatement,
 } from './transition-statements.ts'
 
-/** A claim and what becomes of it. */
+/** A claim and its outcome. */
 export type Settled<M extends Machine> =
   | { [S in WorkState<M>]: { readonly claim: Claimed<M, S, unknown>; readonly outcome: Outcome<M, S> } }[WorkState<M>]
   | {
@@ -31,15 +31,15 @@ export type Settled<M extends Machine> =
       readonly outcome: EventOf<M, WorkState<M>> | Again | Failed | PutBack
     }
 
-/** A claim and where it leads. */
+/** A claim and the step it takes. */
 export interface Stepped {
   readonly claim: Held
   readonly step: Step
-  /** It was written before, and nobody knows whether that took effect. */
+  /** It was written before, and whether that took effect is unknown. */
   readonly isAgain?: boolean
 }
 
-/** How the rows of a table move along the edges of its graph. Every method is one guarded statement. */
+/** Moves the rows of a table along the edges of its graph. Every method is one guarded statement. */
 export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   readonly machine: M
   readonly sql: Sql
@@ -53,10 +53,10 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Ends claims, each with its outcome, in one statement. Returns the ids that were ours; the others are lost, and
-   * nothing was written to them. Throws ForeignOutcome, and writes nothing at all, when a state does not offer its
-   * outcome.
-   * @param by who does it, for the history
+   * Ends claims, each with its outcome, in one statement. Throws ForeignOutcome, and writes nothing, when a state does
+   * not offer its outcome.
+   * @param by the author, for the history
+   * @returns the ids that were ours; the others are lost, and nothing was written to them
    */
   async settle(settled: readonly Settled<M>[], by: string | null = null): Promise<Set<string>> {
     const steps = settled.map(({ claim, outcome }) => ({ claim, step: stepOf(this.machine, claim, outcome) }))
@@ -65,9 +65,10 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * What `settle` does once it is known where each outcome leads. Returns the ids that are lost.
-   * @param fields other columns of rows that all take the same step
-   * @param where a condition on such a row, `work`: it is lost unless that holds
+   * The second half of `settle`, when the steps are known.
+   * @param fields other columns, for rows that all take the same step
+   * @param where an additional condition on such a row, `work`, which is lost unless it holds
+   * @returns the ids that are lost
    */
   async apply(
     steps: readonly Stepped[],
@@ -165,10 +166,11 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Moves a claimed row along one edge. Into a state in which rows are claimed the claim goes on; into any other it
-   * ends. Throws ClaimLost when the row is not ours, or not in that state, any more.
-   * @param fields other columns, which are written with the move; of a row that vanishes with it there are none
-   * @param where of a move that ends the claim: a condition on the row, `work`, without which the row counts as lost
+   * Moves a claimed row along one edge. The claim continues in a state in which rows are claimed, and ends in any
+   * other. Throws ClaimLost when the row is no longer ours or in that state.
+   * @param fields other columns to write with the move; none for a row that is deleted by it
+   * @param where for a move that ends the claim: an additional condition on the row, `work`, which is lost unless it
+   *   holds
    */
   async move<S extends WorkState<M>, const E extends EventOf<M, S>>(
     claim: Claimed<M, S, Row>,
@@ -203,9 +205,9 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * An event from outside, on rows that need not be claimed: whoever has claimed one, loses it.
-   * @param dueAt when they are due in their new state, if that is not final; as the graph has it when not given
-   * @returns the ids of those that were in a state that offers the event
+   * Sends an event from outside to rows that need not be claimed: whoever holds one loses the claim.
+   * @param dueAt when they are due in their new state, if that is not final; by default as the graph says
+   * @returns the ids of those in a state that offers the event
    */
   async send(
     ids: readonly string[],
@@ -219,7 +221,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     return (await this.sql.query<{ id: string }>(statement, values)).map(({ id }) => id)
   }
 
-  /** Moves rows along their timeouts, as far as nobody works on them: up to `limit` of each state. Returns how many. */
+  /** Moves unclaimed rows along their timeouts, up to `limit` per state. @returns how many */
   async expire(limit = 1_000, by: string | null = null): Promise<number> {
     let moved = 0
     for (const state of Object.keys(this.machine.states) as State<M>[])
@@ -233,14 +235,14 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     return statement ? (await this.sql.query(statement, [limit, by])).length : 0
   }
 
-  /** Deletes rows whose time in a state with `deleteAfterMs` is over. Returns how many. */
+  /** Deletes rows whose time in a state with `deleteAfterMs` is over. @returns how many */
   async deleteOld(limit = 1_000): Promise<number> {
     let deleted = 0
     for (const statement of deleteStatements(this.machine)) deleted += (await this.sql.query(statement, [limit])).length
     return deleted
   }
 
-  /** Statements are written when they are first needed. */
+  /** Statements are built on first use. */
   protected once(verb: string, write: () => Statement): Statement {
     const statement = this.#statements.get(verb) ?? write()
     this.#statements.set(verb, statement)

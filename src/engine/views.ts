@@ -3,24 +3,24 @@ import { finalStates, type Machine, workStates } from './machine.ts'
 import type { Sql } from './sql.ts'
 import { isDue, list, named, tableOf } from './table.ts'
 
-/** Some of the rows of a table, by what becomes of them next. */
+/** A subset of the rows of a table, by what happens to them next. */
 export interface QueueView<Row> {
-  /** How many rows; not more than `atMost` are counted. */
+  /** How many rows; counts no further than `atMost`. */
   count(atMost?: number): Promise<number>
   rows(limit: number): Promise<Row[]>
 }
 
 /**
- * - `pending`: due, so that the next claim may take it; stalled ones, too
- * - `stalled`: due although somebody has claimed it: its owner let the lease run out
- * - `future`: nobody's, and due later: scheduled, or backing off
- * - `active`: somebody works on it
+ * - `pending`: due, so that the next claim may take it; includes stalled rows
+ * - `stalled`: due although claimed: its owner let the lease expire
+ * - `future`: unclaimed and due later: scheduled, or after a failure
+ * - `active`: being worked on
  * - `final`: its life is over
  */
 export type ViewName = 'pending' | 'stalled' | 'future' | 'active' | 'final'
 
 /**
- * The views of a queue. ArchiveBox tells active from future by the status; the token tells it exactly.
+ * The views of a queue. ArchiveBox distinguishes active from future by status; the token is exact.
  * @param values those of the queue's `where`
  */
 export function viewsOf<Row>(

@@ -11,16 +11,15 @@ export interface WatchdogOptions {
 }
 
 /**
- * Several looks in a row must find the loop silent: a process that was stopped for a while, and its watchdog with it,
- * is not to blame.
+ * So many checks in a row must find the loop silent: a process that was suspended, its watchdog included, is not stuck.
  */
 const LOOKS = 4
-/** How long nothing may be at work before the thread is given up: it costs some 10 MB. */
+/** How long the loop must be idle before the thread is ended, which saves about 10 MB. */
 const QUIET_MS = 60_000
 
 /**
- * Ends the process when its loop misses its schedule, so that another takes its work over. What blocks the loop is seen
- * by a thread of its own, which is there while handlers are at work.
+ * Ends the process when its loop misses its schedule, so that another takes over its work. A separate thread detects a
+ * blocked loop; it runs while handlers are at work.
  */
 export class Watchdog {
   readonly #options: Required<WatchdogOptions>
@@ -38,10 +37,10 @@ export class Watchdog {
   }
 
   /**
-   * The loop is alive. Call it several times within `afterMs`, and before handlers are started: they may never let it
-   * be called again.
-   * @param isAtWork handlers run, or are about to
-   * @param stuckMs how long the loop has been waiting for its own next step, if it is
+   * Reports that the loop is alive. Call it several times within `afterMs`, and before starting handlers, which may
+   * block.
+   * @param isAtWork handlers run or are about to
+   * @param stuckMs how long the loop has waited for its own next step, if it has
    */
   feed(isAtWork: boolean, stuckMs = 0): void {
     const { afterMs, exitCode } = this.#options
@@ -49,7 +48,8 @@ export class Watchdog {
     if (this.#stuck === LOOKS) {
       writeSync(
         2,
-        `watchdog: the database has not answered for ${Math.round(stuckMs)} ms, ending process ${process.pid} with exit code ${exitCode}\n`,
+        `watchdog: the database has not answered for ${Math.round(stuckMs)} ms, ` +
+          `ending process ${process.pid} with exit code ${exitCode}\n`,
       )
       process.exit(exitCode)
     }
@@ -83,12 +83,12 @@ export class Watchdog {
 }
 
 /**
- * The thread's program; its text is all that gets there. `process.exit` in a thread ends the thread alone, so it goes
- * through the debugger's door: code that is evaluated in the main thread even while that runs a loop of its own. A
- * thread that waits inside the system does not hear that either: then SIGKILL, and a line that says why.
+ * The thread's program; only its text gets there. `process.exit` in a thread ends only the thread, so it uses the
+ * debugger, which evaluates code in the main thread even during an endless loop. A main thread that is blocked in a
+ * system call does not react to that either: then SIGKILL, and a line that says why.
  */
 function watch(): void {
-  const { writeSync } = process.getBuiltinModule('node:fs') // Not an import: those stay behind.
+  const { writeSync } = process.getBuiltinModule('node:fs') // Not an import: only this function's text gets here.
   const { workerData } = process.getBuiltinModule('node:worker_threads')
   const { ticks, looks, afterMs, exitCode } = workerData as {
     ticks: Int32Array
@@ -100,7 +100,7 @@ function watch(): void {
     try {
       writeSync(2, `${line}\n`)
     } catch {
-      // Nobody listens; the exit code still tells.
+      // Nobody reads it; the exit code still tells.
     }
   }
   let seen = Atomics.load(ticks, 0)
@@ -121,7 +121,7 @@ function watch(): void {
       say(`watchdog: process ${process.pid} does not react, killing it`)
       process.kill(process.pid, 'SIGKILL')
     }, 1_000)
-    const { Session } = process.getBuiltinModule('node:inspector') // Not before it is needed: it is large.
+    const { Session } = process.getBuiltinModule('node:inspector') // Loaded only here: it is large.
     const session = new Session()
     session.connectToMainThread()
     session.post('Runtime.evaluate', { expression: `process.removeAllListeners('exit'); process.exit(${exitCode})` })

@@ -26,28 +26,28 @@ import type { OutputFile } from '../db/tables.ts'
 
 const MAX_FILES = 100_000
 /**
- * From this size on the system copies a file, beside our own work: a lease must be renewed meanwhile. Below it reading
- * and writing is cheaper.
+ * From this size on the system copies the file in the background, so that leases can be renewed meanwhile. Below it,
+ * reading and writing is cheaper.
  */
 const LARGE_BYTES = 1024 * 1024
 const { COPYFILE_EXCL, COPYFILE_FICLONE, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 
 export interface CopiedTree {
-  /** What was copied, by its path below the top: files with the size that the copy has, and links. */
+  /** The copied files, with the size of the copy, and links, by their paths in the tree. */
   readonly files: Map<string, OutputFile>
-  /** How each of them looked right before: see `markOf`. */
+  /** How each of them looked right before the copy: see `markOf`. */
   readonly marks: Map<string, string>
-  /** The folders it is made of, from the top down, by their paths below it; '' is the top itself. */
+  /** The tree's folders from the top down, by their paths in it; '' is the top itself. */
   readonly folders: readonly string[]
 }
 
 /**
- * Copies the files of a tree, and the links that stay inside it (never sockets, devices, or what points outside), to a
- * place where nothing is. No copy shares its bytes with the original, except where the file system keeps them apart by
- * itself. Whoever writes in the tree meanwhile, or puts links in place of its folders, gets nothing from elsewhere into
- * the copy.
- * @param root a folder that is where it says
- * @param from the tree, below it; when it is no folder there is nothing to copy
+ * Copies the files of a tree, and the links that stay inside it, to a path where nothing exists. Sockets, devices and
+ * links that point outside are left out. A copy shares no bytes with the original, except where the file system does
+ * copy-on-write. If a process writes into the tree meanwhile, or replaces folders with links, nothing from outside gets
+ * into the copy.
+ * @param root a folder that is no link
+ * @param from the tree, relative to it; nothing is copied when it is not a folder
  */
 export async function copyTree(root: string, from: string, to: string): Promise<CopiedTree> {
   const files = new Map<string, OutputFile>()
@@ -95,8 +95,8 @@ export async function copyTree(root: string, from: string, to: string): Promise<
 }
 
 /**
- * What is in a tree that nobody can change meanwhile. Undefined when there is more in it than files and folders of its
- * own: such a tree is not taken as it is.
+ * Lists a tree that nobody can change meanwhile. Undefined when it contains anything but files and folders: such a tree
+ * cannot be moved as it is.
  */
 export function listTree(top: string): CopiedTree | undefined {
   const files = new Map<string, OutputFile>()
@@ -117,8 +117,8 @@ export function listTree(top: string): CopiedTree | undefined {
 }
 
 /**
- * Flushes files and folders to disk, all at once: a disk that journals writes them together, and the wait is that of a
- * few. (Of many the first ones go first: each takes a descriptor.)
+ * Flushes files and folders to disk in parallel: a journaling disk writes them together, so the wait is that of a few.
+ * Large sets go in portions, since each file takes a descriptor.
  */
 export async function flush(paths: readonly string[]): Promise<void> {
   for (let at = 0; at < paths.length; at += MOST_AT_ONCE)
@@ -137,21 +137,18 @@ async function flushOne(path: string): Promise<void> {
   }
 }
 
-/**
- * What tells whether somebody has touched a file since, were it to write the same bytes again. Undefined when it is not
- * there.
- */
+/** A mark that changes when a file is written to, even with the same bytes. Undefined when there is no file. */
 export function markOf(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   return stats && markIn(stats)
 }
 
-/** Is there a folder, and no link to one? */
+/** Is this a folder, and not a link to one? */
 export function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-/** Copies one file, or link, to a place where nothing is. */
+/** Copies one file or link to a path where nothing exists. */
 export async function copyEntry(from: string, to: string): Promise<void> {
   mkdirSync(dirname(to), { recursive: true })
   if (lstatSync(from).isSymbolicLink()) symlinkSync(readlinkSync(from), to)
@@ -161,11 +158,11 @@ export async function copyEntry(from: string, to: string): Promise<void> {
 const markIn = ({ ino, ctimeNs, size }: BigIntStats) => `${ino} ${ctimeNs} ${size}`
 
 /**
- * Hands out the names in a folder, and a way to them that stays in it. One that was exchanged for a link, or moved,
- * counts as empty.
+ * Calls `use` with the names in a folder and a path to them that stays in it. A folder that was moved, or replaced by a
+ * link, counts as empty.
  */
 async function inFolder(path: string, use: (names: string[], at: string) => Promise<void>): Promise<void> {
-  // Elsewhere nothing leads from an open folder to what is in it: there we trust that it is not exchanged meanwhile.
+  // Other systems cannot open entries relative to an open folder: there we trust that it is not replaced meanwhile.
   if (process.platform !== 'linux') return await use(readdirSync(path), path)
   const fd = unlessChanged(() => openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
   if (fd === undefined) return
@@ -177,7 +174,7 @@ async function inFolder(path: string, use: (names: string[], at: string) => Prom
   }
 }
 
-/** @returns undefined when it is no file any more */
+/** @returns undefined when it is no longer a file */
 async function copyFileTo(from: string, to: string): Promise<{ size: number; mark: string } | undefined> {
   const source = unlessChanged(() => openSync(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   if (source === undefined) return undefined
@@ -200,7 +197,7 @@ async function copyFileTo(from: string, to: string): Promise<{ size: number; mar
   }
 }
 
-/** Undefined when there is a link by now, or something else, or nothing. */
+/** Undefined when the path is a link, something else or nothing by now. */
 function unlessChanged<T>(open: () => T): T | undefined {
   try {
     return open()

@@ -3,16 +3,16 @@ import { findPlugins, type Plugin, pluginTrees } from './discover.ts'
 import { hookSettings } from './environment.ts'
 import { KnownSettings } from './known-settings.ts'
 
-/** What holds for one crawl, as it was written, and the plugins that it may use. */
+/** One crawl's settings as written, and the plugins that it may use. */
 export interface CrawlSettings {
   readonly texts: Texts
   readonly plugins: readonly Plugin[]
 }
 
 /**
- * A crawl's own settings over those of the process, without what hooks never see. What `add` would refuse today, and an
- * older version let through, counts as not set: it is no reason to fail a crawl.
- * @param complain is told why each of those is left out
+ * A crawl's own settings on top of those of the process, without the ones that hooks never see. Values that `add`
+ * refuses today, from an older version, count as not set, so that they do not fail the crawl.
+ * @param complain called with the reason for each value that is left out
  */
 export function crawlSettings(
   dataDir: string,

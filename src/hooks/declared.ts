@@ -3,9 +3,9 @@ import { flag, type Kind, list, number, oneOf, size, whole } from '../base/kinds
 /** A setting that a plugin's config.json declares. */
 export interface Declared {
   readonly name: string
-  /** Other names for it, which ArchiveBox has or had. */
+  /** Other names that ArchiveBox has or had for it. */
   readonly aliases: readonly string[]
-  /** The setting of everybody that holds where this one is not set. */
+  /** The general setting that applies when this one is not set. */
   readonly fallback: string | undefined
   readonly kind: Kind<unknown>
   readonly secret: boolean
@@ -23,7 +23,7 @@ interface Property {
   readonly 'x-sensitive'?: unknown
 }
 
-/** The `properties` of a config.json, which is JSON Schema; `format: size` is ours. */
+/** The settings among the `properties` of a config.json, which is JSON Schema; `format: size` is our addition. */
 export function declaredSettings(config: unknown): Declared[] {
   const { properties } = (config ?? {}) as { properties?: unknown }
   if (typeof properties !== 'object' || properties === null) return []
@@ -38,7 +38,7 @@ export function declaredSettings(config: unknown): Declared[] {
 
 const ANYTHING: Kind<string> = { takes: 'anything', read: (given) => given }
 
-/** What the schema takes, written as text. A rule that we do not know refuses nothing: hooks have the last word. */
+/** Describes the values that the schema accepts. Unknown rules refuse nothing: the hook itself decides. */
 function kindOf(property: Property): Kind<unknown> {
   const { type, format, minimum, maximum } = property
   if (format === 'size') return size

@@ -7,21 +7,21 @@ import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
-/** One executable of one plugin. */
+/** One executable of a plugin. */
 export interface Hook {
   readonly plugin: string
-  /** The file's name: it orders hooks across plugins, and names their results. */
+  /** The file name, which orders hooks across plugins and names their results. */
   readonly name: string
   readonly path: string
   readonly background: boolean
-  /** One of our own foreground hooks: the warm host process runs it, instead of a Node process of its own. */
+  /** One of our own foreground hooks: it runs in the warm host instead of a Node process of its own. */
   readonly hosted: boolean
-  /** One that reads what is published, not what lies beside it in work. */
+  /** It reads published files, not the work tree. */
   readonly readsPublished: boolean
   readonly timeoutMs: number
-  /** Plugins whose output its own needs. */
+  /** Plugins whose output it needs. */
   readonly requires: readonly string[]
-  /** Programs that its plugin needs. */
+  /** Programs that the plugin needs. */
   readonly binaries: readonly RequiredBinary[]
 }
 
@@ -33,7 +33,7 @@ export interface Plugin {
   readonly requires: readonly string[]
   readonly readsPublished: boolean
   readonly binaries: readonly RequiredBinary[]
-  /** What its config.json says that can be set. */
+  /** The settings that its config.json declares. */
   readonly declares: readonly Declared[]
   readonly hooks: readonly string[]
 }
@@ -41,21 +41,18 @@ export interface Plugin {
 export type HookSettings = Texts
 
 const HOOK_NAME = /^on_(CrawlSetup|Snapshot|BinaryRequest|Install)__.+\.(js|py|sh)$/
-/** ArchiveBox's time for an installation. */
+/** The time that ArchiveBox allows for an installation. */
 const INSTALL_SECONDS = 600
 
-/**
- * The plugin trees in the order in which later ones win by plugin name: built in, ABX_PLUGINS_DIR (path-separated), the
- * data dir's own.
- */
+/** The plugin trees; later ones win by plugin name: built in, ABX_PLUGINS_DIR (path-separated), the data dir's own. */
 export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
   return [asset('plugins', 'plugins'), ...readSetting('ABX_PLUGINS_DIR', settings), join(dataDir, 'plugins')]
 }
 
-/** What was found last, and how the folders looked then. */
+/** The last result, and how the folders looked then. */
 let found: { readonly trees: string; readonly stamp: string; readonly plugins: Plugin[] } | undefined
 
-/** Every plugin of these trees: read once, and again when a folder or a config.json has changed. */
+/** All plugins in these trees. They are read once, and again when a folder or a config.json has changed. */
 export function findPlugins(trees: readonly string[]): Plugin[] {
   const key = trees.join('\0')
   if (found?.trees === key && found.stamp === stampOf(trees, found.plugins)) return found.plugins
@@ -69,7 +66,7 @@ function stampOf(trees: readonly string[], plugins: readonly Plugin[]): string {
   return paths.map(lookOf).join()
 }
 
-/** What changes when something is put into a folder or written to a file; '' for what cannot be looked at. */
+/** A stamp that changes when a folder gets an entry or a file is written; '' when it cannot be read. */
 function lookOf(path: string): string {
   try {
     const stats = statSync(path, { throwIfNoEntry: false })
@@ -92,7 +89,7 @@ function readPlugins(trees: readonly string[]): Plugin[] {
   return [...plugins.values()]
 }
 
-/** What is in a folder; undefined for what is none: a tree that is not there, a stray file, a link to nowhere. */
+/** The entries of a folder; undefined when there is none: a missing tree, a stray file, a dangling link. */
 function entriesOf(folder: string): string[] | undefined {
   try {
     return readdirSync(folder)
@@ -102,8 +99,8 @@ function entriesOf(folder: string): string[] | undefined {
 }
 
 /**
- * The hooks of one event that are enabled, in the order in which they run: by file name across all plugins.
- * @param only plugin names; what they require is added. Undefined: all
+ * The enabled hooks of one event in the order in which they run: by file name across all plugins.
+ * @param only plugin names; the plugins that they require are added. Undefined: all
  */
 export function selectHooks(
   plugins: readonly Plugin[],
@@ -154,7 +151,7 @@ function requirements(folder: string): Pick<Plugin, 'requires' | 'readsPublished
       declares: declaredSettings(config),
     }
   } catch {
-    // No config.json, or one that is not JSON: a plugin may do without.
+    // config.json is optional; one that is not JSON counts as missing.
     return { requires: [], readsPublished: false, binaries: [], declares: [] }
   }
 }

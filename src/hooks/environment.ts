@@ -10,23 +10,23 @@ export interface HookTarget {
   readonly crawlDir: string
   readonly snapshotId?: string
   readonly snapDir?: string
-  /** Where the outputs of its page are published, out of other hooks' reach. */
+  /** Where the page's outputs are published, out of reach of other hooks. */
   readonly publishedDir?: string
   readonly depth: number
   readonly url: string
-  /** What the hook is started with instead of `--url`. */
+  /** Command-line arguments in place of `--url`. */
   readonly args?: readonly string[]
 }
 
-/** Never handed to a hook: how to reach our database, and what would change the hook's own runtime. */
+/** Never passed to a hook: access to our database, and variables that would change the hook's own runtime. */
 const FORBIDDEN = /^(PG[A-Z]*|DATABASE_URL|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
 
-/** Does a hook never get to see a setting of this name? */
+/** Is a setting of this name kept from hooks? */
 export function isKeptFromHooks(name: string): boolean {
   return FORBIDDEN.test(name)
 }
 
-/** The settings that reach hooks: the environment, under it the configuration file, over it the crawl's own. */
+/** The settings that hooks get: the configuration file, overridden by the environment, overridden by the crawl. */
 export function hookSettings(layers: readonly HookSettings[]): Record<string, string | undefined> {
   const merged: Record<string, string | undefined> = {}
   for (const layer of layers)
@@ -34,7 +34,7 @@ export function hookSettings(layers: readonly HookSettings[]): Record<string, st
   return merged
 }
 
-/** The environment of one hook process: ArchiveBox's plugin contract, and our marks. */
+/** The environment of one hook process: ArchiveBox's plugin contract and our marks. */
 export function hookEnvironment(
   settings: HookSettings,
   target: HookTarget,
@@ -65,7 +65,7 @@ export function hookEnvironment(
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-/** What a hook's records carry on, as JSON. */
+/** The context that a hook's records carry on, as JSON. */
 export function extraContext(target: HookTarget, hook: { plugin: string; name: string }): string {
   return JSON.stringify({
     crawl_id: target.crawlId,

@@ -22,21 +22,21 @@ import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-p
 import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
 /**
- * A heap that may not grow just because it can: what needs more dies of it, and is run again alone. One thread beside
- * the main one: there are as many hosts as cores.
+ * A bounded heap: a hook that needs more dies of it and runs again alone. One helper thread: there are as many hosts as
+ * cores.
  */
 const HOST_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=80', '--v8-pool-size=1']
-/** A host that grew beyond this is replaced after the hook that it runs. */
+/** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
-/** The host ends a hook at its deadline by an abort signal; one that does not listen is killed this much later. */
+/** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
 const ABORT_GRACE_MS = 1_000
-/** How long an idle host may take to leave. */
+/** How long an idle host may take to exit. */
 const LEAVE_MS = 2_000
 
-/** How often a job that takes long is looked at. */
+/** How often a long job is checked. */
 const LOOK_MS = 250
 
-/** A hook for the host. */
+/** One hook, to be run by the host. */
 export interface HostedRun {
   readonly hook: Hook
   readonly outputDir: string
@@ -44,8 +44,8 @@ export interface HostedRun {
 }
 
 /**
- * How a hosted hook ended: with the exit code that its own process would have had, at the deadline, or because we or it
- * killed the host.
+ * How a hosted hook ended: with the exit code that its own process would have had, at its deadline, or because the host
+ * was killed.
  */
 export interface HostedEnd {
   readonly hook: Hook
@@ -55,14 +55,15 @@ export interface HostedEnd {
   /** By `performance.now()`. */
   readonly began: number
   readonly ended: number
-  /** What it printed, where that is known without a look at its file. */
+  /** What it printed, where known without reading its file. */
   readonly stdout?: string | undefined
-  /** It said nothing on stderr. */
+  /** It printed nothing on stderr. */
   readonly isQuiet?: boolean
 }
 
 /**
- * Our end of the warm host process (host.ts): started when first needed, replaced when a hook in it had to be killed.
+ * The supervisor's end of the warm host process (host.ts), which is started when first needed and replaced when a hook
+ * in it had to be killed.
  */
 export class HookHost {
   readonly processId: string
@@ -93,7 +94,7 @@ export class HookHost {
     })
   }
 
-  /** Starts a host below `parentId`. Its own output goes to `logs`; hooks' output goes to the files of each job. */
+  /** Starts a host below `parentId`. Its own output goes to `logs`, each hook's output to the files of its job. */
   static async start(
     scope: Pick<HookScope, 'home' | 'parentId' | 'runnerId' | 'containment'>,
     cwd: string,
@@ -140,9 +141,9 @@ export class HookHost {
   }
 
   /**
-   * Runs hooks in a row. Hands out their ends in order: of a job that takes long now and then, else all at once. A hook
-   * that outlives its deadline, or `force`, costs the host its life: it is the last that has an end then. So is the one
-   * that runs when `enough` aborts.
+   * Runs hooks in a row and yields their ends in order: in portions while a job takes long, else all at once. A hook
+   * that outlives its deadline, or `force`, costs the host its life, and is the last one with an end. So is the hook
+   * that is running when `enough` aborts.
    */
   async *run(
     scope: HookScope,
@@ -150,7 +151,7 @@ export class HookHost {
     force: AbortSignal,
     enough: AbortSignal,
   ): AsyncGenerator<HostedEnd[], void> {
-    for (const { logs } of row) if (existsSync(logs.stdout)) rmSync(logs.stdout) // Of an attempt that was interrupted.
+    for (const { logs } of row) if (existsSync(logs.stdout)) rmSync(logs.stdout) // From an interrupted attempt.
     const outcome = Promise.withResolvers<HostReply | 'force' | 'gone'>()
     const onReply = (reply: HostReply) => outcome.resolve(reply)
     const onForce = () => outcome.resolve('force')
@@ -160,7 +161,7 @@ export class HookHost {
     force.addEventListener('abort', onForce)
     enough.addEventListener('abort', onEnough)
     this.#child.send(this.#jobOf(scope, row), (error) => {
-      if (error) this.kill().catch(outcome.reject) // It died before it took the job: its end says how.
+      if (error) this.kill().catch(outcome.reject) // It died before it took the job; its exit says how.
     })
     if (force.aborted) onForce()
     if (enough.aborted) onEnough()
@@ -180,10 +181,10 @@ export class HookHost {
           if (rest.length > 0) yield rest
           return
         }
-        // Whoever looks too late, having slept, must not blame the hook that runs by now for the time of another.
+        // After a suspension the check comes late: the current hook is not to blame for the time of the one before.
         const end = answer ?? (isLate && !existsSync(row[done]!.logs.stdout) ? 'timeout' : undefined)
         isOver = end !== undefined
-        // A host that ended by itself may have left children of a hook behind.
+        // A host that exited by itself may have left children of a hook.
         if (end !== undefined) await this.kill()
         const ends = endedBy(row.slice(done), since)
         done += ends.length
@@ -197,9 +198,9 @@ export class HookHost {
         if (ends.length > 0) yield ends
         if (end !== undefined) return
       }
-      isOver = typeof (await outcome.promise) === 'object' // It is about to answer.
+      isOver = typeof (await outcome.promise) === 'object' // The answer is on its way.
     } finally {
-      if (!isOver) await this.kill() // Its answer would be taken for that to the next job.
+      if (!isOver) await this.kill() // Its answer would be mistaken for the next job's.
       force.removeEventListener('abort', onForce)
       enough.removeEventListener('abort', onEnough)
       this.#child.off('message', onReply)
@@ -221,7 +222,7 @@ export class HookHost {
     return { url: target.url, env, hooks }
   }
 
-  /** Ends an idle host: it leaves when its channel closes; one that stands still is killed. */
+  /** Ends an idle host: it exits when its channel closes, and is killed if it does not. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect()
     const late = setTimeout(() => this.#child.kill('SIGKILL'), LEAVE_MS)
@@ -254,7 +255,7 @@ function endOf(run: HostedRun, { code, stdout, complained, began, ended }: Hoste
   }
 }
 
-/** The ends of those that have left what they printed, one after the other. */
+/** The ends of the hooks that have left their complete output, in order. */
 function endedBy(row: readonly HostedRun[], since: number): HostedEnd[] {
   const running = row.findIndex(({ logs }) => !existsSync(logs.stdout))
   const over = running === -1 ? row : row.slice(0, running)
@@ -263,8 +264,8 @@ function endedBy(row: readonly HostedRun[], since: number): HostedEnd[] {
 }
 
 /**
- * Has this hook left what it printed, as a whole, since the machine was started? What is older may have been lost on
- * its way to the disk, and its files with it.
+ * Has this hook left its complete output since the machine booted? An older file may have been lost on its way to disk,
+ * along with the files of the hook.
  */
 export function hasFinished({ stdout }: HookLogs): boolean {
   if (!hasProc || !existsSync(stdout)) return false
@@ -272,13 +273,13 @@ export function hasFinished({ stdout }: HookLogs): boolean {
   return last.endsWith(`"boot_id":"${bootId()}"}`)
 }
 
-/** The end of a hook that has left what it printed. */
+/** The end of a hook that has left its complete output. */
 export function finishedRun(run: Pick<HostedRun, 'hook' | 'logs'>, began: number, ended: number): HostedEnd {
-  // What it says of itself is its exit code, too.
+  // Its own record decides over the exit code.
   return { ...startOf(run), exit: { code: 0, signal: null }, cause: 'exit', began, ended }
 }
 
-/** What a promise is resolved with within so many ms. */
+/** The value of a promise, or undefined after `ms` milliseconds. */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

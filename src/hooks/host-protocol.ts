@@ -1,10 +1,10 @@
 /**
- * Hooks in a row for the host to run: what a process of each would have got from its command line, environment and
+ * A row of hooks for the host, with what the process of each would have got as command line, environment and
  * descriptors.
  */
 export interface HostJob {
   readonly url: string
-  /** What all of them get; `EXTRA_CONTEXT` is each one's own. */
+  /** Shared by all of them; each has its own `EXTRA_CONTEXT`. */
   readonly env: Readonly<Record<string, string>>
   readonly hooks: readonly HostedHook[]
 }
@@ -13,31 +13,31 @@ export interface HostedHook {
   readonly path: string
   readonly outputDir: string
   readonly extraContext: string
-  /** Is there when the hook has ended, as a whole. */
+  /** Appears, complete, when the hook has ended. */
   readonly stdout: string
   readonly stderr: string
   readonly timeoutMs: number
 }
 
-/** To a host that runs hooks: no further one after the one that runs. */
+/** Tells a running host to start no further hook. */
 export const STOP = 'stop'
 
 /** How one hook ended. */
 export interface HostedOutcome {
   /** The exit code that its process would have had. */
   readonly code: number
-  /** Ms before the reply. */
+  /** Milliseconds before the reply. */
   readonly began: number
   readonly ended: number
-  /** What it printed, unless that is long: it lies in its file, too. */
+  /** What it printed, unless that is long; its file has it, too. */
   readonly stdout: string | undefined
-  /** It said something on stderr. */
+  /** It printed something on stderr. */
   readonly complained: boolean
 }
 
-/** The host's answer to a job: a hook that it was told not to begin any more has no outcome. */
+/** The host's answer to a job. A hook that was not started because of STOP has no outcome. */
 export interface HostReply {
   readonly outcomes: readonly HostedOutcome[]
-  /** How large the host has become. */
+  /** The current size of the host. */
   readonly rssBytes: number
 }

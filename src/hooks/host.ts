@@ -1,6 +1,6 @@
 // The warm host: one process that runs our own JavaScript hooks in a row, page after page, so that a hook costs
-// milliseconds instead of the start of a Node. It is a hook process like any other: own session, own row, killed when a
-// hook in it runs out of time.
+// milliseconds instead of the start of Node. It is a hook process like any other: own session, own row, killed when a
+// hook in it exceeds its time.
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { Visit } from '../plugins/base/visit.ts'
 import { bootId } from '../processes/proc.ts'
 import { type HostedHook, type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 
-/** What is longer is read from its file by whoever wants it. */
+/** Longer output is read from the file. */
 const LONGEST_REPLY = 64 * 1024
 
 const modules = new Map<string, HookModule>()
@@ -25,7 +25,7 @@ async function moduleAt(path: string): Promise<HookModule> {
   return module
 }
 
-/** Runs one hook as its process would: records to its stdout file, talk to its stderr file. */
+/** Runs one hook as its process would: records go to its stdout file, messages to its stderr file. */
 async function runHook(
   { url, env: common }: HostJob,
   hook: HostedHook,
@@ -67,7 +67,7 @@ async function runHook(
 }
 
 let stopped = false
-/** A look at it is dear: not after each job. */
+/** Reading the memory size is expensive, so not after each job. */
 const LOOK_EVERY = 8
 let jobs = 0
 let rssBytes = 0
@@ -77,7 +77,7 @@ async function runJob(job: HostJob): Promise<HostReply> {
   stopped = false
   const visit = new Visit()
   for (const hook of job.hooks) {
-    await turn() // An order to stop may have come.
+    await turn() // Lets a STOP arrive.
     if (stopped) break
     const began = performance.now()
     const outcome = await runHook(job, hook, visit)
@@ -94,6 +94,6 @@ process.on('message', async (message: HostJob | typeof STOP) => {
   if (message === STOP) stopped = true
   else process.send?.(await runJob(message))
 })
-// The worker that we work for is gone: nobody wants the result.
+// Our worker has died: nobody wants the result.
 process.on('disconnect', () => process.exit(0))
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})

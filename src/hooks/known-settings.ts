@@ -5,14 +5,14 @@ import { isKeptFromHooks } from './environment.ts'
 
 type Known = Pick<Setting, 'kind' | 'secret' | 'perCrawl'>
 
-/** Every setting that somebody knows: the program's own, and those of these plugins. */
+/** Every known setting: the program's own and those of the plugins. */
 export class KnownSettings {
   /** The plugins' names. */
   readonly plugins: readonly string[]
   readonly #known = new Map<string, Known>()
   /** Other name -> name. */
   readonly #aliases = new Map<string, string>()
-  /** What the names begin with that belong to plugins which do not say what they read. */
+  /** Prefixes of settings of plugins that declare none. */
   readonly #silent: readonly string[]
 
   constructor(plugins: readonly Plugin[]) {
@@ -34,7 +34,7 @@ export class KnownSettings {
     this.#silent = plugins.filter(({ declares }) => declares.length === 0).map(({ name }) => prefixOf(name))
   }
 
-  /** The name under which a setting is kept that has several. */
+  /** The name under which a setting is stored. */
   nameOf(name: string): string {
     return this.#known.has(name) ? name : (this.#aliases.get(name) ?? name)
   }
@@ -43,12 +43,12 @@ export class KnownSettings {
     return this.#known.has(this.nameOf(name))
   }
 
-  /** The setting that was most likely meant by a name that nobody knows. */
+  /** The setting that an unknown name most likely stands for. */
   meantBy(name: string): string | undefined {
     return closest(name, [...this.#known.keys(), ...this.#aliases.keys()])
   }
 
-  /** Why this text cannot be the value of this setting; undefined when it can, and when nobody knows the setting. */
+  /** Why a setting cannot have this value; undefined when it can, or when the setting is unknown. */
   refusal(name: string, given: string): string | undefined {
     const known = this.#known.get(this.nameOf(name))
     return known && refusal(name, given, known.kind, known.secret)
@@ -56,7 +56,7 @@ export class KnownSettings {
 
   /**
    * Why a crawl cannot have this setting.
-   * @param surroundings what is set for all crawls: each may have its own, of whatever there is
+   * @param surroundings the settings for all crawls; a crawl may override any of them
    */
   refusalForCrawl(name: string, given: string, surroundings: Texts): string | undefined {
     const known = this.#known.get(this.nameOf(name))

@@ -21,7 +21,7 @@ import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
 import { limitOutput } from './output-limit.ts'
 
-/** Who launches hooks, and for what. */
+/** The worker that launches hooks, and their containment. */
 export interface HookScope {
   readonly home: Home
   readonly parentId: string
@@ -36,7 +36,7 @@ export interface HookLogs {
   readonly stderr: string
 }
 
-/** How a process ended: what the operating system told its parent. */
+/** How a process ended, as the operating system told its parent. */
 export interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -44,7 +44,7 @@ export interface Exit {
   readonly error?: string
 }
 
-/** A hook that runs as a process of its own. */
+/** A hook in a process of its own. */
 export interface RunningHook {
   readonly hook: Hook
   /** What it works on. */
@@ -55,18 +55,18 @@ export interface RunningHook {
   /** Monotonic milliseconds. */
   readonly startedAt: number
   readonly family: Family
-  /** Its end, as the operating system told it. */
+  /** Its end, from the operating system. */
   readonly exited: Promise<Exit>
-  /** Its row says how it ended; later than `exited` by as long as the database is away. */
+  /** Resolves when its row has the end; that is later than `exited` while the database is away. */
   readonly recorded: Promise<void>
 }
 
 /**
- * Starts a hook in its own session, stdin closed, output to files (a pipe would stay open for as long as a daemonised
- * child lives). Its row is written before the spawn and completed after it. A hook that cannot be started has `exited`
- * with an error. Throws when the machine can start nothing at the moment: then nothing was run, and the row is closed.
- * @param claimed says between the row and the spawn that the work is still ours, and throws when it is not: then
- *   nothing is started
+ * Starts a hook in its own session, with stdin closed and output to files (a pipe would stay open as long as a
+ * daemonised child lives). Its row is written before the spawn and completed after it. When the hook itself cannot be
+ * started, `exited` has the error. Throws when the machine cannot start anything at the moment: then nothing ran, and
+ * the row is closed.
+ * @param claimed called between the row and the spawn; throws when the work is no longer ours, and nothing is started
  */
 export async function launchHook(
   scope: HookScope,
@@ -109,7 +109,7 @@ export async function launchHook(
     throw error
   })
   await failpoint('spawn.hook_spawned')
-  // It runs, whether or not we have a descriptor left to look at it: its mark says whose it is.
+  // The hook runs even if we have no descriptor left to identify it: its mark says whose it is.
   const identity = pid === undefined ? null : await identityOf(pid).catch(() => null)
   const family = familyIn(container, id, identity)
   const limit = limitOutput([logs.stdout, logs.stderr], async () => {
@@ -127,27 +127,25 @@ export async function launchHook(
     await failpoint('publish.hook_row_closed')
   }
   const recorded = record()
-  recorded.catch(() => {}) // Whoever waits for it sees the failure; until then it must not count as unhandled.
+  recorded.catch(() => {}) // Awaited later; until then a rejection must not count as unhandled.
   return { hook, url: scope.target.url, processId: id, pid, logs, startedAt, family, exited, recorded }
 }
 
-/** After the machine could not start a process that was announced: nothing of it stays. */
+/** Removes what was prepared for a process that the machine could not start. */
 export async function closeUnstarted(home: Home, container: Container, id: string): Promise<void> {
   closeContainer(container)
-  await failpoint('spawn.unstarted_removed')
   await markEnded(home.db, id, null)
   await failpoint('spawn.unstarted_closed')
 }
 
 interface Started {
-  /** None: it never ran. */
+  /** Undefined: it never ran. */
   readonly pid: number | undefined
   readonly ended: Promise<Exit>
 }
 
 /**
- * What is wrong with the hook itself is how it ended; when the machine cannot start anything at the moment, this
- * throws.
+ * Spawns the process. A fault of the hook itself becomes its exit; throws when the machine cannot start anything now.
  */
 async function start(spawnIt: () => ChildProcess): Promise<Started> {
   try {
@@ -184,8 +182,8 @@ function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv,
 }
 
 /**
- * An executable runs by its shebang; one that lost its execute bit, by its ending. Our own JavaScript runs on our own
- * Node.
+ * The interpreter. An executable runs by its shebang, a file without the execute bit by its extension, and our own
+ * JavaScript on our own Node.
  */
 function interpreter({ path, hosted }: Hook): string[] {
   const runtime = { '.js': process.execPath, '.py': 'python3', '.sh': 'bash' }[extname(path)]

@@ -4,10 +4,10 @@ import { createReadStream } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
-/** How long a program may take to say its version. */
+/** How long a program may take to print its version. */
 const VERSION_MS = 5_000
 
-/** What `--version` says, as far as it looks like a version; '' otherwise. A program that does not answer is killed. */
+/** The output of `--version` if it looks like a version, else ''. A program that does not answer is killed. */
 export function versionOf(abspath: string, env: Readonly<Record<string, string>>): Promise<string> {
   return new Promise((resolve) => {
     const options = { env, timeout: VERSION_MS, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 } as const
@@ -18,14 +18,14 @@ export function versionOf(abspath: string, env: Readonly<Record<string, string>>
   })
 }
 
-/** The sha256 of a file, in hexadecimal digits. */
+/** The SHA-256 of a file, in hexadecimal digits. */
 export async function sha256Of(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)
   return hash.digest('hex')
 }
 
-/** Is this version older than that one? Compared number by number; one that is not known is not too old. */
+/** Is this version older than that one? Compares number by number; an unknown version is not too old. */
 export function isOlder(version: string, than: string): boolean {
   const numbers = (text: string) => text.split(/[.-]/).map((part) => Number.parseInt(part, 10) || 0)
   if (version === '' || than === '') return false
@@ -43,7 +43,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   cargo: 'cargo install',
 }
 
-/** "wget not found: apt-get install wget": the command of the first provider that this platform has. */
+/** "wget not found: apt-get install wget", with the command of the first provider that this platform has. */
 export function notFound(name: string, binproviders: string): string {
   if (isAbsolute(name)) return `${name} not found`
   const here = binproviders === '*' ? ['apt', 'brew'] : binproviders.split(',').map((provider) => provider.trim())

@@ -2,20 +2,20 @@ import { statSync, truncateSync } from 'node:fs'
 import { messageOf } from '../base/errors.ts'
 
 /**
- * As much may a hook print; the largest honest ones print a few megabytes of links. What it downloads goes to files of
- * its own.
+ * A hook may print this much; the largest legitimate output is a few megabytes of links. Downloads go to files of their
+ * own.
  */
 const MAX_BYTES = 64 * 1024 * 1024
-/** A flood fills a fast disk with some 200 MB in this time, which are given back at once. */
+/** Within this time a flood fills a fast disk with about 200 MB, which are freed at once. */
 const LOOK_MS = 100
 
-/** Watches what a hook prints. */
+/** Watches how much a hook prints. */
 export interface OutputLimit {
-  /** Stops watching. Why the hook was killed; undefined when it stayed within its limit. */
+  /** Stops watching. @returns why the hook was killed; undefined when it stayed within the limit */
   end(): Promise<string | undefined>
 }
 
-/** Has `kill` end a hook that prints too much into these files, and cuts them. */
+/** Calls `kill` when a hook prints too much into these files, and truncates them. */
 export function limitOutput(files: readonly string[], kill: () => Promise<unknown>): OutputLimit {
   let killed: Promise<string> | undefined
   const look = () => {
@@ -33,7 +33,7 @@ export function limitOutput(files: readonly string[], kill: () => Promise<unknow
   const timer = setInterval(look, LOOK_MS)
   return {
     async end() {
-      look() // It may have ended between two looks.
+      look() // The hook may have ended between two checks.
       clearInterval(timer)
       return await killed
     },

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import type { ResultStatus } from '../db/tables.ts'
 
-/** What a hook said of its own work: the last ArchiveResult line wins. */
+/** What a hook reports about its own work: the last ArchiveResult line counts. */
 export interface ResultRecord {
   readonly status: Extract<ResultStatus, 'succeeded' | 'failed' | 'skipped' | 'noresults' | 'backoff'>
   readonly output: string
@@ -14,12 +14,12 @@ export interface SnapshotRecord {
   readonly title?: string
 }
 
-/** A program that a hook asks for; with a path, one that it found or installed. */
+/** A program that a hook requests, or, with a path, one that it found or installed. */
 export interface BinaryRecord {
   readonly name: string
   readonly binproviders: string
   readonly minVersion: string
-  /** '' for one that is only asked for. */
+  /** '' for a requested program. */
   readonly abspath: string
 }
 
@@ -27,9 +27,9 @@ export interface HookRecords {
   readonly result: ResultRecord | undefined
   readonly snapshots: readonly SnapshotRecord[]
   readonly tags: readonly string[]
-  /** Programs that it asks for (BinaryRequest), or has (Binary). */
+  /** The programs that it requests (BinaryRequest) or has (Binary). */
   readonly binaries: readonly BinaryRecord[]
-  /** Lines that looked like records and were not taken: too long, not JSON, or beyond the limit. */
+  /** How many lines looked like records and were refused: too long, not JSON, or above the limit. */
   readonly rejected: number
 }
 
@@ -46,8 +46,7 @@ const STATUSES = new Map<unknown, ResultRecord['status']>([
 ])
 
 /**
- * Reads the JSONL records in a hook's stdout; everything else in there is talk. Memory stays bounded whatever the hook
- * printed.
+ * Reads the JSONL records in a hook's stdout; other lines are messages. Memory stays bounded whatever the hook printed.
  */
 export async function readRecords(file: string): Promise<HookRecords> {
   const records = new Collector()
@@ -55,7 +54,7 @@ export async function readRecords(file: string): Promise<HookRecords> {
   return records
 }
 
-/** The same for what a hook printed, and is known already. */
+/** The same for output that is already in memory. */
 export function recordsIn(text: string): HookRecords {
   const records = new Collector()
   for (const line of text.split('\n')) records.take(line.length > MAX_LINE ? null : line)
@@ -69,7 +68,7 @@ class Collector implements HookRecords {
   readonly binaries: BinaryRecord[] = []
   rejected = 0
 
-  /** @param line null: one that is longer than a record may be */
+  /** @param line null for a line that is longer than a record may be */
   take(line: string | null): void {
     if (line === null) this.rejected += 1
     if (!line?.startsWith('{')) return
@@ -88,7 +87,7 @@ class Collector implements HookRecords {
   }
 }
 
-/** The URLs in a plugin's urls.jsonl, the other way in which upstream's parsers hand links on. */
+/** Reads the URLs in a plugin's urls.jsonl, the other way in which upstream's parsers pass links on. */
 export async function readUrlsFile(file: string): Promise<SnapshotRecord[]> {
   return [...(await readRecords(file)).snapshots]
 }
@@ -115,7 +114,7 @@ function binaryOf(record: Record<string, unknown>): BinaryRecord[] {
 
 function parse(line: string): Record<string, unknown> | undefined {
   try {
-    // What PostgreSQL's text and jsonb do not take: NUL, and halves of characters.
+    // Removes what PostgreSQL's text and jsonb refuse: NUL and unpaired surrogates.
     const value: unknown = JSON.parse(line, (_key, part: unknown) =>
       typeof part === 'string' ? clean(part).toWellFormed() : part,
     )
@@ -127,12 +126,12 @@ function parse(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** PostgreSQL's text takes no NUL. */
+/** Removes NUL, which PostgreSQL's text refuses. */
 export function clean(text: string): string {
   return text.replaceAll('\u0000', '')
 }
 
-/** The lines of a file; null stands for one that is longer than a record may be. */
+/** The lines of a file; null for a line that is longer than a record may be. */
 async function* lines(file: string): AsyncGenerator<string | null> {
   let rest = ''
   let tooLong = false

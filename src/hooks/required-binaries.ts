@@ -1,20 +1,20 @@
 import type { Texts } from '../base/config.ts'
 import type { NeededBinary } from '../db/binaries.ts'
 
-/** A program as a plugin's config.json asks for it. */
+/** A program that a plugin's config.json requires. */
 export interface RequiredBinary {
   /**
-   * The setting that names it, and that tells hooks where it is (`WGET_BINARY`); undefined where config.json names the
-   * program itself.
+   * The setting that names the program and tells hooks its path (`WGET_BINARY`); undefined where config.json names the
+   * program directly.
    */
   readonly setting: string | undefined
-  /** Its name, unless the setting says otherwise. */
+  /** Its name, unless the setting gives another. */
   readonly name: string
   readonly binproviders: string
   readonly minVersion: string
 }
 
-/** The `required_binaries` of a config.json: names as they are, or `{NAME_BINARY}` for the setting of that name. */
+/** The `required_binaries` of a config.json: names, or `{NAME_BINARY}` for the setting of that name. */
 export function requiredBinaries(config: unknown): RequiredBinary[] {
   const { required_binaries: all, properties } = (config ?? {}) as { required_binaries?: unknown; properties?: unknown }
   if (!Array.isArray(all)) return []
@@ -37,7 +37,7 @@ export function requiredBinaries(config: unknown): RequiredBinary[] {
   })
 }
 
-/** What is needed on this machine with these settings. */
+/** The program that these settings require on this machine. */
 export function needed(binary: RequiredBinary, settings: Texts): NeededBinary {
   const { setting, name, binproviders, minVersion } = binary
   return { name: (setting && settings[setting]) || name, binproviders, minVersion }

@@ -4,25 +4,25 @@ import type { Log } from '../base/log.ts'
 import { killFamily, membersOf, signalMembers } from '../processes/family.ts'
 import type { Exit, RunningHook } from './launch.ts'
 
-/** How long an end may take, and what cuts it short. */
+/** How long ending a hook may take, and what cuts it short. */
 export interface EndBudget {
-  /** Upper bound for every hook's remaining time, in ms, as far as is known: Infinity but for a handoff. */
+  /** Upper bound of every hook's remaining time in ms, as far as known: Infinity except in a handoff. */
   readonly capMs: number
-  /** Aborts when that time is over (a handoff that begins meanwhile makes it shorter), or at once: kill now. */
+  /** Aborts when that time is over (a handoff that begins meanwhile shortens it), or to kill at once. */
   readonly over: AbortSignal
 }
 
 export interface Ended {
   readonly running: RunningHook
   readonly exit: Exit
-  /** It did not end by itself, nor by our SIGTERM: we killed it. */
+  /** We killed it: it neither exited by itself nor after our SIGTERM. */
   readonly killed: boolean
 }
 
 /**
- * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; wait for all of them in
- * parallel, each for what is left of its own timeout; SIGKILL for the stragglers. SIGCONT follows SIGTERM, since a
- * stopped process sees no signal.
+ * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; a parallel wait, for
+ * each up to the rest of its own timeout; SIGKILL for those that remain. SIGCONT follows SIGTERM, because a stopped
+ * process receives no signal.
  */
 export async function terminateHooks(hooks: readonly RunningHook[], budget: EndBudget, log: Log): Promise<Ended[]> {
   if (hooks.length === 0) return []
@@ -33,16 +33,15 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
     await signalMembers(members, 'SIGCONT')
     log.debug(`SIGTERM to ${nameOf(running)} and ${Math.max(0, members.length - 1)} children`)
   }
-  await failpoint('shutdown.hooks_asked')
   return await Promise.all(
     hooks.map(async (running) => {
       const remaining = Math.max(0, running.startedAt + running.hook.timeoutMs - performance.now())
-      const patience = Math.min(remaining, budget.capMs)
-      log.debug(`waiting up to ${(patience / 1000).toFixed(1)} s for ${nameOf(running)}`)
+      const waitMs = Math.min(remaining, budget.capMs)
+      log.debug(`waiting up to ${(waitMs / 1000).toFixed(1)} s for ${nameOf(running)}`)
       const exit = await exitWithin(running, remaining, budget.over)
       if (exit) {
         log.debug(`${nameOf(running)} ended (${describeExit(exit)})`)
-        await killFamily(running.family) // What it left behind.
+        await killFamily(running.family) // Processes that it left behind.
         await failpoint('shutdown.hook_left')
         return { running, exit, killed: false }
       }
@@ -56,7 +55,7 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
 
 const nameOf = ({ hook, url }: RunningHook) => `${hook.name} on ${url}`
 
-/** The exit, when it comes within `ms` and before `force`. */
+/** The exit, if it comes within `ms` and before `force`. */
 export async function exitWithin(running: RunningHook, ms: number, force: AbortSignal): Promise<Exit | undefined> {
   const over = new AbortController()
   const limit = sleep(Math.min(ms, 2 ** 31 - 1), AbortSignal.any([force, over.signal])).then(() => undefined)
@@ -67,14 +66,11 @@ export async function exitWithin(running: RunningHook, ms: number, force: AbortS
   }
 }
 
-/**
- * Ends a foreground hook that ran out of time: SIGTERM to its tree, two seconds to put its files down, then SIGKILL.
- */
+/** Ends a foreground hook that exceeded its time: SIGTERM to its tree, two seconds to write its files, then SIGKILL. */
 export async function endForeground(running: RunningHook, force: AbortSignal): Promise<Exit> {
   const members = await membersOf(running.family)
   await signalMembers(members, 'SIGTERM')
   await signalMembers(members, 'SIGCONT')
-  await failpoint('publish.late_hook_asked')
   await exitWithin(running, 2_000, force)
   await killFamily(running.family)
   await failpoint('publish.late_hook_killed')

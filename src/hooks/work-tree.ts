@@ -6,60 +6,59 @@ import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { type CopiedTree, copyEntry, copyTree, flush, isFolder, listTree, markOf } from './copy-tree.ts'
 
 /**
- * Where hooks write, aside from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
- * there as real files, so that `../<plugin>/...` works as in ArchiveBox; they are copies, so that nothing that is
- * published changes whatever hooks do with them. A plugin's directory appears under its own name only when its hook has
- * succeeded, complete and flushed, by one rename; a failed hook's files go to `.attempts`, and an interrupted one's
- * vanish.
+ * Where hooks write, apart from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
+ * there as real files, so that `../<plugin>/...` works as in ArchiveBox; they are copies, so hooks cannot change what
+ * is published. A plugin's directory appears under its own name only when its hook has succeeded: complete, flushed, by
+ * one rename. A failed hook's files go to `.attempts`; an interrupted one's are deleted.
  */
 export class WorkTree {
   readonly root: string
   readonly work: string
   readonly #confirm: () => Promise<void>
-  /** How the files in `.work` looked when they were the same as what is published, by plugin and path. */
+  /** How the files in `.work` looked when they matched what is published, by plugin and path. */
   readonly #marks = new Map<string, Map<string, string>>()
 
-  /** @param confirm called right before files go to their places; it throws when they are somebody else's by now */
+  /** @param confirm called right before files are renamed into place; throws when the page is no longer ours */
   constructor(root: string, confirm: () => Promise<void> = async () => {}) {
     this.root = root
     this.work = join(root, '.work')
     this.#confirm = confirm
   }
 
-  /** Is there nothing but what was published? */
-  get isTidy(): boolean {
+  /** Is there nothing but published files? */
+  get isReconciled(): boolean {
     return !existsSync(this.root) || !readdirSync(this.root).some((name) => /^\.(work$|publish-|replaced-)/.test(name))
   }
 
-  /** Takes away what a worker that died, or lost the page, left half-written: what is published stays. */
-  async tidy(): Promise<void> {
+  /** Removes what a worker that died, or lost the page, left unfinished. Published files stay. */
+  async reconcile(): Promise<void> {
     this.close()
-    await this.tidyPublished()
+    await this.reconcilePublished()
   }
 
-  /** The same for publications alone. */
-  async tidyPublished(): Promise<void> {
+  /** The same, for publications only. */
+  async reconcilePublished(): Promise<void> {
     for (const name of existsSync(this.root) ? readdirSync(this.root) : []) {
       if (name.startsWith('.publish-')) rmSync(join(this.root, name), { recursive: true, force: true })
       if (name.startsWith('.replaced-')) await this.#undoReplace(name)
     }
   }
 
-  /** Starts clean, with what is published. */
+  /** Starts with a copy of what is published, and nothing else. */
   async open(): Promise<void> {
-    await this.tidy()
+    await this.reconcile()
     mkdirSync(this.work, { recursive: true })
     this.#marks.clear()
     for (const entry of readdirSync(this.root, { withFileTypes: true }))
       if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name)
   }
 
-  /** Is `.work` there, as somebody left it who has died? */
-  get isLeft(): boolean {
+  /** Does a `.work` of a dead worker exist? */
+  get hasLeftovers(): boolean {
     return existsSync(this.work)
   }
 
-  /** Is there what a hook of this plugin made, or would have: in work, or published? */
+  /** Does this plugin have a folder, in work or published? */
   holds(plugin: string): boolean {
     return isFolder(join(this.work, plugin)) || this.isPublished(plugin)
   }
@@ -69,7 +68,7 @@ export class WorkTree {
     return isFolder(join(this.root, plugin))
   }
 
-  /** What a plugin has published. */
+  /** The files that a plugin has published. */
   published(plugin: string): PublishedFiles {
     return { written: Object.fromEntries(listTree(join(this.root, plugin))?.files ?? []), standing: {} }
   }
@@ -82,17 +81,14 @@ export class WorkTree {
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') mkdirSync(dir, { recursive: true })
       else if (!isFolder(dir)) {
-        rmSync(dir, { force: true }) // A link that a hook put there would lead the next one, and us, elsewhere.
+        rmSync(dir, { force: true }) // A hook may have put a link there.
         mkdirSync(dir)
       }
     }
     return dir
   }
 
-  /**
-   * Gives a plugin back what it has published, before its next hook starts: hooks of others may have changed their view
-   * of it.
-   */
+  /** Restores a plugin's published files before its next hook starts, since other hooks may have changed its copy. */
   async restore(plugin: string): Promise<void> {
     const dir = this.dirFor(plugin)
     const marks = this.#marks.get(plugin)
@@ -109,10 +105,10 @@ export class WorkTree {
   }
 
   /**
-   * Puts the files of plugins in place: aside, flushed to disk, then renamed; an earlier version is replaced as a
-   * whole. They are copies: a hook that is still to come, or a sibling that still runs, keeps writing in `.work`.
-   * @param move nobody else was ever let into `.work`, nor will be: the files themselves go to their place
-   * @returns what was published of each, or what keeps it from being
+   * Publishes the files of plugins: writes them aside, flushes them, then renames them into place; an earlier version
+   * is replaced as a whole. Copies are published: later hooks, and siblings that still run, keep writing in `.work`.
+   * @param move no hook of a user ever had, or will have, access to `.work`: the files themselves are moved
+   * @returns for each plugin what was published, or the error that prevented it
    */
   async publish<Plugin extends string>(
     plugins: readonly Plugin[],
@@ -152,7 +148,6 @@ export class WorkTree {
       await failpoint('publish.files_renamed')
     }
     if (asides.size > 0) await flush([this.root])
-    await failpoint('publish.files_flushed')
     for (const old of olds) rmSync(old, { recursive: true, force: true })
     for (const [plugin, { files, marks }] of asides) {
       const before = this.#marks.get(plugin)
@@ -163,7 +158,7 @@ export class WorkTree {
       )
       results.set(plugin, { written: Object.fromEntries(written), standing: Object.fromEntries(standing) })
     }
-    await failpoint('publish.files_tidied')
+    await failpoint('publish.files_published')
     return results
   }
 
@@ -187,8 +182,8 @@ export class WorkTree {
   }
 
   /**
-   * Moves what a failed hook wrote out of its siblings' sight; kept for whoever looks into it. What its plugin has
-   * published stays in sight; without that an empty directory tells that it was tried.
+   * Moves what a failed hook wrote to `.attempts`, where siblings do not see it and people can. What its plugin has
+   * published stays visible; if that is nothing, an empty directory says that the hook was tried.
    */
   async setAside(plugin: string, attempt: string): Promise<void> {
     const from = join(this.work, plugin)
@@ -206,14 +201,14 @@ export class WorkTree {
     if (existsSync(this.work)) rmSync(this.work, { recursive: true, force: true })
   }
 
-  /** Lets hooks see what a plugin has published. */
+  /** Puts a copy of what a plugin has published into `.work`. */
   async #show(plugin: string): Promise<void> {
     const dir = join(this.work, plugin)
     const { files } = await copyTree(this.root, plugin, dir)
     this.#marks.set(plugin, new Map([...files.keys()].map((path) => [path, markOf(join(dir, path))!])))
   }
 
-  /** A crash between the two renames of a replacement left the old version under its temporary name. */
+  /** Undoes a replacement that crashed between its two renames and left the old version under its temporary name. */
   async #undoReplace(name: string): Promise<void> {
     const original = join(this.root, name.slice('.replaced-'.length))
     if (existsSync(original)) rmSync(join(this.root, name), { recursive: true, force: true })
@@ -224,12 +219,12 @@ export class WorkTree {
   }
 }
 
-/** A plugin's files, ready to be renamed into their place. */
+/** A plugin's files, written aside and ready to be renamed. */
 interface Aside extends CopiedTree {
   readonly dir: string
 }
 
-/** What is to be flushed of it: its files and folders; links lie in these. */
+/** The files and folders to flush; links are part of their folders. */
 function pathsIn({ dir, files, folders }: Aside): string[] {
   const own = [...files].filter(([, file]) => file.link === undefined).map(([path]) => path)
   return [...own, ...folders].map((path) => join(dir, path))
@@ -237,7 +232,7 @@ function pathsIn({ dir, files, folders }: Aside): string[] {
 
 const NOTHING: PublishedFiles = { written: {}, standing: {} }
 
-/** The folders that a path leads through, from the top down. */
+/** The folders along a path, from the top down. */
 function foldersOf(path: string): string[] {
   const steps = path.split('/')
   return steps.slice(1).map((_step, index) => steps.slice(0, index + 1).join('/'))

@@ -5,23 +5,22 @@ import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
 import { wakeCrawls } from './commands.ts'
 
 /**
- * Queues a crawl whose pages are there from the start.
+ * Queues a crawl and creates its pages at once.
  * @returns the ids of its snapshots
  */
 export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
   return await db.transaction().execute(async (tx) => {
     const { id } = await insertCrawl(tx, crawl)
     const pages = await addTo(tx, id, [...crawl.list])
-    // Nothing of its list is left to become pages.
+    // The list has no part left to expand.
     await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
     return pages
   })
 }
 
 /**
- * Adds pages to a crawl that is not at its end.
- * @returns the ids of its snapshots of these URLs, those that it had before included; none when the crawl takes no
- *   pages now
+ * Adds pages to a crawl that is not sealed.
+ * @returns the ids of its snapshots for these URLs, existing ones included; none when the crawl takes no pages now
  */
 export async function addPages(
   db: Database,

@@ -2,10 +2,10 @@ import { SETTINGS } from '../base/config.ts'
 import { defineMachine } from '../engine/machine.ts'
 
 /**
- * One attempt of one hook on one snapshot. `interrupt` is an end that was not its fault: a drain, a takeover, a dead
- * worker. `backoff` is an attempt that failed in a way that may pass: when its page is due again it is `failed`, and
- * another attempt is queued beside it. One that came to its end before anybody had to know that it was started goes
- * there from `queued`.
+ * One attempt of one hook on one snapshot. `interrupt` is an end that was not the hook's fault: a drain, a takeover, a
+ * dead worker. `backoff` is an attempt that failed temporarily: when its page is due again it becomes `failed`, and
+ * another attempt is queued beside it. An attempt that ended before its start had to be recorded goes from `queued`
+ * straight to its end.
  */
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',
@@ -34,7 +34,7 @@ export const archiveResultMachine = defineMachine({
         delay: 'backoff',
       },
     },
-    // Where a crawl does not say otherwise (`hook-retries.ts`).
+    // The default for crawls (`hook-retries.ts`).
     backoff: {
       on: { fail: 'failed', skip: 'skipped' },
       retryAfterMs: 1_000 * SETTINGS.HOOK_RETRY_SECONDS.standard,

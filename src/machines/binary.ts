@@ -1,9 +1,9 @@
 import { defineMachine } from '../engine/machine.ts'
 
 /**
- * A program that plugins need, as one machine has it. Looked up in vain it stays queued, for five minutes each time
- * (ArchiveBox's number). One that has gone since
- * is put back by whoever finds out (`loseBinary`), as a retry puts back what is sealed.
+ * A program that plugins need, on one machine. One that was not found stays queued, for five minutes each time
+ * (ArchiveBox's number). One that has disappeared is queued again by whoever notices (`loseBinary`), as a retry does
+ * for what is sealed.
  */
 export const binaryMachine = defineMachine({
   name: 'binary',

@@ -1,5 +1,5 @@
 /**
- * What people read of a failure, and how hooks, programs and systems say the same thing. The first that matches,
+ * The causes as people read them, and the ways in which hooks, programs and systems report them. The first match
  * counts.
  */
 const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => string)])[] = [
@@ -30,8 +30,8 @@ const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => 
 const LONGEST = 200
 
 /**
- * The cause of a failure in one short line, from what its hook said: the same for all hooks that met the same thing.
- * What we do not know keeps its own first line, behind the plugin's name.
+ * The cause of a failure in one short line, from the hook's output: the same for all hooks that met the same failure.
+ * An unknown failure keeps the first line of its output, after the plugin's name.
  */
 export function causeOf(plugin: string, output: string): string {
   for (const [pattern, cause] of CAUSES) {
@@ -42,24 +42,21 @@ export function causeOf(plugin: string, output: string): string {
   return (line.startsWith(`${plugin}:`) ? line : `${plugin}: ${line}`).slice(0, LONGEST)
 }
 
-/** Is it about reaching the page, so that whoever asks for the page meets it, too? */
+/** Does this cause concern reaching the page, so that every hook that requests the page meets it? */
 export function isUnreachable(cause: string): boolean {
   return /^(?:HTTP \d|connection |host |name lookup |network |certificate |TLS |too many redirects)/.test(cause)
 }
 
-/** The word of a hook that lacks what another one should have made. */
+/** The output of a hook whose input from another plugin is missing. */
 export const needs = (plugin: string) => `needs ${plugin}, which failed`
-/** Whom a hook needs, when that is all it says. */
+/** The plugin whose output was missing, if that is all a hook reports. */
 export const neededBy = (output: string) => /^needs (\S+), which failed$/.exec(output)?.[1]
-/** The word of a hook that met what another one had met before it. */
+/** The output of a hook that met the same failure as another before it. */
 export const alike = (cause: string, plugin: string) => `${cause}, as ${plugin} found`
 
 const OLD_WORDS = /^no (?:headers\/headers\.json|html\/output\.html) to read$/
 
-/**
- * Did this hook only lack what another one should have made, or meet what another one had met? Also in the words of
- * earlier versions.
- */
+/** Is this output a mere consequence of another hook's failure? Knows the wording of earlier versions, too. */
 export function isConsequence(output: string): boolean {
   return neededBy(output) !== undefined || /, as \S+ found$/.test(output) || OLD_WORDS.test(output)
 }

@@ -15,21 +15,21 @@ type Place = Pick<Home, 'db' | 'dataDir'>
 
 type Event = 'pause' | 'resume' | 'seal'
 
-// What people do to crawls and snapshots: events from outside. Whoever works on a row loses its claim, records nothing
-// more, and ends its hooks when it notices, at its next step; whoever claims the row before that ends it first
+// What people do to crawls and snapshots: events from outside. The worker of such a row loses its claim, records
+// nothing more, and ends its hooks when it notices, at its next step; a new owner of the row ends it first
 // (endFormerWorkers).
 
-/** Pauses crawls and their unfinished snapshots. Returns the crawls that were not paused or sealed already. */
+/** Pauses crawls and their unfinished snapshots. @returns the crawls that were not already paused or sealed */
 export async function pauseCrawls(db: Database, ids: readonly string[]): Promise<string[]> {
   return (await sendToCrawls(db, ids, 'pause', RETRY_AT_MAX)).crawls
 }
 
-/** Puts paused crawls and their paused snapshots back into the queue, due at `when`. Finished hooks stay finished. */
+/** Queues paused crawls and their paused snapshots again, due at `when`. Finished hooks stay finished. */
 export async function resumeCrawls(db: Database, ids: readonly string[], when: Date = new Date()): Promise<string[]> {
   return (await sendToCrawls(db, ids, 'resume', when)).crawls
 }
 
-/** Seals crawls with what they have. Hooks that were not run are skipped. */
+/** Seals crawls with what they have. Hooks that have not run are skipped. */
 export async function cancelCrawls({ db, dataDir }: Place, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const { crawls, snapshots } = await sendToCrawls(tx, ids, 'seal', null)
@@ -39,13 +39,13 @@ export async function cancelCrawls({ db, dataDir }: Place, ids: readonly string[
   })
 }
 
-/** Pauses snapshots; their crawl goes on with the others. Returns those that were not paused or sealed already. */
+/** Pauses snapshots; their crawl continues with the others. @returns those that were not already paused or sealed */
 export async function pauseSnapshots(db: Database, ids: readonly string[]): Promise<string[]> {
   return await sendToSnapshots(db, ids, 'pause', RETRY_AT_MAX)
 }
 
 /**
- * Puts paused snapshots back into the queue, due at `when`; those of a paused crawl wait for that. Finished hooks stay
+ * Queues paused snapshots again, due at `when`; those of a paused crawl wait for the crawl. Finished hooks stay
  * finished.
  */
 export async function resumeSnapshots(
@@ -56,7 +56,7 @@ export async function resumeSnapshots(
   return await sendToSnapshots(db, ids, 'resume', when)
 }
 
-/** Seals snapshots with what they have. Hooks that were not run are skipped. */
+/** Seals snapshots with what they have. Hooks that have not run are skipped. */
 export async function cancelSnapshots({ db, dataDir }: Place, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const sealed = await sendToSnapshots(tx, ids, 'seal', null)
@@ -67,8 +67,8 @@ export async function cancelSnapshots({ db, dataDir }: Place, ids: readonly stri
 }
 
 /**
- * Takes crawls' rows for the rest of the transaction. Whoever changes snapshots from outside does so first: none of
- * their crawls is sealed, or put to sleep, meanwhile.
+ * Locks crawls for the rest of the transaction. Whoever changes snapshots from outside does so first, so that their
+ * crawl is not sealed or released as idle meanwhile.
  */
 export async function lockCrawls(tx: Database, where: RawBuilder<unknown>): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from crawl where ${where} order by id for no key update`.execute(
@@ -85,10 +85,7 @@ export async function lockCrawlsOf(tx: Database, snapshotIds: readonly string[])
   )
 }
 
-/**
- * Has started crawls looked at again that nobody works on: those whose last snapshots are paused sleep until something
- * becomes of them.
- */
+/** Makes started crawls due that no worker has: with only paused snapshots left, a crawl waits for a change. */
 export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
     update crawl set retry_at = now(), modified_at = now()
@@ -96,7 +93,7 @@ export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<
   await sql`select pg_notify('archivebox_work', '')`.execute(tx)
 }
 
-/** So many pages are moved by one statement: a second on a slow machine, far below the deadline of statements. */
+/** Pages per statement: one second on a slow machine, far below the statement timeout. */
 const SLICE = 5_000
 
 function* slices(rows: readonly { readonly id: string }[]): Generator<string[]> {
@@ -104,8 +101,8 @@ function* slices(rows: readonly { readonly id: string }[]): Generator<string[]> 
 }
 
 /**
- * Sends one event to crawls and to those of their snapshots whose state offers it, and wakes the leader.
- * @returns those that it moved
+ * Sends an event to crawls and to those of their snapshots that offer it, and wakes the leader.
+ * @returns the crawls that it moved
  */
 async function sendToCrawls(
   db: Database,
@@ -126,7 +123,7 @@ async function sendToCrawls(
   })
 }
 
-/** Sends one event to snapshots, and has their crawls looked at again. */
+/** Sends an event to snapshots, and makes their crawls due. */
 async function sendToSnapshots(
   db: Database,
   ids: readonly string[],
@@ -142,7 +139,8 @@ async function sendToSnapshots(
 }
 
 /**
- * For the leader: whoever worked on these pages, or cancels them, may die before their folders say what became of them.
+ * For the leader: the worker of these pages, or the command that cancels them, may die before their folders are
+ * updated.
  */
 async function markCancelled(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
@@ -150,10 +148,7 @@ async function markCancelled(tx: Database, ids: readonly string[]): Promise<void
     on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
 }
 
-/**
- * Completes pages that were just sealed: nothing of them is open any more, their size is that of what was published,
- * and they have a verdict.
- */
+/** Completes pages that were just sealed: skips their open results, sums their sizes and writes their verdicts. */
 async function closePages(tx: Database, dataDir: string, ids: readonly string[]): Promise<void> {
   for (let at = 0; at < ids.length; at += SLICE) {
     const { rows } = await sql<{ id: string; output_dir: string; is_open: boolean }>`
@@ -166,7 +161,7 @@ async function closePages(tx: Database, dataDir: string, ids: readonly string[])
     for (const id of open) await skipOpenResults(tx, id, CANCELLED)
     await sql`update snapshot s set output_size = ${outputSize(sql`s.id`)} where id = any(${open}::uuid[])`.execute(tx)
     await recordVerdicts(tx, await judge(tx, dataDir, rows))
-    // Pages that nobody had begun: there may be a million.
+    // Pages that were never started, of which there may be a million.
     await sql`
       update snapshot s set outcome = 'failed', cause = ${CANCELLED}
       where s.id = any(${ids.slice(at, at + SLICE)}::uuid[]) and s.outcome is null`.execute(tx)

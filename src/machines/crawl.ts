@@ -1,7 +1,7 @@
 import { workMachine } from './work-machine.ts'
 
 /**
- * One `add`: its URLs become snapshots; it is sealed when the last of them is. It is given up after twice as many
- * attempts as a page: one that takes all above it down with it is given up before its crawl is.
+ * One `add`: its URLs become snapshots, and it is sealed after the last of them. It has twice the attempts of a page,
+ * so that a page that takes everything above it down is given up before its crawl.
  */
 export const crawlMachine = workMachine('crawl', 10)

@@ -13,21 +13,24 @@ import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
 import { waitForRelease } from './wait-for-release.ts'
 
-// Files are moved aside, rows are deleted in one transaction, files are removed: in this order, so that a crash in
-// between leaves either everything or nothing. What it leaves aside, whoever opens the data dir next puts back or
-// removes, as the rows have it (reconcileDeletions).
+// Files are moved aside, rows deleted in one transaction, files removed; in this order, so that a crash leaves either
+// everything or nothing. Files left aside are put back or removed, as the rows say, by the next process that opens the
+// data dir (reconcileDeletions).
 
-/** An arbitrary, fixed key: one deletion at a time per database, so that nobody settles what somebody else is at. */
+/**
+ * The key of the advisory lock that admits one deletion at a time per database, so that nobody reconciles one that is
+ * under way; the number is arbitrary.
+ */
 const LOCK = 7_241_202
 
-/** Snapshots that one statement deletes: none may take as long as a statement is waited for. */
+/** Snapshots per statement, to stay below the statement timeout. */
 const BATCH = 500
 
 /**
- * Deletes a crawl with its snapshots, their results and all their files. Whoever works on it loses it first, and is
- * waited for.
- * @returns false when it was not there any more Throws AppError, and deletes nothing, when somebody does not let go of
- * it, or when its files lie behind a symbolic link.
+ * Deletes a crawl with its snapshots, their results and all their files. A worker that has it loses it first, and is
+ * waited for. Throws AppError, and deletes nothing, when the worker does not release it in time, or when the files lie
+ * behind a symbolic link.
+ * @returns false when it no longer existed
  */
 export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
   await pauseCrawls(home.db, [id])
@@ -54,7 +57,7 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
   })
 }
 
-/** The same for one snapshot, with its results. Pages that it led to stay. */
+/** The same for one snapshot with its results. Pages found through it stay. */
 export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
   await pauseSnapshots(home.db, [id])
   await waitForRelease(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`)
@@ -71,10 +74,9 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
 }
 
 /**
- * Deletes one attempt of a hook, with the files that it names, and with links of its plugin that would lead nowhere
- * without them.
- * @returns false when it was not there any more
- * Throws AppError, and deletes nothing, while somebody works on its page.
+ * Deletes one attempt of a hook with its files, and links of its plugin that would be left dangling. Throws AppError,
+ * and deletes nothing, while its page is being worked on.
+ * @returns false when it no longer existed
  */
 export async function deleteResult(home: Home, id: string): Promise<boolean> {
   return await deleteRow(home, 'archive_result', id, async (tx, removal) => {
@@ -104,7 +106,7 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
   })
 }
 
-/** Puts back, or removes, what a crash left aside, unless somebody is deleting at this moment. */
+/** Puts back or removes what a crash left aside, unless a deletion is under way. */
 export async function reconcileDeletions(home: Home): Promise<void> {
   if (Removal.begun(home.dataDir).length === 0) return
   await home.db.transaction().execute(async (tx) => {
@@ -112,14 +114,14 @@ export async function reconcileDeletions(home: Home): Promise<void> {
     if (!rows[0]!.mine) return
     for (const removal of Removal.begun(home.dataDir)) {
       const [, table, id] = NAME.exec(removal.name) ?? []
-      if (table === undefined) continue // Nothing of ours.
+      if (table === undefined) continue // Not one of our removals.
       if (await isThere(tx, table as Model['table'], id!)) await removal.putBack()
       else await removal.remove()
     }
   })
 }
 
-/** How a removal is named: after the row that it belongs to. */
+/** The name of a removal: the row that it belongs to. */
 const NAME = /^(crawl|snapshot|archive_result)\.([0-9a-f-]{36})$/
 
 async function deleteRow(
@@ -136,7 +138,7 @@ async function deleteRow(
       return await work(tx, removal)
     })
   } catch (error) {
-    await reconcileDeletions(home).catch(() => {}) // Then whoever opens the data dir next does it.
+    await reconcileDeletions(home).catch(() => {}) // Otherwise the next process that opens the data dir does it.
     throw error
   }
   await removal.remove()
@@ -145,20 +147,19 @@ async function deleteRow(
 
 const FREE = sql`(claim_token is null and status in ('paused', 'sealed'))`
 
-/** False when there is no row; throws AppError when somebody took one up again. */
+/** False when there is no row; throws AppError when a row is no longer free. */
 function isFree(rows: readonly { readonly free: boolean }[], what: string): boolean {
-  if (rows.some(({ free }) => !free))
-    throw new AppError(`${what} was taken up again in the meantime: nothing was deleted`)
+  if (rows.some(({ free }) => !free)) throw new AppError(`${what} was resumed in the meantime: nothing was deleted`)
   return rows.length > 0
 }
 
-/** With their results, and the history of both. */
+/** Deletes snapshots with their results and the history of both. */
 async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
     delete from transition where row_id = any(array(
       select unnest(${ids}::uuid[])
       union all select id from archive_result where snapshot_id = any(${ids}::uuid[])))`.execute(tx)
-  // Before their pages: what a page's deletion takes with it, it takes one page at a time.
+  // Before their pages: the cascade from a page deletes results one page at a time.
   await sql`delete from archive_result where snapshot_id = any(${ids}::uuid[])`.execute(tx)
   await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)
 }
@@ -172,7 +173,7 @@ interface ResultFiles {
   readonly output_files: Readonly<Record<string, OutputFile>>
 }
 
-/** What belongs to a result, by its paths below the folder of its page. */
+/** The paths of a result's files below the folder of its page. */
 function pathsOf({ plugin, hook_name, attempt, output_files }: ResultFiles): string[] {
   return [
     ...Object.keys(output_files).map((file) => `${plugin}/${file}`),
@@ -182,7 +183,7 @@ function pathsOf({ plugin, hook_name, attempt, output_files }: ResultFiles): str
   ]
 }
 
-/** The links of one plugin's results that lead to nothing that these name. */
+/** The links in one plugin's results that are dangling without these results. */
 function brokenLinks(results: readonly ResultFiles[]): { readonly id: string; readonly paths: string[] }[] {
   const tree = new Map<string, TreeEntry>()
   for (const { output_files } of results) {

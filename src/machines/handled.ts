@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 
 /**
- * What was handled in the last `seconds`: how many rows of each model came to which state. Counted from the log of
- * transitions, which is written with each of them: it outlives every runner, and a runner without work writes nothing.
+ * How many rows of each model reached which state in the last `seconds`. Counted from the log of transitions, which is
+ * written with each of them: it outlives every runner, and an idle runner writes nothing.
  */
 export async function handledWithin(db: Database, seconds: number): Promise<Record<string, Record<string, number>>> {
   const { rows } = await sql<{ model: string; state: string; count: number }>`

@@ -2,16 +2,15 @@ import { backoff } from '../base/backoff.ts'
 import { readSetting, type Texts } from '../base/config.ts'
 import { RETRY } from '../engine/outcome.ts'
 
-/** How often, and after how long, a hook is tried again that failed in a way that may pass. */
+/** How often, and after what delay, a hook that failed temporarily is tried again. */
 export interface HookRetries {
   readonly most: number
-  /** @param before how often it was tried again before */
+  /** @param before how many retries came before */
   readonly waitMs: (before: number) => number
 }
 
 /**
- * What the settings of a crawl make of the numbers of `backoff` (`archive-result.ts`): twice as long each time, up to
- * an hour.
+ * The settings of a crawl applied to the numbers of `backoff` (`archive-result.ts`): the delay doubles, up to an hour.
  */
 export function hookRetries(settings: Texts): HookRetries {
   const wait = { baseMs: 1_000 * readSetting('HOOK_RETRY_SECONDS', settings), maxMs: RETRY.maxMs }

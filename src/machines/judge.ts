@@ -5,16 +5,15 @@ import type { Database } from '../db/database.ts'
 import { latestResults } from '../db/results.ts'
 import { isHttpStatus, type JudgedResult, type Verdict, verdictOn } from './verdict.ts'
 
-/** A page to judge, and where its files are. */
+/** A page to judge, and the folder of its files. */
 interface Page {
   readonly id: string
   readonly output_dir: string
 }
 
 /**
- * The verdict on each of these pages, from the latest results of their hooks and the headers that were published.
- * Writes nothing.
- * @returns by id, for every page
+ * The verdicts on these pages, from the latest results of their hooks and the published headers. Writes nothing.
+ * @returns one per page, by id
  */
 export async function judge(db: Database, dataDir: string, pages: readonly Page[]): Promise<Map<string, Verdict>> {
   const latest = await latestResults(
@@ -29,13 +28,13 @@ export async function judge(db: Database, dataDir: string, pages: readonly Page[
   return verdicts
 }
 
-/** The verdict on a page, from the latest results of its hooks and the headers that were published in its folder. */
+/** The verdict on a page, from the latest results of its hooks and the headers published in its folder. */
 export async function judgeResults(dir: string, latest: readonly JudgedResult[]): Promise<Verdict> {
   const hasHeaders = latest.some(({ plugin, status }) => plugin === 'headers' && status === 'succeeded')
   return verdictOn(latest, hasHeaders ? await headersStatus(dir) : null)
 }
 
-/** What headers/headers.json (ours or upstream's) says that the server answered with; null when it does not. */
+/** The HTTP status in headers/headers.json (ours or upstream's); null without one. */
 async function headersStatus(dir: string): Promise<number | null> {
   try {
     const { status } = JSON.parse(await readFile(join(dir, 'headers', 'headers.json'), 'utf8')) as { status?: unknown }
@@ -45,7 +44,7 @@ async function headersStatus(dir: string): Promise<number | null> {
   }
 }
 
-/** Writes verdicts to pages that are sealed; to others none. */
+/** Writes verdicts to sealed pages, and to no others. */
 export async function recordVerdicts(tx: Database, verdicts: ReadonlyMap<string, Verdict>): Promise<void> {
   const all = [...verdicts.values()]
   await sql`

@@ -1,18 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
 
 // A published file belongs to one result: that of the last hook that wrote it. Results of one plugin share a folder,
-// and later attempts replace what earlier ones made; each names what is in place of its own, so that sizes add up and a
-// deletion takes what is its own.
+// and later attempts replace earlier files; each result names only its files that are in place, so that sizes add up
+// and a deletion removes the right files.
 
-/** The bytes of the published files of a page, each once: an expression. */
+/** The total bytes of a page's published files, each counted once: an SQL expression. */
 export function outputSize(snapshotId: RawBuilder<unknown>): RawBuilder<number> {
   return sql`(select coalesce(sum(output_size), 0) from archive_result where snapshot_id = ${snapshotId})`
 }
 
 /**
- * For a statement that has `ended` (results with their plugin, and what was published of it: `written` and `standing`,
- * both null for nothing): `own`, the files of each, and their bytes. The other results of its plugin keep of theirs
- * what is still in place and was not written again. No two of them may be of one plugin.
+ * For a statement with `ended` (results with their plugin and its published files: `written` and `standing`, both null
+ * for none): `own`, the files and bytes of each. The other results of the plugin keep those of their files that are in
+ * place and were not written again. No two results may be of one plugin.
  */
 export function handingOver(snapshotId: string): RawBuilder<unknown> {
   return sql`

@@ -15,7 +15,7 @@ import { crawlMachine } from './crawl.ts'
 import { allOf, type Condition, crawlsWithin, snapshotsWithin, type WorkScope } from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
 
-/** Who claims: a process of ours, in the term of the runner that it works for. */
+/** The owner of claims: a process of ours, in the term of its runner. */
 export interface Owner {
   readonly home: Home
   readonly processId: string
@@ -37,8 +37,8 @@ export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'>
 const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine] as const
 
 /**
- * A queue as one owner uses it: its claims carry its name and hold only in its term. Its statements may lose their
- * answers.
+ * The queue of one owner: its claims carry its name and hold only in its term. Statements whose answer is lost are
+ * repeated.
  */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   constructor({ home, processId, term }: Owner, machine: M, where: Condition) {
@@ -50,14 +50,13 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   }
 
   override async renew(claims: readonly Held[], leaseSeconds?: number): Promise<Set<string>> {
-    await failpoint('claim.renewing')
     const held = await super.renew(claims, leaseSeconds)
     await failpoint('claim.renewed')
     return held
   }
 }
 
-// Every claim locks the term's row FOR SHARE while it is made: none of an older term slips past a promotion.
+// Every claim locks the row of its term FOR SHARE, so that no claim of an older term slips past a promotion.
 const FENCE: QueueOptions = {
   fence: (first) => `select 1 from runner_term where data_dir_id = $${first} and term = $${first + 1}`,
 }
@@ -68,8 +67,9 @@ export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMa
 }
 
 /**
- * The snapshots within a scope of the crawl that a crawl worker has claimed. It has one at a time: said like this, the
- * index over a crawl's due pages gives them in order, and a claim costs the same however many are queued.
+ * The snapshots, within a scope, of the crawl that a crawl worker has claimed. It has one crawl at a time; this
+ * condition lets the index on a crawl's due pages return them in order, so a claim costs the same however many are
+ * queued.
  */
 export function snapshotQueue(
   owner: Owner,
@@ -88,15 +88,15 @@ export function binaryQueue(owner: Owner): Queue<typeof binaryMachine, BinaryRow
   })
 }
 
-/** This attempt at a page got somewhere: the ones before it do not count any more. */
+/** This attempt at a page made progress: earlier ones no longer count. */
 export async function forgetAttempts(db: Home['db'], claim: Held): Promise<void> {
   const queue = new Queue(snapshotMachine, kyselySql(db), { retry: (work) => withRetry(db, work) })
   await queue.forgetAttempts(claim)
 }
 
 /**
- * Makes due again what these processes had claimed. Only for owners that the operating system has proved dead. Whose
- * runner a newer one had asked to leave did not die of its work: its attempts do not count.
+ * Makes the claims of these processes due again. Only for owners that the operating system has proved dead. Attempts do
+ * not count when a newer runner had asked theirs to leave: they did not die of their work.
  * @returns how many rows
  */
 export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly string[]): Promise<number> {
@@ -115,7 +115,7 @@ export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly s
   return requeued
 }
 
-/** The fence of what no statement can guard: throws ClaimLost unless the page is ours now, in the term in force. */
+/** The fence before what no statement can guard: throws ClaimLost unless the claim and the term are still valid. */
 export async function confirmSnapshot({ home, term }: Owner, claim: SnapshotClaim): Promise<void> {
   const select = sql`
     select 1 from snapshot, runner_term

@@ -11,9 +11,9 @@ const SCHEDULE = sql`
   retry_at = case status when 'paused' then '9999-01-01T00:00Z'::timestamptz else now() end, modified_at = now()`
 
 /**
- * What a new leader mends in rows that no crash of ours leaves so, but a hand or a restored backup may: open ones
- * without a schedule are due, and paused ones wait again. A crawl that went to sleep over such a page is woken. Returns
- * how many.
+ * A new leader repairs rows that no crash leaves so, but manual changes or a restored backup may: open rows without a
+ * schedule become due, paused ones wait again, and a crawl that was released as idle over such a page becomes due.
+ * @returns how many
  */
 export async function reconcileSchedules(db: Database): Promise<number> {
   return await transact(db, async (tx) => {

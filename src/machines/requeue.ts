@@ -5,9 +5,9 @@ import { resumeCrawls, resumeSnapshots, wakeCrawls } from './commands.ts'
 import { lockCrawlsAbove, pagesOf, type RetryRequest, retry } from './retry.ts'
 
 /**
- * Sees to it that these rows are worked on now: what is at its end is retried, what is paused goes on, what is put off
- * is due. Rows that somebody works on are left to him.
- * @returns the crawls that they belong to, as far as they are still there
+ * Makes sure that these rows are worked on now: retries what is sealed, resumes what is paused, makes postponed rows
+ * due. Rows that a worker has are left to it.
+ * @returns the existing crawls that they belong to
  */
 export async function requeue(
   db: Database,

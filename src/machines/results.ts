@@ -21,26 +21,27 @@ export interface ResultRow {
   readonly status: ResultStatus
   readonly output_str: string
   readonly attempt: number
-  /** Attempts before this one that failed in a way that may pass. */
+  /** Earlier attempts that failed temporarily. */
   readonly retries: number
 }
 
-/** What becomes of a result. */
+/** A change of a result. */
 export interface ResultChange {
   readonly result: Pick<ResultRow, 'id' | 'plugin'>
   readonly event: EventOf<Results, 'queued'> | EventOf<Results, 'started'>
-  /** The hook's process, or the host that ran it. */
+  /** The hook's process, or its host. */
   readonly processId?: string | undefined
   readonly output?: string
   readonly json?: unknown
   readonly published?: PublishedFiles | undefined
-  /** When the hook began and ended, where that was not now: by `performance.now()`. */
+  /** When the hook began and ended, by `performance.now()`; undefined: now. */
   readonly began?: number
   readonly ended?: number
 }
 
-// Results have no claim of their own: whoever holds their snapshot's claim writes them, in the term in force. Each
-// statement locks the snapshot's row while it compares, so that a lost claim, or a lost lead, writes nothing.
+// Results have no claim of their own: the holder of their snapshot's claim writes them, in the current term. Each
+// statement locks the snapshot's row while it compares the token, so that nothing is written after a lost claim or
+// lead.
 const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
   mine as (
     select id, status from snapshot
@@ -50,18 +51,18 @@ const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
   )`
 
 /**
- * What a power cut takes back of a page in work is done again by whoever has the page next: no commit but that of its
- * seal waits for the disk, which flushes all of them. A server that dies alone takes it back from a worker that goes
- * on: so the seal looks whether it is all there.
+ * Work that a power cut undoes is repeated by the page's next owner, so only the commit of the seal waits for the disk,
+ * and flushes all earlier ones. When the server alone dies, the worker continues after such a loss: so the seal checks
+ * that nothing is missing.
  */
 const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
 
 /**
- * Begins the work on a page: it is `started`, every hook has a result row, none is left `started` by a dead owner, and
- * whatever backed off has another attempt. Throws ClaimLost.
- * @param firstIn the process in which the first hook is about to run: on a page that nobody has worked on its result is
+ * Begins the work on a page: it becomes `started`, every hook gets a result row, results left `started` by a dead owner
+ * are queued, and those in `backoff` get another attempt. Throws ClaimLost.
+ * @param firstIn the process in which the first hook is about to run; on a page without earlier work, that result is
  *   `started` at once
- * @returns the current attempts: the final ones are done and will not be run again
+ * @returns the current attempts; final ones are not run again
  */
 export async function prepareResults(
   owner: Owner,
@@ -130,8 +131,8 @@ export async function prepareResults(
 }
 
 /**
- * Moves results of one page along their edges, all or none, guarded by the page's claim and the term. Those that are
- * started once more are only given their new process. No two of them may be of one plugin. Throws ClaimLost.
+ * Moves results of one page along their edges, all or none, guarded by the page's claim and the term. One that is
+ * already `started` only gets its new process. No two may be of one plugin. Throws ClaimLost.
  */
 export async function writeResults(
   owner: Owner,
@@ -196,25 +197,25 @@ function asRow({ result, event, processId, output, json, published, began, ended
 
 const STATES = archiveResultMachine.states
 
-/** A page as its index tells of it. */
+/** A page as its index shows it. */
 export interface FinishedPage {
   readonly output_size: number
-  /** By the database's clock. */
+  /** The database's clock. */
   readonly now: Date
-  /** In order. */
+  /** In the order of the hooks. */
   readonly results: readonly ResultOfPage[]
-  /** Is, or was, another copy of its URL there? */
+  /** Does or did another copy of its URL exist? */
   readonly isCopied: boolean
 }
 
-/** A condition on a page, `work`: the ends of its results are written, and no server has lost them since. */
+/** A condition on a page, `work`: all its results have ended, and no server has lost that. */
 export const ALL_ENDED = `(
         select 1 from archive_result r
         where r.snapshot_id = work.id and r.status in ('queued', 'started', 'backoff') limit 1) is null`
 
 /**
- * Writes what was found out about a page whose results are written. In a transaction it waits for the disk: nobody
- * comes back for what else was written in that. Throws ClaimLost.
+ * Writes what was found on a page whose results are written. Inside a transaction the commit waits for the disk, since
+ * nobody would repeat what else it writes. Throws ClaimLost.
  */
 export async function finishPage(
   tx: Owner['home']['db'],
@@ -237,7 +238,7 @@ export async function finishPage(
   return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied }
 }
 
-/** Ends the results of a snapshot that are still open, in the transaction that seals it. */
+/** Skips the open results of a snapshot, in the transaction that seals it. */
 export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: string, reason: string): Promise<void> {
   await sql`
     with open as (
@@ -253,10 +254,7 @@ export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: strin
     select 'archive_result', id, from_status, 'skipped', 'skip' from skipped`.execute(tx)
 }
 
-/**
- * After a lost claim, when our hooks on the snapshot have ended: results that our own processes had started are
- * nobody's any more.
- */
+/** After a lost claim, once our hooks on the snapshot have ended: queues the results that our processes had started. */
 export async function forgetStarted(owner: Owner, snapshotId: string): Promise<void> {
   const forget = sql`
     with forgotten as (

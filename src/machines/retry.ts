@@ -6,23 +6,23 @@ import { isConsequence } from './cause.ts'
 import { lockCrawls, wakeCrawls } from './commands.ts'
 import { CANCELLED } from './verdict.ts'
 
-/** What is to be run again: whole crawls and pages (of those what `failed` and `plugins` say), and certain results. */
+/** What is to run again: whole crawls and pages (restricted by `failed` and `plugins`), and single results. */
 export interface RetryRequest {
   readonly crawls?: readonly string[]
   readonly snapshots?: readonly string[]
-  /** Those that are the latest attempt of their hook. */
+  /** Each the latest attempt of its hook. */
   readonly results?: readonly string[]
   /**
-   * Of crawls and pages only what failed: every hook of a page without a copy, and of one that has a copy those that
-   * failed, or that the failure of another one, or a cancel, kept from running. Otherwise every hook without an output.
-   * Pages that were never begun are, in both.
+   * Of crawls and pages, only what failed: every hook of a page without a copy; of a page with a copy, the hooks that
+   * failed or that another failure or a cancellation kept from running. Without this: every hook without output. Either
+   * way, pages that were never started are.
    */
   readonly failed?: boolean
-  /** Of crawls and pages only hooks of these plugins. */
+  /** Of crawls and pages, only the hooks of these plugins. */
   readonly plugins?: readonly string[]
 }
 
-/** How hooks end that have no output. */
+/** The final states without output. */
 export const WITHOUT_OUTPUT: readonly ResultStatus[] = ['failed', 'skipped', 'noresults']
 
 interface Attempt {
@@ -35,30 +35,30 @@ interface Attempt {
   readonly output_str: string
   /** Of its page. */
   readonly outcome: Outcome | null
-  /** It belongs to a crawl or page that was asked for as a whole. */
+  /** It belongs to a crawl or page that was requested as a whole. */
   readonly within: boolean
 }
 
-/** What will be run again. */
+/** What will run again. */
 export interface Retried {
   /** The new attempts. */
   readonly results: string[]
-  /** How many pages; those of a crawl that was never begun are not known yet. */
+  /** How many pages; those of a crawl that was never started are not known yet. */
   readonly snapshots: number
-  /** The crawls that were at their end. */
+  /** The crawls that were sealed. */
   readonly crawls: string[]
 }
 
 /**
- * Queues another attempt of hooks of sealed pages; the earlier attempts stay, with those of their files that are not
- * made again. The hashes are taken again, too. Pages and crawls that were sealed before anything was run are begun. The
- * one way out of a final state: a person asked for it.
+ * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
+ * again. The hashes are computed again, too. Pages and crawls that were sealed before anything ran are started. This is
+ * the one way out of a final state: a person asked for it.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
   return await db.transaction().execute(async (tx) => {
     const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
-    // The crawls first, as everybody does: none of them is sealed meanwhile.
+    // Locks the crawls first, as everybody does, so that none is sealed meanwhile.
     await lockCrawlsAbove(tx, { crawls, snapshots, results })
     const { rows } = await sql<Attempt>`
       select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
@@ -88,8 +88,8 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
         and (c.next_part is not null or not exists (select 1 from snapshot s where s.crawl_id = c.id))`.execute(tx)
     const ids = parents.map(({ id }) => id)
     const reopened = await reopen(tx, 'crawl', ids)
-    // What a cancel left of a list goes on with its crawl as a whole only: a page that is retried does not bring it
-    // back.
+    // The unexpanded rest of a cancelled list continues only with the crawl as a whole, not when a single page is
+    // retried.
     const whole = everything ? crawls : []
     await sql`
       update crawl set next_part = null
@@ -101,14 +101,14 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
 
 type Named = Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>
 
-/** The ids of these pages, and of those that these results belong to: a query. Asked as an array it walks indexes. */
+/** A query for the ids of these pages and of the pages of these results. As an array it makes plans walk indexes. */
 export function pagesOf({ snapshots, results }: Omit<Named, 'crawls'>): RawBuilder<unknown> {
   return sql`
     select unnest(${snapshots}::uuid[])
     union select snapshot_id from archive_result where id = any(${results}::uuid[])`
 }
 
-/** Takes the rows of these crawls, and of those that the others belong to. */
+/** Locks these crawls, and the crawls of the snapshots and results. */
 export async function lockCrawlsAbove(tx: Database, named: Named): Promise<string[]> {
   return await lockCrawls(
     tx,

@@ -3,26 +3,23 @@ import { type Database, kyselySql } from '../db/database.ts'
 export const WORK_KINDS = ['crawl', 'snapshot', 'binary'] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
 
-/** Which rows a runner and its workers work on. The empty one: all. */
+/** The rows that a runner and its workers work on; empty: all. */
 export interface WorkScope {
   /** Only these crawls. */
   readonly crawlIds?: readonly string[]
   /** Only these snapshots, and of crawls only what they need. */
   readonly snapshotIds?: readonly string[]
-  /**
-   * Rows of these kinds are left alone. Without crawls there are no snapshots either: those are worked on below their
-   * crawl.
-   */
+  /** Rows of these kinds are left alone. Excluding crawls excludes their snapshots, too. */
   readonly exclude?: readonly WorkKind[]
 }
 
-/** A condition of a statement: its text, with parameters numbered from `first` on, and their values. */
+/** A condition in SQL: its text, with parameters numbered from `first` on, and their values. */
 export interface Condition {
   readonly text: (first: number) => string
   readonly values: readonly unknown[]
 }
 
-/** All of these. */
+/** All of these conditions. */
 export function allOf(conditions: readonly Condition[]): Condition {
   const text = (first: number) => {
     let at = first
@@ -35,19 +32,19 @@ export function allOf(conditions: readonly Condition[]): Condition {
   return { text: (first) => text(first).join(' and ') || 'true', values: conditions.flatMap(({ values }) => values) }
 }
 
-export function leavesAlone(scope: WorkScope, kind: WorkKind): boolean {
+export function excludes(scope: WorkScope, kind: WorkKind): boolean {
   return scope.exclude?.includes(kind) ?? false
 }
 
-/** The crawls, called `work`, with which something is to be done. */
+/** The crawls, named `work`, that need work. */
 export function crawlsWithin(scope: WorkScope): Condition {
   const open = "select 1 from snapshot s where s.crawl_id = work.id and s.status in ('queued', 'started', 'paused')"
   const { crawlIds, snapshotIds } = scope
   return allOf([
-    ...(leavesAlone(scope, 'crawl') ? [{ text: () => 'false', values: [] }] : []),
+    ...(excludes(scope, 'crawl') ? [{ text: () => 'false', values: [] }] : []),
     ...(crawlIds ? [{ text: (first: number) => `work.id = any($${first}::uuid[])`, values: [crawlIds] }] : []),
-    // Its URLs become pages; when those are not to be worked on, it is left until somebody else has.
-    ...(leavesAlone(scope, 'snapshot')
+    // The crawl has URLs to expand; if the scope excludes snapshots it waits until another runner has expanded it.
+    ...(excludes(scope, 'snapshot')
       ? [{ text: () => `(work.status = 'queued' or work.next_part is not null or not exists (${open}))`, values: [] }]
       : []),
     ...(snapshotIds
@@ -62,26 +59,26 @@ export function crawlsWithin(scope: WorkScope): Condition {
   ])
 }
 
-/** The snapshots, called `work`, that are to be archived. */
+/** The snapshots, named `work`, to be archived. */
 export function snapshotsWithin({ snapshotIds }: WorkScope): Condition {
   return snapshotIds
     ? { text: (first) => `work.id = any($${first}::uuid[])`, values: [snapshotIds] }
     : { text: () => 'true', values: [] }
 }
 
-/** Are all pages of a crawl within? */
+/** Does the scope contain all pages of a crawl? */
 export function allPagesWithin(scope: WorkScope): boolean {
-  return scope.snapshotIds === undefined && !leavesAlone(scope, 'snapshot')
+  return scope.snapshotIds === undefined && !excludes(scope, 'snapshot')
 }
 
-/** Is a crawl, whose claim we have, still one with which something is to be done? */
+/** Does a crawl that we have claimed still need work within the scope? */
 export async function isWithin(db: Database, scope: WorkScope, crawlId: string): Promise<boolean> {
   const within = crawlsWithin(scope)
   const text = `select 1 from crawl work where work.id = $1 and ${within.text(2)}`
   return (await kyselySql(db).query({ name: 'within', text }, [crawlId, ...within.values])).length > 0
 }
 
-/** Is there work for a leader: crawls that are due, and those that are due, owned, or due within `soonMs`. */
+/** The crawls with work for a leader: how many are due, and how many are due, owned, or due within `soonMs`. */
 export async function openCrawls(
   db: Database,
   scope: WorkScope,

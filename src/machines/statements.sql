@@ -19,7 +19,7 @@ with fence as (select 1 from runner_term where data_dir_id = $6 and term = $7 fo
   returning work.*
 ), taken as (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
-    from changed join due on due.id = changed."id"
+  from changed join due on due.id = changed."id"
 )
 select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
 
@@ -200,7 +200,7 @@ with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 fo
   returning work.*
 ), taken as (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
-    from changed join due on due.id = changed."id"
+  from changed join due on due.id = changed."id"
 )
 select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
 
@@ -381,7 +381,7 @@ with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 fo
   returning work.*
 ), taken as (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
-    from changed join due on due.id = changed."id"
+  from changed join due on due.id = changed."id"
 )
 select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
 

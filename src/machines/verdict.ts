@@ -2,22 +2,22 @@ import type { LatestResult } from '../db/results.ts'
 import type { Outcome } from '../db/tables.ts'
 import { causeOf, isConsequence } from './cause.ts'
 
-/** What the verdict on a page asks of a hook's latest result. */
+/** A hook's latest result, as far as the verdict needs it. */
 export type JudgedResult = Omit<LatestResult, 'snapshot_id'>
 
-/** How a page went: the columns of a sealed snapshot. */
+/** How a page went: columns of a sealed snapshot. */
 export interface Verdict {
   readonly outcome: Outcome
   /** One line; null when archived. */
   readonly cause: string | null
-  /** Null: nobody answered, or nobody says with what. */
+  /** Null: nobody answered, or no hook reported it. */
   readonly http_status: number | null
 }
 
-/** The word of hooks that a person's cancel kept from running. */
+/** The output of hooks that did not run because of a cancellation. */
 export const CANCELLED = 'cancelled'
 
-/** Plugins that describe a page, prepare it, or find more pages: what they write is no copy of its content. */
+/** Plugins that describe or prepare a page or find more pages: their output is no copy of its content. */
 const MAKES_NO_COPY = new Set(
   (
     'accessibility chrome chrome_launch chrome_navigate chrome_screencast chrome_tab consolelog dns favicon hashes ' +
@@ -30,10 +30,10 @@ const makesCopy = ({ plugin }: JudgedResult) => !MAKES_NO_COPY.has(plugin) && !/
 /**
  * The verdict on a page from the latest result of each of its hooks.
  *
- * `archived`: a copy is there, and nothing that was asked for failed · `partial`: a copy, but something failed ·
- * `failed`: no copy, or one of an error page. Where no hook was to make a copy, what came out stands for it. What was
- * skipped, or found nothing, failed nothing; but a page of which nothing is kept is `failed`.
- * @param headersStatus what headers.json says that the server answered with
+ * `archived`: there is a copy, and nothing that was requested failed · `partial`: there is a copy, but something failed
+ * · `failed`: there is no copy, or only one of an error page. When no hook was to make a copy, any output takes its
+ * place. Skipped hooks, and those without results, are no failures; but a page of which nothing is kept is `failed`.
+ * @param headersStatus the HTTP status in headers.json
  */
 export function verdictOn(results: readonly JudgedResult[], headersStatus: number | null): Verdict {
   const inOrder = results.toSorted((a, b) => (a.hook_name < b.hook_name ? -1 : 1))
@@ -54,7 +54,7 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
 
 const isCopy = (result: JudgedResult) => result.status === 'succeeded' && result.has_files && makesCopy(result)
 
-/** The first thing that went wrong; else that somebody cancelled what was left. */
+/** The first failure, else that the rest was cancelled. */
 function causeIn(inOrder: readonly JudgedResult[]): { readonly plugin?: string; readonly cause: string | null } {
   const failures = inOrder.filter(({ status }) => status === 'failed')
   const first = failures.find(({ output_str }) => !isConsequence(output_str)) ?? failures[0]
@@ -63,12 +63,12 @@ function causeIn(inOrder: readonly JudgedResult[]): { readonly plugin?: string; 
   return { cause: isCancelled ? CANCELLED : null }
 }
 
-/** The page was reached: what a plugin met is its own, and may be about another host. */
+/** The page was reached, so the failure is the plugin's own, perhaps about another host. */
 function causeOfPart(plugin: string | undefined, cause: string): string {
   return plugin === undefined || cause.startsWith(`${plugin}: `) ? cause : `${plugin}: ${cause}`
 }
 
-/** Why nothing is kept though nothing failed. */
+/** Why nothing is kept although nothing failed. */
 function emptiness(copiers: readonly JudgedResult[], status: number | null): string {
   const [first] = copiers
   if (first && copiers.every((result) => result.status === 'skipped')) return first.output_str || 'skipped'
@@ -76,7 +76,7 @@ function emptiness(copiers: readonly JudgedResult[], status: number | null): str
   return `nothing to keep${status === null || status === 200 ? '' : ` (HTTP ${status})`}`
 }
 
-/** What the server answered with: those who made the copies know best, then whoever failed without one. */
+/** The HTTP status: from the hooks that made copies, else from a hook that failed. */
 function statusOf(
   inOrder: readonly JudgedResult[],
   copies: readonly JudgedResult[],
@@ -87,7 +87,7 @@ function statusOf(
   if (served.length > 0) return Math.min(...served)
   const refused = Number(/^HTTP (\d{3})$/.exec(failure ?? '')?.[1])
   if (copies.length === 0 && refused) return refused
-  // ArchiveBox's chrome says so in its output.
+  // ArchiveBox's chrome reports it in its output.
   const seen = inOrder.map(({ status, output_str }) => status === 'succeeded' && /\bhttp=(\d{3})\b/.exec(output_str))
   const navigated = seen.find((found) => found !== false && found !== null)
   if (navigated) return Number(navigated[1])

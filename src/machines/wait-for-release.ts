@@ -5,17 +5,17 @@ import type { Home } from '../db/home.ts'
 import { presentRows } from '../processes/presence.ts'
 
 /**
- * A worker sees with the next renewal of its lease, after 20 s at most, that a row is not its own any more; then its
- * hooks are given time to end.
+ * A worker notices at the next renewal of its lease, after at most 20 s, that it has lost a row; after that its hooks
+ * get time to end.
  */
-const PATIENCE_MS = 30_000
+const RELEASE_MS = 30_000
 const LOOK_MS = 100
 
 /**
- * Waits until the hooks have ended that ran for something when it was taken from its owner.
- * @param processes which rows of `process p` are at it
- * @param snapshots which rows of `snapshot s` belong to it: whatever runs a started result of theirs is at it, too
- * Throws AppError when some go on for half a minute.
+ * Waits until the hooks have ended that were running for something when it was taken from its owner. Throws AppError
+ * when some still run after half a minute.
+ * @param processes condition on `process p`: the processes concerned
+ * @param snapshots condition on `snapshot s`: the snapshots whose running hooks are concerned, too
  */
 export async function waitForRelease(
   home: Home,
@@ -23,7 +23,7 @@ export async function waitForRelease(
   processes: RawBuilder<unknown>,
   snapshots: RawBuilder<unknown>,
 ): Promise<void> {
-  for (const end = performance.now() + PATIENCE_MS; ; ) {
+  for (const end = performance.now() + RELEASE_MS; ; ) {
     const ids = (await presentRows(home)).map(({ id }) => id)
     const { rows } = await sql<{ pid: number | null }>`
       select p.pid from process p where p.id = any(${ids}::uuid[]) and (${processes} or p.id in (
@@ -34,7 +34,7 @@ export async function waitForRelease(
       throw new AppError(
         `${what} is still being worked on (pid ${rows.map(({ pid }) => pid ?? '?').join(', ')}): it is paused now`,
         {
-          hint: 'delete it later; archivebox-ts process tree shows who is at it',
+          hint: 'delete it later; archivebox-ts process tree shows its processes',
         },
       )
     await sleep(LOOK_MS)

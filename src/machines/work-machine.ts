@@ -1,16 +1,16 @@
 import { defineMachine } from '../engine/machine.ts'
 
 /**
- * What a crawl and a page have in common: one worker claims the row, starts it, and seals it when nothing of it is
- * open. People pause, resume and seal it from outside.
+ * What a crawl and a page have in common: a worker claims the row, starts it, and seals it when nothing of it is open.
+ * People pause, resume and seal it from outside.
  * @param name of the graph and of its table
- * @param attempts claims in a row that came to nothing, after which it is sealed with what it has
+ * @param attempts claims in a row without progress after which it is sealed with what it has
  */
 export function workMachine<const Name extends string>(name: Name, attempts: number) {
   const worked = {
-    // The worker's own failure, not a hook's: a little later, and later each time.
+    // After a failure of the worker, not of a hook; grows with each one.
     retryAfterMs: 2_000,
-    // Without a sign of progress: each hook's own limit comes on top (ArchiveBox's timeout of a worker).
+    // Without progress; the time limit of each hook is added (ArchiveBox's worker timeout).
     deadlineMs: 3_600_000,
     giveUp: { after: attempts, to: 'sealed' },
   } as const

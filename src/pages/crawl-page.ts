@@ -53,7 +53,12 @@ ${
 <code>archivebox-ts run</code> goes on with it.</p>`
     : ''
 }
-${failed === 0 ? '' : html`<p class="dim">Try these again: <code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>`}
+${
+  failed === 0
+    ? ''
+    : html`<p class="dim">Try these again:
+<code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>`
+}
 ${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
 </header>
 ${pageList({ index, total: done })}

@@ -1,4 +1,4 @@
-import { isOutOfSpace } from '../base/disk-room.ts'
+import { isOutOfSpace } from '../base/disk-space.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'

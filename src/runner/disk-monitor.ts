@@ -1,4 +1,4 @@
-import { lacksRoom } from '../base/disk-room.ts'
+import { lacksSpace } from '../base/disk-space.ts'
 import type { Log } from '../base/log.ts'
 
 /**
@@ -20,7 +20,7 @@ export class DiskMonitor {
 
   /** Why no page may be begun; undefined: there is space. */
   look(): string | undefined {
-    const why = lacksRoom(this.#dataDir, this.#floor)
+    const why = lacksSpace(this.#dataDir, this.#floor)
     if (why && !this.#lacking) this.#log.warn(why)
     if (!why && this.#lacking) this.#log.info('there is space on the disk again')
     this.#lacking = why !== undefined

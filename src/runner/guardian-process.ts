@@ -19,7 +19,7 @@ const [pid = 0, startTicks = 0] = process.argv.slice(2, 4).map(Number)
 const cgroups = process.argv.slice(4)
 const log = new Log('guardian', toFile(guardianLog(dataDir)))
 
-if (!runnerId || !dataDir || !pid) throw new Error('the guardian is started by a runner, not by hand')
+if (!runnerId || !dataDir || !pid) throw new Error('the guardian can only be started by a runner')
 void reap()
 
 async function reap(): Promise<void> {

@@ -94,7 +94,7 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
   const liveness = new Liveness(livenessFile)
   const inTurn = oneAtATime()
   const jobs = {
-    'cleaning up': () => inTurn(() => reconciler.whenDue()),
+    reconciling: () => inTurn(() => reconciler.whenDue()),
     'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
     upkeep: () => upkeep.whenDue(),
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
@@ -187,7 +187,7 @@ async function shutDown(leader: Leader): Promise<void> {
     if (pool.used) await reapRunner(home, context.runnerId)
   } catch (error) {
     // Rows that cannot be closed while the database is away are closed by the next promotion.
-    log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot clean up: ${messageOf(error)}`)
+    log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot reap what remains: ${messageOf(error)}`)
   }
   liveness.end()
   disk.look() // What was said of it must not stand when it is over.

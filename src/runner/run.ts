@@ -3,7 +3,7 @@ import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { demote, isHandoffRequested, type Place } from '../db/runners.ts'
 import { candidacyOf } from './candidacy.ts'
-import { leaveOnDefects } from './defects.ts'
+import { exitOnDefects } from './defects.ts'
 import { HANDOFF_SHARE } from './heartbeat.ts'
 import type { Ended, Run, RunOptions, Why } from './options.ts'
 import { OutageMonitor } from './outage-monitor.ts'
@@ -19,7 +19,7 @@ import { throughOutages } from './through-outages.ts'
  */
 export async function run(options: RunOptions): Promise<Ended> {
   const { home, log, runForMs, parentId, handoffGraceMs } = options
-  leaveOnDefects(log)
+  exitOnDefects(log)
   const bell = new Bell()
   const signals = new Signals(bell, log, runForMs, parentId === null ? undefined : handoffGraceMs * HANDOFF_SHARE)
   const here: Run = { ...options, bell, signals, outage: new OutageMonitor(home, log) }

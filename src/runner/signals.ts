@@ -51,7 +51,7 @@ export class Signals {
         process.exitCode = EXIT.interrupted
         this.#stop.requestForce(false)
       } else {
-        log.error(`${signal}: leaving at once; the next start cleans up`)
+        log.error(`${signal}: leaving at once; the next start reaps what is left`)
         process.exit(EXIT.interrupted)
       }
       bell.wake()

@@ -19,49 +19,46 @@ import { copiesFile, copiesText } from '../pages/copies.ts'
 import { type ChunkLines, chunkLine, chunkText, parseChunk } from '../pages/index-chunk.ts'
 import { publishFile } from './publish-file.ts'
 
-// The index of the archive: what its page, and those of the crawls, list. Pages lie in chunks by their numbers; what
-// has
-// changed since the last time is asked of the database, and only the chunks that it is in are written again. How far
-// that
-// went lies beside the chunks, so that whoever comes next goes on from there, and begins anew where it is missing.
+// The index of the archive, which the archive's page and the crawls' pages list. Pages are grouped by number into
+// chunks. An update asks the database what has changed since the last one and rewrites only the chunks concerned. The
+// cursor lies beside the chunks: the next writer continues from it, and starts over when it is missing.
 
 const FOLDER = 'archive/index'
-/** Changes of one step, which holds the lock: some 100 ms. */
+/** Changes per step, made under the lock: about 100 ms. */
 const BATCH = 2_000
-/** Whoever waits for an update waits so long: what is left comes with the next one. */
+/** The longest an update keeps its caller waiting; the next update does the rest. */
 const MOST_MS = 1_000
-/** How much of its text a page is found by. */
+/** How much of a page's text the search covers. */
 const TEXT_CHARS = 300
-/** Copies of one URL that its pages name. */
+/** At most this many copies of one URL are listed. */
 const MOST_COPIES = 100
-/** Somebody who has the lock for so long does not come back from it. */
+/** A transaction that holds the lock for longer is taken to be stuck. */
 const LOCK_MS = 5_000
 
 interface IndexState {
-  /** Whose transactions the cursor counts. */
+  /** The server whose transactions the cursor counts. */
   readonly server: string | null
   readonly cursor: ChangeCursor | null
-  /** How many pages are in which chunk. */
+  /** The number of pages in each chunk. */
   readonly chunks: Readonly<Record<string, number>>
 }
 
-/** What there is in the index. */
+/** What the index contains. */
 export interface IndexSummary {
-  /** The latest first. */
+  /** Newest first. */
   readonly chunks: readonly number[]
   readonly pages: number
-  /** Nothing is left to do. */
+  /** Nothing remains to be updated. */
   readonly isComplete: boolean
 }
 
-/** Called for a page whose other copies it does not name yet: it is to be written again. */
+/** Rewrites a page that does not list its other copies yet. */
 type Rewrite = (page: { readonly id: string; readonly crawl_id: string }) => Promise<void>
 
 /**
- * Brings the index up to date. It costs what has changed, not what there is; the first time, and after the database
- * became another one, everything has changed.
- * @returns what is in it; null when somebody else has been at it for seconds: what is left is seen to by the next who
- * comes
+ * Brings the index up to date. The cost depends on what has changed, not on the size of the archive; the first time,
+ * and with another database, everything counts as changed.
+ * @returns what the index contains; null when another writer has held the lock for seconds and will do the work
  */
 export async function updateArchiveIndex(home: Home, rewrite: Rewrite): Promise<IndexSummary | null> {
   const server = await serverIdentity(home.db)
@@ -84,13 +81,13 @@ export async function updateArchiveIndex(home: Home, rewrite: Rewrite): Promise<
 
 interface Step {
   readonly state: IndexState
-  /** Where the next step begins; null: this was the last. */
+  /** Where the next step begins; null after the last step. */
   readonly next: ChangeCursor | null
   /** SHA-256 of the URLs whose copies have changed. */
   readonly urls: readonly string[]
 }
 
-/** @param after where the last step of this reading ended; undefined in the first */
+/** @param after where the previous step ended; undefined in the first */
 async function takeStep(
   { dataDir }: Home,
   tx: Database,
@@ -113,7 +110,7 @@ async function takeStep(
 
 const statePath = (dataDir: string) => join(dataDir, FOLDER, 'state.json')
 
-/** Where a chunk is missing, or damaged, everything is written anew. */
+/** Returns an empty state when a chunk is missing or damaged, so that everything is written again. */
 function readState(dataDir: string, server: string | null): IndexState {
   const fresh = { server, cursor: null, chunks: {} }
   try {
@@ -124,7 +121,7 @@ function readState(dataDir: string, server: string | null): IndexState {
   }
 }
 
-/** @returns how many pages it has now */
+/** @returns the number of pages in the chunk now */
 async function writeChunk(
   dataDir: string,
   chunk: number,
@@ -144,7 +141,7 @@ async function writeChunk(
   return lines.size
 }
 
-/** One that is not whole any more takes the state of the index with it: the next update writes everything. */
+/** Reads a chunk. A damaged one deletes the state of the index, too, so that the next update writes everything. */
 function readChunk(dataDir: string, file: string): string {
   try {
     const text = readFileSync(file, 'utf8')
@@ -178,7 +175,7 @@ function lineOf(dataDir: string, number: number, crawlId: string, page: ListedPa
   })
 }
 
-/** The first words of a file; none where it is not there. */
+/** The first bytes of a file; '' when it does not exist. */
 function beginning(file: string): string {
   let fd: number | undefined
   try {
@@ -193,7 +190,7 @@ function beginning(file: string): string {
   }
 }
 
-/** The lists of copies of these URLs, and the pages that do not name theirs yet. */
+/** Writes the lists of copies of these URLs, and rewrites the pages that do not link to theirs yet. */
 async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite): Promise<void> {
   for (const hash of await copiedUrls(home.db, urls)) {
     const copies = await copiesOfUrl(home.db, hash, MOST_COPIES)
@@ -212,7 +209,7 @@ async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite
   }
 }
 
-/** Work in a transaction that nobody else has for this data dir. Null when somebody kept it for too long. */
+/** Runs `work` in a transaction that holds the lock of this data dir. Null when another held it for too long. */
 async function withLock<T>(home: Home, work: (tx: Database) => Promise<T>): Promise<T | null> {
   for (const until = performance.now() + LOCK_MS; ; ) {
     const done = await transact(home.db, async (tx) =>

@@ -22,15 +22,15 @@ import type { WorkerContext } from './worker-context.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
-const COME_TO_NO_END = `${snapshotMachine.states.started.giveUp.after} attempts at this page came to no end`
-const GIVEN_UP = `given up: ${COME_TO_NO_END}: its worker or runner died, or was stopped, each time`
+const SPENT = `${snapshotMachine.states.started.giveUp.after} attempts at this page did not finish`
+const GIVEN_UP = `given up: ${SPENT}: its worker or runner died, or was stopped, each time`
 
 /**
- * Archives one claimed snapshot: runs the hooks that have no final result yet, publishes their outputs, writes the
- * index page, adds the pages they found, seals. Throws ClaimLost when somebody else owns the row by now.
- * It is released when hooks are left for later: by a drain, or because one failed in a way that may pass.
- * @param tick its signal aborts when everything is to be dropped: on force, when the lease is lost, or the time is over
- * @param isGivenUp its open hooks become failed results: one ends its worker each time
+ * Archives one claimed snapshot: runs the hooks without a final result, publishes their outputs, adds the pages they
+ * found, writes the index page and seals. It releases the snapshot instead when hooks remain to be run: after a drain,
+ * or when a hook failed temporarily. Throws ClaimLost when another worker owns the row by now.
+ * @param tick its signal aborts on force, when the lease is lost, and when the time is over: all work stops then
+ * @param isGivenUp fails the open hooks unrun, because one of them ended its worker in every attempt
  */
 export async function archiveSnapshot(
   context: WorkerContext,
@@ -45,7 +45,7 @@ export async function archiveSnapshot(
   const abort = tick.signal
   const snapshot = claim.row
   const crawl = await crawlOfPage(home.db, snapshot.crawl_id, hookSupervisors(home, { snapshotId: snapshot.id }))
-  if (!crawl) throw new ClaimLost(`snapshot ${claim.id} is not there any more`)
+  if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
   const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
@@ -55,7 +55,6 @@ export async function archiveSnapshot(
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
   mkdirSync(tree.root, { recursive: true })
   await endWorkers(owner, crawl.former)
-  await failpoint('claim.former_workers_ended')
   const target = {
     dataDir: home.dataDir,
     crawlId: crawl.id,
@@ -89,7 +88,7 @@ export async function archiveSnapshot(
   if (run.unfinished) {
     await pageResults.write()
     if (abort.aborted && !stop.force.aborted) throw abort.reason
-    // Nobody can tell who sent a signal, or killed whom we work for: its own hook may have, and will again.
+    // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again.
     const counts = run.cameToNothing && !stop.isExplained
     if (!(await queue.release(started, run.waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')

@@ -23,7 +23,7 @@ import type { BinaryRecord } from '../hooks/records.ts'
 import { needed } from '../hooks/required-binaries.ts'
 import { binaryMachine } from '../machines/binary.ts'
 import { binaryQueue } from '../machines/queues.ts'
-import { leavesAlone } from '../machines/scope.ts'
+import { excludes } from '../machines/scope.ts'
 import { MARKER } from '../processes/family.ts'
 import type { Provide } from './providers.ts'
 import type { WorkerContext } from './worker-context.ts'
@@ -31,8 +31,8 @@ import type { WorkerContext } from './worker-context.ts'
 const LOOK_MS = 100
 
 /**
- * Before the hooks of a crawl: every program that their plugins need has its row, is where its row says, or has been
- * looked up just now. A look along PATH costs next to nothing; only what that does not answer becomes work.
+ * Before the hooks of a crawl run, makes sure that every program that their plugins need has a row, and that its path
+ * is verified or was looked up just now. A check along PATH is cheap; only programs that it does not find are queued.
  */
 export async function prepareBinaries(
   context: WorkerContext,
@@ -45,9 +45,8 @@ export async function prepareBinaries(
   const all = new Map<string, NeededBinary>()
   for (const hook of hooks)
     for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
-  if (leavesAlone(context.scope, 'binary')) return
+  if (excludes(context.scope, 'binary')) return
   await declareBinaries(home.db, home.machineId, [...all.values()])
-  await failpoint('claim.binaries_declared')
   const names = [...all.keys()]
   for (const row of await binariesOf(home.db, home.machineId, names)) {
     const found = findProgram(row.name, settings['PATH'])
@@ -57,14 +56,14 @@ export async function prepareBinaries(
   }
   for (;;) {
     await lookUpDue(context, settings, provide, abort)
-    // Somebody else may be at one of them. One that dies at it leaves it to us, when its lease is over.
+    // Another worker may be looking one of them up. If it dies, its lease ends and we take over.
     const rows = await binariesOf(home.db, home.machineId, names)
     if (abort.aborted || context.stop.drain.aborted || rows.every((row) => row.claim_token === null)) return
     await sleep(LOOK_MS, abort)
   }
 }
 
-/** Looks up every program of this machine that is due; one that is not there is provided, where a plugin can. */
+/** Looks up every program of this machine that is due, and has missing ones provided by a plugin where possible. */
 async function lookUpDue(
   context: WorkerContext,
   settings: HookSettings,
@@ -77,7 +76,6 @@ async function lookUpDue(
   const inVain = failed(binaryMachine.states.queued.retryAfterMs)
   const handlers = withHandlers<typeof binaryMachine, BinaryRow>(binaryMachine, {
     queued: async (claim, tick) => {
-      await failpoint('claim.binary_claimed')
       try {
         const found = await find(claim.row, settings, (row) => provide(row, tick), marks)
         await queue.update(claim, found)
@@ -112,7 +110,7 @@ async function find(
 ): Promise<Found> {
   const { name, binproviders, min_version } = row
   const missing = (message: string): Found => ({ abspath: '', version: '', sha256: '', message })
-  if (name === '' || binproviders === '') return missing('nobody may provide it')
+  if (name === '' || binproviders === '') return missing('no provider is allowed')
   const providers = binproviders.split(',').map((provider) => provider.trim())
   const there = providers.includes('*') || providers.includes('env') ? findProgram(name, settings['PATH']) : undefined
   const abspath = there ?? (isExecutable(row.abspath) ? row.abspath : await provide(row))
@@ -127,20 +125,19 @@ async function find(
   return { abspath, version, sha256: await sha256Of(abspath), message: '' }
 }
 
-/** Queues the programs that a hook asked for, or found: whoever begins a crawl next looks them up. */
+/** Queues the programs that a hook requested or found; the next crawl that starts looks them up. */
 export async function queueBinaries(context: WorkerContext, records: readonly BinaryRecord[]): Promise<void> {
-  if (records.length === 0 || leavesAlone(context.scope, 'binary')) return
+  if (records.length === 0 || excludes(context.scope, 'binary')) return
   const { db, machineId } = context.owner.home
   await declareBinaries(db, machineId, records)
   for (const { name, abspath } of records) if (abspath !== '') await hintBinary(db, machineId, name, abspath)
-  await failpoint('claim.binaries_requested')
 }
 
-/** What the hooks of one target are to know about programs. */
+/** The programs that the hooks of one target may use. */
 export interface ResolvedBinaries {
-  /** `<NAME>_BINARY`: where each program is. */
+  /** `<NAME>_BINARY`: the path of each program. */
   readonly settings: Readonly<Record<string, string>>
-  /** Plugins that cannot work, and why. */
+  /** Plugins that cannot run, with the reason. */
   readonly missing: ReadonlyMap<string, string>
 }
 

@@ -2,7 +2,7 @@ import type { ResultStatus } from '../db/tables.ts'
 import type { Hook } from '../hooks/discover.ts'
 import { alike, causeOf, isConsequence, isUnreachable, neededBy, needs } from '../machines/cause.ts'
 
-/** How a hook ended, as it is to be told. */
+/** The end of a hook, as it is reported. */
 interface Ending {
   readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'delay' | 'interrupt'
   readonly output: string
@@ -10,20 +10,20 @@ interface Ending {
 
 const STATUS = { succeed: 'succeeded', empty: 'noresults', skip: 'skipped', fail: 'failed' } as const
 
-/** Plugins that ask for the page and do little else: when they wait in vain, so does everybody. */
+/** Plugins that do little but request the page: when they time out, others will, too. */
 const ASKS_ONLY = new Set(['headers', 'html'])
 
-/** What failed on one page so far: a failure is told once, at its cause. */
+/** What has failed on one page so far, so that a failure is reported once, at its cause. */
 export class Consequences {
-  /** Plugins of which something failed, or was skipped because of a failure. */
+  /** Plugins with a hook that failed, or was skipped because of a failure. */
   readonly #failed = new Set<string>()
   readonly #empty = new Set<string>()
-  /** By cause, who met it first. */
+  /** For each cause, the plugin that met it first. */
   readonly #causes = new Map<string, string>()
-  /** Something of the page came: who gets no answer now may be alone in that. */
+  /** Something of the page was received, so a later timeout may be due to one plugin alone. */
   #isAnswered = false
 
-  /** Takes note of a final result, of this round or an earlier one. */
+  /** Records a final result, of this round or an earlier one. */
   note(plugin: string, status: ResultStatus, output: string): void {
     if (status === 'succeeded') this.#isAnswered = true
     if (status === 'noresults') this.#empty.add(plugin)
@@ -33,16 +33,17 @@ export class Consequences {
     if (!this.#causes.has(cause)) this.#causes.set(cause, plugin)
   }
 
-  /** Why a hook need not be run: a plugin that its own requires failed. */
+  /** Why a hook is not run: a plugin that it requires failed. Undefined when it can run. */
   lacking({ plugin, requires }: Pick<Hook, 'plugin' | 'requires'>): string | undefined {
     const lost = requires.find((required) => required !== plugin && this.#failed.has(required))
     return lost === undefined ? undefined : needs(lost)
   }
 
   /**
-   * The end of a hook, told as what it is, and noted. A failure that another hook met before is none of its own: one to
-   * reach the page, and any other of those who only ask for the page, as long as nothing of it came. A hook that lacks
-   * what another one found none of found nothing, too.
+   * Records the end of a hook and returns it as it is reported. A failure to reach the page that an earlier hook had
+   * already met becomes a consequence of that one; so does any other failure of a plugin that only requests the page,
+   * as long as nothing was received. A hook whose input is missing because another one found none is reported as having
+   * found nothing, too.
    */
   told<End extends Ending>(plugin: string, end: End): End {
     const told = { ...end, ...this.#asConsequence(plugin, end) }

@@ -10,36 +10,34 @@ import { reconcilePages } from './reconcile-pages.ts'
 
 type CrawlQueue = ReturnType<typeof crawlQueue>
 
-/** A crawl that has nothing to do for longer gives its worker to another one. */
+/** A crawl with nothing to do for longer than this releases its worker. */
 const NAP_SECONDS = 5
 
-/** Seals a crawl without open snapshots; false when one was added in the meantime. */
+/** Seals a crawl without open snapshots. False when one was added in the meantime. */
 export async function sealCrawl(
   { home, processId }: Owner,
   queue: CrawlQueue,
   claim: CrawlClaim<'started'>,
 ): Promise<boolean> {
   await writeCrawlPage(home, claim.row, 'sealed')
-  await failpoint('publish.crawl_page_written')
   return await transact(home.db, async (tx, again) => {
     if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'sealed'))) return true
-    // Whoever adds a snapshot takes this lock first: from here on there are none, or we see it.
+    // Whoever adds a snapshot takes this lock first, so none can appear between our check and the seal.
     await lockCrawl(tx, claim.id)
     if ((await openSnapshots(tx, claim.id)).open) return false
     await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
-    await failpoint('publish.crawl_sealing')
     return true
   })
 }
 
-/** Do all open snapshots of a crawl wait for a later time: paused, or until a hook is tried again? */
+/** Do all open snapshots of a crawl wait: paused, or until a hook is tried again? */
 export function isIdle({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
   return open && due + claimed === 0 && rest_s > NAP_SECONDS
 }
 
 /**
- * Gives a crawl back, due at once; a quiet one when the first of its snapshots is.
- * @param counts this attempt came to nothing
+ * Releases a crawl. It is due at once; an idle one, when the first of its snapshots is.
+ * @param counts the attempt counts: it came to nothing
  */
 export async function releaseCrawl(
   { home }: Owner,
@@ -48,16 +46,14 @@ export async function releaseCrawl(
   counts: boolean,
 ): Promise<void> {
   await transact(home.db, async (tx) => {
-    // Whoever gives a snapshot another schedule from outside takes this lock first, and wakes its crawl when nobody
-    // works on that.
+    // Whoever reschedules a snapshot from outside takes this lock first, and wakes the crawl when no worker has it.
     await lockCrawl(tx, claim.id)
     const now = await openSnapshots(tx, claim.id)
     await queue.on(kyselySql(tx)).release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)
-    await failpoint('claim.crawl_releasing')
   })
 }
 
-/** Seals a crawl that ended its workers too often, with what it has, and says so on its page. */
+/** Seals a crawl that ended its workers too often, with the pages it has, and says so on its page. */
 export async function giveUpCrawl(
   { home }: Owner,
   queue: CrawlQueue,

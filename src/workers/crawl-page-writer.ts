@@ -5,7 +5,10 @@ import type { WorkerContext } from './worker-context.ts'
 
 const EVERY_MS = 1_500
 
-/** Keeps the page of a crawl true while it is worked on: at most every 1.5 s, and only when a page came to its end. */
+/**
+ * Keeps the page of a crawl current while pages are archived: it is rewritten when a page has ended, at most every 1.5
+ * s.
+ */
 export class CrawlPageWriter {
   readonly #context: WorkerContext
   readonly #crawl: CrawlRow
@@ -13,7 +16,7 @@ export class CrawlPageWriter {
   #changes: number
   #writtenAt = performance.now()
 
-  /** @param pool counts how often something was finished */
+  /** @param pool counts finished pages */
   constructor(context: WorkerContext, crawl: CrawlRow, pool: { readonly changes: number }) {
     this.#context = context
     this.#crawl = crawl
@@ -21,10 +24,7 @@ export class CrawlPageWriter {
     this.#changes = pool.changes
   }
 
-  /**
-   * Throws when the database does; a full disk keeps the page as it was, and no page of the crawl from being
-   * archived.
-   */
+  /** Rethrows errors of the database. A full disk leaves the old page in place and does not hold up the crawl. */
   async whenDue(): Promise<void> {
     const { changes } = this.#pool
     if (changes === this.#changes || performance.now() - this.#writtenAt < EVERY_MS) return

@@ -1,4 +1,3 @@
-import { failpoint } from '../base/failpoint.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import { crawlQueue } from '../machines/queues.ts'
 import { HookSequence } from './hook-sequence.ts'
@@ -9,7 +8,7 @@ import { workerActor } from './worker-actor.ts'
 import { closeWorkers, workerPool } from './worker-pool.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
-/** The CrawlWorker: claims crawls one after another, and supervises the SnapshotWorkers that archive their pages. */
+/** The CrawlWorker: claims crawls one after another and supervises the SnapshotWorkers that archive their pages. */
 export async function crawlWorker(context: WorkerProcessContext): Promise<void> {
   const { supervised, sharesSlots, bell } = context
   const { home } = context.owner
@@ -27,11 +26,9 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
   await workerActor(context, {
     queue,
     tick: async (claim, tick, isGivenUp) => {
-      await failpoint('claim.crawl_claimed')
       return await runCrawl(context, queue, pool, sequence, claim, tick, isGivenUp)
     },
-    // Its snapshots' workers see that a lost crawl is not ours any more when they claim next, and their own claims are
-    // theirs.
+    // The snapshot workers own their claims; they notice at their next claim that the crawl is no longer ours.
     onTickException: async (claim, error) => {
       await sequence.endBackground(AbortSignal.abort())
       if (error instanceof ClaimLost) await reconcileDeleted(home, 'crawl', claim.row)

@@ -1,6 +1,6 @@
 import { workerProcess } from './worker-process.ts'
 
-/** What a process started as `worker KIND` does. Its code is loaded while the database answers the first connection. */
+/** What a process started as `worker KIND` does. Its code loads while the database opens the first connection. */
 export async function worker(kind: string | undefined): Promise<void> {
   if (kind === 'crawl') return await workerProcess(kind, async () => (await import('./crawl-worker.ts')).crawlWorker)
   if (kind === 'snapshot')

@@ -9,9 +9,9 @@ import { ClaimLost } from '../engine/claimed.ts'
 import type { CrawlClaim } from '../machines/queues.ts'
 
 /**
- * Makes the next part of a crawl's list into pages of depth 0, once: a page that was deleted does not come back. In a
- * transaction, the caller's where there is one, that is short enough for the renewal of the lease to wait for. Throws
- * ClaimLost.
+ * Turns the next part of a crawl's list into pages of depth 0, each part once, so that a deleted page does not come
+ * back. It runs in a transaction (the caller's, if there is one) that is short enough not to delay the renewal of the
+ * lease. Throws ClaimLost.
  */
 export async function expandPart(db: Database, claim: CrawlClaim): Promise<void> {
   const { id, config } = claim.row

@@ -8,7 +8,7 @@ const HOME_ENV = {
   dataDirId: 'ARCHIVEBOX_DATA_DIR_ID',
 } as const
 
-/** How a process of ours hands its home on to those that it starts. */
+/** The environment through which a child process finds its home. */
 export function homeEnvironment(home: Home): Record<string, string> {
   return {
     DATA_DIR: home.dataDir,
@@ -19,7 +19,7 @@ export function homeEnvironment(home: Home): Record<string, string> {
   }
 }
 
-/** The home that our environment names, with a database of its own for `role`, in the name of this runner. */
+/** The home that our environment names, with a database pool for `role` in the name of this runner. */
 export function homeFromEnvironment(
   role: string,
   runnerId: string,
@@ -37,9 +37,9 @@ export function homeFromEnvironment(
   }
 }
 
-/** A variable that whoever started us has set. */
+/** An environment variable that our parent must have set. */
 export function required(name: string): string {
   const value = process.env[name]
-  if (!value) throw new Error(`${name} is not set: this is started by a runner, not by hand`)
+  if (!value) throw new Error(`${name} is not set: only a runner starts this process`)
   return value
 }

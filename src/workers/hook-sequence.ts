@@ -12,29 +12,29 @@ import { killFamily } from '../processes/family.ts'
 import type { EndCause, Ending } from './hook-settle.ts'
 import type { WorkerContext } from './worker-context.ts'
 
-/** The end of one hook, for whoever settles it. */
+/** The end of one hook, ready to be settled. */
 export interface HookEnd extends Ending {
   readonly hook: Hook
   readonly processId: string
-  /** By `performance.now()`, where that was not just now. */
+  /** By `performance.now()`; undefined when the hook has only just begun. */
   readonly began?: number
   readonly ended?: number
-  /** What it made is in its place already. */
+  /** Its files are published already. */
   readonly published?: PublishedFiles | undefined
 }
 
 const READY_POLL_MS = 25
 
 /**
- * Runs hooks for one target in order: foreground ones to their end, background ones beside them from their first line
- * of stdout on. One sequence serves one worker: the warm host stays for the next target.
+ * Runs the hooks of one target in order. A foreground hook runs to its end; a background hook continues beside the next
+ * ones once it has printed its first line. One sequence serves one worker: the warm host stays for the next target.
  */
 export class HookSequence {
   readonly #context: WorkerContext
   readonly #cwd: string
   readonly #background: RunningHook[] = []
   #host: Promise<HookHost> | undefined
-  /** Told before each step how long it may take. */
+  /** Called before each step with its time limit. */
   onStep: (withinMs: number) => void = () => {}
 
   constructor(context: WorkerContext, cwd: string) {
@@ -42,10 +42,10 @@ export class HookSequence {
     this.#cwd = cwd
   }
 
-  /** Starts the warm host before it is needed. */
+  /** Starts the warm host ahead of time. */
   warmUp(): void {
     this.#host ??= this.#startHost()
-    this.#host.catch(() => {}) // Whoever needs it sees the failure.
+    this.#host.catch(() => {}) // The first user of the host sees the failure.
   }
 
   /** Is this hook running in the background? */
@@ -53,15 +53,15 @@ export class HookSequence {
     return this.#background.some((running) => running.hook === hook)
   }
 
-  /** The process that the next hosted hook runs in. */
+  /** The process in which the next hosted hook will run. */
   async hostId(): Promise<string> {
     return (await this.#usableHost()).processId
   }
 
   /**
-   * Runs hosted hooks in a row, and hands out their ends in order, several at once. It ends early on a drain, when
-   * `abort` aborts, and when a handoff's budget is over; those that have no end then are still to be run.
-   * @param begin called before the first hook runs, and before each that runs in another process than the ones before
+   * Runs hosted hooks in a row and yields their ends in order, several at a time. It stops early on a drain, when
+   * `abort` aborts, and when the budget of a handoff is spent; hooks without an end are still to be run.
+   * @param begin called before the first hook runs, and again whenever the host process changes
    */
   async *row(
     scope: HookScope,
@@ -88,7 +88,7 @@ export class HookSequence {
       } finally {
         cut.done()
       }
-      // Alone it may have as much memory as it needs.
+      // A hook that ran out of memory runs again alone, without the limit.
       const alone = last && isOutOfMemory(last) ? row.find(({ hook }) => hook === last.hook) : undefined
       if (alone)
         yield [
@@ -99,8 +99,8 @@ export class HookSequence {
   }
 
   /**
-   * Runs a foreground hook in a process of its own to its end: by itself, at its timeout, or when `abort` aborts or a
-   * handoff's budget is over.
+   * Runs a foreground hook in its own process until it exits, reaches its timeout, `abort` aborts, or the budget of a
+   * handoff is spent.
    */
   async foreground(
     scope: HookScope,
@@ -116,8 +116,7 @@ export class HookSequence {
       const running = await launchHook(scope, hook, cwd, logs, started)
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
       if (exit) {
-        await failpoint('publish.hook_exited')
-        await killFamily(running.family) // What it left behind.
+        await killFamily(running.family) // Processes that it left behind.
         await failpoint('publish.hook_leftovers_killed')
         return await endOf(running, exit, 'exit')
       }
@@ -129,9 +128,8 @@ export class HookSequence {
   }
 
   /**
-   * Starts a background hook and waits until it is ready: its first byte on stdout.
-   * @returns its end, when it ended before it was ready or never became ready within its timeout; undefined while it
-   *   runs
+   * Starts a background hook and waits until it is ready: until its first byte on stdout.
+   * @returns its end when it exited, or was not ready within its timeout; undefined while it runs
    */
   async background(
     scope: HookScope,
@@ -156,14 +154,14 @@ export class HookSequence {
         }
         if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
       }
-      if (cut.signal.aborted) return undefined // The end of the sequence sees to it.
+      if (cut.signal.aborted) return undefined // endBackground() ends it.
       return await this.#ended(running, await endForeground(running, abort), 'timeout')
     } finally {
       cut.done()
     }
   }
 
-  /** The background hooks that ended by themselves since the last look. */
+  /** The background hooks that have exited since the last call. */
   async reap(): Promise<HookEnd[]> {
     const now = sleep(0).then(() => undefined)
     const ends = await Promise.all(
@@ -177,7 +175,7 @@ export class HookSequence {
 
   /**
    * Ends every background hook, in three phases.
-   * @param early hooks that needed them are still to run: their work is not done, and they run again with those
+   * @param early foreground hooks that need them remain: the background hooks are not done, and run again with those
    */
   async endBackground(abort: AbortSignal, early = false): Promise<HookEnd[]> {
     const { stop, log } = this.#context
@@ -186,7 +184,6 @@ export class HookSequence {
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
       cut.done,
     )
-    if (ended.length > 0) await failpoint('publish.background_ended')
     return await Promise.all(
       ended.map(({ running, exit, killed }) => {
         const cutShort = killed && (abort.aborted || stop.drain.aborted)
@@ -200,7 +197,6 @@ export class HookSequence {
     const host = await this.#host?.catch(() => undefined)
     if (this.#context.stop.force.aborted) await host?.kill()
     else await host?.stop()
-    await failpoint('shutdown.host_ended')
   }
 
   async #ended(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {
@@ -223,12 +219,12 @@ export class HookSequence {
     return HookHost.start(scope, this.#cwd, join(this.#cwd, 'logs', 'hook-host.log'))
   }
 
-  /** Aborts with `abort`, or when a drain leaves a running hook no more time. */
+  /** Aborts with `abort`, or when a drain leaves a running hook no time. */
   #cutOff(abort: AbortSignal): { signal: AbortSignal; done: () => void } {
     const { stop } = this.#context
     const over = new AbortController()
     let timer: NodeJS.Timeout | undefined
-    // Each time anew: a handoff may shorten a drain that is under way.
+    // Computed at each change: a handoff may shorten a drain that is under way.
     const unwatch = stop.watch(() => {
       clearTimeout(timer)
       if (Number.isFinite(stop.capMs)) timer = setTimeout(() => over.abort(), stop.capMs)
@@ -254,12 +250,12 @@ async function endOf(running: RunningHook, exit: Exit, cause: EndCause): Promise
   return { hook: running.hook, exit, cause, logs: running.logs, processId: running.processId }
 }
 
-/** Where a hook's output goes: beside the plugins' directories, never inside one. */
+/** The files for a hook's output: beside the plugins' directories, never inside one. */
 export function logsFor(root: string, hook: Hook, attempt: number): HookLogs {
   return below(root, logPaths(hook.plugin, hook.name, attempt))
 }
 
-/** What is there of a hook's output, where an earlier version may have left it, too. */
+/** The log files of a hook, if they exist; also those of earlier versions. */
 export function keptLogs(root: string, hook: Hook, attempt: number): HookLogs | undefined {
   const earlier = below(root, earlierLogPaths(hook.plugin, hook.name, attempt))
   return [logsFor(root, hook, attempt), earlier].find(({ stdout }) => existsSync(stdout))

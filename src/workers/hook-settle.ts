@@ -1,7 +1,7 @@
 import { closeSync, constants, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { attemptName } from '../base/attempt-paths.ts'
-import { isFull } from '../base/disk-room.ts'
+import { isFull } from '../base/disk-space.ts'
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import type { PublishedFiles } from '../db/tables.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
@@ -10,30 +10,28 @@ import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/record
 import { describeExit } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 
-/**
- * What ended a hook. `asked`: our own SIGTERM at the snapshot's end, which is how a background hook is meant to end.
- */
+/** What ended a hook. `asked`: our SIGTERM at the end of the snapshot, the normal end of a background hook. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
 
-/** How a hook ended, and what it left to judge it by. */
+/** How a hook ended, with what is needed to judge it. */
 export interface Ending {
   readonly exit: Exit
   readonly cause: EndCause
   readonly logs: HookLogs
-  /** What it printed, where that is known without a look at its file. */
+  /** What it printed, where known without reading its file. */
   readonly stdout?: string | undefined
-  /** It said nothing on stderr. */
+  /** It printed nothing on stderr. */
   readonly isQuiet?: boolean
 }
 
-/** A hook that is to be settled. */
+/** An ended hook that is to be settled. */
 export interface EndedHook {
   readonly hook: { readonly plugin: string; readonly name: string; readonly timeoutMs: number }
   readonly attempt: number
   readonly end: Ending
-  /** No other hook of this plugin runs or will run in this round. */
+  /** No other hook of this plugin is running or still to run in this round. */
   readonly isLast: boolean
-  /** What it made is in its place already. */
+  /** Its files are published already. */
   readonly published?: PublishedFiles | undefined
 }
 
@@ -45,20 +43,16 @@ export interface Verdict {
   readonly records: HookRecords
 }
 
-/** A hook's own word for "only my configuration kept me from it" (ArchiveBox's plugin contract). */
+/** The exit code by which a hook says that its configuration told it to skip (ArchiveBox's plugin contract). */
 const EXIT_SKIPPED = 10
-/**
- * A hook's own word for a failure that may pass, as sysexits.h has it (EX_TEMPFAIL); the other one is a result of
- * status `backoff`.
- */
+/** The exit code for a temporary failure (EX_TEMPFAIL of sysexits.h). A record of status `backoff` says the same. */
 const EXIT_TEMPORARY = 75
 
 /**
- * Judges hooks of different plugins that have ended, from their exits, their records and their files, and publishes
- * what they made. `succeeded` only when its files are in place; the exit code alone never makes a success of what the
- * hook itself calls something else.
+ * Judges ended hooks of different plugins by their exits, records and files, and publishes their files. A hook has
+ * `succeeded` only when its files are in place; an exit code of 0 does not override what its own record says.
  * @param move as for `WorkTree.publish`
- * @returns a verdict for each, in order
+ * @returns the verdicts, in the order of `ended`
  */
 export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], move = false): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
@@ -83,7 +77,7 @@ async function verdictOn(tree: WorkTree, { hook, end }: EndedHook): Promise<Verd
   const records = stdout === undefined ? await readRecords(logs.stdout).catch(() => NO_RECORDS) : recordsIn(stdout)
   const verdict = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook.timeoutMs)
   if (!isQuiet) dropIfEmpty(logs.stderr)
-  // Whatever it says of itself: on a full disk a hook cannot but fail.
+  // On a full disk a failure says nothing about the hook, whatever it reports.
   if (verdict.event === 'fail' && isFull(tree.root))
     throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
   if (verdict.event === 'succeed' || isServed(verdict)) keepStdoutForSiblings(tree, hook.plugin, logs)
@@ -92,7 +86,7 @@ async function verdictOn(tree: WorkTree, { hook, end }: EndedHook): Promise<Verd
 
 function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict {
   if (published instanceof Error) {
-    // Not its files' fault: the page waits for room, for the machine or the database, or is somebody else's by now.
+    // The files are not to blame: the page waits for disk space, the machine or the database, or was taken away.
     if (isMachineTrouble(published) || isDatabaseAway(published)) throw published
     return {
       event: 'fail',
@@ -101,14 +95,12 @@ function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict
     }
   }
   if (verdict.event === 'fail') return { ...verdict, published }
-  // Without a record of its own, what a hook leaves behind is its word.
+  // Without a record, the files decide.
   const any = [published.written, published.standing].some((files) => Object.keys(files).length > 0)
   return { ...verdict, event: verdict.records.result || any ? 'succeed' : 'empty', published }
 }
 
-/**
- * A failure with something to keep all the same: what the server sent with its error. The hook says so in its record.
- */
+/** A failure whose output is kept all the same, such as the body of an error response. The hook's record says so. */
 const isServed = ({ event, json }: Judgement) =>
   event === 'fail' && typeof (json as { served?: unknown } | null | undefined)?.served === 'string'
 
@@ -127,7 +119,7 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
   const said = { output: result?.output ?? '', json: result?.json }
   if (exit.code === EXIT_SKIPPED) return { event: 'skip', ...said }
   if (exit.code === EXIT_TEMPORARY || result?.status === 'backoff')
-    return { event: 'delay', output: said.output || complaint || 'it failed in a way that may pass' }
+    return { event: 'delay', output: said.output || complaint || 'it failed temporarily' }
   const fine =
     exit.code === 0 || (cause === 'asked' && (exit.signal === 'SIGTERM' || exit.code === 143 || exit.code === 130))
   if (!fine)
@@ -148,15 +140,15 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
   }
 }
 
-/** Upstream's plugins find out from staticfile's stdout.log, by that name, whether it already took care of the page. */
+/** Upstream's plugins look into staticfile's stdout.log, by that name, to see whether it has already saved the page. */
 function keepStdoutForSiblings(tree: WorkTree, plugin: string, logs: HookLogs): void {
   if (plugin !== 'staticfile') return
   const copy = join(tree.dirFor(plugin), 'stdout.log')
-  rmSync(copy, { force: true }) // A link that the hook put there would lead us elsewhere.
+  rmSync(copy, { force: true }) // The hook may have put a link there.
   copyFileSync(logs.stdout, copy, constants.COPYFILE_EXCL)
 }
 
-/** The end of a file that may be huge. */
+/** The last line of a file that may be huge. */
 function lastLine(file: string): string {
   try {
     const fd = openSync(file, 'r')

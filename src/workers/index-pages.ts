@@ -18,8 +18,8 @@ import { updateArchiveIndex } from './archive-index.ts'
 import { publishFile } from './publish-file.ts'
 
 /**
- * Writes index.html and index.jsonl of a snapshot that is sealed, or about to be.
- * @param known its results, in order, and whether there are other copies of its URL, where somebody has asked already
+ * Writes index.html and index.jsonl of a snapshot that is sealed or about to be.
+ * @param known its results in order, and whether its URL has other copies; read from the database when not given
  */
 export async function writeSnapshotPages(
   home: Home,
@@ -64,18 +64,18 @@ export async function writeSnapshotPages(
   ]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
   const both = [publishFile(join(dir, 'index.jsonl'), lines), publishFile(join(dir, 'index.html'), html)]
-  await Promise.allSettled(both) // Neither is left behind by the failure of the other.
+  await Promise.allSettled(both) // When one fails, the other still runs to its end.
   await Promise.all(both)
 }
 
-/** What an attempt printed, where it printed anything. */
+/** The log files of an attempt that printed something. */
 function logsOf(dir: string, plugin: string, hook: string, attempt: number): Record<string, string> {
   const both = [earlierLogPaths(plugin, hook, attempt), logPaths(plugin, hook, attempt)]
   const logs = both.flatMap(({ stdout, stderr }) => [['output', stdout] as const, ['errors', stderr] as const])
   return Object.fromEntries(logs.filter(([, path]) => existsSync(join(dir, path))))
 }
 
-/** Writes the page of a crawl as it stands now. */
+/** Writes the page of a crawl in its current state. */
 export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<void> {
   const [named, counts, chunks] = [
     await indexedCrawl(home.db, crawl.id),
@@ -99,8 +99,8 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
 }
 
 /**
- * Brings the index of the archive up to date, and writes its top page.
- * @returns false when something is left: there was much to do, or somebody else is at it
+ * Brings the index of the archive up to date and writes its front page.
+ * @returns false when work remains: there was too much for one call, or another process is writing the index
  */
 export async function writeArchivePage(home: Home): Promise<boolean> {
   const index = await updateArchiveIndex(home, async ({ id, crawl_id }) => {
@@ -121,7 +121,7 @@ export async function writeArchivePage(home: Home): Promise<boolean> {
   return index.isComplete
 }
 
-/** What pages share, written when it is not there yet. */
+/** Writes the files that all pages share, unless they exist. */
 async function writeAssets({ dataDir }: Home): Promise<PageAssets> {
   for (const { path, text } of Object.values(assetFiles())) {
     const file = join(dataDir, path)

@@ -4,9 +4,9 @@ import { lockUnjudged } from '../db/snapshots.ts'
 import { judge, recordVerdicts } from '../machines/judge.ts'
 
 /**
- * Judges pages that were sealed before there were outcomes, the newest first. Walks an index that holds nothing else,
- * and is empty when they are done.
- * @returns how many, at most `limit`; fewer: there are no more
+ * Judges pages that were sealed before outcomes existed, newest first. It walks a partial index that empties as they
+ * are judged.
+ * @returns how many it judged; fewer than `limit`: none remain
  */
 export async function judgeOldPages({ db, dataDir }: Home, limit: number): Promise<number> {
   return await transact(db, async (tx) => {

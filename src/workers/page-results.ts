@@ -3,14 +3,14 @@ import { confirmSnapshot, type Owner, type SnapshotClaim } from '../machines/que
 import { type ResultChange, type ResultRow, writeResults } from '../machines/results.ts'
 
 /**
- * The results of one page on their way to the database: what is known of the end of a hook is written with whatever
- * must be written next, in one statement. What is lost meanwhile with its worker stands in the logs of the hooks.
+ * Collects the results of one page, so that the ends of hooks are written with the next required write, in one
+ * statement. If the worker dies first, the hooks' logs still tell them.
  */
 export class PageResults {
   readonly #owner: Owner
   readonly #claim: SnapshotClaim
   #unwritten: ResultChange[] = []
-  /** By result, the process in which it is said to run. */
+  /** For each result, the process that the database has it running in. */
   readonly #running = new Map<string, string>()
 
   constructor(owner: Owner, claim: SnapshotClaim) {
@@ -18,7 +18,7 @@ export class PageResults {
     this.#claim = claim
   }
 
-  /** Is this result said to be running, in this process or any? */
+  /** Does the database have this result as running? */
   isRunning({ id }: Pick<ResultRow, 'id'>): boolean {
     return this.#running.has(id)
   }
@@ -28,18 +28,18 @@ export class PageResults {
     return [...this.#running.values()].includes(processId)
   }
 
-  /** Says that the database knows of this start. */
+  /** Records that the database knows of this start. */
   knows({ id }: Pick<ResultRow, 'id'>, processId: string): void {
     this.#running.set(id, processId)
   }
 
-  /** To be written with the next thing. */
+  /** Adds a change to the next write. */
   async add(change: ResultChange): Promise<void> {
     if (this.#unwritten.some(({ result }) => result.plugin === change.result.plugin)) await this.write()
     this.#unwritten.push(change)
   }
 
-  /** Writes what is there to be written, and this start. Throws ClaimLost. */
+  /** Writes the collected changes, and `start` if given. Throws ClaimLost. */
   async write(start?: { readonly result: ResultRow; readonly processId: string }): Promise<void> {
     if (start) await this.add({ ...start, event: 'start' })
     const changes = this.#unwritten
@@ -51,7 +51,10 @@ export class PageResults {
     if (start) this.#running.set(start.result.id, start.processId)
   }
 
-  /** The fence of what no statement can guard: throws ClaimLost unless the page is ours now, in the term in force. */
+  /**
+   * The fence before what no statement can guard, such as a rename: throws ClaimLost unless the claim and the term are
+   * still valid.
+   */
   async confirm(): Promise<void> {
     if (this.#unwritten.length > 0) await this.write()
     else await confirmSnapshot(this.#owner, this.#claim)

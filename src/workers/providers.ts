@@ -9,13 +9,13 @@ import { readRecords } from '../hooks/records.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import type { WorkerContext } from './worker-context.ts'
 
-/** Has a program provided by somebody; where it is then, if anybody could. */
+/** Has a program provided by a plugin; returns its path, if any plugin could. */
 export type Provide = (row: BinaryRow, tick: Context) => Promise<string | undefined>
 
 /**
- * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. Of a program's providers
- * each is asked in turn, with `--name`, `--binproviders` and `--min-version`, until one answers with a `Binary` record
- * that names an executable.
+ * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. The providers of a
+ * program run one after another, with `--name`, `--binproviders` and `--min-version`, until one prints a `Binary`
+ * record that names an executable.
  */
 export function providersAmong(
   context: WorkerContext,

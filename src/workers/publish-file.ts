@@ -20,17 +20,15 @@ import { findProcess } from '../processes/table.ts'
 
 const synced = promisify(fsync)
 
-/** Of a writer that we cannot see (in another container, on another machine, of another boot): none takes so long. */
+/** The age at which a temporary file of a writer that we cannot see (another container, machine or boot) is dead. */
 const OLD_MS = 3_600_000
 
-/**
- * What stands between a file's own name and `.tmp` while it is written aside: where its writer runs, and who that is.
- */
+/** The part between a file's name and `.tmp`: namespace, pid and start time of its writer. */
 const WRITER = /^([0-9a-f]{12})-(\d+)-(\d+)$/
 
 /**
- * Writes a file aside, flushed, and renames it into place: a reader sees the old one or the new one. Several processes
- * may write it at once.
+ * Writes a file under a temporary name, flushes it and renames it into place, so that readers see the old version or
+ * the new one. Several processes may write the same file at once.
  */
 export async function publishFile(file: string, text: string): Promise<void> {
   const { pid, startTicks } = await ownIdentity()
@@ -52,7 +50,7 @@ export async function publishFile(file: string, text: string): Promise<void> {
   await failpoint('publish.file_renamed')
 }
 
-/** What writers left beside a file when they died half-way. */
+/** Removes temporary files of writers that died. */
 async function dropLeftovers(file: string): Promise<void> {
   const prefix = `${basename(file)}.`
   for (const name of readdirSync(dirname(file))) {
@@ -64,12 +62,12 @@ async function dropLeftovers(file: string): Promise<void> {
   }
 }
 
-/** Where pids mean the same as here. */
+/** Names the pid namespace and boot that we run in. */
 function place(): string {
   return createHash('sha256').update(`${hostname()} ${bootId()} ${pidNamespace()}`).digest('hex').slice(0, 12)
 }
 
-/** The start times of `ps` are not exact: where it is all there is, whoever has the pid is taken for the writer. */
+/** Without /proc, start times come from `ps` and are not exact: any process with this pid counts as the writer. */
 async function isGone(pid: number, startTicks: number): Promise<boolean> {
   const now = await findProcess(pid)
   return now === null || (hasProc && now.startTicks !== startTicks)

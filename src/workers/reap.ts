@@ -11,9 +11,9 @@ import { familyOfRows } from '../processes/family-of-rows.ts'
 import { descendantsAmong } from '../processes/registry/relatives.ts'
 
 /**
- * After a worker died without tidying up: kills everything below it, whatever rows are left of that, waits until the
- * operating system says that it is gone, closes the rows, and makes due again what they had claimed. In this order:
- * nothing may start while the old attempt can still write.
+ * Cleans up after a worker that died: kills all processes below it, known by rows or not; waits until the operating
+ * system confirms it; closes the rows; makes their claims due again. The order matters: no new attempt may start while
+ * the old one can still write.
  * @returns how many claims are due again
  */
 export async function reapWorker(
@@ -27,9 +27,9 @@ export async function reapWorker(
   const { roots = [], cgroups = [] } = familyOfRows([...rows.filter(({ id }) => id === processId), ...below])
   const survivors = await killFamily({
     roots,
-    // Of rows that are closed already, too: a background hook that died by itself may have left somebody behind.
+    // Includes closed rows: a background hook that exited by itself may have left children.
     markers: [...ids, ...(await childRows(home, ids)).map(({ id }) => id)].flatMap(marksOf),
-    // And of rows that somebody has deleted: by the worker's mark, and by its group in that of its runner.
+    // Finds processes without rows, too: by the worker's mark, and by its control group inside its runner's.
     cgroups: [
       ...cgroups,
       ...rows
@@ -40,21 +40,18 @@ export async function reapWorker(
   })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
   await failpoint('reap.family_killed')
-  // All or nothing: whoever reaps may die at it, and the next one must find the whole tree again.
+  // In one transaction: if the reaper dies here, the next one must find the whole tree.
   const requeued = await transact(home.db, async (tx) => {
     const requeued = await requeueClaimsOf(tx, ids)
-    await failpoint('reap.claims_due')
     for (const row of below) await markEnded(tx, row.id, null)
-    await failpoint('reap.descendants_closed')
     await markEnded(tx, processId, exit)
-    await failpoint('reap.rows_closing')
     return requeued
   })
   await failpoint('reap.rows_closed')
   return requeued
 }
 
-/** When a runner leaves: whatever still carries its mark ends with it, and rows that nobody closed are closed. */
+/** Ends what a runner leaves behind when it exits: kills every process with its mark and closes its open rows. */
 export async function reapRunner(home: Home, runnerId: string): Promise<void> {
   const survivors = await killFamily({ markers: [`${MARKER.runner}=${runnerId}`] })
   if (survivors.length > 0) throw new Error(`cannot kill ${survivors.join(', ')}`)
@@ -64,9 +61,9 @@ export async function reapRunner(home: Home, runnerId: string): Promise<void> {
 }
 
 /**
- * The owner of an expired lease may be alive on this machine: stopped, or stuck. Two owners may not work at once, so it
- * is ended, with all below it, before the new one begins. Its row may be closed or deleted: it is known by its mark.
- * What works for another data dir is left to that.
+ * Ends the owner of an expired lease, with all below it, before the new owner begins: it may be alive on this machine,
+ * stopped or stuck, and two must not work at once. It is known by its mark, since its row may be closed or deleted.
+ * Processes of another data dir are left alone.
  */
 export async function endExpiredOwner({ home, processId }: Owner, ownerId: string | null): Promise<void> {
   if (ownerId === null || ownerId === processId) return
@@ -74,15 +71,14 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
 }
 
 /**
- * Somebody may have taken a page, or a crawl, away from a worker (paused and resumed it, say) that has not noticed yet
- * and still runs a hook on it. It is ended, with all below it, before the work begins again. What works for another
- * data dir is left to that.
+ * Ends a worker that still runs a hook on a page or crawl that was taken away from it (paused and resumed, say) and has
+ * not noticed yet, before the work begins again. Processes of another data dir are left alone.
  */
 export async function endFormerWorkers(owner: Owner, of: HookTarget): Promise<void> {
   await endWorkers(owner, await supervisorsOfHooks(owner.home, of))
 }
 
-/** Ends those of these workers that are not the owner itself. */
+/** Ends these workers, except the owner itself. */
 export async function endWorkers({ home, processId }: Owner, ids: readonly string[]): Promise<void> {
   for (const id of ids) if (id !== processId) await reapWorker(home, id, null)
 }

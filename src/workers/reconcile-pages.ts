@@ -4,14 +4,13 @@ import { sealedSnapshots } from '../db/snapshots.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { writeArchivePage, writeCrawlPage, writeSnapshotPages } from './index-pages.ts'
 
-/** A crawl may have a million: so many are in memory at once. */
+/** Pages in memory at once; a crawl may have a million. */
 const BATCH = 500
 
 /**
- * Writes the pages of crawls whose rows somebody changed from outside, those of their sealed snapshots, and the
- * archive's.
- * @param only of the snapshots only these
- * Throws the first failure, when all the others are written.
+ * Rewrites the pages of crawls whose rows were changed from outside, of their sealed snapshots, and of the archive.
+ * Writes all it can, then throws the first failure.
+ * @param only limits the snapshots to these
  */
 export async function reconcilePages(home: Home, crawlIds: readonly string[], only?: readonly string[]): Promise<void> {
   const failures: unknown[] = []

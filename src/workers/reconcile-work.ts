@@ -13,21 +13,21 @@ import { reconcilePages } from './reconcile-pages.ts'
 
 type Page = Pick<CancelledPage, 'id' | 'crawl_id' | 'output_dir'>
 
-/** Pages that one call looks at. */
+/** Pages per call. */
 const BATCH = 500
 
-/** After a lost claim: nothing of what we had in work stays on a page that was deleted, paused or cancelled. */
+/** After a lost claim: removes what we left on a page that was deleted, paused or cancelled. */
 export async function reconcileWork(home: Home, page: Page): Promise<void> {
   await transact(home.db, async (tx) => {
-    // Whoever has such a page worked on again takes its crawl first.
+    // Whoever reopens such a page locks its crawl first.
     await lockCrawlsOf(tx, [page.id])
     const now = await snapshotById(tx, page.id)
-    if (now?.status === 'paused' || now?.status === 'sealed') await treeOf(home, page).tidy()
+    if (now?.status === 'paused' || now?.status === 'sealed') await treeOf(home, page).reconcile()
   })
   await reconcileDeleted(home, 'snapshot', page)
 }
 
-/** After a lost claim: when the row was deleted while we worked on it, what we wrote since then goes, too. */
+/** After a lost claim: when the row was deleted while we worked on it, deletes what we have written since. */
 export async function reconcileDeleted(
   { db, dataDir }: Home,
   table: 'crawl' | 'snapshot',
@@ -37,17 +37,16 @@ export async function reconcileDeleted(
 }
 
 /**
- * Completes what was cancelled: a page's worker may have died before it noticed, and the command that cancelled it
- * before it had written what became of it.
+ * Completes cancellations: the page's worker may have died before it noticed, or the command before it wrote the pages.
  * @returns whether more may be due
  */
 export async function reconcileCancelled(home: Home): Promise<boolean> {
   const rows = await cancelledPages(home.db, BATCH)
   if (rows.length === 0) return false
-  // What is not sealed any more belongs to whoever works on it again.
+  // A page that is open again belongs to its next worker.
   const pages = rows.filter(({ status }) => status === 'sealed')
   const failures: unknown[] = []
-  /** What one page lacks, or one crawl, must not keep the others from being completed. */
+  /** A failure on one page or crawl must not keep the others from being completed. */
   const attempt = async (work: () => Promise<void>) => {
     await work().catch((error: unknown) => {
       if (isDatabaseAway(error)) throw error
@@ -56,14 +55,14 @@ export async function reconcileCancelled(home: Home): Promise<boolean> {
   }
   for (const page of pages)
     await attempt(async () => {
-      if (!treeOf(home, page).isTidy) await reconcileWork(home, page)
+      if (!treeOf(home, page).isReconciled) await reconcileWork(home, page)
     })
   const untold = pages.filter((page) => !tells(home, page))
   for (const crawl of new Set(untold.map((page) => page.crawl_id))) {
     const ids = untold.filter((page) => page.crawl_id === crawl).map(({ id }) => id)
     await attempt(() => reconcilePages(home, [crawl], ids))
   }
-  // Somebody may have deleted them while we wrote.
+  // They may have been deleted while we wrote.
   for (const page of untold) await attempt(() => reconcileDeleted(home, 'snapshot', page))
   await lookAgainLater(
     home.db,
@@ -73,7 +72,7 @@ export async function reconcileCancelled(home: Home): Promise<boolean> {
   return rows.length === BATCH
 }
 
-/** Was its index written since it was cancelled? */
+/** Was its index written after it was cancelled? */
 function tells({ dataDir }: Home, { output_dir, at }: CancelledPage): boolean {
   const written = statSync(join(dataDir, output_dir, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0
   return written >= at.getTime()

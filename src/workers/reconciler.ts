@@ -14,8 +14,8 @@ import type { WorkerContext } from './worker-context.ts'
 const EVERY_MS = 30_000
 
 /**
- * Sees to what nobody else sees to any more: rows whose process is gone, processes whose runner or whose rows are, what
- * was cancelled half-way, counts that have gathered. A leader does it every 30 s.
+ * Repairs what has no other owner: rows whose process is gone, processes whose runner or rows are gone, unfinished
+ * cancellations, and unsummed counts. A leader runs it every 30 s.
  */
 export class Reconciler {
   readonly #context: WorkerContext
@@ -27,7 +27,7 @@ export class Reconciler {
     this.#context = context
   }
 
-  /** A round, when it is time for one. */
+  /** Runs a round when one is due. */
   async whenDue(): Promise<void> {
     if (performance.now() >= this.#nextAt) {
       this.#nextAt = performance.now() + EVERY_MS
@@ -38,31 +38,29 @@ export class Reconciler {
     if (this.#isIncomplete) this.#isIncomplete = await this.#complete()
   }
 
-  /** Before a runner leaves that has nothing left to do: completes what was cancelled since the last round. */
+  /** Completes the cancellations since the last round, before a runner without work exits. */
   async beforeLeaving(): Promise<void> {
     while (await this.#complete());
   }
 
-  /** False: until the next round there is nothing left. */
+  /** @returns whether more is due before the next round */
   async #complete(): Promise<boolean> {
     const { owner, log } = this.#context
     try {
       return await reconcileCancelled(owner.home)
     } catch (error) {
       if (isDatabaseAway(error)) throw error
-      // A full disk, say, or pages that somebody deletes at this moment: in the next round. A leader does not end for
-      // that.
+      // For example a full disk, or pages that are being deleted: the next round tries again, and the leader goes on.
       log[isMachineTrouble(error) || isCollision(error) ? 'debug' : 'warn'](
-        `what was cancelled is completed later: ${messageOf(error)}`,
+        `cancellations are completed later: ${messageOf(error)}`,
       )
       return false
     }
   }
 
   /**
-   * Closes stale rows and ends orphans: it kills and confirms, and only then closes the row, whose exit code stays
-   * unknown. Age is never a reason. What has a living supervisor is left to that, unless it is still the same a round
-   * later.
+   * Closes stale rows and ends orphans. It kills and confirms before it closes a row, whose exit code stays unknown.
+   * Age is never a reason. A row with a living supervisor is left to it, unless nothing has changed a round later.
    */
   async round(): Promise<void> {
     const { home, processId } = this.#context.owner
@@ -84,7 +82,7 @@ export class Reconciler {
     this.#suspects = suspects
   }
 
-  /** A worker or a hook of a runner that is gone, on this machine. */
+  /** Is this a worker or hook on this machine whose runner is gone? */
   async #isOrphan(row: LiveRow): Promise<boolean> {
     const { home, processId } = this.#context.owner
     if (row.runner_id === null || row.runner_id === processId || (await presenceOf(home, row)) !== 'there') return false
@@ -94,32 +92,31 @@ export class Reconciler {
 
   async #close(row: LiveRow, isStale: boolean): Promise<void> {
     const { owner, log } = this.#context
-    log.warn(
-      `${row.worker_type || row.process_type} pid ${row.pid ?? '-'} ${isStale ? 'is gone, and nobody said so' : 'outlived its runner'}: cleaning up`,
-    )
+    const why = isStale ? 'is gone, its end unrecorded' : 'outlived its runner'
+    log.warn(`${row.worker_type || row.process_type} pid ${row.pid ?? '-'} ${why}: reaping it`)
     if (isRunner(row)) await reapRunner(owner.home, row.id)
     if (row.runner_id !== null) await reapWorker(owner.home, row.id, null)
     else await markEnded(owner.home.db, row.id, null)
-    await failpoint('reap.row_cleaned_up')
+    await failpoint('reap.stale_row_closed')
   }
 
   async #end(id: string): Promise<void> {
     const { owner, log } = this.#context
-    log.warn(`something runs in the name of ${id}, of which there is no row: ending it`)
+    log.warn(`ending processes of ${id}, which has no row`)
     await reapWorker(owner.home, id, null)
   }
 }
 
 /**
- * What works in a runner's name though neither it nor its worker has a live row: the ids that its processes carry, and
- * those of control groups. One that was announced since the rows were read is no stray any more in the next round.
+ * Ids under which processes run in a runner's name although neither they nor their worker have a live row; taken from
+ * the processes' marks and from control groups. The next round no longer lists one whose row appears meanwhile.
  */
 async function straysOf(runnerId: string, rows: readonly LiveRow[]): Promise<Set<string>> {
   const known = new Set([runnerId, ...rows.map(({ id }) => id)])
   const strays = new Set<string>()
   for (const { pid } of await membersOf({ markers: [`${MARKER.runner}=${runnerId}`] })) {
     const { process, worker } = marksIn(pid)
-    // What a hook started without its marks ends with it.
+    // Processes that a hook started without its marks end with it.
     if (process !== undefined && !known.has(process) && !known.has(worker ?? '')) strays.add(process)
   }
   for (const group of rows.filter(({ id }) => id === runnerId).flatMap(cgroupIn))

@@ -5,8 +5,8 @@ import { isTransient } from '../processes/spawned.ts'
 const LOOK_MS = 500
 
 /**
- * What must be done, such as reaping a worker that died, must not be forgotten because the database is away at that
- * moment, or we are out of descriptors. Throws what else goes wrong, and when `force` is set.
+ * Repeats work that must not be skipped, such as reaping a dead worker, while the database is away or the machine is
+ * out of descriptors. Rethrows any other error, and stops when `force` aborts.
  */
 export async function retryTransient<T>(work: () => Promise<T>, force: AbortSignal): Promise<T> {
   for (;;) {

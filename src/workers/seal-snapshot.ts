@@ -23,12 +23,12 @@ interface Found {
 }
 
 /**
- * The end of a page whose hooks have all ended: adds what it found, judges it, writes its index, seals. The page is
- * open until the last of these steps, so its crawl never looks finished in between; whoever claims it after a crash
- * repeats them. No lock is held while files are flushed. Throws ClaimLost, also when a server that died has lost what
- * we wrote.
- * @param hooks those of the page, which have ended
- * @returns how it ended
+ * Ends a page whose hooks have all ended: adds what they found, judges it, writes its index and seals it. The page
+ * stays open until the last step, so that its crawl never looks finished in between; after a crash the next claim
+ * repeats the steps. No lock is held while files are flushed. Throws ClaimLost, also when the server has died and lost
+ * what we wrote.
+ * @param hooks the page's hooks, which have ended
+ * @returns how the page ended
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -43,9 +43,8 @@ export async function sealSnapshot(
   const finished = await addFindings(owner, claim, title, crawl, hooks, found)
   const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
-  // Before the seal: after it nobody would come back to tidy up.
+  // Before the seal: nobody would come back to do it after a crash.
   tree.close()
-  await failpoint('publish.work_closed')
   const verdict = await judgeResults(tree.root, latest(results))
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
   await writeSnapshotPages(owner.home, sealed, crawl, finished)
@@ -78,26 +77,25 @@ async function addFindings(
   }
   return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
-    await failpoint('publish.page_children_added')
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
     const finished = await finishPage(tx, owner, claim, title)
     if (areEnded(finished, hooks)) return finished
-    await skipOpenResults(tx, id, 'its plugin is not there, or switched off, any more')
+    await skipOpenResults(tx, id, 'its plugin is missing or disabled')
     return await finishPage(tx, owner, claim, title)
   })
 }
 
-/** Have all results ended? Throws ClaimLost when the end of one of these hooks, which was written, is not there. */
+/** Have all results ended? Throws ClaimLost when the end of one of these hooks was written and then lost. */
 function areEnded({ results }: FinishedPage, hooks: readonly Hook[]): boolean {
   const open = results.filter(({ end_ts }) => end_ts === null)
   const lost = open.find((result) =>
     hooks.some((hook) => hook.plugin === result.plugin && hook.name === result.hook_name),
   )
-  if (lost) throw new ClaimLost(`archive_result ${lost.id}: its end was written, and is not there any more`)
+  if (lost) throw new ClaimLost(`archive_result ${lost.id}: its end was written and then lost`)
   return open.length === 0
 }
 
-/** The pages that belong to the crawl: archivable, inside its filters, each once. */
+/** The found pages that belong to the crawl: archivable, inside its filters, without duplicates. */
 function childrenOf(crawl: CrawlOfPage, pages: readonly SnapshotRecord[]): SnapshotRecord[] {
   const inside = urlFilter(crawl.config.url_allowlist ?? '', crawl.config.url_denylist ?? '')
   const children = new Map<string, SnapshotRecord>()
@@ -106,13 +104,13 @@ function childrenOf(crawl: CrawlOfPage, pages: readonly SnapshotRecord[]): Snaps
       const url = archivableUrl(page.url)
       if (inside(url) && !children.has(url)) children.set(url, { ...page, url })
     } catch {
-      // Not a page: a hook's record is not a promise.
+      // Not a valid URL: a hook may print anything.
     }
   }
   return [...children.values()]
 }
 
-/** The title that the title plugin published. */
+/** The title in the published output of the title plugin. */
 function titleIn(tree: WorkTree): string | null {
   try {
     return (

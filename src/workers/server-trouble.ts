@@ -5,8 +5,8 @@ import { isServerTrouble } from '../db/trouble.ts'
 const SAY_MS = 60_000
 
 /**
- * For a worker that waits: says, once a minute, that the database answers but cannot do its work (its disk is full, it
- * has no connection left). Of a database that does not answer at all the leader speaks, for all of them.
+ * Logs, once a minute, that the database answers but cannot work (full disk, no connection left) while a worker waits
+ * for it. When it does not answer at all, the leader says so for everybody.
  */
 export function sayServerTrouble(log: Log): (error: unknown) => void {
   let saidAt = Number.NEGATIVE_INFINITY

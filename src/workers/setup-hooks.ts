@@ -10,10 +10,10 @@ import { providersAmong } from './providers.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
 /**
- * Hooks for the crawl as a whole, such as a browser that all its pages share. A failed one is said, and the pages go on
- * without it.
- * @param claimed throws when the crawl is not ours any more
- * @returns whether one was cut off
+ * Runs hooks for the whole crawl, such as a browser that all its pages share. A failed one is logged, and the crawl
+ * continues without it.
+ * @param claimed throws when the crawl is no longer ours
+ * @returns whether a hook was cut off
  */
 export async function runSetupHooks(
   context: WorkerProcessContext,

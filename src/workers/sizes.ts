@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os'
 import { type Config, MOST_WORKERS } from '../base/config.ts'
 
 /**
- * How many crawls are worked on at once.
- * @param pages how many pages may be in work at once over all crawls: each crawl needs one
+ * How many crawls run at once.
+ * @param pages the limit of pages at work over all crawls; each crawl needs one
  */
 export function crawlWorkers(config: Config, pages = Number.POSITIVE_INFINITY): number {
   return Math.min(config.MAX_CRAWL_WORKERS, pages)

@@ -18,7 +18,7 @@ import type { WorkerContext } from './worker-context.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
 
-/** Two plugins may name their hooks alike. */
+/** Hooks of two plugins may have the same name. */
 const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
 
 interface OpenHook {
@@ -27,8 +27,8 @@ interface OpenHook {
 }
 
 /**
- * Hooks one after another, those that the host runs in a row together. No row has two of one plugin, or one that
- * another in it requires; and one that reads what is published begins a new one.
+ * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin, or a hook that
+ * requires another one in it; a hook that reads published files begins a new row.
  */
 function inRows(open: readonly OpenHook[]): OpenHook[][] {
   const rows: OpenHook[][] = []
@@ -44,18 +44,12 @@ function inRows(open: readonly OpenHook[]): OpenHook[][] {
   return rows
 }
 
-/**
- * The hooks of one snapshot: runs what has no final result yet, in order, and keeps each result's row true to what
- * happened.
- */
+/** The hooks of one snapshot: runs those without a final result in order, and keeps the rows of their results true. */
 export class SnapshotHooks {
-  /** Pages and tags that the hooks found, those of earlier rounds included. */
+  /** Pages and tags found by the hooks, including those of earlier rounds. */
   readonly pages: SnapshotRecord[] = []
   readonly tags: string[] = []
-  /**
-   * How long the page is to wait for the next attempt of a hook, when one backed off. What comes after it may need its
-   * output, and waits, too.
-   */
+  /** The wait until a hook that backed off is tried again. Later hooks wait, too: they may need its output. */
   waitMs: number | undefined
   readonly #context: WorkerContext
   readonly #sequence: HookSequence
@@ -64,11 +58,11 @@ export class SnapshotHooks {
   readonly #scope: HookScope
   readonly #abort: AbortSignal
   readonly #retries: HookRetries
-  /** Hooks whose result is not final, with its row. */
+  /** Hooks without a final result, with their rows. */
   readonly #open = new Map<string, OpenHook>()
   readonly #consequences = new Consequences()
   readonly #results: PageResults
-  /** A hook that is not ours was let into the work tree. */
+  /** A hook of a user had access to the work tree. */
   #isShared = false
   #interrupted = false
   #gotSomewhere = false
@@ -92,17 +86,17 @@ export class SnapshotHooks {
     this.#retries = hookRetries(scope.settings)
   }
 
-  /** Some hook is still to be run: a drain came first, or one failed in a way that may pass. */
+  /** Hooks remain to be run: a drain came first, or one failed temporarily. */
   get unfinished(): boolean {
     return this.#open.size > 0 || this.waitMs !== undefined
   }
 
-  /** A hook was cut off, and none came to its end in this attempt. */
+  /** A hook was cut off and none finished in this attempt. */
   get cameToNothing(): boolean {
     return this.#interrupted && !this.#gotSomewhere
   }
 
-  /** @param missing plugins that cannot work, and why: their hooks are skipped */
+  /** @param missing plugins that cannot run, with the reason: their hooks are skipped */
   async run(
     hooks: readonly Hook[],
     results: readonly ResultRow[],
@@ -123,10 +117,10 @@ export class SnapshotHooks {
     const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
     for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
     for (const { result } of this.#open.values())
-      if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' }) // It never began.
+      if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' }) // It had not begun.
   }
 
-  /** Ends what is open without running it: its worker died at it too often. */
+  /** Fails the open hooks without running them: their worker died at them too often. */
   async giveUp(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
     for (const { result } of await this.#begin(hooks, results)) {
       await this.#results.add({ result, event: 'fail', output: reason })
@@ -134,7 +128,7 @@ export class SnapshotHooks {
     }
   }
 
-  /** Those of a row whose work makes sense: a hook that needs what failed is skipped. */
+  /** The hooks of a row that can run; one that needs failed output is skipped. */
   async #able(row: readonly OpenHook[]): Promise<OpenHook[]> {
     const able: OpenHook[] = []
     for (const one of row) {
@@ -151,29 +145,27 @@ export class SnapshotHooks {
   async #skip(result: ResultRow, output: string): Promise<void> {
     await this.#results.add({ result, event: 'skip', output })
     this.#consequences.note(result.plugin, 'skipped', output)
-    await failpoint('publish.hook_skipped')
   }
 
   /**
-   * Takes up what earlier rounds left: their findings, and hooks that ended before their worker died. @returns what is
-   * still to be run
+   * Takes over from earlier rounds: their findings, and hooks that ended before their worker died.
+   * @returns the hooks still to be run
    */
   async #begin(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
     const all = hooks.map((hook) => ({
       hook,
       result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
     }))
-    const adopted = this.#tree.isLeft ? await this.#adopt(all) : []
+    const adopted = this.#tree.hasLeftovers ? await this.#adopt(all) : []
     await this.#tree.open()
-    await failpoint('publish.work_opened')
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
     for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
     return all.filter((one) => !FINAL.has(one.result.status) && !adopted.includes(one))
   }
 
   /**
-   * Hosted hooks whose end nobody wrote down, since their worker died before: their logs are there, as a whole. Of
-   * first attempts alone, where what lies in the folder of their plugin can only be theirs.
+   * Hosted hooks that ended although their worker died before it wrote that down: their logs are complete. First
+   * attempts only, where the files in the plugin's folder can be from no other attempt.
    */
   async #adopt(all: readonly OpenHook[]): Promise<OpenHook[]> {
     const open = all.filter(({ result }) => !FINAL.has(result.status))
@@ -187,7 +179,7 @@ export class SnapshotHooks {
         !hasFinished(logsFor(this.#tree.root, one.hook, one.result.attempt)),
     )
     const finished = unfinished === -1 ? open : open.slice(0, unfinished)
-    await this.#tree.tidyPublished()
+    await this.#tree.reconcilePublished()
     for (const one of finished) this.#open.set(keyOf(one.hook), one)
     await this.#settle(
       finished.map(({ hook, result }) => {
@@ -218,7 +210,7 @@ export class SnapshotHooks {
     for await (const ends of this.#sequence.row(this.#scope, runs, this.#abort, begin)) {
       left = left.slice(ends.length)
       await this.#settle(ends, left.length === 0)
-      // Of a row that takes long, it is said how far it is.
+      // Writes the progress of a row that takes long.
       const goesOn = left.length > 0 && ends.at(-1)!.cause === 'exit' && !this.#context.stop.drain.aborted
       if (goesOn) await this.#started(left[0]!.result, host)
     }
@@ -246,7 +238,7 @@ export class SnapshotHooks {
     if (!isRunning) await this.#tree.restore(plugin)
   }
 
-  /** @param rowIsOver nothing runs in the host any more */
+  /** @param rowIsOver no hook is running in the host */
   async #settle(ends: readonly HookEnd[], rowIsOver = false): Promise<void> {
     if (ends.length === 0) return
     const ended = ends.map((end) => ({ end, ...this.#open.get(keyOf(end.hook))! }))
@@ -273,7 +265,7 @@ export class SnapshotHooks {
       hook.plugin,
       isLast ? { ...judged, event: 'fail' as const } : judged,
     )
-    // Before the result is final: nobody would come back to ask if we died in between.
+    // Before the result becomes final: if we died in between, nobody would queue them.
     if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')
     const { processId, began, ended } = end
@@ -292,21 +284,21 @@ export class SnapshotHooks {
     if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
-    // Our own print what they find.
+    // Our own hooks print what they find.
     if (event === 'succeed' && !hook.hosted) await this.#readUrls(this.#tree.dirFor(hook.plugin))
     this.#context.log.debug(`${hook.name} on ${this.#claim.row.url} ${event}: ${output.output}`)
   }
 
-  /** A hook came to its end: earlier attempts that came to none are no sign any more. */
+  /** Forgets earlier failed attempts once a hook has ended. */
   async #progressed(): Promise<void> {
     if (!this.#gotSomewhere && this.#claim.attempts > 1) await forgetAttempts(this.#context.owner.home.db, this.#claim)
     this.#gotSomewhere = true
   }
 
-  /** What a hook of an earlier round found: its log and files tell. */
+  /** Reads what a hook of an earlier round found from its log and files. */
   async #recall(hook: Hook, result: ResultRow): Promise<void> {
     this.#consequences.note(hook.plugin, result.status, result.output_str)
-    this.#tree.dirFor(hook.plugin) // Later hooks see by it that this one was run.
+    this.#tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logs = keptLogs(this.#tree.root, hook, result.attempt)
     if (!logs) return
     const records = await readRecords(logs.stdout)

@@ -1,4 +1,4 @@
-import { lacksRoom } from '../base/disk-room.ts'
+import { lacksSpace } from '../base/disk-space.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import { snapshotQueue } from '../machines/queues.ts'
@@ -16,10 +16,9 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
   const queue = snapshotQueue(owner, context.parentId, context.scope)
   await workerActor(context, {
     queue,
-    mayClaim: () => lacksRoom(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
+    mayClaim: () => lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
     warmUp: () => sequence.warmUp(),
     tick: async (claim, tick, isGivenUp) => {
-      await failpoint('claim.snapshot_claimed')
       return await archiveSnapshot(context, queue, sequence, claim, tick, isGivenUp)
     },
     onTickException: async (claim, error) => {

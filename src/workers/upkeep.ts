@@ -7,35 +7,37 @@ import { judgeOldPages } from './judge-old-pages.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const EVERY_MS = 30_000
-/** When a round left something: a busy archive must not write faster than this cuts. */
+/** Delay until the next round when work remains: a busy archive must not grow faster than this trims it. */
 const SOON_MS = 5_000
-/** How long a round goes on with batches. The first is over after one: a runner that comes and goes loses no time. */
+/**
+ * How long a round continues with batches. The first round is one batch, so that a short-lived runner loses no time.
+ */
 const ROUND_MS = 250
-/** The same for old pages without an outcome: a million of them take half an hour. */
+/** The same for judging old pages: a million take half an hour. */
 const JUDGING_MS = 2_000
-/** Rows of one statement: some 10 ms. */
+/** Rows per statement: about 10 ms. */
 const BATCH = 200
 
-/** How long the end of a lead waits for the batch that is under way. */
+/** How long the end of a lead waits for the current batch. */
 const END_MS = 2_000
 
 /**
- * Ends what would grow for ever: history older than HISTORY_DAYS, and logs; and gives old pages their outcome. A leader
- * does it every 30 s, in small batches, beside its loop; what a long pause has left takes many rounds.
+ * Trims what would grow for ever: history older than HISTORY_DAYS, and logs. Also judges pages sealed before outcomes
+ * existed. A leader runs it every 30 s in small batches, beside its loop; a large backlog takes many rounds.
  */
 export class Upkeep {
   readonly #context: WorkerContext
   #nextAt = Number.NEGATIVE_INFINITY
   #round: Promise<void> | undefined
   #hasEnded = false
-  /** The last round left something. */
+  /** The last round left work. */
   #isMore = false
 
   constructor(context: WorkerContext) {
     this.#context = context
   }
 
-  /** Begins a round when it is time for one, and does not wait for it. */
+  /** Starts a round when one is due, without waiting for it. */
   whenDue(): void {
     if (this.#round || this.#hasEnded || performance.now() < this.#nextAt) return
     const ms = this.#nextAt === Number.NEGATIVE_INFINITY ? 0 : ROUND_MS
@@ -45,7 +47,7 @@ export class Upkeep {
     })
   }
 
-  /** Begins nothing more, and waits a moment for what is under way: a database that hangs does not keep us. */
+  /** Starts no more rounds and waits briefly for the current one; a database that hangs does not hold it up. */
   async end(): Promise<void> {
     this.#hasEnded = true
     const over = new AbortController()
@@ -62,7 +64,7 @@ export class Upkeep {
     await this.#attempt('judging pages', () => this.#judgeOldPages(ms && JUDGING_MS))
   }
 
-  /** What fails is tried again in the next round. The leader's loop has its own say about a database that is away. */
+  /** The next round repeats what fails. The leader's loop reports a database that is away. */
   async #attempt(what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()

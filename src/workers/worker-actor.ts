@@ -12,10 +12,10 @@ import type { snapshotMachine } from '../machines/snapshot.ts'
 import { endExpiredOwner } from './reap.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
-/** How often a worker without work looks for some, being woken is the rule; after two looks in vain it leaves. */
+/** How often an idle worker polls, though it is normally woken; it exits after two polls in vain. */
 const IDLE_MS = 2_500
 const MAX_IDLE_TICKS = 2
-/** A full disk is looked at again after so long; the row is not to blame for it. */
+/** Delay after trouble of the machine such as a full disk; the row is not to blame. */
 const TROUBLE_MS = 15_000
 
 type WorkMachine = typeof crawlMachine | typeof snapshotMachine
@@ -27,15 +27,15 @@ export interface Work<M extends WorkMachine, Row> {
   readonly warmUp?: () => void
   readonly onShutdown: () => Promise<unknown>
   /**
-   * Works on one claimed row, with every process that this takes, and ends its claim: sealed, or released.
-   * @param isGivenUp it was claimed too often in vain: it is sealed with what it has
+   * Works on one claimed row with all the processes that this takes, then ends the claim: sealed or released.
+   * @param isGivenUp it was claimed too often in vain: seals it with what it has
    */
   readonly tick: (claim: AnyClaimed<M, Row>, context: Context, isGivenUp: boolean) => Promise<Ended>
-  /** After a tick that threw, before its row is given back: ends what it left running. */
+  /** After a tick that threw, before its row is released: ends what the tick left running. */
   readonly onTickException: (claim: AnyClaimed<M, Row>, error: unknown) => Promise<unknown>
 }
 
-/** The actor that every worker process is: its ticks own processes, and are over when these are gone. */
+/** The actor that each worker process is: a tick owns processes and is over when they are gone. */
 export async function workerActor<M extends WorkMachine, Row>(
   context: WorkerProcessContext,
   work: Work<M, Row>,
@@ -51,7 +51,6 @@ export async function workerActor<M extends WorkMachine, Row>(
       try {
         await failpoint('claim.made')
         await endExpiredOwner(owner, claim.expiredOwner)
-        await failpoint('claim.former_owner_ended')
         return await tick(claim, tickContext, isGivenUp)
       } catch (error) {
         hasFailed = true
@@ -80,16 +79,16 @@ export async function workerActor<M extends WorkMachine, Row>(
       log.debug(error.stack ?? '')
       if (claim) return
       if (stop.force.aborted) unwritten = error
-      throw error // A worker that cannot claim leaves: its supervisor starts another, ever later.
+      throw error // A worker that cannot claim exits; its supervisor starts another with growing delay.
     },
   })
   await Promise.race([actor.run({ signal: stop.drain, force: stop.force }), broken.promise])
-  if (unwritten) throw unwritten // Its row may be still its own: whoever reaps it gives that back.
+  if (unwritten) throw unwritten // The reaper releases its row, if it still has one.
 }
 
 /**
- * What its tick left running could not be ended: the worker is, its row still its own, and whoever reaps it ends the
- * rest.
+ * Ends this worker, because processes of its tick could not be ended. Its row stays claimed until the reaper has ended
+ * them.
  */
 async function endAtOnce(broken: PromiseWithResolvers<never>, why: unknown): Promise<never> {
   broken.reject(why)
@@ -97,9 +96,8 @@ async function endAtOnce(broken: PromiseWithResolvers<never>, why: unknown): Pro
 }
 
 /**
- * What becomes of a row whose tick threw. Not its hooks' failure but ours counts, and comes later each time; the
- * machine's is nobody's. A claim that was lost gives nothing back; it still holds when only a result was taken away.
- * Throws what is to be counted and told.
+ * Decides what becomes of a row whose tick threw. A failure of ours counts as an attempt, with growing delay; trouble
+ * of the machine counts for nothing. A lost claim releases nothing. Throws what is to be counted and logged.
  */
 function blame({ stop, log }: WorkerProcessContext, what: string, error: unknown): Failed | PutBack {
   if (error instanceof ClaimLost) {

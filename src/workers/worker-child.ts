@@ -16,18 +16,18 @@ import type { WorkerContext } from './worker-context.ts'
 import { WORKER_ENV } from './worker-env.ts'
 
 /**
- * A young generation that a start does not fill (of Node's 1 MB it fills several): nothing is copied meanwhile, which
- * is a twelfth of its work. Nor does it grow: a worker keeps little of what it makes. One thread beside the main one:
- * there are as many as cores.
+ * A young generation that starting up does not fill (it fills Node's 1 MB several times), so that nothing is copied,
+ * which saves a twelfth of the work. It does not grow: a worker keeps little of what it allocates. One helper thread:
+ * there are as many workers as cores.
  */
 export const WORKER_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2', '--v8-pool-size=1']
 
 export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
 /**
- * Starts one, its row first.
- * @param sharesSlots it may have only as many workers of its own as it is told
- * @returns undefined when the machine cannot start it now; its row is closed again then
+ * Starts a worker; writes its row first.
+ * @param sharesSlots its supervisor tells it how many workers of its own it may have
+ * @returns undefined when the machine cannot start it now; its row is closed then
  */
 export async function startWorker(
   context: WorkerContext,
@@ -62,7 +62,7 @@ export async function startWorker(
     ...(sharesSlots ? { [WORKER_ENV.slots]: 'shared' } : {}),
     [WORKER_ENV.containment]: JSON.stringify(containment),
   }
-  // Its own session: a Ctrl-C in the terminal is for the leader alone to act on.
+  // In its own session: only the leader acts on Ctrl-C in the terminal.
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
   try {
     const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
@@ -76,7 +76,7 @@ export async function startWorker(
   await failpoint('spawn.worker_missing')
 }
 
-/** Writes down which process it is, so that others can see and end it. */
+/** Records the worker's pid and start time, by which others can see and end it. */
 export async function recordWorker(
   { owner, stop, log }: WorkerContext,
   { owner: processId, pid }: ActorBody,

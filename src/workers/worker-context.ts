@@ -6,18 +6,18 @@ import type { Owner } from '../machines/queues.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
 
-/** What every working process of the hierarchy has, leader and workers alike. */
+/** What the leader and every worker share. */
 export interface WorkerContext {
   readonly owner: Owner
   readonly runnerId: string
   readonly log: Log
   readonly stop: Stop
-  /** Rings when there may be something new to see. */
+  /** Rings when there may be new work. */
   readonly bell: Bell
-  /** What is worked on. */
+  /** The work that this runner is limited to. */
   readonly scope: WorkScope
-  /** As the runner found them when it started; a crawl's own settings come on top of them. */
+  /** As the runner read them at its start; a crawl's own settings take precedence. */
   readonly settings: Settings
-  /** How the processes of hooks are kept together. */
+  /** How hooks' processes are contained. */
   readonly containment: Containment
 }

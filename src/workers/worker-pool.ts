@@ -14,13 +14,13 @@ import { retryTransient } from './retry-transient.ts'
 import { recordWorker, startWorker, type WorkerKind } from './worker-child.ts'
 import type { WorkerContext } from './worker-context.ts'
 
-/** So many in a row are no accident. */
+/** Crashes in a row that count as trouble. */
 const MANY_CRASHES = 3
 
 /**
- * The worker processes of one kind below one supervisor: actors, each with a row in the registry. One that dies has its
- * tree killed and its claims made due again before anybody else may take them.
- * @param options.slots how many workers ours may have together, if that is bounded
+ * The worker processes of one kind below one supervisor: actors, each with a row in the registry. When one dies, its
+ * processes are killed before its claims become due again.
+ * @param options.slots how many workers these workers may have together; undefined when unlimited
  */
 export function workerPool(
   context: WorkerContext,
@@ -45,16 +45,15 @@ export function workerPool(
   })
 }
 
-/** What keeps a pool from working: its workers die again and again. */
+/** Why a pool makes no headway: its workers keep dying. Undefined when it works. */
 export function troubleOf(pool: ActorPool): string | undefined {
   if (pool.crashes < MANY_CRASHES) return undefined
   return `${pool.crashes} workers in a row died before they finished anything: logs/runner.log says why`
 }
 
-/** Asks the workers of a pool to leave, and waits until they are gone and reaped. */
+/** Drains the workers of a pool and waits until they have exited and are reaped. */
 export async function closeWorkers(pool: ActorPool): Promise<void> {
   pool.drain()
-  await failpoint('shutdown.workers_asked')
   await pool.close()
 }
 
@@ -71,7 +70,7 @@ async function reap({ owner, log, stop }: WorkerContext, kind: WorkerKind, worke
       `${kind} worker ${pid} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,
     )
   } catch (error) {
-    // The next promotion closes it, and makes due again what it had claimed.
+    // The next promotion closes the row and makes its claims due again.
     log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot close the row of ${kind} worker ${pid}: ${messageOf(error)}`)
   }
 }

@@ -12,18 +12,19 @@ import { sayServerTrouble } from './server-trouble.ts'
 import type { WorkerContext } from './worker-context.ts'
 import { WORKER_ENV } from './worker-env.ts'
 
-/** A worker's context, and whose worker it is. */
+/** A worker's context, with its supervisor. */
 export interface WorkerProcessContext extends WorkerContext {
   readonly parentId: string
   /** Its channel to the supervisor. */
   readonly supervised: Supervised
-  /** Does the supervisor say how many workers of its own it may have? */
+  /** Does the supervisor limit how many workers of its own it may have? */
   readonly sharesSlots: boolean
 }
 
 /**
- * The frame of every worker process: who it is comes from the environment, orders come through the channel to its
- * supervisor, whose end is one, too. Sets the process's exit code: 0 done, 1 failed (the supervisor then reaps).
+ * The frame of every worker process. The environment tells it who it is; orders come through the channel to its
+ * supervisor, and the end of the channel is the order to stop. Sets the exit code: 0 done, 1 failed (the supervisor
+ * reaps it).
  */
 export async function workerProcess(
   kind: 'crawl' | 'snapshot',
@@ -38,8 +39,8 @@ export async function workerProcess(
     atLeast(settings.config.LOG_LEVEL, (line) => tell({ type: 'note', note: line })),
     { runner_id: runnerId, process_id: required(MARKER.process) },
   )
-  // Of snapshot workers there may be many: one connection each. A result waits here until it can be written, for as
-  // long as our leader trusts its lead: then it tells us to stop at once.
+  // One connection for each snapshot worker, of which there may be many. A result waits here until it can be written,
+  // for as long as our leader trusts its lead; after that the leader stops us.
   const home = homeFromEnvironment(kind, runnerId, {
     connections: kind === 'crawl' ? 2 : 1,
     statementMs: STATEMENT_MS,
@@ -70,14 +71,14 @@ export async function workerProcess(
     process.exitCode = 1
   }
   await home.db.destroy().catch(() => {})
-  // The channel keeps the process alive; closing it lets what is still on its way out be sent.
-  // One that failed may have left something that would do so for ever.
+  // The channel keeps the process alive; closing it flushes what is still being sent. After a failure something else
+  // may keep the process alive, so it exits.
   if (process.exitCode !== 0) process.once('disconnect', () => process.exit())
   if (process.connected) process.disconnect()
   else process.exit()
 }
 
-/** What a worker is told first. One whose supervisor died meanwhile is told nothing any more, and has nothing to do. */
+/** The settings, which the supervisor sends first. If it died before, there are none, and no work either. */
 async function settingsFrom(supervised: Supervised): Promise<Settings> {
   const texts = await new Promise<Texts>((resolve) => {
     supervised.onNote = (note) => resolve(note as Texts)

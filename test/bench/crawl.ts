@@ -194,10 +194,12 @@ function tableOfRun({ cpuMs, wallMs, workMs, leaveMs, addMs, roles, database, ba
     .toSorted((a, b) => b.ms - a.ms)
     .map(
       ({ role, count, ms, pssMb }) =>
-        `  ${role.padEnd(18)} ${String(count).padStart(3)}  ${each(ms).padStart(6)} ms  ${pssMb.toFixed(0).padStart(5)} MB`,
+        `  ${role.padEnd(18)} ${String(count).padStart(3)}  ${each(ms).padStart(6)} ms  ` +
+        `${pssMb.toFixed(0).padStart(5)} MB`,
     )
   return [
-    `crawl of ${pages} pages: ${(cpuMs / 1000).toFixed(2)} s CPU, add ${addMs} ms of it; wall ${(wallMs / 1000).toFixed(2)} s, ` +
+    `crawl of ${pages} pages: ${(cpuMs / 1000).toFixed(2)} s CPU, ` +
+      `add ${addMs} ms of it; wall ${(wallMs / 1000).toFixed(2)} s, ` +
       `of it start to seal ${(workMs / 1000).toFixed(2)} s, seal to exit ${(leaveMs / 1000).toFixed(2)} s`,
     '  processes         how many  CPU a page  memory at the peak',
     ...lines,

@@ -78,10 +78,10 @@ async function killed(home: Home): Promise<{ swept: number; heir: number }> {
   old.child.kill('SIGKILL')
   const { at: diedAt } = await old.gone
   const family = { markers: [`${MARKER.runner}=${rows[0]!.id}`] }
-  const sweptAt = until('the sweep', LOOK_MS, async () =>
+  const reapedAt = until('the reaping', LOOK_MS, async () =>
     (await membersOf(family)).length === 0 ? performance.now() : undefined,
   )
-  const [ledAt, gone] = await Promise.all([heir.leading, sweptAt])
+  const [ledAt, gone] = await Promise.all([heir.leading, reapedAt])
   await stop(heir, 'SIGKILL')
   await quiet(home)
   return { swept: (gone - diedAt) / 1_000, heir: (ledAt - diedAt) / 1_000 }

@@ -206,7 +206,8 @@ describe.each(['basic', 'pidns', 'cgroup'] as const)('a browser in the tier %s',
     plugin(
       home,
       'browser',
-      `${chromium} --headless --no-sandbox --disable-gpu --user-data-dir=profile --dump-dom "$(cut -c7- <<<"$1")" >page.html 2>/dev/null; rm -rf profile`,
+      `${chromium} --headless --no-sandbox --disable-gpu --user-data-dir=profile --dump-dom "$(cut -c7- ` +
+        '<<<"$1")" >page.html 2>/dev/null; rm -rf profile',
     )
     const crawl = await home.add('--plugins', 'browser', '-c', 'HOME=/tmp', `${site.url}/page-1.html`)
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { CONTAINMENT: tier } })
@@ -223,7 +224,9 @@ describe('an unprivileged user', () => {
     const module = join(import.meta.dirname, '../../src/processes/containment/containment.ts')
     const script = `const { detectContainment } = await import(${JSON.stringify(module)})
       const tiers = []
-      for (const wanted of ['auto', 'basic', 'pidns', 'cgroup']) tiers.push(await detectContainment(wanted, 'test').then((found) => found.tier, () => 'none'))
+      for (const wanted of ['auto', 'basic', 'pidns', 'cgroup']) {
+        tiers.push(await detectContainment(wanted, 'test').then((found) => found.tier, () => 'none'))
+      }
       console.log(JSON.stringify(tiers))`
     const { stdout } = await promisify(execFile)(NODE, ['--input-type=module', '-e', script], {
       ...OTHER_USER,

@@ -133,7 +133,7 @@ describe('the guardian', () => {
     await eventually(async () => (await openRows(home)).length === 0)
   })
 
-  it('that is killed together with its leader leaves the sweep to the next runner', async () => {
+  it('that is killed together with its leader leaves the reaping to the next runner', async () => {
     const { home, crawl, runner } = await leading()
     // Stopped workers do not see that their leader is gone.
     for (const pid of [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))])

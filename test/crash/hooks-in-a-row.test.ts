@@ -42,7 +42,7 @@ describe('a worker that dies when a row of hooks has ended', () => {
   it.each([
     ['publish.hosted_hook_ended', '/page-1.html'],
     ['publish.files_aside', '/page-2.html'],
-    ['publish.files_tidied', '/page-3.html'],
+    ['publish.files_published', '/page-3.html'],
   ])('at %s: none of them runs again', async (step, path) => {
     const home = await homes.make()
     const before = site.hits(path)

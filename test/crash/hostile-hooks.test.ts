@@ -46,7 +46,8 @@ describe('a hook that', () => {
     plugin(
       home,
       'hostile',
-      `"${NODE}" "${PROGRAM}" --database-url "${home.databaseUrl}" run 2>refusal.txt; echo "exit $?" >exit.txt\n${GOOD}`,
+      `"${NODE}" "${PROGRAM}" --database-url "${home.databaseUrl}" run 2>refusal.txt; ` +
+        `echo "exit $?" >exit.txt\n${GOOD}`,
     )
     const crawl = await home.add('--plugins', 'headers,hostile', `${site.url}/page-1.html`)
     const { code, stderr } = await home.run(['run', '--exit-on-idle'])
@@ -116,7 +117,8 @@ describe('a hook that', () => {
 
   it('prints binary, NULs, escape sequences and halves of records is heard where it makes sense', async () => {
     const { home, result } = await ran(
-      `head -c 100000 /dev/urandom; printf '\\0\\0{"type": "Snapshot"\\n\\033]0;title\\007\\033[2J\\n'\n${GOOD}\nprintf '{"type": "ArchiveResult", "status'`,
+      `head -c 100000 /dev/urandom; printf '\\0\\0{"type": ` +
+        `"Snapshot"\\n\\033]0;title\\007\\033[2J\\n'\n${GOOD}\nprintf '{"type": "ArchiveResult", "status'`,
     )
     expect(result).toMatchObject({ status: 'succeeded', output_str: 'fine' })
     const id = await home.value<string>("select id from process where process_type = 'hook' and url is not null")

@@ -152,7 +152,8 @@ describe('too few file descriptors (EMFILE)', () => {
     const { home, crawl } = await queued()
     const runner = home.start(['run'])
     const ofHook =
-      "select w.pid from process h join process w on w.id = h.parent_id where h.url is not null and h.status = 'running' limit 1"
+      'select w.pid from process h join process w on w.id = h.parent_id where h.url is not null ' +
+      "and h.status = 'running' limit 1"
     const worker = await eventually(() => home.value<number>(ofHook))
     allow(worker, 10)
     await runner.says(/snapshot \S+: .*(EMFILE|Too many open files)/)

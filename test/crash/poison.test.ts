@@ -61,7 +61,7 @@ describe('a crawl that kills its worker each time', () => {
     const killed = readFileSync(join(home.dataDir, 'killed.log'), 'utf8').trim().split('\n')
     expect(new Set(killed).size).toBe(10)
     expect(await home.query('select status, message from crawl where id = $1', [poisoned])).toEqual([
-      { status: 'sealed', message: 'given up: 10 attempts at this crawl came to no end' },
+      { status: 'sealed', message: 'given up: 10 attempts at this crawl did not finish' },
     ])
     for (const page of await expectComplete(home, poisoned))
       expect(readFileSync(join(home.dataDir, page.output_dir, 'index.html'), 'utf8')).toMatch(/badge (failed|partial)/)
@@ -110,7 +110,8 @@ async function supervised(home: TestHome, crawl: string, most: number): Promise<
     if ((await home.value('select status from crawl where id = $1', [crawl])) === 'sealed') return
   }
   throw new Error(
-    `not sealed after ${most} starts: ${JSON.stringify(await home.query('select url, status, attempts from snapshot'))}`,
+    `not sealed after ${most} starts: ` +
+      `${JSON.stringify(await home.query('select url, status, attempts from snapshot'))}`,
   )
 }
 
@@ -152,7 +153,7 @@ describe('a page with a hook that ends, each time,', () => {
         results.find(({ snapshot_id, plugin }) => snapshot_id === poisoned.id && plugin === 'murder'),
       ).toMatchObject({
         status: 'failed',
-        output_str: expect.stringMatching(/^given up: 5 attempts at this page came to no end/),
+        output_str: expect.stringMatching(/^given up: 5 attempts at this page did not finish/),
       })
       // The first attempt may have brought another hook to its end.
       expect(killsIn(home)).toBeGreaterThanOrEqual(5)
@@ -172,14 +173,15 @@ describe('a crawl with a set-up hook that kills its runner each time', () => {
     )
     const crawl = await home.add('--plugins', 'html,murder', `${site.url}/page-1.html`)
     await supervised(home, crawl, 13)
-    expect(await home.value('select message from crawl')).toBe('given up: 10 attempts at this crawl came to no end')
+    expect(await home.value('select message from crawl')).toBe('given up: 10 attempts at this crawl did not finish')
     expect(killsIn(home)).toBe(10)
   })
 })
 
 describe('a page that an operator keeps from its end', () => {
   const held =
-    'echo "$ARCHIVEBOX_RUNNER_ID" >>"$DATA_DIR/began.log"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho done >done.txt\n'
+    'echo "$ARCHIVEBOX_RUNNER_ID" >>"$DATA_DIR/began.log"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; ' +
+    'done\necho done >done.txt\n'
   const began = (home: TestHome) => {
     try {
       return readFileSync(join(home.dataDir, 'began.log'), 'utf8').trim().split('\n').length

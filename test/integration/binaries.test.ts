@@ -172,7 +172,7 @@ describe('a program that a plugin needs', () => {
     await add(home)
     await run(home, env)
     const rows = await home.query(`select status, message, attempts from "binary" where name <> 'abx-test-tool'`)
-    expect(rows).toEqual(Array(2).fill({ status: 'queued', message: 'nobody may provide it', attempts: 1 }))
+    expect(rows).toEqual(Array(2).fill({ status: 'queued', message: 'no provider is allowed', attempts: 1 }))
   })
 })
 
@@ -193,7 +193,8 @@ describe('a plugin that provides programs', () => {
     const asked = () => readFileSync(join(home.dataDir, 'provided.log'), 'utf8')
     expect(asked()).toBe('--name=abx-test-tool --binproviders=env,apt --min-version=1.10\n')
     const hooks =
-      "select timeout, status, exit_code from process where process_type = 'hook' and cmd::text like '%on_BinaryRequest%'"
+      "select timeout, status, exit_code from process where process_type = 'hook' " +
+      "and cmd::text like '%on_BinaryRequest%'"
     expect(await home.query(hooks)).toEqual([{ timeout: 600, status: 'exited', exit_code: 0 }])
 
     await add(home)

@@ -39,7 +39,7 @@ describe('what was cancelled', () => {
     await mkdir(join(dirs[0]!, 'index.html'), { recursive: true })
     utimesSync(join(dirs[0]!, 'index.html'), 0, 0)
     const runner = home.start(['run'])
-    await runner.says(/what was cancelled is completed later/)
+    await runner.says(/cancellations are completed later/)
     await eventually(() => existsSync(join(dirs[1]!, 'index.html')))
     expect(runner.isOver, runner.stderr).toBe(false)
     runner.signal('SIGTERM')

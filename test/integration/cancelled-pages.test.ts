@@ -67,7 +67,7 @@ describe('a page that is cancelled', () => {
       expect(readdirSync(join(home.dataDir, dir.output_dir)).sort()).toEqual(['index.html', 'index.jsonl'])
   })
 
-  it('whose worker died before it noticed is tidied up by the next leader', async () => {
+  it('whose worker died before it noticed is reconciled by the next leader', async () => {
     const { home, page, runner, dir } = await inWork()
     for (const pid of [runner.pid, ...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))])
       process.kill(pid, 'SIGSTOP')

@@ -67,7 +67,8 @@ async function counted() {
     archive_result: await countedRows('archive_result'),
   })
   const pages =
-    'select crawl_id, status, sum(pages)::int as pages from crawl_pages group by 1, 2 having sum(pages) <> 0 order by 1, 2'
+    'select crawl_id, status, sum(pages)::int as pages from crawl_pages group by 1, 2 having sum(pages) <> 0 ' +
+    'order by 1, 2'
   expect(await home.query(pages)).toEqual(
     await home.query('select crawl_id, status, count(*)::int as pages from snapshot group by 1, 2 order by 1, 2'),
   )
@@ -175,7 +176,8 @@ describe('kept counts', () => {
     await addPages(crawlId, 10)
     const before = await changes()
     await home.query(
-      "update snapshot set retry_at = now() + interval '1 min', claim_token = gen_random_uuid(), claimed_by = gen_random_uuid()",
+      "update snapshot set retry_at = now() + interval '1 min', claim_token = gen_random_uuid(), " +
+        'claimed_by = gen_random_uuid()',
     )
     await home.query('update snapshot set claim_token = null, claimed_by = null, retry_at = now()')
     await home.query('update crawl set modified_at = now()')
@@ -189,7 +191,8 @@ describe('a database from before there were counts', () => {
     const folder = join(ROOT, 'src', 'db', 'migrations')
     const files = readdirSync(folder).filter((file) => file.endsWith('.sql') && file < '0013')
     const old = await databases.make(
-      'create table schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())',
+      'create table schema_migration (version integer primary key, name text not null, ' +
+        'applied_at timestamptz not null default now())',
       ...files.sort().map((file) => readFileSync(join(folder, file), 'utf8')),
       ...files.map(
         (file) => `insert into schema_migration (version, name) values (${Number(file.slice(0, 4))}, 'old')`,

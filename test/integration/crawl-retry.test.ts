@@ -40,7 +40,8 @@ describe('crawl retry', () => {
   const attempts = async (home: TestHome) =>
     (
       await home.query<{ plugin: string; status: string; attempt: number }>(
-        "select plugin, status, attempt from archive_result where hook_name not like '%05_order_a%' order by plugin, attempt",
+        "select plugin, status, attempt from archive_result where hook_name not like '%05_order_a%' " +
+          'order by plugin, attempt',
       )
     ).map(({ plugin, status, attempt }) => `${plugin} ${attempt} ${status}`)
 
@@ -150,7 +151,8 @@ describe('crawl retry', () => {
     await expectComplete(home, untouched)
     expect(await statuses(home)).toEqual({ sealed: 13 })
     const latest =
-      'select distinct on (snapshot_id, hook_name) status from archive_result order by snapshot_id, hook_name, attempt desc'
+      'select distinct on (snapshot_id, hook_name) status from archive_result order by snapshot_id, ' +
+      'hook_name, attempt desc'
     expect(await home.query(`select status, count(*)::int from (${latest}) r group by 1`)).toEqual([
       { status: 'succeeded', count: 37 },
     ])

@@ -12,7 +12,8 @@ beforeAll(async () => {
   site = await startSite({
     ...pages(LINKED),
     '/parent':
-      '<title>Parent</title><a href="/child?a=1#one">1</a><a href="/child?a=1#two">2</a><a href="mailto:x@y.z">m</a><a href="/parent">self</a>',
+      '<title>Parent</title><a href="/child?a=1#one">1</a><a href="/child?a=1#two">2</a><a ' +
+      'href="mailto:x@y.z">m</a><a href="/parent">self</a>',
     '/child': '<title>Child</title><a href="/grandchild">g</a>',
     '/grandchild': '<title>Grandchild</title><a href="/great-grandchild">g</a>',
     '/files': '<a href="/document.pdf">pdf</a><a href="/notes.bin">bin</a>',

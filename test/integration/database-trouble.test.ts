@@ -90,7 +90,7 @@ describe('a connection', () => {
   })
 })
 
-describe('a patient database', () => {
+describe('a database with a retry policy', () => {
   it('waits with its statements until the server is back', async () => {
     const db = open({ wait: { until: stop.signal } })
     await one(db)
@@ -102,7 +102,7 @@ describe('a patient database', () => {
     expect(await count()).toBe(1)
   })
 
-  it('gives up when it is told to, and an impatient one at once', async () => {
+  it('stops waiting when it is told to, and fails at once without a policy', async () => {
     proxy.refuse()
     const waiting = one(open({ wait: { until: stop.signal } }))
     setTimeout(() => stop.abort(), 300)

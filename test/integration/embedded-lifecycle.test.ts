@@ -23,7 +23,8 @@ import { type ServerAddress, serverStatus, stopServer, urlOf } from '../../src/d
 
 /** A user of the server: a real process that enters, says so, and leaves on a line of input. */
 const USER = `
-  const { enterServer } = await import(${JSON.stringify(new URL('../../src/db/embedded/server.ts', import.meta.url).href)})
+  const { enterServer } = await import(
+    ${JSON.stringify(new URL('../../src/db/embedded/server.ts', import.meta.url).href)})
   const say = (value) => console.log(JSON.stringify(value))
   process.stdin.once('data', async () => { say(await lease.leave()); process.exit() })
   process.on('SIGINT', () => undefined)

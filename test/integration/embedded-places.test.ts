@@ -53,7 +53,9 @@ function idOf(name: string): number {
 function inAndOut(dir: string, home = checkout, options: object = nobody): { code: number | null; said: string } {
   const code = `
     const { enterServer } = await import(process.argv[2])
-    const lease = await enterServer(process.argv[1]).catch((error) => { console.log(error.name + ': ' + error.message); process.exit(1) })
+    const lease = await enterServer(process.argv[1]).catch((error) => {
+      console.log(error.name + ': ' + error.message); process.exit(1)
+    })
     console.log(lease.how, (await lease.leave()).stopped)`
   const args = ['--input-type=module', '-e', code, dir, join(home, 'src/db/embedded/server.ts')]
   const { status, stdout } = spawnSync(process.execPath, args, {

@@ -62,7 +62,7 @@ describe('a pool of processes', () => {
   })
 
   it.each([false, true])(
-    'sees one of them killed (table without an owner column: %s): its row is due again at once, long before its lease ends',
+    'sees one of them killed (table without an owner column: %s): its row is due again long before its lease ends',
     async (bare) => {
       const database = await make()
       await add(database, 1, 'wait once')

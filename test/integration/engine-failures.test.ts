@@ -218,7 +218,7 @@ describe('a row that ends its worker each time', () => {
     expect(worked).toEqual(['2'])
     expect(await statuses(database)).toEqual({ lethal: 'failed', lived: 'done' })
     expect(reports).toMatchObject([
-      { error: { message: 'quick 1: given up after 3 attempts without an end' }, id: '1' },
+      { error: { message: 'quick 1: given up after 3 attempts that did not finish' }, id: '1' },
     ])
     expect(models['quick']).toMatchObject({
       claimed: 2,

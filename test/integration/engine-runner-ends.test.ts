@@ -86,7 +86,7 @@ describe('a runner', () => {
     const database = await make()
     const runner = runnerOf(database, [{ handlers: finishAll }])
     const running = runner.run({ runForMs: 50 })
-    await expect(runner.run()).rejects.toThrow('the runner runs already')
+    await expect(runner.run()).rejects.toThrow('the runner is already running')
     await running
     expect(() => runnerOf(database, [{ handlers: finishAll }, { handlers: finishAll }])).toThrow(
       'two models are named "job"',

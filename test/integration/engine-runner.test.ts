@@ -39,7 +39,8 @@ describe('a runner', () => {
       deleted: 0,
       unknown: {},
     })
-    const wrong = `select row_id from transition group by row_id having string_agg(event, ' ' order by id) <> 'start finish'`
+    const wrong =
+      `select row_id from transition group by row_id having string_agg(event, ' ' ` + `order by id) <> 'start finish'`
     expect(await database.query(wrong)).toEqual([])
     expect(
       await database.query('select distinct status, retry_at, claim_token, claimed_by, attempts from job'),
@@ -187,7 +188,7 @@ describe('a runner tells', () => {
     expect((await runner.runOnce()).models['job']).toMatchObject({ claimed: 1, unknown: { ghost: 2 } })
     await runner.runOnce()
     expect(errors.map(({ message }) => message)).toEqual([
-      'state graph "job": 2 rows are in state "ghost", which it does not know: nobody claims them',
+      'state graph "job": 2 rows are in the unknown state "ghost" and are not claimed',
     ])
     expect(await database.value(`select count(*)::int from job where status = 'ghost' and claim_token is null`)).toBe(2)
   })

@@ -20,7 +20,8 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
 
 it('pages that were cancelled just before the log was no state any more are still looked at', async () => {
   const old = await databases.make(
-    'create table schema_migration (version integer primary key, name text not null, applied_at timestamptz default now())',
+    'create table schema_migration (version integer primary key, name text not null, ' +
+      'applied_at timestamptz default now())',
     ...earlier.map((file) => readFileSync(join(folder, file), 'utf8')),
     `insert into schema_migration (version, name) values (${Number(earlier.at(-1)!.slice(0, 4))}, 'earlier')`,
     "insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c')",

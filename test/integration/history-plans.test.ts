@@ -146,8 +146,8 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     scope: {},
     containment: { tier: 'basic', deathSignal: false },
   }
-  await watch('clean up', () => new Reconciler(context).whenDue())
-  await watch('tidy up', () => reconcileCancelled(home))
+  await watch('reconcile', () => new Reconciler(context).whenDue())
+  await watch('reconcile cancellations', () => reconcileCancelled(home))
   const { id } = await insertStarting(home, {
     ...values,
     workerType: '',

@@ -92,7 +92,8 @@ describe('hooks', () => {
     })
     expect(existsSync(join(dir, 'exit_1'))).toBe(false)
     const exits = await home.query(
-      "select r.plugin, p.exit_code, p.status from archive_result r join process p on p.id = r.process_id where r.plugin like 'exit%' order by 1",
+      'select r.plugin, p.exit_code, p.status from archive_result r join process p on p.id = r.process_id ' +
+        "where r.plugin like 'exit%' order by 1",
     )
     expect(exits).toEqual([
       { plugin: 'exit_1', exit_code: 1, status: 'exited' },

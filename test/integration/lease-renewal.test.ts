@@ -30,6 +30,6 @@ it('a crawl and a page that take longer than a third of their lease have it rene
   const wait = (LEASE_SECONDS / 3) * 1_000 + 10_000
   const before = (model: string) => first.find((one) => one.model === model)!.until
   await eventually(async () => (await leases()).every(({ model, until }) => until > before(model)), wait)
-  runner.signal('SIGKILL') // Its guardian clears up.
+  runner.signal('SIGKILL') // Its guardian reaps.
   await runner.finished()
 })

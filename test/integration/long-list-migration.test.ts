@@ -17,7 +17,8 @@ let dataDir: string
 
 beforeEach(async () => {
   old = await databases.make(
-    'create table schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())',
+    'create table schema_migration (version integer primary key, name text not null, ' +
+      'applied_at timestamptz not null default now())',
     ...older.map((file) => readFileSync(join(folder, file), 'utf8')),
     `insert into schema_migration (version, name)
       values ${older.map((file) => `(${Number(file.slice(0, 4))}, '${file.slice(5, -4)}')`).join(', ')}`,
@@ -34,7 +35,8 @@ const urls = (count: number) => Array.from({ length: count }, (_, n) => url(n))
 async function crawl(label: string, list: readonly string[], status: string): Promise<void> {
   await old.query(
     `with made as (insert into crawl (id, urls, output_dir, label, status, config)
-       values (gen_random_uuid(), $1, 'archive/crawls/' || $2::text, $2, $3, '{"url_allowlist": "nowhere.example"}') returning id)
+       values (gen_random_uuid(), $1, 'archive/crawls/' || $2::text, $2, $3,
+         '{"url_allowlist": "nowhere.example"}') returning id)
      insert into transition (model, row_id, from_status, to_status, event)
      select 'crawl', id, 'queued', 'started', 'start' from made where $3 <> 'queued'`,
     [list.join('\n'), label, status],

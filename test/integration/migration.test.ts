@@ -19,7 +19,8 @@ let dataDir: string
 beforeEach(async () => {
   // A database as the first release left it.
   old = await databases.make(
-    'create table schema_migration (version integer primary key, name text not null, applied_at timestamptz not null default now())',
+    'create table schema_migration (version integer primary key, name text not null, ' +
+      'applied_at timestamptz not null default now())',
     readFileSync(join(folder, files[0]!), 'utf8'),
     "insert into schema_migration (version, name) values (1, 'init')",
     `insert into machine (id, guid, hostname, os_platform, os_arch)
@@ -124,7 +125,8 @@ describe('a runner that starts in the very moment of a migration', () => {
       const runner = home.start(['run'])
       await eventually(async () => {
         const { rows } = await migration.query(
-          'select 1 from pg_locks l join pg_database d on d.oid = l.database and datname = current_database() where not granted',
+          'select 1 from pg_locks l join pg_database d on d.oid = l.database ' +
+            'and datname = current_database() where not granted',
         )
         return rows.length > 0
       })

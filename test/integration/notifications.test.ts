@@ -69,7 +69,8 @@ describe('a listener', () => {
     await listener.close()
     expect(
       await server.value(
-        "select count(*)::int from pg_stat_activity where application_name like '%listen%' and datname = current_database()",
+        "select count(*)::int from pg_stat_activity where application_name like '%listen%' " +
+          'and datname = current_database()',
       ),
     ).toBeLessThanOrEqual(1)
   })

@@ -117,7 +117,8 @@ describe('the size of a page', () => {
       home,
       'a',
       '40_a.bg.sh',
-      'trap "printf 12 >>log; rm marker; exit 0" TERM\nprintf 1 | tee log >marker; echo ready; while :; do sleep 0.05; done',
+      'trap "printf 12 >>log; rm marker; exit 0" TERM\nprintf 1 | tee log >marker; echo ready; while :; ' +
+        'do sleep 0.05; done',
     )
     hook(home, 'a', '41_a.sh', 'printf 12345 >one')
     const crawl = await archived(home, 'a')
@@ -196,7 +197,8 @@ describe('links of a hook', () => {
     plugin(
       home,
       'a',
-      'mkdir -p all host/sub; echo page >all/1.html; ln -s ../../all/1.html host/sub/index.html; ln -s all latest; ln -s /etc etc',
+      'mkdir -p all host/sub; echo page >all/1.html; ln -s ../../all/1.html host/sub/index.html; ' +
+        'ln -s all latest; ln -s /etc etc',
     )
     const crawl = await archived(home, 'a,hashes')
     const dir = await folderOf(home, crawl)

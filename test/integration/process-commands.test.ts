@@ -123,6 +123,6 @@ describe('process kill', () => {
     const id = await home.value<string>('select id from process limit 1')
     const { code, stderr } = await home.run(['process', 'kill', id])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/is not running any more/)
+    expect(stderr).toMatch(/is no longer running/)
   })
 })

@@ -68,7 +68,8 @@ describe('the current row', () => {
     const { row, pid } = await registry.start('sleep 1000')
     const later = await registry.announce()
     await home.query(
-      "update process set status = 'lost', started_at = now(), ended_at = now(), pid = $2, start_ticks = 1, boot_id = 'b', pid_namespace = 'n' where id = $1",
+      "update process set status = 'lost', started_at = now(), ended_at = now(), pid = $2, start_ticks = 1, " +
+        "boot_id = 'b', pid_namespace = 'n' where id = $1",
       [later, pid],
     )
     expect((await rowByPid(registry.home, pid))?.id).toBe(row.id)

@@ -79,7 +79,7 @@ describe('a runner', () => {
     await expectRest(home, crawl)
   })
 
-  it('that gets a third SIGINT leaves at once, and the next run cleans up and completes', async () => {
+  it('that gets a third SIGINT exits at once, and the next run reaps and completes', async () => {
     const { home, crawl, runner } = await working(1000)
     const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
     for (const pid of workers) process.kill(pid, 'SIGSTOP') // So that neither a drain nor a force comes to its end.

@@ -186,7 +186,7 @@ describe('snapshot pause and resume', () => {
     const page = await eventually(() => home.value<string>('select id from snapshot order by id desc limit 1'))
     await records(home, ['snapshot', 'pause', page])
     await adding.says(
-      /paused: archivebox-ts snapshot list --crawl-id \S+ --status paused \| archivebox-ts snapshot resume - goes on with it/,
+      /paused: archivebox-ts snapshot list --crawl-id \S+ --status paused \| archivebox-ts snapshot resume - goes on/,
     )
     await records(
       home,
@@ -296,6 +296,6 @@ describe('ids on stdin', () => {
     const { pages } = await queued(home, 1)
     const input = lines({ type: 'Snapshot', id: NOBODY }, { type: 'Snapshot', id: pages[0] })
     const { code, stderr } = await home.run(['snapshot', 'pause', '-'], { input })
-    expect({ code, stderr }).toEqual({ code: 0, stderr: `1 of these are not there any more\npaused: ${pages[0]}\n` })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `1 of these no longer exist\npaused: ${pages[0]}\n` })
   })
 })

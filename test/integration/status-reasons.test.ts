@@ -128,7 +128,7 @@ describe('with a leader that is well', () => {
   it('its workers die again and again', async () => {
     const home = await homes.make()
     await queued(home)
-    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'claim.crawl_claimed=exit' } })
+    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'claim.made=exit' } })
     await expectReason(home, /\d+ workers in a row died before they finished anything: logs\/runner.log says why/)
     await leave(runner)
   })

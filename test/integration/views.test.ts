@@ -46,7 +46,8 @@ describe('process', () => {
     const newestFirst = await home.query("select id from process where status = 'running' order by seq desc")
     expect(live.map(({ id }) => ({ id }))).toEqual(newestFirst)
     const keys =
-      'type id parent_id machine_id process_type worker_type status pid pwd cmd started_at ended_at exit_code exit_signal timeout url term'
+      'type id parent_id machine_id process_type worker_type status pid pwd cmd started_at ended_at ' +
+      'exit_code exit_signal timeout url term'
     for (const record of live) expect(Object.keys(record)).toEqual(expect.arrayContaining(keys.split(' ')))
 
     expect((await list('--worker-type', 'worker_runner')).map(({ pid }) => pid)).toEqual(

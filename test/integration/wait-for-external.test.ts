@@ -31,7 +31,8 @@ beforeAll(async () => {
   appendFileSync(file('postgresql.conf'), `listen_addresses = '127.0.0.1'\nport = ${port}\n`)
   writeFileSync(
     file('pg_hba.conf'),
-    'host all guarded 127.0.0.1/32 scram-sha-256\nhost all barred 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n',
+    'host all guarded 127.0.0.1/32 scram-sha-256\nhost all barred 127.0.0.1/32 reject\nhost all all ' +
+      '127.0.0.1/32 trust\n',
   )
 })
 beforeEach(() => {

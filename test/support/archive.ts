@@ -31,7 +31,8 @@ export async function pagesOf(home: TestHome, crawlId: string): Promise<Page[]> 
 
 export async function resultsOf(home: TestHome, crawlId: string): Promise<Result[]> {
   return await home.query<Result>(
-    'select r.* from archive_result r join snapshot s on s.id = r.snapshot_id where s.crawl_id = $1 order by s.id, r.hook_name',
+    'select r.* from archive_result r join snapshot s on s.id = r.snapshot_id where s.crawl_id = $1 ' +
+      'order by s.id, r.hook_name',
     [crawlId],
   )
 }

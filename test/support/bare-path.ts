@@ -23,7 +23,8 @@ const FOLDER = 'TEST_PROGRAMS'
 const BARE = `
   awk basename bash cat chmod chown cp cut date dd df dirname du env expr false find flock git grep gzip head id kill
   ln ls mkdir mkfifo mktemp mount mv nice nohup npm npx nsenter printf prlimit pwd readlink realpath rm rmdir sed seq
-  setpriv setsid sh sleep sort stat sync tail tar tee test timeout touch tr true truncate umount uname uniq unshare wc xargs yes`
+  setpriv setsid sh sleep sort stat sync tail tar tee test timeout touch tr true truncate
+  umount uname uniq unshare wc xargs yes`
 
 /**
  * For vitest's globalSetup: a PATH of our own with only what a bare machine has, so that no test passes here alone.

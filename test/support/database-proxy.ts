@@ -31,7 +31,8 @@ export class DatabaseProxy {
 
   private constructor(listener: Server, target: URL) {
     this.#listener = listener
-    this.url = `postgres://${target.username}@127.0.0.1:${(listener.address() as AddressInfo).port}${target.pathname}?sslmode=disable`
+    const { port } = listener.address() as AddressInfo
+    this.url = `postgres://${target.username}@127.0.0.1:${port}${target.pathname}?sslmode=disable`
     listener.on('connection', (client) => this.#join(client, target))
   }
 

@@ -146,7 +146,8 @@ class Watch {
     else this.#leaderlessSince ??= now
     if (this.#leaderlessSince !== undefined && now - this.#leaderlessSince > LED_WITHIN_MS)
       this.seen.add(
-        `for ${LED_WITHIN_MS / 1000} s runners are there, and nobody leads: ${runners.map(({ pid }) => pid).join(', ')}`,
+        `for ${LED_WITHIN_MS / 1000} s runners are there, and nobody leads: ` +
+          `${runners.map(({ pid }) => pid).join(', ')}`,
       )
   }
 

@@ -38,9 +38,12 @@ const PROMISES: Readonly<Record<string, string>> = {
     select row_id from transition where model in ('snapshot', 'crawl') group by row_id
     having count(*) filter (where to_status = 'sealed') > 1 + count(*) filter (where event = 'retry')`,
   'a final state is left by a retry alone': `
-    select id from transition where from_status in ('sealed', 'succeeded', 'failed', 'skipped', 'noresults') and event <> 'retry'`,
+    select id from transition where from_status in ('sealed', 'succeeded', 'failed', 'skipped', 'noresults')
+      and event <> 'retry'`,
   'each transition starts where the last one ended': `
-    select id from (select id, from_status, lag(to_status) over (partition by row_id order by id) as before from transition) t
+    select id from (
+      select id, from_status, lag(to_status) over (partition by row_id order by id) as before from transition
+    ) t
     where before is not null and before <> from_status`,
   'only edges of the graphs': `
     select id from transition t where (model, from_status, event,

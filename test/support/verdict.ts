@@ -76,7 +76,8 @@ const CHECKS: readonly Check[] = [
     look: async (home) =>
       namesOf(
         await home.query(
-          "select process_type || ' ' || status || ' ' || pid as name from process where status not in ('exited', 'lost')",
+          "select process_type || ' ' || status || ' ' || pid as name from process " +
+            "where status not in ('exited', 'lost')",
         ),
       ),
   },
@@ -86,9 +87,12 @@ const CHECKS: readonly Check[] = [
     look: async (home) =>
       namesOf(
         await home.query(`
-          select 'crawl ' || id || ' ' || status as name from crawl where status <> 'sealed' or claim_token is not null union all
-          select 'page ' || url || ' ' || status from snapshot where status <> 'sealed' or claim_token is not null union all
-          select 'result ' || r.id || ' ' || r.status from archive_result r where r.status in ('queued', 'started', 'backoff')`),
+          select 'crawl ' || id || ' ' || status as name from crawl
+            where status <> 'sealed' or claim_token is not null union all
+          select 'page ' || url || ' ' || status from snapshot
+            where status <> 'sealed' or claim_token is not null union all
+          select 'result ' || r.id || ' ' || r.status from archive_result r
+            where r.status in ('queued', 'started', 'backoff')`),
       ),
   },
   {
@@ -120,7 +124,8 @@ const CHECKS: readonly Check[] = [
       namesOf(
         await home.query(`
           select application_name as name from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid() and application_name like 'archivebox-ts %' and xact_start is not null`),
+          where datname = current_database() and pid <> pg_backend_pid() 
+            and application_name like 'archivebox-ts %' and xact_start is not null`),
       ),
   },
 ]
@@ -135,9 +140,8 @@ export async function verdict(home: TestHome, ledger: Ledger): Promise<Finding[]
 /** A finding per line, as the soak prints them. */
 export function printed(findings: readonly Finding[]): string {
   return findings
-    .map(
-      ({ name, how, broken }) =>
-        `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${name} (${how})${broken.map((line) => `\n         ${line}`).join('')}`,
+    .map(({ name, how, broken }) =>
+      [`${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${name} (${how})`, ...broken].join('\n         '),
     )
     .join('\n')
 }

@@ -3,7 +3,7 @@ import { SlotAllocator } from '../../src/engine/slot-allocator.ts'
 
 const told = (news: Map<string, number>) => Object.fromEntries(news)
 
-describe('the places of a runner', () => {
+describe('the slots of a runner', () => {
   it('all go to the only supervisor', () => {
     const allocator = new SlotAllocator<string>(5)
     expect(told(allocator.divide(['a']))).toEqual({ a: 5 })
@@ -42,9 +42,9 @@ describe('the places of a runner', () => {
         const key = `k${random(8)}`
         if (random(3) === 0 && here.has(key)) here.delete(key)
         else if (here.size < total && !here.has(key)) here.set(key, { may: 0, uses: 0 })
-        for (const [who, places] of allocator.divide([...here.keys()])) here.get(who)!.may = places
+        for (const [who, slots] of allocator.divide([...here.keys()])) here.get(who)!.may = slots
         for (const [who, one] of here) {
-          // It uses what it may at once, and gives up when it pleases, one by one.
+          // It uses what it may at once, and releases them when it pleases, one by one.
           if (one.uses < one.may) one.uses = one.may
           else if (one.uses > one.may && random(2) === 0) allocator.released(who, --one.uses)
         }
@@ -52,7 +52,7 @@ describe('the places of a runner', () => {
         expect(used, `seed ${seed}, step ${step}`).toBeLessThanOrEqual(total)
       }
       for (const [who, { may }] of here) allocator.released(who, may)
-      for (const [who, places] of allocator.divide([...here.keys()])) here.get(who)!.may = places
+      for (const [who, slots] of allocator.divide([...here.keys()])) here.get(who)!.may = slots
       if (here.size > 0) expect([...here.values()].reduce((sum, { may }) => sum + may, 0)).toBe(total)
     }
   })

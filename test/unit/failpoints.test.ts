@@ -25,7 +25,6 @@ const STEP_FILES = [
   'workers/archive-snapshot.ts',
   'workers/binaries.ts',
   'workers/crawl-ends.ts',
-  'workers/crawl-worker.ts',
   'workers/expand-list.ts',
   'workers/hook-sequence.ts',
   'workers/index-pages.ts',
@@ -39,7 +38,10 @@ const STEP_FILES = [
   'workers/worker-actor.ts',
   'workers/worker-pool.ts',
 ]
-/** What changes a row, a file or another process. Whoever calls one of these has made a step. */
+/**
+ * Calls that change a row, a file or another process. In a transaction the commit is the step, in a page that is
+ * written its file (`publish-file.ts`), and a renewal has its failpoint inside (`machines/queues.ts`).
+ */
 const STEPS = [
   'finishPage',
   'forgetStarted',
@@ -58,10 +60,9 @@ const STEPS = [
   'spawn',
   'spawnToFiles',
   'terminateBackendsOf',
-  'writeCrawlPage',
   'writeResults',
   'writeSnapshotPages',
-  String.raw`queue\.(?:on\(\S+\)\.)?(?:move|next|release|renew)`,
+  String.raw`queue\.(?:on\(\S+\)\.)?(?:move|next|release)`,
 ]
 /** Steps that are no whole one, or that others account for, with the reason. */
 const EXCEPT: Readonly<Record<string, string>> = {
@@ -80,6 +81,7 @@ function bareSteps(file: string): string[] {
   const code = readFileSync(join(src, file), 'utf8')
   const step = new RegExp(String.raw`(?<!function |[\w.'])(${STEPS.join('|')})\(`, 'g')
   return [...code.matchAll(step)].flatMap((call) => {
+    if (code.startsWith('tx,', call.index + call[0].length) || call[0].includes('.on(')) return []
     const rest = code.slice(endOfCall(code, call.index + call[0].length))
     const next = Math.min(
       ...[step, /^(?: {2})?\}$/m].map(

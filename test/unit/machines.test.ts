@@ -151,10 +151,9 @@ describe('the graphs', () => {
 it('every test that the READMEs of machines and workers name for the seeds is there', () => {
   for (const room of ['machines', 'workers']) {
     const readme = readFileSync(join(ROOT, 'src', room, 'README.md'), 'utf8')
-    const rows = [
-      ...readme.slice(readme.indexOf('## The names of the seed')).matchAll(/^\| (?!seed|---).* \| (.*?) \|$/gm),
-    ]
-    const names = new Set(rows.flatMap(([, cell]) => cell!.split(', ')))
+    const seeds = readme.slice(readme.indexOf('## The names of the seed'))
+    const rows = [...seeds.matchAll(/;\s+test\s+([\w-]+(?:,\s+[\w-]+)*)$/gm)]
+    const names = new Set(rows.flatMap(([, cell]) => cell!.split(/,\s+/)))
     const isThere = (name: string) =>
       ['unit', 'integration', 'crash'].some((kind) => existsSync(join(ROOT, 'test', kind, `${name}.test.ts`)))
     expect(names.size).toBeGreaterThan(10)

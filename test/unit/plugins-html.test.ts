@@ -39,8 +39,9 @@ describe('the title of a page', () => {
 
 describe('the links of a page', () => {
   it('are absolute, without fragments, each once, without the page itself, in page order', () => {
-    const html = `<a href="b.html#x">b</a><a href='/c?d=1&amp;e=2'>c</a><a href=b.html>again</a><area href="//other.test/">
-      <a href="#top">top</a><a href="page.html#self">self</a><a href="HTTP://SITE.test:80/dir/page.html">self</a><a>none</a><a href=" d.html ">d</a>`
+    const html = `<a href="b.html#x">b</a><a href='/c?d=1&amp;e=2'>c</a><a href=b.html>again</a>
+      <area href="//other.test/"><a href="#top">top</a><a href="page.html#self">self</a>
+      <a href="HTTP://SITE.test:80/dir/page.html">self</a><a>none</a><a href=" d.html ">d</a>`
     expect(links(html)).toEqual([
       'http://site.test/dir/b.html',
       'http://site.test/c?d=1&e=2',
@@ -78,7 +79,8 @@ describe('the links of a page', () => {
   it('inside comments, scripts and styles are none', () => {
     expect(
       links(
-        '<!-- <a href="/a">x</a> --><script>"<a href=/b>"</script><style><a href="/c"></style><title><a href=/d></title>',
+        '<!-- <a href="/a">x</a> --><script>"<a href=/b>"</script><style><a href="/c"></style><title><a ' +
+          'href=/d></title>',
       ),
     ).toEqual([])
   })
@@ -105,7 +107,8 @@ describe('the links of a page', () => {
 
 describe('the icon of a page', () => {
   it('is the largest sensible one that it names', () => {
-    const html = `<link rel="icon" href="16.png" sizes="16x16"><link rel="shortcut ICON" href="/64.png" sizes="32x32 64x64">
+    const html = `<link rel="icon" href="16.png" sizes="16x16">
+      <link rel="shortcut ICON" href="/64.png" sizes="32x32 64x64">
       <link rel="icon" href="huge.png" sizes="1024x1024"><link rel="apple-touch-icon" href="180.png" sizes="180x180">`
     expect(iconUrl(html, URL_)).toBe('http://site.test/64.png')
     expect(iconUrl(`${html}<link rel=icon href=any.svg sizes=any>`, URL_)).toBe('http://site.test/dir/any.svg')
@@ -150,7 +153,8 @@ const articleIn = (html: string) => extractArticle(html, URL_, surveyPage(html))
 const tooComplexIn = (html: string) => surveyPage(html).tooComplex
 
 describe('the article of a page', () => {
-  const body = `<h1>Head</h1>${'<p>Some words, here and there, that make a paragraph of its own. <a href="x.html">link</a></p>'.repeat(20)}`
+  const words = 'Some words, here and there, that make a paragraph of its own.'
+  const body = `<h1>Head</h1>${`<p>${words} <a href="x.html">link</a></p>`.repeat(20)}`
 
   it.each([
     ['a whole document', `<!doctype html><html><head><title>T</title></head><body>${body}</body></html>`],
@@ -167,7 +171,9 @@ describe('the article of a page', () => {
 
   it('has nothing in it that runs', () => {
     const article = articleIn(
-      `<body>${body}<p onclick="alert(1)">click, and read on, and on <img src="i.png" onerror="alert(2)"></p><script>alert(3)</script><a href="java&#10;script:alert(4)">x</a>`,
+      `<body>${body}<p onclick="alert(1)">click, and read on, ` +
+        'and on <img src="i.png" onerror="alert(2)"></p><script>alert(3)</script><a ' +
+        'href="java&#10;script:alert(4)">x</a>',
     )
     expect(article?.content).toContain('src="http://site.test/dir/i.png"')
     expect(article?.content).not.toMatch(/alert|onclick|onerror|<script/i)
@@ -178,7 +184,9 @@ describe('the article of a page', () => {
     { length: 80 },
     (_, n) => `<li><a href="#f${n}">function_${n}</a> does one thing and another</li>`,
   )
-  const reference = `<h1>All of it</h1>${'<p>A few words on what this is, and on why.</p>'.repeat(18)}<ul class="sidebar">${lines.join('')}</ul>`
+  const reference =
+    `<h1>All of it</h1>${'<p>A few words on what this is, and on why.</p>'.repeat(18)}<ul ` +
+    `class="sidebar">${lines.join('')}</ul>`
 
   it('is all that a page says where little else would be left of it', () => {
     const article = articleIn(`<body><nav>Home</nav><main>${reference}</main><footer>Imprint</footer></body>`)
@@ -189,7 +197,9 @@ describe('the article of a page', () => {
   })
 
   it('is inert also where all of the page is kept', () => {
-    const evil = `<p onclick="alert(1)">x</p><iframe srcdoc="<b>"></iframe><a href="javascript:alert(1)">y</a><img src="i.png">`
+    const evil =
+      '<p onclick="alert(1)">x</p><iframe srcdoc="<b>"></iframe><a ' +
+      'href="javascript:alert(1)">y</a><img src="i.png">'
     const article = articleIn(`<main>${reference}${evil}<form action="z"><input></form></main>`)
     expect(article?.extent).toBe('whole')
     expect(article?.content).not.toMatch(/alert|onclick|iframe|<input/i)

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 /** Opens all the files that it may, and then asks whether a process is alive that is. */
 const ASKS = `
   const { openSync } = await import('node:fs')
-  const { livenessOf, ownIdentity } = await import(${JSON.stringify(new URL('../../src/processes/identity.ts', import.meta.url).href)})
+  const { livenessOf, ownIdentity } = await import(
+    ${JSON.stringify(new URL('../../src/processes/identity.ts', import.meta.url).href)})
   const me = await ownIdentity()
   console.log(await livenessOf(me))
   try { for (;;) openSync('/dev/null') } catch {}

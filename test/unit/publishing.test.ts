@@ -203,7 +203,8 @@ describe('publishing', () => {
       const fs = require('node:fs')
       process.chdir(process.argv[1])
       for (;;) for (const [name, to] of [['assets', process.argv[2]], ['file.txt', process.argv[2] + '/file.txt']]) {
-        fs.renameSync(name, name + '.own'); fs.symlinkSync(to, name); fs.unlinkSync(name); fs.renameSync(name + '.own', name)
+        fs.renameSync(name, name + '.own'); fs.symlinkSync(to, name)
+        fs.unlinkSync(name); fs.renameSync(name + '.own', name)
       }`
     const swapping = spawn(process.execPath, ['-e', swap, tree.dirFor('evil'), outside], { stdio: 'ignore' })
     try {

@@ -125,7 +125,7 @@ describe('the cause of a failure', () => {
       'certificate of another host',
     ],
     ['TLS problem with example.com: wrong version number', 'TLS failed'],
-    ['given up: 5 attempts at this page came to no end: its worker', 'gave up: its worker died 5 times'],
+    ['given up: 5 attempts at this page did not finish: its worker', 'gave up: its worker died 5 times'],
     ['blocked by robots.txt', 'robots.txt'],
     ['something nobody foresaw\nat line 3', 'html: something nobody foresaw'],
     ['html: exit code 8', 'html: exit code 8'],

@@ -6,7 +6,7 @@ import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/s
 import { migrate, schemaVersion } from '../../db/migrate.ts'
 import { serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
-import { Door, patienceMs } from '../door.ts'
+import { Door, databaseWaitMs } from '../door.ts'
 import { giveUp, openDatabaseOf } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -25,7 +25,7 @@ export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
   const dataDir = openDataDir(options.dataDir, 'never')
   const say = (line: string) => terminal.say(line)
-  const door = new Door(dataDir, patienceMs(options), say)
+  const door = new Door(dataDir, databaseWaitMs(options), say)
   const server = await openDatabaseOf(options, dataDir, say, door)
   const db = openDatabase(server.url, { name: applicationName('cli') })
   try {
@@ -70,7 +70,7 @@ async function embedded(dataDir: string) {
 }
 
 async function external(options: GlobalOptions, url: string) {
-  const door = new Door(options.dataDir, patienceMs(options), (line) => terminal.say(line))
+  const door = new Door(options.dataDir, databaseWaitMs(options), (line) => terminal.say(line))
   const db = openDatabase(url, { name: applicationName('cli') })
   try {
     const { version, size } = await door.connect({ url, revive: async () => {} }, () => serverSize(db))

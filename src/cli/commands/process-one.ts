@@ -83,7 +83,7 @@ export async function processKill(options: GlobalOptions, which: string, verb: {
     const what = `${describe(row)} (pid ${row.pid ?? '-'})`
     const presence = await presenceOf(home, row)
     if (presence === 'unseen') throw new AppError(`${what} runs in another container`, { hint: 'end it from in there' })
-    if (row.ended_at || presence === 'gone') throw new AppError(`${what} is not running any more`)
+    if (row.ended_at || presence === 'gone') throw new AppError(`${what} is no longer running`)
     if (verb.force || row.process_type === 'hook') await terminate(home, row, verb.force ? 0 : PATIENCE_MS)
     else if (!(await signalRow(row, 'SIGTERM')))
       throw new AppError(`${what} may not be signalled`, { hint: 'it is another user’s, or we are it' })

@@ -2,7 +2,7 @@ import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
-import { patienceMs } from '../door.ts'
+import { databaseWaitMs } from '../door.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import { LiveView } from '../live-view.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -38,7 +38,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
   const id = uuidv7()
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line), {
     connection: { name: applicationName('runner', id), connections: CONNECTIONS, statementMs: STATEMENT_MS },
-    patienceMs: patienceMs(options, 'run'),
+    waitMs: databaseWaitMs(options, 'run'),
   })
   const { home, settings } = open
   const toLogFile = atLeast(settings.config.LOG_LEVEL, toFile(runnerLog(home.dataDir)))

@@ -25,7 +25,9 @@ export async function blockedReason(home: Home, alive: readonly LiveRow[], isWor
   if (!leader) return withoutLeader(home, alive)
   const stuck = await whyStuck(home, leader)
   if (stuck)
-    return `${stuck}${standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over'}`
+    return (
+      stuck + (standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over')
+    )
   if (isWorking || alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)) return null
   if (leader.status === 'draining') return `runner pid ${leader.pid} is leaving: start another one`
   return leader.blocked_reason ?? (await outOfScope(home, leader, work)) ?? waiting(work)

@@ -35,7 +35,7 @@ export async function withChosen<Row extends { readonly id: string }>(
     const ids = [...new Set([...(texts.length > 0 ? await findIds(home, kind, texts) : []), ...records])]
     const rows = await listedByIds(home.db, kind, ids)
     for (const { text } of others) process.stdout.write(`${text}\n`)
-    if (rows.length < ids.length) terminal.say(`${ids.length - rows.length} of these are not there any more`)
+    if (rows.length < ids.length) terminal.say(`${ids.length - rows.length} of these no longer exist`)
     if (rows.length === 0) return terminal.say(`nothing to do: no ${kind.noun} among these`)
     await asProcess(home, 'cli', () => work({ home, rows, ids: rows.map(({ id }) => id) }))
   })

@@ -10,7 +10,8 @@ export function isCut({ urls, urls_total: total }: Fields): boolean {
 /** That a crawl cannot be made of a record that shows only a part of its list. */
 export function cutRecord({ urls, urls_total: total }: Fields): UsageError {
   return new UsageError(
-    `a record of a crawl names ${(urls as unknown[]).length} of ${String(total)} URLs, and the crawl itself is not here`,
+    `a record of a crawl names ${(urls as unknown[]).length} of ${String(total)} URLs, ` +
+      'and the crawl itself is not here',
     'take the whole list: archivebox-ts add --file',
   )
 }

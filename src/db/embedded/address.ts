@@ -26,7 +26,8 @@ export const socketOf = (address: ServerAddress): string => join(address.socketD
  * It says `sslmode=disable` because a PGSSLMODE of the user's would otherwise make `pg` ask for TLS on the socket.
  */
 export function urlOf(address: ServerAddress): string {
-  return `postgres://${address.user}@${encodeURIComponent(address.socketDir)}:${address.port}/${address.database}?sslmode=disable`
+  const { user, socketDir, port, database } = address
+  return `postgres://${user}@${encodeURIComponent(socketDir)}:${port}/${database}?sslmode=disable`
 }
 
 /**

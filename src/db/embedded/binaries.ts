@@ -98,7 +98,9 @@ function installedPackage(): { native: string; version: string } {
     return { native: join(root, 'native'), version }
   } catch (error) {
     throw new AppError(`The PostgreSQL programs for this platform are not installed (npm package ${name})`, {
-      hint: 'Reinstall with optional dependencies (npm install --include=optional), or set DATABASE_URL to use a server of your own.',
+      hint:
+        'Reinstall with optional dependencies (npm install --include=optional), ' +
+        'or set DATABASE_URL to use a server of your own.',
       cause: error,
     })
   }

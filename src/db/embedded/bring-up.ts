@@ -76,9 +76,12 @@ function mindNetwork({ dataDir, pgdata }: Cluster, exists: boolean, say: (line: 
 function refuseOtherVersion(cluster: Cluster, version: number, binaries: Binaries): void {
   if (version === binaries.majorVersion) return
   throw new AppError(
-    `The cluster in ${cluster.pgdata} was made by PostgreSQL ${version}, but PostgreSQL ${binaries.majorVersion} is installed`,
+    `The cluster in ${cluster.pgdata} was made by PostgreSQL ${version}, ` +
+      `but PostgreSQL ${binaries.majorVersion} is installed`,
     {
-      hint: `Use the release of archivebox-ts that came with PostgreSQL ${version}, or dump the data with ${version} and restore it into a new data directory.`,
+      hint:
+        `Use the release of archivebox-ts that came with PostgreSQL ${version}, ` +
+        `or dump the data with ${version} and restore it into a new data directory.`,
     },
   )
 }

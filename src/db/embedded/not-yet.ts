@@ -7,14 +7,14 @@ export class NotYet extends Error {
   readonly code = '57P03'
 }
 
-/** Does `attempt` again for as long as somebody is willing to wait for what `NotYet` says. */
+/** Repeats `attempt` after `NotYet`, for as long as the caller is willing to wait. */
 export type Wait = <T>(attempt: () => Promise<T>) => Promise<T>
 
 const PATIENCE_MS = 55_000
 const PAUSE_MS = 100
 
-/** How those wait who have said nothing else: for most of a minute, in silence. Throws the last `NotYet`. */
-export const patiently: Wait = async (attempt) => {
+/** The default: waits for most of a minute, silently. Throws the last `NotYet`. */
+export const defaultWait: Wait = async (attempt) => {
   const begun = performance.now()
   for (;;) {
     try {

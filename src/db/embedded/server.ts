@@ -5,7 +5,7 @@ import { FileLock } from '../../base/file-lock.ts'
 import { addressOf, type ServerAddress } from './address.ts'
 import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
 import { explainDisk } from './disk-errors.ts'
-import { NotYet, patiently, type Wait } from './not-yet.ts'
+import { defaultWait, NotYet, type Wait } from './not-yet.ts'
 import { isAlive, isUnderWay, readPostmaster, servingAddress } from './postmaster.ts'
 import type { Clients } from './users.ts'
 
@@ -28,7 +28,7 @@ export interface EnterOptions {
   readonly wait?: Wait
 }
 
-/** How long one attempt to take our share waits for somebody who stops the server. */
+/** How long one attempt to take our share waits for a process that is stopping the server. */
 const LINE_MS = 1_000
 
 /**
@@ -38,7 +38,7 @@ const LINE_MS = 1_000
  */
 export async function enterServer(
   dataDir: string,
-  { say = () => undefined, wait = patiently }: EnterOptions = {},
+  { say = () => undefined, wait = defaultWait }: EnterOptions = {},
 ): Promise<ServerLease> {
   try {
     mkdirSync(dataDir, { recursive: true })
@@ -113,7 +113,7 @@ export async function serverStatus(dataDir: string): Promise<{
  * was killed, or stopped under its users: they keep their leases, and its address stays the same. Throws AppError, and
  * `NotYet` like `enterServer`.
  */
-export async function reviveServer(dataDir: string, wait: Wait = patiently): Promise<boolean> {
+export async function reviveServer(dataDir: string, wait: Wait = defaultWait): Promise<boolean> {
   return (await raise(clusterOf(dataDir), () => undefined, wait)) !== 'adopted'
 }
 
@@ -147,7 +147,7 @@ function lease(cluster: Cluster, users: FileLock, address: ServerAddress, how: S
   return { address, how, leave: () => (left ??= leave(cluster, users)) }
 }
 
-/** Gives up our share; the last one out stops the server. */
+/** Releases our share; the last user stops the server. */
 async function leave(cluster: Cluster, users: FileLock, waitMs?: number): Promise<{ stopped: boolean }> {
   // Nobody has to be alone to leave a server that stays.
   if (existsSync(cluster.keepMark)) {
@@ -167,7 +167,7 @@ async function leave(cluster: Cluster, users: FileLock, waitMs?: number): Promis
   )
 }
 
-/** Does `work` while nobody else initialises, starts or stops the server, and lets go of both locks after it. */
+/** Runs `work` while no other process initialises, starts or stops the server; releases both locks after it. */
 async function alone<T>(
   cluster: Cluster,
   users: FileLock,
@@ -182,7 +182,7 @@ async function alone<T>(
   } catch (error) {
     throw explainDisk(error, cluster.dataDir)
   } finally {
-    // The share goes before the start lock does, so that the next one to leave sees the truth.
+    // The share is released before the start lock, so that the next process to leave sees the truth.
     users.release()
     lock?.release()
   }

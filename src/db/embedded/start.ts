@@ -33,7 +33,9 @@ export async function startServer(
 ): Promise<string | undefined> {
   if (!canReach(cluster.pgdata, account, 5)) {
     throw new AppError(`The database server's user ${account?.name} cannot reach ${cluster.pgdata}`, {
-      hint: `Let every user enter the directories above it (chmod o+x), or move the data directory; user ${statSync(cluster.pgdata).uid} owns the cluster.`,
+      hint:
+        'Let every user enter the directories above it (chmod o+x), or move the data directory; ' +
+        `user ${statSync(cluster.pgdata).uid} owns the cluster.`,
     })
   }
   writeSettings(cluster.pgdata, account)

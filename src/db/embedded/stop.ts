@@ -40,7 +40,8 @@ export async function shutDown(cluster: Cluster, mode: 'fast' | 'immediate'): Pr
     if (mode === 'immediate' && performance.now() > doomed) break
     if (performance.now() > deadline) {
       throw new AppError(
-        `PostgreSQL (pid ${postmaster.pid}) did not stop within ${STOP_MS / 1000} s${code === 0 ? '' : `: ${output.trim()}`}`,
+        `PostgreSQL (pid ${postmaster.pid}) did not stop within ${STOP_MS / 1000} s` +
+          (code === 0 ? '' : `: ${output.trim()}`),
         {
           hint: `Its log is ${cluster.log}`,
         },

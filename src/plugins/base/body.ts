@@ -8,8 +8,8 @@ import { explainBody } from './network-errors.ts'
 import { type SizeLimit, tooLarge } from './settings.ts'
 
 /**
- * The decoded body of an answer, chunk by chunk. Throws AppError when it outgrows `limit` (also after decompression,
- * and at once when Content-Length says so), breaks off, or cannot be decoded. Ending the iteration early closes the
+ * The decoded body of an answer, chunk by chunk. Throws AppError when it exceeds `limit` (also after decompression, and
+ * at once when Content-Length says so), breaks off, or cannot be decoded. Ending the iteration early closes the
  * connection.
  */
 export async function* chunksOf(answer: Answer, limit: SizeLimit): AsyncGenerator<Buffer, void, undefined> {
@@ -37,7 +37,7 @@ export async function readBody(answer: Answer, limit: SizeLimit): Promise<Buffer
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
 }
 
-/** Streams chunks into `dir`/`name`, which appears only when it is complete. Answers with its size in bytes. */
+/** Streams chunks into `dir`/`name`, which appears only when it is complete. @returns its size in bytes */
 export async function saveChunks(chunks: AsyncIterable<Buffer>, dir: string, name: string): Promise<number> {
   const part = join(dir, PART)
   let size = 0

@@ -5,13 +5,13 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 /** Encodings in which ASCII bytes are not ASCII characters. */
 const NOT_ASCII = /^(?:UTF-16|ISO-2022)/
 
-/** What the transport said about a page: the charset of its Content-Type, and whether it is XHTML. */
+/** What the transport says about a page: the charset of its Content-Type, and whether it is XHTML. */
 export interface Declared {
   readonly charset: string
   readonly xml: boolean
 }
 
-/** Nothing was said: a file on disk. */
+/** Nothing is known: a file on disk. */
 export const UNDECLARED: Declared = { charset: '', xml: false }
 
 /**
@@ -28,15 +28,14 @@ export function encodingOf(bytes: Uint8Array, declared: Declared): string {
   return found === '' || found === 'replacement' || found === 'x-user-defined' ? 'windows-1252' : found
 }
 
-/** The text of a page; bytes that do not fit become U+FFFD, a byte order mark goes. */
+/** The text of a page; invalid bytes become U+FFFD, a byte order mark is removed. */
 export function decodePage(bytes: Uint8Array, encoding: string): string {
   return new TextDecoder(encoding).decode(bytes)
 }
 
 /**
- * The page such that a browser that opens the file, without a Content-Type, shows the right characters: the bytes as
- * served where they say themselves what they are, else UTF-8 with a byte order mark, which outranks every declaration
- * inside.
+ * The page in a form that a browser shows correctly from disk, without a Content-Type: the bytes as served where they
+ * declare their encoding, else UTF-8 with a byte order mark, which outranks every declaration inside.
  */
 export function pageForDisk(bytes: Buffer, encoding: string): Buffer {
   const onDisk = sniff(bytes, { defaultEncoding: '' })

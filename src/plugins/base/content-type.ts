@@ -20,7 +20,7 @@ export function isHtml(mime: string): boolean {
   return mime === 'text/html' || mime === 'application/xhtml+xml'
 }
 
-/** For an answer without a type: do these first bytes look like a page? Nothing at all is an empty page. */
+/** For an answer without a type: do these first bytes look like a page? An empty body is an empty page. */
 export function looksLikeHtml(bytes: Uint8Array): boolean {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1024)).toString('latin1')
   // NULs may be UTF-16; the byte order mark of either encoding may come first.

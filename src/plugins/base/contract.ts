@@ -1,25 +1,23 @@
 import type { Visit } from './visit.ts'
 
-/**
- * What a hook gets to work with; nothing else of the process belongs to it, because a warm host runs hook after hook.
- */
+/** What a hook works with; it may use nothing else of the process, because a warm host runs one hook after another. */
 export interface HookContext {
   readonly url: string
   /**
-   * Absolute, exists, and is the plugin's own. Outputs of the other plugins lie beside it:
+   * Absolute, exists, and belongs to the plugin. Outputs of other plugins lie beside it:
    * `join(outputDir, '..', '<plugin>')`.
    */
   readonly outputDir: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Aborts at the hook's deadline, or when somebody wants it to stop. */
+  /** Aborts at the hook's deadline, or when it is told to stop. */
   readonly signal: AbortSignal
-  /** With whom it runs in a row; undefined: alone. */
+  /** Shared with the other hooks of its row; undefined: it runs alone. */
   readonly visit?: Visit | undefined
-  /** One JSONL record on stdout (Snapshot, Tag). Whoever runs the hook stamps EXTRA_CONTEXT on it: see records.ts. */
+  /** Prints one JSONL record on stdout (Snapshot, Tag), stamped with EXTRA_CONTEXT: see records.ts. */
   emit(record: object): void
   /** One line on stderr, for people. */
   log(line: string): void
-  /** Told what the server answered with, when the page itself was asked for: it becomes part of the result. */
+  /** Reports the HTTP status of the page itself, which becomes part of the result. */
   answered?(httpStatus: number): void
 }
 
@@ -33,7 +31,7 @@ export interface HookResult {
 
 export interface HookModule {
   /**
-   * Runs the hook once. Never throws and keeps nothing for the next run: every trouble is a `failed` result with a
+   * Runs the hook once. Never throws and keeps nothing for the next run: every problem is a `failed` result with a
    * one-line reason.
    */
   run(context: HookContext): Promise<HookResult>

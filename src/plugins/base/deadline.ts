@@ -1,9 +1,9 @@
 import { AppError } from '../../base/errors.ts'
 
-/** A signal that aborts after some time or with the one it follows. */
+/** A signal that aborts after some time, or with the one it follows. */
 export interface Deadline {
   readonly signal: AbortSignal
-  /** Takes the timer and the listener away again. */
+  /** Removes the timer and the listener. */
   clear(): void
 }
 

@@ -12,13 +12,13 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 /** The Accept-Encoding of a request. */
 export type Encodings = 'identity' | 'gzip, br'
 
-/** Done with an answer whose body was not read: whoever runs in a row with us, and asks for the same, gets it. */
-export function leave({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
-  if (visit) visit.leave(start, encodings, answer)
+/** Hands back an answer whose body was not read: the next hook in the row that requests the same gets it. */
+export function handBack({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
+  if (visit) visit.keep(start, encodings, answer)
   else answer.body.destroy()
 }
 
-/** An answer that was asked for under another deadline. */
+/** An answer that was requested under another deadline. */
 function followedBy(signal: AbortSignal, answer: Answer): Answer {
   signal.throwIfAborted()
   const onAbort = () => answer.body.destroy(signal.reason as Error)
@@ -34,9 +34,8 @@ export function userAgent(env: HookContext['env']): string {
 
 /**
  * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain). `encodings` is the
- * Accept-Encoding: 'identity' for a file that shall be kept as it is. (No `deflate`: servers disagree about what it
- * is.) Throws AppError with one plain line for everything that can go wrong; an HTTP error status is an answer like any
- * other.
+ * Accept-Encoding: 'identity' for a file that is to be kept as it is. (No `deflate`: servers disagree about what it
+ * is.) Throws AppError with one plain line for every failure; an HTTP error status is an answer like any other.
  */
 export async function get(context: HookContext, start: string, encodings: Encodings): Promise<Answer> {
   const left = context.visit?.take(start, encodings)

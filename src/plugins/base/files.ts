@@ -1,12 +1,10 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where a file lies until it is complete: one name for all, because a suffix could make a long name too long. */
+/** The temporary name of a file until it is complete: one for all, because a suffix could make a long name too long. */
 export const PART = '.part'
 
-/**
- * Writes a file of `dir` so that it is there as a whole or not at all. Overwrites; leaves nothing behind when it fails.
- */
+/** Writes a file of `dir` completely or not at all. Overwrites; leaves nothing behind on failure. */
 export function writeWhole(dir: string, name: string, data: string | Uint8Array): void {
   const part = join(dir, PART)
   try {

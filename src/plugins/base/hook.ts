@@ -16,7 +16,7 @@ export interface HookDefinition {
 }
 
 /**
- * Makes the module of a hook: importable (`run`), and a program when it was started as one
+ * Makes the module of a hook: importable (`run`), and a program when started as one
  * (`./on_Snapshot__54_title.js --url=...`). Pass `import.meta` of the hook's own file.
  */
 export function defineHook(meta: ImportMeta, definition: HookDefinition): HookModule {
@@ -29,13 +29,10 @@ export const succeeded = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'succeeded', output } : { status: 'succeeded', output, json }
 export const noResults = (output: string): HookResult => ({ status: 'noresults', output })
 export const skipped = (output: string): HookResult => ({ status: 'skipped', output })
-/**
- * @param json with `served`, the path of what the server sent with its error: then the hook's files are kept all the
- * same
- */
+/** @param json with `served`, the path of the body of an error response: the hook's files are then kept */
 export const failed = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'failed', output } : { status: 'failed', output, json }
-/** What should be read is not there: the plugin that makes it ran before. */
+/** The input is missing: the plugin that makes it ran before. */
 export const lacking = (plugin: string): HookResult => skipped(`needs ${plugin}, which failed`)
 
 async function guardedRun(definition: HookDefinition, context: HookContext): Promise<HookResult> {
@@ -70,7 +67,8 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
       deadline.clear()
     }
   } catch (error) {
-    // Anything that is neither ours nor the system's is a defect: its stack goes to the log, its message to the result.
+    // Any error that is neither ours nor the system's is a defect: its stack goes to the log, its message to the
+    // result.
     if (!(error instanceof AppError) && codeOf(error) === undefined && error instanceof Error)
       context.log(error.stack ?? error.message)
     return withStatus(failed(messageOf(error)))

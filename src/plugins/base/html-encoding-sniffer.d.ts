@@ -3,7 +3,7 @@ declare module 'html-encoding-sniffer' {
   interface Options {
     readonly xml?: boolean
     readonly transportLayerEncodingLabel?: string
-    /** The answer when nothing says what the encoding is. */
+    /** The result when the encoding is not declared. */
     readonly defaultEncoding?: string
   }
   /** The WHATWG name of the encoding of an HTML or XML byte stream. */

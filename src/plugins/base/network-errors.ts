@@ -16,7 +16,7 @@ const LINES: Readonly<Record<string, (host: string) => string>> = {
 
 const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|EPROTO|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/
 
-/** What went wrong with a request to `url`, in one plain line that names the host. AppErrors pass as they are. */
+/** What went wrong with a request to `url`, in one plain line that names the host. AppErrors pass unchanged. */
 export function explain(error: unknown, url: URL): AppError {
   if (error instanceof AppError) return error
   const code = codeOf(error) ?? ''

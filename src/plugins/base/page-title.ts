@@ -5,8 +5,7 @@ const NAMES: ReadonlySet<string> = new Set(['title', 'meta', 'h1', 'svg'])
 const MAX_CHARS = 1000
 
 /**
- * The title of a page: `<title>`, else `og:title`, else the first `<h1>` that says something; '' when there is none.
- * One line.
+ * The title of a page: `<title>`, else `og:title`, else the first non-empty `<h1>`; '' when there is none. One line.
  */
 export function pageTitle(html: string): string {
   const found = { title: '', og: '', h1: '' }

@@ -17,15 +17,15 @@ export interface ServedPage {
   readonly error?: string
 }
 
-/** A page as text, and the URL that its relative links start from. */
+/** A page as text, and the base of its relative links. */
 export interface Page {
   readonly url: string
   readonly html: string
 }
 
 /**
- * Requests the page (cap HTML_MAX_SIZE). A `noresults` result instead when what came is no page.
- * Throws AppError for network trouble, and for an HTTP error without a page of its own.
+ * Requests the page (cap HTML_MAX_SIZE). Returns a `noresults` result when the answer is no page. Throws AppError for
+ * network trouble, and for an HTTP error without a page of its own.
  */
 export async function fetchPage(context: HookContext): Promise<ServedPage | HookResult> {
   const { get, statusLine } = await import('./fetch.ts')
@@ -53,9 +53,9 @@ export async function fetchPage(context: HookContext): Promise<ServedPage | Hook
 }
 
 /**
- * The page for a plugin that reads it: what another plugin saved, else a request of our own.
- * Another result instead when the URL is a file, and when the html hook already tried in vain: once is enough. Throws
- * AppError for trouble, and for an error page.
+ * The page for a plugin that reads it: from another plugin, else by a request. Returns a result instead when the URL is
+ * a file, and when the html hook has already failed: one try is enough. Throws AppError for network trouble and error
+ * pages.
  */
 export async function loadPage(context: HookContext): Promise<Page | HookResult> {
   const file = staticFile(context)
@@ -69,13 +69,13 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
   return { url: served.url, html: readable(served.bytes, served.encoding) }
 }
 
-/** The page that another plugin saved. In a row nobody changes it after its first reader. */
+/** The page that another plugin saved. Within a row nobody changes it after its first reader. */
 function savedPage(context: HookContext): Page | undefined {
   const saved = readSibling(context, 'html/output.html') ?? readSibling(context, 'dom/output.html')
   return saved && { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
 }
 
-/** Text without NULs: no browser shows them, and no database takes them. */
+/** Text without NULs: browsers do not show them, and databases refuse them. */
 function readable(bytes: Buffer, encoding: string): string {
   return decodePage(bytes, encoding).replaceAll('\0', '')
 }

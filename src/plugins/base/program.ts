@@ -6,19 +6,20 @@ const FLUSH_CHARS = 65_536
 
 /**
  * Runs a hook as the program that this process is: `--url=...` from the command line, the working directory as the
- * output directory, everything else from the environment. Records go to stdout as JSONL, talk to stderr.
- * Exits 0 (succeeded, noresults, skipped), 1 (failed), 2 (no URL); after SIGTERM or SIGINT it reports and then dies of
- * that signal.
+ * output directory, everything else from the environment. Records go to stdout as JSONL, messages to stderr. Exits 0
+ * (succeeded, noresults, skipped), 1 (failed), 2 (no URL); after SIGTERM or SIGINT it reports and then dies of that
+ * signal.
  */
 export async function runAsProgram(plugin: string, hook: HookModule): Promise<never> {
   const url = urlArgument(process.argv.slice(2))
   if (url === undefined) {
     process.stderr.write(
-      `usage: ${process.argv[1] ?? plugin} --url=URL\nWrites the ${plugin} output of that page into the current directory.\n`,
+      `usage: ${process.argv[1] ?? plugin} --url=URL\nWrites the ${plugin} output of that page into the ` +
+        'current directory.\n',
     )
     process.exit(process.argv.includes('--help') ? EXIT.ok : EXIT.usage)
   }
-  // A reader that went away (`| head -1`) is no reason for a stack trace.
+  // A reader that closes early (`| head -1`) must not cause a stack trace.
   process.stdout.on('error', () => process.exit(EXIT.failed))
 
   const controller = new AbortController()
@@ -47,7 +48,7 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
     log: (line) => process.stderr.write(`${line}\n`),
   })
   pending += `${JSON.stringify(resultRecord(result, process.env))}\n`
-  // Whatever reads us may be slower than we are: the last write is done when all are.
+  // The reader may be slow: when the last write is done, all are.
   await new Promise<void>(flush)
   await new Promise<void>((resolve) => {
     process.stderr.write(`${plugin}: ${result.status}: ${result.output}\n`, () => resolve())
@@ -56,7 +57,7 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
     process.removeAllListeners(stoppedBy)
     process.kill(process.pid, stoppedBy)
   }
-  // Not a natural end: a name lookup that nobody waits for any more would keep the process for half a minute.
+  // Exits explicitly: a pending name lookup would keep the process for half a minute.
   process.exit(result.status === 'failed' ? EXIT.failed : EXIT.ok)
 }
 

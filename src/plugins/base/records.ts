@@ -5,8 +5,8 @@ type Env = Readonly<Record<string, string | undefined>>
 const MAX_OUTPUT_CHARS = 2000
 
 /**
- * The stamp for the records of one run: it merges EXTRA_CONTEXT (a JSON object in the environment, parsed once) into
- * each record. The record's own keys win. Anything that is no JSON object counts as empty.
+ * Stamps the records of one run: merges EXTRA_CONTEXT (a JSON object in the environment, parsed once) into each record.
+ * The record's own keys win. Anything but a JSON object counts as empty.
  */
 export function recordStamp(env: Env): (record: object) => object {
   const extra = extraContext(env)
@@ -19,15 +19,15 @@ export function resultRecord(result: HookResult, env: Env): object {
   return recordStamp(env)(result.json === undefined ? record : { ...record, output_json: result.json })
 }
 
-/** How deep the snapshot of this run is in its crawl (EXTRA_CONTEXT.snapshot_depth); 0 when nobody says. */
+/** The depth of this run's snapshot in its crawl (EXTRA_CONTEXT.snapshot_depth); 0 when not given. */
 export function snapshotDepth(env: Env): number {
   const depth = Number(extraContext(env)['snapshot_depth'])
   return Number.isInteger(depth) && depth > 0 ? depth : 0
 }
 
 /**
- * Text that any database column, terminal and JSON reader takes: one line, no control characters, no half characters,
- * at most `max` long.
+ * Text that any database column, terminal and JSON reader accepts: one line, no control characters, no unpaired
+ * surrogates, at most `max` characters.
  */
 export function oneLine(text: string, max: number = MAX_OUTPUT_CHARS): string {
   const line = text

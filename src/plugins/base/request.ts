@@ -10,12 +10,12 @@ export interface RequestOptions {
   readonly verifyTls: boolean
 }
 
-/** Idle connections are closed after so long; most servers wait a little longer. */
+/** Idle connections are closed after this time; most servers wait a little longer. */
 const IDLE_MS = 4_000
 
 /**
- * Where requests have their connections from: one that is idle is used again. Not by `import`, which looks at every
- * export of node:http, one of which loads all of fetch: 30 ms of CPU and 14 MB.
+ * The pool of connections: an idle one is used again. `import` would read every export of node:http, one of which loads
+ * all of fetch: 30 ms of CPU and 14 MB.
  */
 function connections(protocol: string) {
   const { request: send, Agent } = process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http')
@@ -26,9 +26,9 @@ function connections(protocol: string) {
 const agents = new Map<string, Agent>()
 
 /**
- * One GET, no redirects. Resolves when the headers are there; the body is read from, or destroyed by, whoever called.
- * On node:http and not on fetch: a third of the CPU on its first use, no list of blocked ports, and certificates can be
- * ignored on demand. Errors are AppErrors.
+ * One GET, no redirects. Resolves when the headers have arrived; the caller reads or destroys the body. Uses node:http
+ * rather than fetch: a third of the CPU on first use, no list of blocked ports, and certificates can be ignored on
+ * demand. Errors are AppErrors.
  */
 export async function request(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   const { send, agent } = connections(url.protocol)
@@ -42,13 +42,13 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
         rejectUnauthorized: options.verifyTls,
       }
       const sent = send(url, settings, (answer) => {
-        // Whoever reads the body sees its errors; nobody hears them once it is destroyed.
+        // The reader of the body sees its errors; after it is destroyed nobody listens.
         answer.on('error', () => {})
         resolve(answer)
       })
       sent
         .on('error', (error) => {
-          // The server had closed it in the same moment: that says nothing about this request.
+          // The server closed the idle connection at the same moment: that says nothing about this request.
           const wasClosed = sent.reusedSocket && !ownConnection && !options.signal.aborted
           if (wasClosed) attempt(true).then(resolve, reject)
           else reject(error)
@@ -62,14 +62,14 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
   }
 }
 
-/** Headers by lower-case name; repeated ones are joined as browsers join them (`, `; set-cookie by line feeds). */
+/** Headers by lower-case name; repeated ones are joined as in browsers (`, `; set-cookie by line feeds). */
 export function headersOf(answer: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {}
   for (let i = 0; i + 1 < answer.rawHeaders.length; i += 2) {
     const name = answer.rawHeaders[i]!.toLowerCase()
     const value = asUtf8(answer.rawHeaders[i + 1]!)
     const before = Object.hasOwn(headers, name) ? headers[name] : undefined
-    // defineProperty semantics: a header named __proto__ is only a header.
+    // defineProperty: a header named __proto__ is only a header.
     Object.defineProperty(headers, name, {
       value: before === undefined ? value : `${before}${name === 'set-cookie' ? '\n' : ', '}${value}`,
       enumerable: true,
@@ -80,7 +80,7 @@ export function headersOf(answer: IncomingMessage): Record<string, string> {
   return headers
 }
 
-/** Node reads header bytes as Latin-1; file names and locations out there are UTF-8. */
+/** Node decodes header bytes as Latin-1; real file names and locations are UTF-8. */
 function asUtf8(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value
   const bytes = Buffer.from(value, 'latin1')

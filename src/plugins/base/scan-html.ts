@@ -1,7 +1,7 @@
 import { Tokenizer } from 'htmlparser2'
 
 export interface TagVisitor {
-  /** The start tags to report, lower-case; attributes of others are not even collected. */
+  /** The start tags to report, lower-case; attributes of others are not collected. */
   readonly names: ReadonlySet<string>
   /** Attributes by lower-case name, entities decoded. */
   open(name: string, attributes: ReadonlyMap<string, string>): void
@@ -13,12 +13,12 @@ export interface TagVisitor {
   done?(): boolean
 }
 
-/** No honest attribute is made of more pieces (each entity is one), and two million of them take seconds to join. */
+/** No honest attribute has more pieces (each entity is one), and joining two million takes seconds. */
 const MAX_PIECES = 10_000
 
 /**
- * Reads the tags of a page in one pass, without a tree: time and memory stay linear in the page whatever it holds
- * (100,000 open elements, an attribute of 10 MB). What stands in comments, scripts and styles is no tag.
+ * Reads the tags of a page in one pass, without a tree: time and memory stay linear in its size whatever it holds
+ * (100,000 open elements, an attribute of 10 MB). Comments, scripts and styles contain no tags.
  */
 export function scanHtml(html: string, visitor: TagVisitor): void {
   let name = ''

@@ -8,7 +8,7 @@ export function text(env: Texts, name: string): string | undefined {
   return env[name]?.trim() || undefined
 }
 
-/** What a setting says; undefined when it is missing or blank. Throws AppError, with what it is not. */
+/** The value of a setting; undefined when it is missing or blank. Throws AppError for an invalid one. */
 function read<T>(env: Texts, name: string, kind: Kind<T>, what: string): T | undefined {
   const given = text(env, name)
   if (given === undefined) return undefined
@@ -22,7 +22,7 @@ export function flag(env: Texts, name: string, fallback: boolean): boolean {
   return read(env, name, kinds.flag, kinds.flag.takes) ?? fallback
 }
 
-/** What `timeoutOf` says, for a hook that is started by hand, too: throws AppError for what is no number. */
+/** `timeoutOf` for a hook that may be started by hand: throws AppError for a value that is no number. */
 export function timeoutSeconds(env: Texts, prefix: string): number {
   for (const name of [`${prefix}_TIMEOUT`, 'TIMEOUT']) read(env, name, SETTINGS.TIMEOUT.kind, 'a number of seconds')
   return timeoutOf(prefix, env)
@@ -33,14 +33,12 @@ export function count(env: Texts, name: string, fallback: number): number {
   return read(env, name, kinds.whole(1), 'a number') ?? fallback
 }
 
-/**
- * A list setting: JSON array of strings, or comma-separated. Throws AppError for what begins like an array and is none.
- */
+/** A list setting: JSON array of strings, or comma-separated. Throws AppError for a broken array. */
 export function list(env: Texts, name: string, fallback: readonly string[]): readonly string[] {
   return read(env, name, kinds.list, 'a JSON array') ?? fallback
 }
 
-/** A size cap together with the name of its setting, so that the error can say which knob to turn. */
+/** A size cap with the name of its setting, for the error message. */
 export interface SizeLimit {
   readonly bytes: number
   readonly name: string

@@ -15,7 +15,7 @@ export function readSibling(context: Place, path: string): Buffer | undefined {
   }
 }
 
-/** Another plugin ran before this one: its directory is there, whether or not there is something in it. */
+/** Did another plugin run before this one? Its directory exists then, even if empty. */
 export function siblingRan(context: Place, plugin: string): boolean {
   return existsSync(join(context.outputDir, '..', plugin))
 }
@@ -31,7 +31,7 @@ export function staticFile(context: Place): string | undefined {
   }
 }
 
-/** What headers/headers.json (ours or upstream's) says about the answer; undefined when it is missing or unreadable. */
+/** What headers/headers.json (ours or upstream's) says about the answer; undefined when missing or unreadable. */
 export function siblingHeaders(
   context: Place,
 ): { readonly finalUrl: string; readonly headers: Readonly<Record<string, unknown>> } | undefined {
@@ -47,7 +47,7 @@ export function siblingHeaders(
   }
 }
 
-/** Where the page really lies after redirects: the base of its relative links. */
+/** The page's URL after redirects: the base of its relative links. */
 export function pageUrl(context: Place & Pick<HookContext, 'url'>): string {
   const url = siblingHeaders(context)?.finalUrl ?? ''
   return /^https?:/i.test(url) && URL.canParse(url) ? url : context.url

@@ -1,17 +1,17 @@
 import type { Answer } from './answer.ts'
 
-/** What the hooks that run in a row on one page have in common; gone when the row is over. */
+/** Shared by the hooks that run in a row on one page; discarded with the row. */
 export class Visit {
   #left: { readonly start: string; readonly encodings: string; readonly answer: Answer } | undefined
   readonly #known = new Map<string, unknown>()
 
-  /** Leaves an answer to whoever asks for the same next: its body is still to be read. */
-  leave(start: string, encodings: string, answer: Answer): void {
+  /** Leaves an answer for the next hook that requests the same; its body is unread. */
+  keep(start: string, encodings: string, answer: Answer): void {
     this.close()
     this.#left = { start, encodings, answer }
   }
 
-  /** The answer that somebody left; what was not packed is what others get who do not take it packed. */
+  /** The answer that was left; one without encoding also serves hooks that accept encodings. */
   take(start: string, encodings: string): Answer | undefined {
     const left = this.#left
     if (left?.start !== start || left.answer.body.destroyed) return undefined
@@ -20,7 +20,7 @@ export class Visit {
     return left.answer
   }
 
-  /** What `make` says, once for each key. */
+  /** The result of `make`, computed once per key. */
   once<T>(key: string, make: () => T): T {
     if (!this.#known.has(key)) this.#known.set(key, make())
     return this.#known.get(key) as T

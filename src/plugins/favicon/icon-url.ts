@@ -1,12 +1,12 @@
 import { scanHtml } from '../base/scan-html.ts'
 
 const NAMES: ReadonlySet<string> = new Set(['link', 'base', 'body'])
-/** Beyond this a picture is not for a tab any more. */
+/** Larger pictures are not tab icons. */
 const LARGEST_PIXELS = 256
 
 /**
- * Where the icon of a page lies: of its `<link rel="icon">` the largest sensible one, the first of equals; else
- * /favicon.ico of the host. `html` may be empty. Answers with an absolute http(s) or data URL.
+ * The URL of a page's icon: the largest sensible `<link rel="icon">`, the first of equals; else /favicon.ico of the
+ * host. `html` may be empty. Returns an absolute http(s) or data URL.
  */
 export function iconUrl(html: string, url: string): string {
   let base = url
@@ -31,8 +31,8 @@ export function iconUrl(html: string, url: string): string {
 }
 
 /**
- * How good a size is: its pixels, up to the largest sensible; `any` scales. Unknown and too large come last, but before
- * nothing.
+ * The rank of a size: its pixels, up to the largest sensible; `any` scales. Unknown and too large ones come last, but
+ * before none.
  */
 function pixelsOf(sizes: string): number {
   if (/\bany\b/i.test(sizes)) return LARGEST_PIXELS

@@ -1,4 +1,4 @@
-/** First bytes, as Latin-1 text, and where they stand. */
+/** First bytes, as Latin-1 text, and their offset. */
 const SIGNATURES: readonly (readonly [offset: number, text: string])[] = [
   [0, '\x00\x00\x01\x00'], // ICO
   [0, '\x00\x00\x02\x00'], // CUR
@@ -11,7 +11,7 @@ const SIGNATURES: readonly (readonly [offset: number, text: string])[] = [
   [4, 'ftypavif'],
 ]
 
-/** These bytes are a picture that browsers show: an error page with an image's content type is not. */
+/** Are these bytes a picture that browsers show? An error page with an image's content type is not. */
 export function isImage(bytes: Uint8Array): boolean {
   const start = head(bytes, 32)
   return SIGNATURES.some(([offset, text]) => start.startsWith(text, offset)) || isSvg(bytes)

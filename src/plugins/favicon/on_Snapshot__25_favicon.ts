@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The icon of a site: the one that the page names, else /favicon.ico. One request at most.
+// The icon of a site: the one that the page names, else /favicon.ico. At most one request.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodePage, encodingOf, UNDECLARED } from '../base/charset.ts'
@@ -28,14 +28,14 @@ export default defineHook(import.meta, {
     // by its name only.
     const [name, other] = isSvg(bytes) ? ['favicon.svg', 'favicon.ico'] : ['favicon.ico', 'favicon.svg']
     writeWhole(context.outputDir, name, bytes)
-    // The icon of an earlier run. (Looked for first: rmSync is dear when there is nothing to remove.)
+    // The icon of an earlier run. (Checked first: rmSync is slow when there is nothing to remove.)
     const old = join(context.outputDir, other)
     if (existsSync(old)) rmSync(old)
     return succeeded(`favicon/${name}`)
   },
 })
 
-/** The bytes at `url`, or a line that says why there are none; throws AppError for network trouble. */
+/** The bytes at `url`, or a line that says why there are none. Throws AppError for network trouble. */
 async function download(context: HookContext, url: string): Promise<Buffer | string> {
   const { get, statusLine } = await import('../base/fetch.ts')
   const { readBody } = await import('../base/body.ts')

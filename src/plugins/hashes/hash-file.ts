@@ -4,14 +4,16 @@ import { codeOf } from '../../base/errors.ts'
 
 const STREAM_FROM_BYTES = 4 * 1024 * 1024
 
-/** Size and SHA-256 (hex) of a file; undefined when it is gone by now. Large ones are streamed and stop at `signal`. */
+/**
+ * Size and SHA-256 (hex) of a file; undefined when it no longer exists. Large files are streamed and stop at `signal`.
+ */
 export async function hashFile(
   path: string,
   signal: AbortSignal,
 ): Promise<{ size: number; sha256: string } | undefined> {
   let fd: number
   try {
-    // What was a file a moment ago may be a symlink by now.
+    // The file may have been replaced by a symlink.
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ELOOP') return undefined

@@ -18,7 +18,7 @@ export default defineHook(import.meta, {
   plugin: 'hashes',
   anyUrl: true,
   async run(context) {
-    // What lies beside us may be half-written, or somebody else's version of it.
+    // The files beside us may be half-written, or changed by other hooks.
     const snapshotDir = context.env['ARCHIVEBOX_PUBLISHED_DIR'] ?? join(context.outputDir, '..')
     const files: FileHash[] = []
     for (const path of outputFiles(snapshotDir, 'hashes')) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The redirect chain and the headers of a page, without its body.
-import { get, leave } from '../base/fetch.ts'
+import { get, handBack } from '../base/fetch.ts'
 import { writeJson } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 
@@ -10,9 +10,9 @@ export default defineHook(import.meta, {
   plugin: 'headers',
   async run(context) {
     const answer = await get(context, context.url, ENCODINGS)
-    leave(context, context.url, ENCODINGS, answer)
-    // The names are ArchiveBox's; its readers know `headers` and `response_headers`. An HTTP error is an answer worth
-    // keeping, too.
+    handBack(context, context.url, ENCODINGS, answer)
+    // The names are ArchiveBox's; its readers know `headers` and `response_headers`. An HTTP error is worth keeping,
+    // too.
     writeJson(context.outputDir, 'headers.json', {
       url: context.url,
       final_url: answer.url,

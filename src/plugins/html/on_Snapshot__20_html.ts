@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The page as served, in a form that shows the right characters when it is opened from disk.
+// The page as served, in a form that shows the right characters when opened from disk.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pageForDisk } from '../base/charset.ts'
@@ -8,7 +8,7 @@ import { defineHook, failed, noResults, succeeded } from '../base/hook.ts'
 import { fetchPage } from '../base/page.ts'
 import { staticFile } from '../base/siblings.ts'
 
-/** What a server sent with an error is kept under a name of its own: nobody takes it for the page. */
+/** The body of an error response has a name of its own, so that nobody takes it for the page. */
 const ERROR_PAGE = 'error.html'
 
 export default defineHook(import.meta, {

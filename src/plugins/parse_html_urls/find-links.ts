@@ -1,7 +1,7 @@
 import { scanHtml } from '../base/scan-html.ts'
 
 const NAMES: ReadonlySet<string> = new Set(['a', 'area', 'base'])
-/** Longer ones are state in disguise, and no index takes them. */
+/** Longer URLs hold state, and no index takes them. */
 const MAX_URL_CHARS = 2048
 
 /**
@@ -30,7 +30,7 @@ export function findLinks(html: string, url: string, self: readonly string[], ma
   return [...links]
 }
 
-/** The URL without its fragment; undefined when it is none or not http(s). */
+/** The URL without its fragment; undefined when it is invalid or not http(s). */
 function absolute(href: string, base: string): string | undefined {
   const url = URL.parse(href, base)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined

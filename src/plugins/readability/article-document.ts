@@ -1,4 +1,4 @@
-/** What a reader is told of an article, above it. */
+/** What is shown above an article. */
 export interface ArticleHead {
   readonly title: string
   readonly url: string
@@ -12,7 +12,7 @@ export interface ArticleHead {
 
 /**
  * Wraps the HTML of an article into a page of its own: it opens from disk, in light and dark, with the right characters
- * and direction, and asks nobody for anything; pictures that lie elsewhere stay a word.
+ * and direction, and without requests; pictures that lie elsewhere are replaced by their description.
  */
 export function articleDocument(content: string, head: ArticleHead): string {
   const lang = head.lang ? ` lang="${escaped(head.lang)}"` : ''
@@ -28,14 +28,16 @@ export function articleDocument(content: string, head: ArticleHead): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data: file: 'self'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" 
+  content="default-src 'none'; img-src data: file: 'self'; style-src 'unsafe-inline'">
 <title>${escaped(head.title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <header>
 <h1><bdi>${escaped(head.title)}</bdi></h1>
-<p>${about.join(' · ')}${about.length > 0 ? '<br>' : ''}<a href="${escaped(head.url)}" rel="noreferrer"><bdi>${escaped(head.url)}</bdi></a></p>
+<p>${about.join(' · ')}${about.length > 0 ? '<br>' : ''}
+<a href="${escaped(head.url)}" rel="noreferrer"><bdi>${escaped(head.url)}</bdi></a></p>
 ${lacks}</header>
 <main>
 ${content}
@@ -46,31 +48,35 @@ ${content}
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2128; --dim: #57606a; --back: #fff; --box: #f4f5f7; --line: #d5dae1; --link: #0a58b5 }
+:root { color-scheme: light dark; --ink: #1c2128; --dim: #57606a; --back: #fff; --box: #f4f5f7;
+  --line: #d5dae1; --link: #0a58b5 }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e0e5ea; --dim: #9aa5b1; --back: #1a1f26; --box: #11151a; --line: #323a44; --link: #79b8ff }
 }
-body { max-width: 44rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; font: 1.0625rem/1.65 Georgia, "Times New Roman", serif;
+body { max-width: 44rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem;
+  font: 1.0625rem/1.65 Georgia, "Times New Roman", serif;
   color: var(--ink); background: var(--back); overflow-wrap: break-word }
 header { border-bottom: 1px solid var(--line); margin-bottom: 1.5rem }
 header, h1, h2, h3, h4, h5, h6, th { font-family: system-ui, sans-serif }
 h1, h2, h3, h4, h5, h6 { line-height: 1.25 }
 header h1 { font-size: 1.75rem; margin: 0 0 .5rem }
 header p { font-size: .875rem; color: var(--dim); margin: 0 0 1rem; overflow-wrap: anywhere }
-header .lacks { display: inline-block; padding: .25rem .75rem; border-radius: .375rem; color: #7a4f00; background: #fff1cc }
+header .lacks { display: inline-block; padding: .25rem .75rem; border-radius: .375rem;
+  color: #7a4f00; background: #fff1cc }
 a { color: var(--link) }
 img, video, svg { max-width: 100%; height: auto }
 pre, code { font: .875rem/1.5 ui-monospace, monospace }
 pre { padding: .75rem 1rem; border-radius: .375rem; background: var(--box); overflow-x: auto }
 table { display: block; max-width: 100%; overflow-x: auto; border-collapse: collapse; font-size: .9375rem }
-th, td { padding: .25rem .75rem; border: 1px solid var(--line); text-align: start; vertical-align: top; overflow-wrap: normal }
+th, td { padding: .25rem .75rem; border: 1px solid var(--line); text-align: start; vertical-align: top;
+  overflow-wrap: normal }
 blockquote { margin: 1rem 0; padding: 0 1rem; border-inline-start: 3px solid var(--line); color: var(--dim) }
 dd { margin-inline-start: 1.5rem }
 figure { margin: 1rem 0 } figcaption { font-size: .875rem; color: var(--dim) }
 hr { border: 0; border-top: 1px solid var(--line) }
 `
 
-/** The day of a date as pages state it; what is none is shown as it is. */
+/** The day of a date as pages state it; an invalid one is shown unchanged. */
 function dateText(published: string | null): string {
   if (published === null || published.trim() === '') return ''
   const date = new Date(published)

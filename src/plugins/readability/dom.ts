@@ -27,10 +27,7 @@ interface DomDocument extends DomElement {
   createElement(name: string): DomElement
 }
 
-/**
- * A document with html, head and body, wherever the page left them out, and with one `<base>` that says where it
- * lies.
- */
+/** A document with html, head and body, even where the page omits them, and with one `<base>` for its location. */
 export function wholeDocument(html: string, url: string): { document: DomDocument; base: string } {
   const parse = (source: string) => (parseHTML(source) as unknown as { document: DomDocument }).document
   let document = parse(html)
@@ -49,7 +46,7 @@ export function wholeDocument(html: string, url: string): { document: DomDocumen
   return { document, base: href }
 }
 
-/** Takes out what would run without a script. */
+/** Removes what would run without a script. */
 export function makeInert(root: DomElement): void {
   for (const element of root.querySelectorAll('*')) {
     for (const { name, value } of [...element.attributes]) {
@@ -67,9 +64,7 @@ const BLOCKS = new Set(
 )
 const CELLS = new Set(['TD', 'TH'])
 
-/**
- * The text of a tree as people see it: blocks on lines of their own, cells apart, white space as it is only in `pre`.
- */
+/** The text of a tree as people see it: blocks on lines of their own, cells apart, white space kept only in `pre`. */
 export function readableText(root: DomElement): string {
   const parts: string[] = []
   const walk = (node: DomNode, isPre: boolean) => {

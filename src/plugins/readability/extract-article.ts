@@ -13,24 +13,27 @@ export interface Article {
   readonly publishedTime: string | null
   /** Characters of `textContent`. */
   readonly length: number
-  /** `readability`: what it takes for the article; `whole`: all that the page says, because that was less than half. */
+  /**
+   * `readability`: what it takes for the article; `whole`: all text of the page, because the article was less than
+   * half.
+   */
   readonly extent: 'readability' | 'whole'
-  /** The part of the page's text that is in it, from 0 to 1. */
+  /** The fraction of the page's text that was kept, from 0 to 1. */
   readonly kept: number
   /** Inert HTML: no scripts, no event handlers; links and pictures are absolute. */
   readonly content: string
   readonly textContent: string
 }
 
-/** Reference pages consist of links, which are their text and no way out of it. Its types do not know this option. */
+/** Reference pages consist of links, which are their text rather than navigation. The types do not know this option. */
 const LINKS_ARE_TEXT = { linkDensityModifier: 1 }
-/** So few characters are no article, whatever else is on the page. */
+/** Fewer characters are no article, whatever else is on the page. */
 const SHORT = 1_000
 
 /**
- * The article in a page at `url`; undefined when there is none. Readability finds where it is; what it takes for the
- * article of a reference page or an index may lack most of it, and then the page is kept as it is.
- * Time grows with the size and the nesting of the page: `survey` must have found it simple enough.
+ * The article in a page at `url`; undefined when there is none. Readability finds it; for reference and index pages it
+ * may miss most of the text, and then the page is kept whole. Time grows with the size and nesting of the page, so
+ * `survey` must have found it simple enough.
  */
 export function extractArticle(html: string, url: string, survey: Survey): Article | undefined {
   const found = new Readability<DomElement>(wholeDocument(html, url).document as never, {
@@ -63,8 +66,8 @@ export function extractArticle(html: string, url: string, survey: Survey): Artic
 }
 
 /**
- * Less than half of what the page says. Where a page does not name its main part, links count only when there is hardly
- * an article at all: around that of a newspaper there are many.
+ * Less than half of the page's text. When a page does not mark its main part, links count only if there is hardly any
+ * article: a newspaper's article is surrounded by many.
  */
 function lacksMost(article: number, { page, main }: Survey): boolean {
   const { all, links } = main ?? page

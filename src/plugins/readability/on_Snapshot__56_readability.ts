@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The article of a page without what surrounds it: HTML, text, and what is known about it.
+// The article of a page without its surroundings: HTML, text and metadata.
 import { writeJson, writeWhole } from '../base/files.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
@@ -19,7 +19,7 @@ export default defineHook(import.meta, {
     const survey = surveyPage(page.html)
     if (survey.tooComplex !== undefined) return noResults(survey.tooComplex)
 
-    // Loaded here: a tree is expensive, and only this hook needs one.
+    // Loaded only here: a tree is expensive, and no other hook needs one.
     const { extractArticle } = await import('./extract-article.ts')
     const article = extractArticle(page.html, page.url, survey)
     if (!article) return noResults('no article found')

@@ -5,30 +5,29 @@ const MAX_DEPTH = 256
 /** Elements, comments and pieces of text. A long encyclopedia article has half of that. */
 const MAX_NODES = 100_000
 
-/** Elements whose text is none of the page's own: how to get around in it, and what nobody reads. */
+/** Elements whose text is not content: navigation, and what is not displayed. */
 export const BESIDE = new Set('script style template noscript nav header footer aside select button svg'.split(' '))
 
-/** How much text there is, in characters that are no blanks. */
+/** An amount of text, in characters other than blanks. */
 export interface TextSize {
   all: number
-  /** Of it in links. */
+  /** The part of it in links. */
   links: number
 }
 
-/** What one look at a page says of it. */
+/** What one pass over a page finds. */
 export interface Survey {
-  /** Why it is too much for a tree, in a few words; undefined when it is not. */
+  /** Why it is too complex for a tree, in a few words; undefined when it is not. */
   readonly tooComplex: string | undefined
-  /** The text of the page without what stands beside it. */
+  /** The text of the page without navigation and the like. */
   readonly page: TextSize
-  /** That of the part which the page itself calls its main one: `main`, else its only `article`. */
+  /** The text of the page's marked main part: `main`, else its only `article`. */
   readonly main: TextSize | undefined
 }
 
 /**
- * Looks at a page before there is a tree of it: one pass of the parser that would build the tree, over as soon as a
- * limit
- * is passed, for a page can be made such that its tree takes hours.
+ * Examines a page before a tree is built: one pass of the parser that would build it, ended as soon as a limit is
+ * exceeded, because a page can be made such that its tree takes hours.
  */
 export function surveyPage(html: string): Survey {
   let depth = 0
@@ -51,7 +50,7 @@ export function surveyPage(html: string): Survey {
       if (by > 0 && open[name] === 0) begun[name] += 1
       open[name] += by
     } else if (name === 'a') open.a += by
-    // The header of an article has its title.
+    // The header of an article contains its title.
     else if (BESIDE.has(name) && !(name === 'header' && open.main + open.article > 0)) open.beside += by
   }
   const add = (size: TextSize, characters: number) => {
@@ -83,7 +82,7 @@ export function surveyPage(html: string): Survey {
   return { tooComplex, page, main }
 }
 
-/** The characters of a text that are no blanks. */
+/** The number of characters other than blanks. */
 export function solid(text: string): number {
   let characters = 0
   for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 32) characters += 1

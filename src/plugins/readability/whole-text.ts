@@ -1,17 +1,17 @@
 import { type DomElement, makeInert, wholeDocument } from './dom.ts'
 import { BESIDE } from './survey.ts'
 
-/** What is taken out of a page of which everything else is kept. */
+/** What is removed from a page that is otherwise kept whole. */
 const OUT = [
   ...BESIDE,
   ...'iframe object embed link meta base form>input textarea dialog'.split(' '),
   ...['[hidden]', '[aria-hidden=true]', '[role=navigation]', '[role=banner]', '[role=contentinfo]', '[role=search]'],
 ].join(',')
-/** How a page wants to look is none of its text. */
+/** Presentation is not text. */
 const LOOKS = ['class', 'style', 'align', 'bgcolor', 'color', 'width', 'height', 'border']
 const ADDRESSES = ['href', 'src', 'poster', 'cite']
 
-/** All that a page says: its main part where it names one, else its body, without what stands beside the text. */
+/** All text of a page: its main part where it marks one, else its body, without navigation and the like. */
 export function wholeText(html: string, url: string): DomElement {
   const { document, base } = wholeDocument(html, url)
   const root = mainPart(document) ?? document.body

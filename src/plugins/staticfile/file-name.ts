@@ -51,7 +51,7 @@ export function fileName(url: string, disposition: string | undefined, mime: str
   return shortened(stem, MAX_BYTES - Buffer.byteLength(extension)) + extension
 }
 
-/** Names that belong to whoever runs a hook: such a file would not count as an output. */
+/** Names that belong to the runner of hooks: such a file would not count as output. */
 function isReserved(name: string): boolean {
   return /\.(?:log|pid)$/i.test(name) || name === 'cmd.sh'
 }

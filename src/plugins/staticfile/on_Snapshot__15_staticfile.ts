@@ -42,7 +42,7 @@ export default defineHook(import.meta, {
   },
 })
 
-/** HTML to look at. As an attachment it is a file to keep; without a type only its bytes can tell. */
+/** HTML to look at. As an attachment it is a file to keep; without a type, its bytes decide. */
 function isPage(headers: Readonly<Record<string, unknown>>): boolean {
   return (
     isHtml(parseContentType(String(headers['content-type'] ?? '')).mime) &&

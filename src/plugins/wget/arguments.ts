@@ -2,7 +2,7 @@ import type { HookContext } from '../base/contract.ts'
 import { userAgent } from '../base/fetch.ts'
 import { flag, list, type SizeLimit, text } from '../base/settings.ts'
 
-/** ArchiveBox's choice: the page and what it needs, also from other hosts, with links that work on disk. */
+/** ArchiveBox's choice: the page and its requisites, also from other hosts, with links that work on disk. */
 const DEFAULT_ARGUMENTS = [
   '--no-verbose',
   '--adjust-extension',
@@ -19,8 +19,8 @@ const DEFAULT_ARGUMENTS = [
 ]
 
 /**
- * The arguments of wget for one page; `seconds` is the time that the whole hook has. Later options win, so
- * WGET_ARGS_EXTRA has the last word. One silent host must not eat the time of the page: each wait gets a quarter of it.
+ * The arguments of wget for one page; `seconds` is the time of the whole hook. Later options win, so WGET_ARGS_EXTRA
+ * takes precedence. One silent host must not use up the page's time: each wait gets a quarter of it.
  */
 export function wgetArguments(context: Pick<HookContext, 'url' | 'env'>, seconds: number, limit: SizeLimit): string[] {
   const { env } = context
@@ -30,7 +30,7 @@ export function wgetArguments(context: Pick<HookContext, 'url' | 'env'>, seconds
     `--timeout=${Math.max(1, Math.ceil(seconds / 4))}`,
     `--quota=${limit.bytes}`,
     `--user-agent=${text(env, 'WGET_USER_AGENT') ?? userAgent(env)}`,
-    // It would be kept in the user's home.
+    // It would be stored in the user's home.
     '--no-hsts',
     ...(flag(env, 'WGET_WARC_ENABLED', true) ? [`--warc-file=warc/${Math.floor(Date.now() / 1000)}`] : []),
     ...(verifyTls ? [] : ['--no-check-certificate']),

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The page with everything that it needs, by wget: browsable files and a WARC of the traffic.
+// The page with everything it needs, by wget: browsable files and a WARC of the traffic.
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
@@ -12,7 +12,7 @@ import { runWget } from './run-wget.ts'
 import { failureReason, savedPage } from './wget-log.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
-/** Where wget works: what it leaves there is published when it is done, or thrown away. */
+/** wget's working folder: published when wget is done, or deleted. */
 const STAGE = '.partial'
 
 export default defineHook(import.meta, {
@@ -35,7 +35,7 @@ export default defineHook(import.meta, {
       context.log(exit.log.trim())
       context.signal.throwIfAborted()
       if (exit.signal === 'SIGXFSZ') throw tooLarge(limit)
-      // A page is a page also when a picture on it was not to be had: the exit code speaks of all requests together.
+      // The page counts even when a picture on it was unavailable: the exit code covers all requests.
       const page = savedPage(exit.log)
       if (page === undefined || exit.signal !== null) throw new AppError(failureReason(exit, context.url))
       for (const entry of readdirSync(stage)) {

@@ -6,14 +6,13 @@ const MAX_LOG_CHARS = 1_000_000
 export interface WgetExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** What it said, both streams. */
+  /** Both output streams. */
   readonly log: string
 }
 
 /**
- * Runs wget in `cwd` and waits for its end; kills it when the signal aborts. It stays in our process group, so it dies
- * with us, too. No file grows beyond `maxFileBytes`: a limit of the kernel, because wget's own quota does not look at a
- * single file.
+ * Runs wget in `cwd` and waits for it; kills it when the signal aborts. It stays in our process group, so it dies with
+ * us. The kernel limits every file to `maxFileBytes`, because wget's own quota does not apply to a single file.
  */
 export function runWget(
   program: string,

@@ -1,6 +1,6 @@
 import type { WgetExit } from './run-wget.ts'
 
-/** The file that the page itself went to: the first that wget says it saved; undefined when it saved nothing. */
+/** The page's file: the first that wget reports as saved; undefined when it saved nothing. */
 export function savedPage(log: string): string | undefined {
   return /^[^\n]* URL:[^\n]* -> "([^"\n]+)"/m.exec(log)?.[1]
 }

@@ -61,8 +61,8 @@ export const ENGINE: readonly Mutant[] = [
   {
     name: 'an idle worker that stands still counts as one that will work',
     file: 'src/engine/standstill.ts',
-    find: 'now - askedAt > patienceMs)',
-    replacement: 'now - askedAt > patienceMs * 1_000)',
+    find: 'now - askedAt > silentMs)',
+    replacement: 'now - askedAt > silentMs * 1_000)',
     test: 'test/crash/standstill.test.ts',
     only: 'worker does not keep others',
   },

@@ -61,7 +61,9 @@ export const HOOKS: readonly Mutant[] = [
   {
     name: 'a hook that does not end in time is only asked to',
     file: 'src/hooks/terminate.ts',
-    find: "  await exitWithin(running, 2_000, force)\n  await killFamily(running.family)\n  await failpoint('publish.late_hook_killed')",
+    find:
+      '  await exitWithin(running, 2_000, force)\n  await killFamily(running.family)\n  await ' +
+      "failpoint('publish.late_hook_killed')",
     replacement: '',
     test: 'test/crash/hostile-hooks.test.ts',
     only: 'ignores SIGTERM is killed at its deadline',

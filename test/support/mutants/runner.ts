@@ -135,7 +135,8 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/promote.ts',
     find: 'if (!isRunner(row) && row.runner_id !== null',
     replacement:
-      'if (isRunner(row) && !row.standby && row.seq < me.seq) return true\n  if (!isRunner(row) && row.runner_id !== null',
+      'if (isRunner(row) && !row.standby && row.seq < me.seq) return true\n  if (!isRunner(row) && ' +
+      'row.runner_id !== null',
     test: 'test/crash/liveness.test.ts',
     only: 'is neither killed nor closed',
   },

@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => registry.close())
 
-describe('the clean-up of a leader', () => {
+describe('the reconciler of a leader', () => {
   const said: string[] = []
   const cleanUp = (processId = uuidv7()) =>
     new Reconciler({
