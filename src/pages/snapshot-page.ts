@@ -156,8 +156,11 @@ function facts(
   { id, sealedAt, depth, tags, results, httpStatus, outcome, cause, url }: SnapshotPage,
   outputs: readonly Output[],
 ): Html {
-  const starts = results.flatMap(({ startedAt }) => (startedAt ? [startedAt.getTime()] : []))
-  const ends = results.flatMap(({ endedAt }) => (endedAt ? [endedAt.getTime()] : []))
+  // What was tried again a day later did not take a day.
+  const last = Math.max(...results.map(({ attempt }) => attempt))
+  const latest = results.filter(({ attempt }) => attempt === last)
+  const starts = latest.flatMap(({ startedAt }) => (startedAt ? [startedAt.getTime()] : []))
+  const ends = latest.flatMap(({ endedAt }) => (endedAt ? [endedAt.getTime()] : []))
   const seconds = starts.length > 0 && ends.length > 0 ? (Math.max(...ends) - Math.min(...starts)) / 1000 : null
   const fact = (name: string, value: Html | string | null) =>
     value === null || value === '' ? '' : html`<dt>${name}</dt><dd>${value}</dd>`

@@ -163,7 +163,9 @@ describe('without a terminal', () => {
     const args = ['add', '--run', '--plugins', 'html,title', `${site.url}/`, 'http://127.0.0.1:1/']
     const { stderr } = await home.run(args)
     expect(stderr).toMatch(/page +failed http:\/\/127\.0\.0\.1:1\/: connection refused\n/)
-    expect(stderr).toMatch(/2 pages: 1 archived, 1 failed\nopen: .*index\.html\n.*crawl retry --failed/)
+    expect(stderr).toMatch(
+      /2 pages: 1 archived, 1 failed\nmade: .*html, title\nopen: .*index\.html\nall pages: .*\n.*crawl retry --failed/,
+    )
     expect(stderr).not.toContain('\u001b')
     expect((await home.run(['-q', ...args])).stderr).toBe('')
   })

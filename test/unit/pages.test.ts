@@ -226,6 +226,16 @@ describe('the snapshot page', () => {
   })
 })
 
+describe('the page of a snapshot', () => {
+  it('took as long as its last attempt, however long ago the first one was', () => {
+    const before = { ...result, plugin: 'html', hookName: 'a', status: 'failed' as const, output: '', files: {} }
+    const later = new Date(ADDED.getTime() + 86_400_000)
+    const again = { ...before, attempt: 2, startedAt: later, endedAt: new Date(later.getTime() + 1_500) }
+    expect(snapshotPage({ ...snapshot, results: [before, again] })).toContain('<dt>It took</dt><dd>1.50 s</dd>')
+    expect(snapshotPage({ ...snapshot, outcome: 'failed' })).toContain('<dt>Tried</dt>')
+  })
+})
+
 describe('what was made of a page', () => {
   const file = (mimetype: string) => ({ size: 1, mimetype })
   const made = (plugin: string, output: string, files: Record<string, string>) => ({
@@ -292,6 +302,9 @@ describe('the page of a crawl', () => {
     ])
     expect(text).toContain('"chunks":[7,3,1]')
     expect(text).toContain('"live":true')
+    // The script shows it when nothing was written for long.
+    expect(PAGES['crawl']).toContain('<p id="quiet" hidden>')
+    expect(crawlPage({ ...crawl, status: 'sealed' })).not.toContain('id="quiet"')
   })
 
   it.each<[string, Partial<CrawlPage>, string]>([

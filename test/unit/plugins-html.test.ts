@@ -169,6 +169,19 @@ describe('the article of a page', () => {
     expect(article?.content).toContain('href="http://site.test/dir/x.html"')
   })
 
+  it.each([
+    ['HTTP/2 | Node.js v20 Documentation', 'HTTP/2 | Node.js v20 Documentation'],
+    ['How a lighthouse is lit at night | The Island Post', 'How a lighthouse is lit at night'],
+  ])('keeps the beginning of its title: %s', (own, title) => {
+    expect(articleIn(`<html><head><title>${own}</title></head><body>${body}</body></html>`)?.title).toBe(title)
+  })
+
+  it('is by nobody whose name has no letter', () => {
+    const by = (name: string) => `<html><body><p class="byline">${name}</p>${body}</body></html>`
+    expect(articleIn(by('#'))?.byline).toBe(null)
+    expect(articleIn(by('Ann Other'))?.byline).toBe('Ann Other')
+  })
+
   it('has nothing in it that runs', () => {
     const article = articleIn(
       `<body>${body}<p onclick="alert(1)">click, and read on, ` +

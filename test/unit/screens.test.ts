@@ -239,8 +239,8 @@ describe('a table', () => {
       for (const line of await at(width)) expect(widthOf(line)).toBeLessThanOrEqual(width)
     expect(await at(60)).toEqual([
       'id        outcome   title                url',
-      'e8b2aa01  archived  日本語のページ日本…  https://e…4/5/6/7/8',
-      'e8b2aa02  failed                         https://e…age/of/it',
+      'e8b2aa01  archived  日本語のページ日本…  example.o…4/5/6/7/8',
+      'e8b2aa02  failed                         example.o…age/of/it',
     ])
   })
 

@@ -1,4 +1,4 @@
-import { cutEnd, cutMiddle, padEnd, padStart } from './fit.ts'
+import { cutEnd, cutUrl, padEnd, padStart } from './fit.ts'
 import type { Palette } from './palette.ts'
 import { loadWidths, widthOf } from './width.ts'
 
@@ -49,7 +49,7 @@ export async function table<Row>(
     texts
       .map((text, at) => {
         const { cut, right } = columns[shown[at]!]!
-        const short = cut === 'middle' ? cutMiddle(text, widths[at]!) : cutEnd(text, widths[at]!)
+        const short = cut === 'middle' ? cutUrl(text, widths[at]!) : cutEnd(text, widths[at]!)
         const last = at === texts.length - 1
         const padded = right ? padStart(short, widths[at]!) : last ? short : padEnd(short, widths[at]!)
         return style(at)(padded)

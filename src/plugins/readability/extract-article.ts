@@ -1,4 +1,5 @@
 import { Readability } from '@mozilla/readability'
+import { pageTitle } from '../base/page-title.ts'
 import { type DomElement, makeInert, readableText, wholeDocument } from './dom.ts'
 import { type Survey, solid } from './survey.ts'
 import { wholeText } from './whole-text.ts'
@@ -50,8 +51,8 @@ export function extractArticle(html: string, url: string, survey: Survey): Artic
   }
   if (!root || text === '') return undefined
   return {
-    title: found?.title ?? '',
-    byline: found?.byline ?? null,
+    title: wholeTitle(found?.title ?? '', pageTitle(html)),
+    byline: /\p{L}/u.test(found?.byline ?? '') ? found!.byline! : null,
     excerpt: found?.excerpt ?? null,
     siteName: found?.siteName ?? null,
     lang: found?.lang ?? null,
@@ -63,6 +64,14 @@ export function extractArticle(html: string, url: string, survey: Survey): Artic
     content: root.innerHTML,
     textContent: text,
   }
+}
+
+/**
+ * The page's own title where its beginning was taken for the name of a site: of `HTTP/2 | Node.js` that left
+ * `2 | Node.js`.
+ */
+function wholeTitle(title: string, own: string): string {
+  return own.endsWith(title) ? own : title
 }
 
 /**

@@ -3,7 +3,6 @@
 import { writeJson, writeWhole } from '../base/files.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
-import { pageTitle } from '../base/page-title.ts'
 import { sizeLimit, tooLarge } from '../base/settings.ts'
 import { articleDocument } from './article-document.ts'
 import { surveyPage } from './survey.ts'
@@ -24,10 +23,9 @@ export default defineHook(import.meta, {
     const article = extractArticle(page.html, page.url, survey)
     if (!article) return noResults('no article found')
     const { content, textContent, ...about } = article
-    const title = about.title || pageTitle(page.html)
-    writeWhole(context.outputDir, 'content.html', articleDocument(content, { ...about, title, url: page.url }))
+    writeWhole(context.outputDir, 'content.html', articleDocument(content, { ...about, url: page.url }))
     writeWhole(context.outputDir, 'content.txt', `${textContent.trim()}\n`)
-    writeJson(context.outputDir, 'article.json', { ...about, title, url: page.url })
+    writeJson(context.outputDir, 'article.json', { ...about, url: page.url })
     return succeeded('readability/content.html')
   },
 })

@@ -15,8 +15,8 @@ export const MACHINES: readonly Mutant[] = [
     file: 'src/machines/queues.ts',
     find: 'await super.renew(claims, leaseSeconds)',
     replacement: 'new Set(claims.map(({ id }) => id))',
-    test: 'test/integration/crawl-commands.test.ts',
-    only: 'pause',
+    test: 'test/integration/lease-renewal.test.ts',
+    only: 'have it renewed',
   },
   {
     name: 'a claim looks at all that is queued',

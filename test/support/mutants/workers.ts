@@ -32,6 +32,6 @@ export const WORKERS: readonly Mutant[] = [
     find: 'title, output_size }, ALL_ENDED)',
     replacement: 'title, output_size })',
     test: 'test/crash/hooks-in-a-row.test.ts',
-    only: 'the hooks run again',
+    only: ': the hooks run again',
   },
 ]

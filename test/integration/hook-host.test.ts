@@ -1,0 +1,118 @@
+// What the worker makes of a warm host that stands still, and of a row whose hooks end late.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { dataDirId } from '../../src/base/data-dir-id.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Home } from '../../src/db/home.ts'
+import { insertStarting } from '../../src/db/processes.ts'
+import { HookHost, type HostedRun } from '../../src/hooks/hook-host.ts'
+import type { HookScope } from '../../src/hooks/launch.ts'
+import { currentMachine } from '../../src/processes/machine.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { pidsOf } from '../support/observer.ts'
+import { eventually } from '../support/program.ts'
+
+const homes = useHomes()
+/** Begins, and never ends. */
+const ENDLESS = `import { writeFileSync } from 'node:fs'
+export default { run: async ({ outputDir }) => {
+  writeFileSync(outputDir + '/begun', '')
+  return await new Promise(() => setInterval(() => {}, 1_000))
+} }`
+
+let test: TestHome
+let db: Database
+let scope: HookScope
+let host: HookHost
+let force: AbortController
+
+beforeEach(async () => {
+  force = new AbortController()
+  test = await homes.make()
+  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 2 })
+  const { dataDir, databaseUrl } = test
+  const machineId = (await currentMachine(db)).id
+  const home: Home = {
+    db,
+    databaseUrl,
+    embedded: true,
+    machineId,
+    dataDir,
+    dataDirId: await dataDirId(dataDir, () => {}),
+  }
+  const about = { processType: 'worker', workerType: 'snapshot', parentId: null, runnerId: null } as const
+  const { id } = await insertStarting(home, { ...about, pwd: '/', cmd: [] })
+  await test.query('insert into runner_term values ($1, 1, $2)', [home.dataDirId, id])
+  scope = {
+    home,
+    parentId: id,
+    runnerId: id,
+    containment: { tier: 'basic', deathSignal: false },
+    settings: {},
+    target: { dataDir, crawlId: id, crawlDir: dataDir, depth: 0, url: 'https://example.com/' },
+  }
+  writeFileSync(join(dataDir, 'endless.mjs'), ENDLESS)
+  host = await HookHost.start(scope, dataDir, join(dataDir, 'host.log'))
+  return async () => await db.destroy()
+})
+afterEach(async () => {
+  await host.kill()
+  // None of it has a history that keeps what is promised of one.
+  await test.query('truncate process, transition, runner_term cascade')
+})
+
+function endless(plugin: string, timeoutMs: number): HostedRun {
+  const outputDir = join(test.dataDir, plugin)
+  mkdirSync(outputDir)
+  const path = join(test.dataDir, 'endless.mjs')
+  const about = { background: false, hosted: true, readsPublished: false, requires: [], binaries: [] }
+  const logs = { stdout: join(test.dataDir, 'logs', plugin), stderr: join(test.dataDir, 'logs', `${plugin}.err`) }
+  return { hook: { ...about, plugin, name: plugin, path, timeoutMs }, outputDir, logs }
+}
+
+/** As the host says that a hook has ended. */
+function end({ logs }: HostedRun): void {
+  mkdirSync(dirname(logs.stdout), { recursive: true })
+  writeFileSync(logs.stdout, '{}\n')
+}
+
+/** Begins the row, and stops the host in its first hook. */
+async function begin(row: readonly HostedRun[]) {
+  const ends = host.run(scope, row, force.signal, new AbortController().signal)
+  const first = ends.next()
+  await eventually(() => existsSync(join(row[0]!.outputDir, 'begun')))
+  const [pid] = await eventually(async () => {
+    const pids = await pidsOf(test, 'host')
+    return pids.length > 0 ? pids : undefined
+  })
+  process.kill(pid!, 'SIGSTOP')
+  return { ends, first }
+}
+
+describe('a row of hooks', () => {
+  it('whose first ends at the last moment: the next one is not called late', async () => {
+    const row = [endless('first', 5_490), endless('next', 60_000)]
+    const began = performance.now()
+    const { ends, first } = await begin(row)
+    // It is looked at every 250 ms: last of all from 6.25 s to 6.49 s.
+    await delay(6_400 - (performance.now() - began))
+    end(row[0]!)
+    expect((await first).value).toMatchObject([{ hook: { plugin: 'first' }, cause: 'exit', exit: { code: 0 } }])
+    expect(host.usable).toBe(true)
+    await ends.return(undefined)
+    expect(host.usable, 'the next one would get the answer to this job').toBe(false)
+  })
+
+  it('that is given up when its last hook has ended, and the host does not say so: it runs nothing more', async () => {
+    const row = [endless('only', 60_000)]
+    const { ends, first } = await begin(row)
+    end(row[0]!)
+    expect((await first).value).toHaveLength(1)
+    const last = ends.next()
+    force.abort()
+    expect((await last).done).toBe(true)
+    expect(host.usable, 'the next page would get the answer to this one').toBe(false)
+  })
+})
