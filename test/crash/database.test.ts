@@ -21,7 +21,10 @@ let dataDir: string
 let home: TestHome
 
 beforeAll(async () => {
-  site = await startSite(pages(PAGES))
+  site = await startSite({
+    ...pages(PAGES),
+    '/waits': (_request, response) => void setTimeout(() => response.end('<title>At last</title>'), 5_000),
+  })
 })
 beforeEach(async () => {
   dataDir = newFolder()
@@ -115,5 +118,25 @@ describe('the embedded server', () => {
     runner.signal('SIGTERM')
     const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(0)
+  })
+
+  it('that dies when a page was only just begun has not forgotten whose it is', async () => {
+    // By itself the server writes its log so seldom that only what waits for the disk is there.
+    await home.query("alter system set wal_writer_delay = '10s'")
+    await home.query('select pg_reload_conf()')
+    const urls = [1, 2, 3].map((n) => `${site.url}/page-${n}.html`)
+    const added = await home.run(['add', '--plugins', 'html', ...urls, `${site.url}/waits`], embedded)
+    const { id: crawl } = JSON.parse(added.stdout) as { id: string }
+    const runner = home.start(['run', '--exit-on-idle'], { env: { DATABASE_URL: '', MAX_SNAPSHOT_WORKERS: '1' } })
+    await eventually(() => site.hits('/waits') > 0)
+    const owner = () => home.value<string>(`select claimed_by from snapshot where url like '%/waits'`).catch(() => '')
+    const before = await owner()
+    await restartByHand('immediate')
+    await eventually(async () => (await owner()) !== '')
+    expect(before).toEqual(expect.any(String))
+    expect(await owner()).toBe(before)
+    expect((await runner.finished(120_000)).code).toBe(0)
+    expect(await expectComplete(home, crawl)).toHaveLength(4)
+    expectOneAtATime(home)
   })
 })
