@@ -155,8 +155,8 @@ describe('a page with a hook that ends, each time,', () => {
         status: 'failed',
         output_str: expect.stringMatching(/^given up: 5 attempts at this page did not finish/),
       })
-      // The first attempt may have brought another hook to its end.
-      expect(killsIn(home)).toBeGreaterThanOrEqual(5)
+      // The first attempt may have brought another hook to its end, and one may have ended before its hook began.
+      expect(killsIn(home)).toBeGreaterThanOrEqual(4)
       expect(killsIn(home)).toBeLessThanOrEqual(6)
     },
   )

@@ -139,8 +139,8 @@ describe('crawl retry', () => {
     const home = await newHome('oracle')
     const { id, runner } = await halfway(home, urls(12), 1000)
     await crawl(home, 'cancel', id)
-    const untouched = await home.add('--plugins', 'html', urls(1)[0]!)
     await end(runner)
+    const untouched = await home.add('--plugins', 'html', urls(1)[0]!)
     await crawl(home, 'cancel', untouched)
     await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"') where id = $1`, [
       id,

@@ -137,7 +137,7 @@ describe('the reconciler of a leader', () => {
       const cleaning = cleanUp(leader.row.id)
       said.length = 0
       for (let round = 0; round < 2; round += 1) await cleaning.round()
-      expect(said).toEqual([expect.stringContaining(`in the name of ${basename(dirname(busy))}`)])
+      expect(said).toEqual([expect.stringContaining(`ending processes of ${basename(dirname(busy))}`)])
       expect(pidsIn(busy)).toEqual([])
     } finally {
       left.kill('SIGKILL')
