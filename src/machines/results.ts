@@ -52,9 +52,9 @@ const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
 
 /**
  * Work that a power cut undoes is repeated by the page's next owner, so of its ends only the commit of the seal waits
- * for the disk, and flushes all earlier ones. When the server alone dies, the worker continues after such a loss: so the
- * seal checks that nothing is missing, and no hook runs before the claim of its page is on disk (`prepareResults`):
- * a server that had forgotten it would give the page to a second worker while the first still works.
+ * for the disk, and flushes all earlier ones. When the server alone dies, the worker continues after such a loss: so
+ * the seal checks that nothing is missing, and no hook runs before the claim of its page is on disk
+ * (`prepareResults`): a server that had forgotten it would give the page to a second worker while the first works.
  */
 const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
 

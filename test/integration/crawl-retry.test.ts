@@ -73,7 +73,7 @@ describe('crawl retry', () => {
     const { home, id } = await failed()
     expect(await attempts(home)).toEqual(FIRST)
     const before = await home.query('select * from archive_result order by id')
-    expect(await crawl(home, 'retry', id)).toMatch(/4 hooks of 1 pages are queued again/)
+    expect(await crawl(home, 'retry', id)).toMatch(/queued 4 hooks of 1 page again/)
     expect(
       await home.query(
         'select c.status, s.status as page, s.attempts from crawl c join snapshot s on s.crawl_id = c.id',
@@ -100,7 +100,7 @@ describe('crawl retry', () => {
     const { home, id } = await failed()
     expect(await crawl(home, 'retry', '--failed', '--plugin', 'html,exit_10', id)).toContain('nothing to run again')
     expect(await home.query('select status from crawl')).toEqual([{ status: 'sealed' }])
-    expect(await crawl(home, 'retry', '--failed', '--plugin', 'exit_1', id)).toMatch(/1 hooks of 1 pages/)
+    expect(await crawl(home, 'retry', '--failed', '--plugin', 'exit_1', id)).toMatch(/1 hook of 1 page again/)
     // What was wrong is mended.
     const hook = join(home.dataDir, 'plugins', 'exit_1', 'on_Snapshot__43_exit_1.sh')
     rmSync(hook)

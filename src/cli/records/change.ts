@@ -1,8 +1,10 @@
 import { AppError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { type RetryRequest, retry } from '../../machines/retry.ts'
+import { many } from '../format.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
+import { onStderr } from '../screen/palette.ts'
 import { terminal } from '../terminal.ts'
 import { printChanged, withChosen } from './chosen.ts'
 import type { Kind } from './kinds.ts'
@@ -76,7 +78,8 @@ export async function retryRows<Row extends { readonly id: string }>(
   await withChosen(options, kind, args, async ({ home, rows, ids }) => {
     const { results, snapshots, crawls } = await retry(home.db, request(rows, narrowed))
     if (results.length + snapshots + crawls.length === 0) return terminal.say('nothing to run again')
-    terminal.say(`${results.length} hooks of ${snapshots} pages are queued again; their earlier attempts stay`)
+    const queued = `queued ${many(results.length, 'hook')} of ${many(snapshots, 'page')} again`
+    terminal.say(`${queued}; earlier attempts stay; ${onStderr.bold('archivebox-ts run')} works on them`)
     await printChanged(options, home, kind, kind.noun === 'result' ? results : ids)
   })
 }
