@@ -68,7 +68,7 @@ export async function expectComplete(home: TestHome, crawlId: string): Promise<P
   }
   expect(await wrongOutputs(home, crawlId)).toEqual([])
   // Of a crawl that was given up, pages may have had no turn.
-  const isGivenUp = await home.value<boolean>('select message <> '' from crawl where id = $1', [crawlId])
+  const isGivenUp = await home.value<boolean>(`select message <> '' from crawl where id = $1`, [crawlId])
   const counts = pages.map(({ id }) => results.filter((result) => result.snapshot_id === id).length)
   const records = new Set(counts.filter((count) => count > 0 || !isGivenUp))
   expect(records.size, 'every page has as many results').toBeLessThanOrEqual(1)
