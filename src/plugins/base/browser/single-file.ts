@@ -4,8 +4,14 @@ import { Parser } from 'htmlparser2'
 import { type Part, partsOf } from './mhtml.ts'
 
 /** Nothing is requested, and nothing runs, when the file is opened. */
-const POLICY =
-  "default-src 'none'; img-src data:; media-src data:; font-src data:; style-src 'unsafe-inline' data:; frame-src 'self' data:"
+const POLICY = [
+  "default-src 'none'",
+  'img-src data:',
+  'media-src data:',
+  'font-src data:',
+  "style-src 'unsafe-inline' data:",
+  "frame-src 'self' data:",
+].join('; ')
 /** Elements that would run, request or redirect. */
 const DROPPED: ReadonlySet<string> = new Set(['script', 'noscript', 'base', 'object', 'embed', 'applet', 'portal'])
 /** Attributes that name something that is shown. */

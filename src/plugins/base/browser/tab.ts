@@ -5,7 +5,7 @@ import { Cdp, type Session } from './cdp.ts'
 import { collectConsole } from './console.ts'
 import { explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
-import { SETTLE } from './page-scripts.ts'
+import { NO_POP_UPS, SETTLE } from './page-scripts.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -13,8 +13,10 @@ type Env = Readonly<Record<string, string | undefined>>
 const QUIET_MS = 500
 const LOOK_MS = 25
 /** A page that does not answer a trivial question for so long is busy with itself. */
-const ANSWER_MS = 2_000
-/** After the page has loaded, how long it may take to come to rest, in seconds; CHROME_SETTLE_TIMEOUT says otherwise. */
+const ANSWER_MS = 5_000
+/** How long it may take to end its script, on a busy machine. */
+const INTERRUPT_MS = 15_000
+/** Seconds that a loaded page may take to come to rest, when CHROME_SETTLE_TIMEOUT does not say otherwise. */
 const SETTLE_SECONDS = 10
 
 /** How the visit of a page went. */
@@ -90,6 +92,7 @@ export class Tab {
       send('Runtime.enable'),
       send('Log.enable'),
       send('Inspector.enable'),
+      send('Page.addScriptToEvaluateOnNewDocument', { source: NO_POP_UPS }),
       send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
       send('Network.setBypassServiceWorker', { bypass: true }),
       send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
@@ -190,14 +193,15 @@ export class Tab {
     return false
   }
 
+  /** Asks for what the page's own thread must answer: scripts can be evaluated in the midst of another one. */
   async #answers(): Promise<boolean> {
-    return (await this.within(this.session.send('Runtime.evaluate', { expression: '1' }), ANSWER_MS)) !== undefined
+    return (await this.within(this.session.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined
   }
 
   /** Ends the script that keeps a page busy, and its loading. */
   async #interrupt(): Promise<void> {
-    await this.within(this.session.send('Runtime.terminateExecution'), ANSWER_MS)
-    await this.within(this.session.send('Page.stopLoading'), ANSWER_MS)
+    await this.within(this.session.send('Runtime.terminateExecution'), INTERRUPT_MS)
+    await this.within(this.session.send('Page.stopLoading'), INTERRUPT_MS)
     if (!(await this.#answers())) this.giveUp()
   }
 }
