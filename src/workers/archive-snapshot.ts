@@ -8,6 +8,7 @@ import { ENDED, type Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { selectHooks } from '../hooks/discover.ts'
+import { lackingPlugins } from '../hooks/required-plugins.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
 import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
@@ -50,6 +51,7 @@ export async function archiveSnapshot(
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
   const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
+  const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
   const settings = { ...asked, ...binaries.settings }
   const pageResults = new PageResults(owner, claim)
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
@@ -75,8 +77,7 @@ export async function archiveSnapshot(
     abort,
   )
   const [first] = hooks
-  const firstIn =
-    first?.hosted && !binaries.missing.has(first.plugin) && !isGivenUp ? await sequence.hostId() : undefined
+  const firstIn = first?.hosted && !missing.has(first.plugin) && !isGivenUp ? await sequence.hostId() : undefined
   sequence.onStep = (withinMs) => tick.progress(withinMs)
   const results = await prepareResults(owner, claim, hooks, firstIn)
   for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
@@ -84,7 +85,7 @@ export async function archiveSnapshot(
   tick.holds(started)
   await failpoint('claim.results_prepared')
   if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
-  else await run.run(hooks, results, binaries.missing)
+  else await run.run(hooks, results, missing, new Map(Object.entries(crawl.unable)))
   if (run.unfinished) {
     await pageResults.write()
     if (abort.aborted && !stop.force.aborted) throw abort.reason

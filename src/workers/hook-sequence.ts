@@ -53,6 +53,11 @@ export class HookSequence {
     return this.#background.some((running) => running.hook === hook)
   }
 
+  /** Is a background hook of the same plugin running that began before this one? */
+  runsBefore({ plugin, name }: Hook): boolean {
+    return this.#background.some(({ hook }) => hook.plugin === plugin && hook.name < name)
+  }
+
   /** The process in which the next hosted hook will run. */
   async hostId(): Promise<string> {
     return (await this.#usableHost()).processId
@@ -179,7 +184,7 @@ export class HookSequence {
    */
   async endBackground(abort: AbortSignal, early = false): Promise<HookEnd[]> {
     const { stop, log } = this.#context
-    this.onStep(Math.max(0, ...this.#background.map(({ hook }) => hook.timeoutMs)))
+    this.onStep(Math.max(0, ...this.#background.map(({ hook }) => Math.max(hook.timeoutMs, hook.graceMs))))
     const cut = this.#cutOff(abort)
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
       cut.done,
@@ -187,7 +192,7 @@ export class HookSequence {
     return await Promise.all(
       ended.map(({ running, exit, killed }) => {
         const cutShort = killed && (abort.aborted || stop.drain.aborted)
-        return this.#ended(running, exit, early || cutShort ? 'interrupt' : killed ? 'timeout' : 'asked')
+        return this.#ended(running, exit, early || cutShort ? 'interrupt' : 'asked')
       }),
     )
   }

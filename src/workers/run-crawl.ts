@@ -4,7 +4,7 @@ import { sleep } from '../base/abort.ts'
 import { lacksSpace } from '../base/disk-space.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { brokenPatterns } from '../base/urls.ts'
-import type { CrawlRow } from '../db/crawls.ts'
+import { type CrawlRow, writeUnable } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
 import { MOST_DUE, openSnapshots } from '../db/snapshots.ts'
@@ -68,9 +68,12 @@ export async function runCrawl(
   await failpoint('claim.crawl_started')
   await endFormerWorkers(owner, { crawlId: crawl.id })
   const before = pool.changes
-  let isCutOff = await runSetupHooks(context, sequence, crawl, abort, async () => {
+  const setUp = await runSetupHooks(context, sequence, crawl, abort, async () => {
     if (!(await queue.renew([started])).has(crawl.id)) throw new ClaimLost(`crawl ${crawl.id} was taken away`)
   })
+  let { isCutOff } = setUp
+  if (setUp.unable && setUp.unable.size + Object.keys(crawl.unable).length > 0)
+    if (!(await writeUnable(home.db, started, setUp.unable))) throw new ClaimLost(`crawl ${crawl.id} was taken away`)
   await writeCrawlPage(home, crawl, 'started')
   let { changes } = pool
   let doubtSince: number | undefined

@@ -96,16 +96,26 @@ export class SnapshotHooks {
     return this.#interrupted && !this.#gotSomewhere
   }
 
-  /** @param missing plugins that cannot run, with the reason: their hooks are skipped */
+  /**
+   * @param missing plugins that cannot run, with the reason: their hooks are skipped
+   * @param unable plugins whose set-up failed, with the reason: their first hook fails, the others are skipped
+   */
   async run(
     hooks: readonly Hook[],
     results: readonly ResultRow[],
     missing: ReadonlyMap<string, string>,
+    unable: ReadonlyMap<string, string>,
   ): Promise<void> {
-    for (const { hook, result } of await this.#begin(hooks, results)) {
+    const open = await this.#begin(hooks, results)
+    for (const plugin of unable.keys()) this.#consequences.isDown(plugin)
+    const untold = new Map(unable)
+    for (const { hook, result } of open) {
       const lacks = missing.get(hook.plugin)
-      if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
-      else await this.#skip(result, lacks)
+      const failure = untold.get(hook.plugin)
+      untold.delete(hook.plugin)
+      if (lacks !== undefined) await this.#skip(result, lacks)
+      else if (failure !== undefined) await this.#results.add({ result, event: 'fail', output: failure })
+      else this.#open.set(keyOf(hook), { hook, result })
     }
     for (const row of inRows([...this.#open.values()])) {
       if (this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined) break
@@ -261,10 +271,13 @@ export class SnapshotHooks {
 
   async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
     const isLast = judged.event === 'delay' && result.retries >= this.#retries.most
+    const isAside = hook.background && this.#sequence.runsBefore(hook)
     const { event, ...output } = this.#consequences.told(
       hook.plugin,
       isLast ? { ...judged, event: 'fail' as const } : judged,
+      isAside,
     )
+    if (hook.background && !isAside && event === 'fail') this.#consequences.isDown(hook.plugin)
     // Before the result becomes final: if we died in between, nobody would queue them.
     if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')

@@ -171,6 +171,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts crawlOfPage': () =>
     crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
   'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
+  'db/crawls.ts writeUnable': () => crawls.writeUnable(db, { id: crawl, token: worker }, new Map()),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
