@@ -7,18 +7,19 @@ import type { Context } from '../engine/handlers.ts'
 import { ENDED, type Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
-import { selectHooks } from '../hooks/discover.ts'
+import { type Hook, selectHooks } from '../hooks/discover.ts'
 import { lackingPlugins } from '../hooks/required-plugins.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
-import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
-import { prepareResults } from '../machines/results.ts'
+import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
+import { prepareResults, type ResultRow, repeatResults } from '../machines/results.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
 import { resolvedBinaries } from './binaries.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { PageResults } from './page-results.ts'
 import { endWorkers } from './reap.ts'
+import { runsAgain } from './runs-again.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
-import { SnapshotHooks } from './snapshot-hooks.ts'
+import { type Repeated, SnapshotHooks } from './snapshot-hooks.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
@@ -85,7 +86,11 @@ export async function archiveSnapshot(
   tick.holds(started)
   await failpoint('claim.results_prepared')
   if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
-  else await run.run(hooks, results, missing, new Map(Object.entries(crawl.unable)))
+  else {
+    const services = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins).filter((hook) => hook.background)
+    const repeated = await repeat(owner, claim, hooks, results, new Set(services.map(({ plugin }) => plugin)))
+    await run.run(hooks, results, missing, new Map(Object.entries(crawl.unable)), repeated)
+  }
   if (run.unfinished) {
     await pageResults.write()
     if (abort.aborted && !stop.force.aborted) throw abort.reason
@@ -99,4 +104,23 @@ export async function archiveSnapshot(
   const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return ENDED
+}
+
+/** Queues results again whose hooks must run again; in `results`, too. */
+async function repeat(
+  owner: Owner,
+  claim: SnapshotClaim,
+  hooks: readonly Hook[],
+  results: ResultRow[],
+  services: ReadonlySet<string>,
+): Promise<Repeated> {
+  const pairs = hooks.flatMap((hook) => {
+    const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)
+    return result ? [{ hook, result }] : []
+  })
+  const again = runsAgain(pairs, services).map(({ result }) => result)
+  if (again.length === 0) return { results: new Set(), files: new Map() }
+  const files = await repeatResults(owner, claim, again)
+  for (const row of again) results[results.indexOf(row)] = { ...row, status: 'queued' }
+  return { results: new Set(again.map(({ id }) => id)), files }
 }

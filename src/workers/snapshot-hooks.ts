@@ -11,6 +11,7 @@ import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
+import { inRows, type OpenHook } from './hook-rows.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
 import { settleHooks, type Verdict } from './hook-settle.ts'
 import type { PageResults } from './page-results.ts'
@@ -21,27 +22,10 @@ const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
 /** Hooks of two plugins may have the same name. */
 const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
 
-interface OpenHook {
-  readonly hook: Hook
-  readonly result: ResultRow
-}
-
-/**
- * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin, or a hook that
- * requires another one in it; a hook that reads published files begins a new row.
- */
-function inRows(open: readonly OpenHook[]): OpenHook[][] {
-  const rows: OpenHook[][] = []
-  for (const one of open) {
-    const row = rows.at(-1)
-    const joins =
-      one.hook.hosted &&
-      !one.hook.readsPublished &&
-      row?.every(({ hook }) => hook.hosted && ![one.hook.plugin, ...one.hook.requires].includes(hook.plugin))
-    if (joins) row!.push(one)
-    else rows.push([one])
-  }
-  return rows
+/** Results that were final before, and the files that they had published, by plugin. */
+export interface Repeated {
+  readonly results: ReadonlySet<string>
+  readonly files: ReadonlyMap<string, readonly string[]>
 }
 
 /** The hooks of one snapshot: runs those without a final result in order, and keeps the rows of their results true. */
@@ -62,6 +46,7 @@ export class SnapshotHooks {
   readonly #open = new Map<string, OpenHook>()
   readonly #consequences = new Consequences()
   readonly #results: PageResults
+  #repeated: Repeated = { results: new Set(), files: new Map() }
   /** A hook of a user had access to the work tree. */
   #isShared = false
   #interrupted = false
@@ -98,6 +83,7 @@ export class SnapshotHooks {
 
   /**
    * @param missing plugins that cannot run, with the reason: their hooks are skipped
+   * @param repeated results that were final before, whose hooks run again
    * @param unable plugins whose set-up failed, with the reason: their first hook fails, the others are skipped
    */
   async run(
@@ -105,7 +91,9 @@ export class SnapshotHooks {
     results: readonly ResultRow[],
     missing: ReadonlyMap<string, string>,
     unable: ReadonlyMap<string, string>,
+    repeated: Repeated,
   ): Promise<void> {
+    this.#repeated = repeated
     const open = await this.#begin(hooks, results)
     for (const plugin of unable.keys()) this.#consequences.isDown(plugin)
     const untold = new Map(unable)
@@ -167,7 +155,7 @@ export class SnapshotHooks {
       result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
     }))
     const adopted = this.#tree.hasLeftovers ? await this.#adopt(all) : []
-    await this.#tree.open()
+    await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
     for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
     return all.filter((one) => !FINAL.has(one.result.status) && !adopted.includes(one))
@@ -184,6 +172,7 @@ export class SnapshotHooks {
       (one) =>
         !one.hook.hosted ||
         one.result.attempt > 1 ||
+        this.#repeated.results.has(one.result.id) ||
         !isAlone(one) ||
         !this.#tree.holds(one.hook.plugin) ||
         !hasFinished(logsFor(this.#tree.root, one.hook, one.result.attempt)),
@@ -292,7 +281,8 @@ export class SnapshotHooks {
     })
     this.#interrupted ||= event === 'interrupt'
     if (event === 'interrupt') return
-    await this.#progressed()
+    // Where a hook has been before, it got nowhere new: a page that ends its worker later on must be given up some day.
+    if (!this.#repeated.results.has(result.id)) await this.#progressed()
     this.#open.delete(keyOf(hook))
     if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
     this.pages.push(...records.snapshots)
