@@ -157,7 +157,10 @@ export class HookSequence {
           await failpoint('publish.background_ended_early')
           return await this.#ended(running, exit, 'exit')
         }
-        if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
+        if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+          void running.exited.then(() => this.#context.bell.wake())
+          return undefined
+        }
       }
       if (cut.signal.aborted) return undefined // endBackground() ends it.
       return await this.#ended(running, await endForeground(running, abort), 'timeout')

@@ -23,13 +23,14 @@ const OPEN: ReadonlySet<string> = new Set(['queued', 'started', 'backoff'])
  */
 export function runsAgain<One extends HookOfPage>(all: readonly One[], services: ReadonlySet<string>): One[] {
   const again = new Set<One>()
+  const hooks = all.map(({ hook }) => hook)
   const isOpen = (one: One) => OPEN.has(one.result.status) || again.has(one)
   // Until a round finds no more: what runs again has requirements of its own.
   for (let before = -1; before < again.size; ) {
     before = again.size
     const open = all.filter(isOpen)
     const used = withRequired(
-      all,
+      hooks,
       open.map(({ hook }) => hook.plugin),
     )
     /** For each plugin that begins anew, the hook after which its own run again. */
@@ -43,7 +44,7 @@ export function runsAgain<One extends HookOfPage>(all: readonly One[], services:
       const isGone = background
         ? used.has(plugin) && name.split('.').includes('daemon')
         : isAfter(name, plugin) ||
-          (!one.result.has_files && [...withRequired(all, requires)].some((required) => isAfter(name, required)))
+          (!one.result.has_files && [...withRequired(hooks, requires)].some((required) => isAfter(name, required)))
       if (isGone || (readsPublished && open.length > 0)) again.add(one)
     }
   }
@@ -54,9 +55,12 @@ export function runsAgain<One extends HookOfPage>(all: readonly One[], services:
 const isItsOwnChoice = ({ result }: HookOfPage) => result.status === 'skipped' && !isConsequence(result.output_str)
 
 /** These plugins, and those that they require, directly or not. */
-function withRequired(all: readonly HookOfPage[], plugins: readonly string[]): Set<string> {
+export function withRequired(
+  all: readonly Pick<Hook, 'plugin' | 'requires'>[],
+  plugins: readonly string[],
+): Set<string> {
   const found = new Set(plugins)
   for (const plugin of found)
-    for (const { hook } of all) if (hook.plugin === plugin) for (const required of hook.requires) found.add(required)
+    for (const one of all) if (one.plugin === plugin) for (const required of one.requires) found.add(required)
   return found
 }

@@ -44,9 +44,14 @@ it('a page that was disturbed while a browser was at it ends as any other', asyn
   const kill = async (kind: 'snapshot' | 'crawl') => {
     process.kill((await pidsOf(home, kind)).at(-1)!, 'SIGKILL')
   }
+  const killProcess = (command: string) => {
+    for (const seen of processesOf(home.dataDir)) if (seen.command.includes(command)) process.kill(seen.pid, 'SIGKILL')
+  }
   const disturbances: Record<string, (hold: string) => Promise<void>> = {
     'its worker was killed': () => kill('snapshot'),
     'the worker of its crawl was killed': () => kill('crawl'),
+    'the browser was killed': async () => killProcess('browser/browser.js'),
+    'the hook that runs the browser was killed': async () => killProcess('on_CrawlSetup__90_browser'),
     'its runner was killed': async () => {
       process.kill(runner.pid, 'SIGKILL')
       await runner.finished()

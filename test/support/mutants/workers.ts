@@ -27,6 +27,14 @@ export const WORKERS: readonly Mutant[] = [
     only: 'ends as any other',
   },
   {
+    name: 'a browser that died below its launcher counts as there',
+    file: 'src/workers/crawl-services.ts',
+    find: 'size === 1 && ',
+    replacement: 'size === -1 && ',
+    test: 'test/crash/browser.test.ts',
+    only: 'ends as any other',
+  },
+  {
     name: 'a hook that lacks memory is not run alone',
     file: 'src/workers/hook-sequence.ts',
     find: "cause === 'exit' && exit.signal === 'SIGABRT'",
