@@ -4,7 +4,7 @@ import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/con
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
 import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
-import { speaksUpstream } from './upstream-protocol.ts'
+import { speaksUpstream } from './shebang.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
