@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-/** What becomes of each probe in test/fixtures/probes. Others have tests of their own: test/crash/hostile-hooks.test.ts. */
+/** What becomes of each probe in test/fixtures/probes. For others see test/crash/hostile-hooks.test.ts. */
 const OUTCOMES = {
   bad_config: 'succeeded: ',
   bad_shebang: 'failed: it cannot be started: its interpreter /no/such/interpreter is not there',
