@@ -58,5 +58,5 @@ const OLD_WORDS = /^no (?:headers\/headers\.json|html\/output\.html) to read$/
 
 /** Is this output a mere consequence of another hook's failure? Knows the wording of earlier versions, too. */
 export function isConsequence(output: string): boolean {
-  return neededBy(output) !== undefined || /, as \S+ found$/.test(output) || OLD_WORDS.test(output)
+  return /^needs \S+, which /.test(output) || /, as \S+ found$/.test(output) || OLD_WORDS.test(output)
 }

@@ -175,16 +175,27 @@ describe('hooks', () => {
 })
 
 describe('background hooks', () => {
-  it('are asked to end, waited for as long as their own timeout lasts, and killed when they do not listen', async () => {
-    const { result, run } = await ran(
-      ['order_bg', 'ignores_term', 'forks_grandchild'],
-      ['IGNORES_TERM_TIMEOUT=3', 'ORDER_BG_TIMEOUT=30'],
+  it('are asked to end, waited for as long as their timeout or grace lasts, and killed if they do not listen', async () => {
+    const { result, run, file } = await ran(
+      ['order_bg', 'ignores_term', 'forks_grandchild', 'writes_late', 'slow'],
+      // When the page ends, writes_late and ignores_term have used up their own time.
+      [
+        'SLOW_SECONDS=1.1',
+        'WRITES_LATE_TIMEOUT=1',
+        'IGNORES_TERM_TIMEOUT=1',
+        'ORDER_BG_TIMEOUT=30',
+        'BACKGROUND_GRACE=3',
+      ],
       { LOG_LEVEL: 'debug' },
     )
     expect(result('order_bg')).toMatchObject({ status: 'succeeded' })
     expect(result('forks_grandchild').status).toMatch(/succeeded|noresults/)
-    expect(result('ignores_term')).toMatchObject({ status: 'failed', output_str: 'timed out after 3 s' })
-    expect(run.stderr).toMatch(/SIGTERM to 3 background hooks/)
+    expect(result('ignores_term')).toMatchObject({
+      status: 'failed',
+      output_str: 'killed: it did not end within 3 s of SIGTERM',
+    })
+    expect(file('writes_late/profile.txt')).toBe('all')
+    expect(run.stderr).toMatch(/SIGTERM to 4 background hooks/)
     expect(run.stderr).toMatch(/waiting up to \d+\.\d s for on_Snapshot__30_order_bg/)
     expect(run.stderr).toMatch(/SIGKILL to on_Snapshot__31_ignores_term/)
     expect(run.stderr).not.toMatch(/SIGKILL to on_Snapshot__(30|32)/)

@@ -171,6 +171,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts crawlOfPage': () =>
     crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
   'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
+  'db/crawls.ts writeUnable': () => crawls.writeUnable(db, { id: crawl, token: worker }, new Map()),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
@@ -312,11 +313,13 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       { result: result!, event: 'succeed', processId: worker, published },
       { result: next!, event: 'start', processId: worker },
     ])
+    await hookResults.repeatResults(owner(), claim, [result!])
     await hookResults.finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
+  'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
   'machines/results.ts finishPage': () => Promise.resolve(), // Above.
   'machines/results.ts skipOpenResults': () => hookResults.skipOpenResults(db, other, 'why'),
   'machines/results.ts forgetStarted': () => hookResults.forgetStarted(owner(), other),
