@@ -13,8 +13,10 @@ import { archivePage } from '../pages/archive-page.ts'
 import { assetFiles, type PageAssets, pageAssets } from '../pages/assets.ts'
 import { copiesFile } from '../pages/copies.ts'
 import { crawlPage } from '../pages/crawl-page.ts'
+import { outputsOf } from '../pages/outputs.ts'
 import { snapshotPage } from '../pages/snapshot-page.ts'
 import { updateArchiveIndex } from './archive-index.ts'
+import { packCopies } from './packed-copies.ts'
 import { publishFile } from './publish-file.ts'
 
 /**
@@ -48,6 +50,10 @@ export async function writeSnapshotPages(
     crawlPath: relative(snapshot.output_dir, crawl.output_dir),
     topPath: above,
     copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
+    outputs: await packCopies(
+      dir,
+      outputsOf(rows.map((row) => ({ plugin: row.plugin, output: row.output_str, files: row.output_files }))),
+    ),
     results: rows.map((row) => ({
       plugin: row.plugin,
       hookName: row.hook_name,
