@@ -43,12 +43,11 @@ export function causeOf(plugin: string, output: string): string {
   return (line.startsWith(`${plugin}:`) ? line : `${plugin}: ${line}`).slice(0, LONGEST)
 }
 
+const UNREACHABLE =
+  /^(?:HTTP \d|no HTTP answer|connection |host |name lookup |network |certificate |TLS |too many redirects)/
+
 /** Does this cause concern reaching the page, so that every hook that requests the page meets it? */
-export function isUnreachable(cause: string): boolean {
-  return /^(?:HTTP \d|no HTTP answer|connection |host |name lookup |network |certificate |TLS |too many redirects)/.test(
-    cause,
-  )
-}
+export const isUnreachable = (cause: string): boolean => UNREACHABLE.test(cause)
 
 /** The output of a hook whose input from another plugin is missing. */
 export const needs = (plugin: string) => `needs ${plugin}, which failed`
