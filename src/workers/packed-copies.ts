@@ -1,10 +1,7 @@
-import { open } from 'node:fs/promises'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import type { Output } from '../pages/outputs.ts'
-
-const packed = promisify(gzip)
 
 /** A larger file is not shown in the page, but opened by itself: the page would have to carry it. */
 const MOST_BYTES = 4 * 1024 * 1024
@@ -25,29 +22,31 @@ const CLOSED_SOURCES = /^(?:'none'|'self'|'unsafe-inline'|data:|file:|blob:)$/
  * open.
  * @param dir the folder of the page
  */
-export async function packCopies(dir: string, outputs: readonly Output[]): Promise<Output[]> {
-  return await Promise.all(outputs.map((output) => (output.shown === 'html' ? packOne(dir, output) : output)))
+export function packCopies(dir: string, outputs: readonly Output[]): Output[] {
+  return outputs.map((output) => (output.shown === 'html' ? packed(dir, output) : output))
 }
 
-async function packOne(dir: string, output: Output): Promise<Output> {
+function packed(dir: string, output: Output): Output {
   try {
-    await using file = await open(join(dir, output.path))
-    const { size } = await file.stat()
-    if (CLOSED.has(output.plugin)) {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES)
-      if (isClosed(buffer.toString('utf8', 0, bytesRead))) return output
-    }
-    if (size > MOST_BYTES) return { ...output, shown: 'file' }
-    const text = await packed(await readAll(file, size), { level: LEVEL })
-    return { ...output, packed: text.toString('base64') }
+    const bytes = readUpTo(join(dir, output.path), CLOSED.has(output.plugin) ? HEAD_BYTES : MOST_BYTES + 1)
+    if (CLOSED.has(output.plugin) && isClosed(bytes.toString('utf8'))) return output
+    const whole = bytes.length === HEAD_BYTES ? readUpTo(join(dir, output.path), MOST_BYTES + 1) : bytes
+    if (whole.length > MOST_BYTES) return { ...output, shown: 'file' }
+    return { ...output, packed: gzipSync(whole, { level: LEVEL }).toString('base64') }
   } catch {
     return { ...output, shown: 'file' }
   }
 }
 
-async function readAll(file: Awaited<ReturnType<typeof open>>, size: number): Promise<Buffer> {
-  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size, 0)
-  return buffer.subarray(0, bytesRead)
+/** The beginning of a file. At once: this costs less than to ask for it. */
+function readUpTo(file: string, most: number): Buffer {
+  const fd = openSync(file, 'r')
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(fstatSync(fd).size, most))
+    return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, 0))
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /** Does a page begin with a policy under which it can load nothing but files? */

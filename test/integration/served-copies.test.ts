@@ -89,7 +89,7 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
         crawlPath: '.',
         topPath: '.',
         copiesPath: undefined,
-        outputs: await packCopies(dir, outputsOf(made)),
+        outputs: packCopies(dir, outputsOf(made)),
         results: [],
       }),
     )

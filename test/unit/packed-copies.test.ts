@@ -52,7 +52,7 @@ describe('the copies that a page carries', () => {
       size: 1,
       files: 1,
     })
-    const [html, single, ...others] = await packCopies(dir, ['html', 'singlefile', 'large', 'gone'].map(output))
+    const [html, single, ...others] = packCopies(dir, ['html', 'singlefile', 'large', 'gone'].map(output))
     expect(gunzipSync(Buffer.from(html!.packed!, 'base64')).toString()).toBe(`${CLOSED}served`)
     expect(single).toEqual(output('singlefile'))
     expect(others).toEqual([
