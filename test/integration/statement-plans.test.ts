@@ -133,6 +133,8 @@ const FILTERS: readonly Partial<Filters>[] = [
   { crawlId: other, status: ['failed'] },
   { host: 'site-1.example' },
   { host: 'site-1.example', outcomes: ['failed'] },
+  { after: new Date(0), before: new Date() },
+  { before: new Date(), status: ['sealed'] },
 ]
 
 async function eachOf<Row extends { readonly id: string }>(listing: Listing<Row>): Promise<void> {
@@ -244,6 +246,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'db/snapshots.ts tagSnapshots': () => snapshots.tagSnapshots(db, [], ['news']),
   'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
+  'db/snapshots.ts tagsOf': () => Promise.resolve(), // In the next.
+  'db/snapshots.ts tagsOfPage': () => snapshots.tagsOfPage(db, other),
   'db/snapshots.ts sealedSnapshots': async () => {
     await snapshots.sealedSnapshots(db, crawl, { after: undefined, limit: 500 })
     await snapshots.sealedSnapshots(db, crawl, { after: other, limit: 500, only: [other] })
