@@ -8,6 +8,7 @@ import type { RunVerbOptions } from './commands/run.ts'
 import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { atTheDoor } from './settings.ts'
+import { registerTakingOut } from './take-out.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 
@@ -140,6 +141,8 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))
+
+  registerTakingOut(root, globals)
 
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')
