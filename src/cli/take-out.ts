@@ -20,4 +20,17 @@ export function registerTakingOut(root: Command, globals: () => Promise<GlobalOp
     .action(async (options: ExportOptions) =>
       (await import('./commands/export.ts')).exportPages(await globals(), options),
     )
+
+  verb(root, 'backup', 'all rows in one file, while a runner works; and the list of the files that belong to them', [
+    'archivebox-ts backup rows.zst',
+    'rsync -ar --ignore-missing-args --files-from=rows.zst.files data/ elsewhere/',
+  ])
+    .argument('<file>')
+    .action(async (file: string) => (await import('./commands/backup.ts')).backup(await globals(), file))
+
+  verb(root, 'restore', 'the rows of a backup, into an empty data dir or database', [
+    'archivebox-ts restore --data-dir elsewhere rows.zst',
+  ])
+    .argument('<file>')
+    .action(async (file: string) => (await import('./commands/restore.ts')).restore(await globals(), file))
 }

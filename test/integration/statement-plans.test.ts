@@ -406,6 +406,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
   'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),
+  'machines/queues.ts settleRestored': () => queues.settleRestored(db),
 }
 
 /** Sends every statement, on an archive with one crawl. */
@@ -497,11 +498,13 @@ const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 const SENT_ONCE = [/retry\.ts|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
  * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
- * they are few beside their pages; and processes, most of which are of the data dir that is asked for.
+ * they are few beside their pages; and processes, most of which are of the data dir that is asked for. And a restore,
+ * once, which has just written every row.
  */
 const WALKS = [
   /: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\)|p\.outcome = \$)/,
   /: select \* from "process" where .* limit/,
+  /settleRestored: select claimed_by/,
 ]
 
 /** What reads a whole table, and how. */
