@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { ExportOptions } from './commands/export.ts'
+import type { VerifyOptions } from './commands/verify.ts'
 import type { GlobalOptions } from './options.ts'
 import { filterOptions } from './records/register.ts'
 import { verb } from './verb.ts'
@@ -20,6 +21,14 @@ export function registerTakingOut(root: Command, globals: () => Promise<GlobalOp
     .action(async (options: ExportOptions) =>
       (await import('./commands/export.ts')).exportPages(await globals(), options),
     )
+
+  verb(root, 'verify', 'every file against its recorded size and hash, and rows against files', [
+    'archivebox-ts verify',
+    'archivebox-ts verify --quick --mend',
+  ])
+    .option('--quick', 'presence and sizes only')
+    .option('--mend', 'run again what made missing files, write missing pages, put aside what no row knows')
+    .action(async (options: VerifyOptions) => (await import('./commands/verify.ts')).verify(await globals(), options))
 
   verb(root, 'backup', 'all rows in one file, while a runner works; and the list of the files that belong to them', [
     'archivebox-ts backup rows.zst',
