@@ -185,6 +185,13 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
 
+  verb(db, 'migrate', 'bring its schema up to date, as any command does that needs it')
+    .option('--dry-run', 'only say what is missing')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbMigrate(await globals(), options))
+  verb(db, 'upgrade', 'move the embedded database to the major version of PostgreSQL that is installed')
+    .option('--programs <dir>', 'where the programs of its present version are; else they are found, or fetched')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
+
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root
 }

@@ -2,30 +2,19 @@ import { resolve } from 'node:path'
 import { writeBackup } from '../../db/backup/write-backup.ts'
 import { sizeText } from '../../pages/layout.ts'
 import { asProcess, withHome } from '../home.ts'
-import { Interrupts } from '../interrupts.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { pagesIn, stopped } from './restore.ts'
+import { pagesIn, untilStopped } from './restore.ts'
 
 /** `backup FILE`: all rows in one file, and beside it the list of the files that belong to them. */
 export async function backup(options: GlobalOptions, file: string): Promise<void> {
   await withHome(options, async (home) => {
     await asProcess(home, 'cli', async () => {
-      const interrupts = new Interrupts()
-      try {
-        const written = await writeBackup(home.databaseUrl, resolve(file), interrupts.signal)
-        const { rows, schema, sha256, size } = written
-        if (wantsJson(options))
-          printRecord({ type: 'Backup', file, files: `${file}.files`, schema, size, sha256, rows })
-        terminal.say(
-          `${pagesIn(rows)} in ${file} (${sizeText(size)}); what they have on disk is named in ${file}.files:`,
-        )
-        terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
-      } catch (error) {
-        throw stopped(error, interrupts.signal)
-      } finally {
-        interrupts.end()
-      }
+      const written = await untilStopped((signal) => writeBackup(home.databaseUrl, resolve(file), signal))
+      const { rows, schema, sha256, size } = written
+      if (wantsJson(options)) printRecord({ type: 'Backup', file, files: `${file}.files`, schema, size, sha256, rows })
+      terminal.say(`${pagesIn(rows)} in ${file} (${sizeText(size)}); ${file}.files names their files:`)
+      terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
     })
   })
 }
