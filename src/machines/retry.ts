@@ -53,8 +53,8 @@ export interface Retried {
 /**
  * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
  * again. The hashes are computed again, too. Pages and crawls that were sealed before anything ran are started. This is
- * the one way out of a final state: a person asked for it. Repeated because its answer was lost, it finds nothing
- * sealed any more, and tells less than was done.
+ * a person's way out of a final state. Repeated because its answer was lost, it finds nothing sealed any more, and
+ * tells less than was done.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request

@@ -15,13 +15,8 @@ import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { ALL_ENDED, type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
 import type { JudgedResult } from '../machines/verdict.ts'
+import type { Findings } from './findings.ts'
 import { writeSnapshotPages } from './index-pages.ts'
-
-/** What the hooks of a page found. */
-interface Found {
-  readonly pages: readonly SnapshotRecord[]
-  readonly tags: readonly string[]
-}
 
 interface SealedPage {
   /** How the page ended. */
@@ -44,7 +39,7 @@ export async function sealSnapshot(
   crawl: CrawlOfPage,
   tree: WorkTree,
   hooks: readonly Hook[],
-  found: Found,
+  found: Findings,
   tick: Context,
 ): Promise<SealedPage> {
   const title = titleIn(tree) ?? claim.row.title
@@ -75,7 +70,7 @@ async function addFindings(
   title: string | null,
   crawl: CrawlOfPage,
   hooks: readonly Hook[],
-  found: Found,
+  found: Findings,
 ): Promise<FinishedPage> {
   const { db } = owner.home
   const { id, depth } = claim.row
