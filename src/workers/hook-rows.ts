@@ -8,8 +8,8 @@ export interface OpenHook {
 }
 
 /**
- * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin, or a hook that
- * requires another one in it; a hook that reads published files begins a new row.
+ * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin; a hook that reads
+ * published files begins a new row. Our own hooks see by themselves whether one that they require has failed.
  */
 export function inRows(open: readonly OpenHook[]): OpenHook[][] {
   const rows: OpenHook[][] = []
@@ -18,7 +18,7 @@ export function inRows(open: readonly OpenHook[]): OpenHook[][] {
     const joins =
       one.hook.hosted &&
       !one.hook.readsPublished &&
-      row?.every(({ hook }) => hook.hosted && ![one.hook.plugin, ...one.hook.requires].includes(hook.plugin))
+      row?.every(({ hook }) => hook.hosted && hook.plugin !== one.hook.plugin)
     if (joins) row!.push(one)
     else rows.push([one])
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, type Result, resultsOf } from '../support/archive.ts'
@@ -52,11 +52,13 @@ describe('hooks whose plugin requires another one', () => {
     writeFileSync(join(bin, 'abxpkg'), '#!/bin/sh\nshift 2\nexec "$@"\n', { mode: 0o755 })
     plugin(home, 'upstream', '#!/usr/bin/env -S abxpkg run --script bash\necho made >made.txt\n')
     plugin(home, 'ours', 'echo made >made.txt')
-    const crawl = await home.add('-c', 'OFF_ENABLED=false', '-c', 'TIMEOUT=900', `${site.url}/page-1.html`)
+    const plugins = readdirSync(join(home.dataDir, 'plugins')).join()
+    const settings = ['-c', 'OFF_ENABLED=false', '-c', 'TIMEOUT=900']
+    const crawl = await home.add('--plugins', plugins, ...settings, `${site.url}/page-1.html`)
     const run = await home.run(['run', '--exit-on-idle'], { env: { PATH: `${bin}${delimiter}${process.env['PATH']}` } })
     expect(run.code, run.stderr).toBe(0)
     await expectComplete(home, crawl)
-    const own = (await resultsOf(home, crawl)).filter(({ hook_name }) => hook_name.endsWith('.sh'))
+    const own = await resultsOf(home, crawl)
     const said = ({ plugin, hook_name, status, output_str }: Result) => [
       `${plugin} ${hook_name.slice('on_Snapshot__'.length)}`,
       `${status}: ${output_str}`,

@@ -69,9 +69,12 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
   return { url: served.url, html: readable(served.bytes, served.encoding) }
 }
 
-/** The page that another plugin saved. Within a row nobody changes it after its first reader. */
+/**
+ * The page that another plugin saved, best as its scripts made it. Within a row nobody changes it after its first
+ * reader.
+ */
 function savedPage(context: HookContext): Page | undefined {
-  const saved = readSibling(context, 'html/output.html') ?? readSibling(context, 'dom/output.html')
+  const saved = readSibling(context, 'dom/output.html') ?? readSibling(context, 'html/output.html')
   return saved && { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
 }
 
