@@ -34,7 +34,7 @@ describe('hooks whose plugin requires another one', () => {
     setUpHook(home, 'browser', '91_wait.sh', WAITS)
     hook(home, 'browser', '01_tab.daemon.bg.sh', WAITS)
     hook(home, 'browser', '30_navigate.sh', WAITS)
-    add('screenshot', ['browser'], WAITS)
+    add('needs_browser', ['browser'], WAITS)
     // The same for one page.
     hook(home, 'tab', '02_tab.bg.sh', 'echo "no tab" >&2; exit 1')
     hook(home, 'tab', '31_go.sh', WAITS)
@@ -69,7 +69,7 @@ describe('hooks whose plugin requires another one', () => {
       'needs_needs 40_needs_needs.sh': 'skipped: needs needs_off, which needs off, which is off',
       'browser 01_tab.daemon.bg.sh': 'failed: on_CrawlSetup__90_launch.daemon.bg.sh failed: no display',
       'browser 30_navigate.sh': 'skipped: needs browser, which failed',
-      'screenshot 40_screenshot.sh': 'skipped: needs browser, which failed',
+      'needs_browser 40_needs_browser.sh': 'skipped: needs browser, which failed',
       'tab 02_tab.bg.sh': 'failed: no tab',
       'tab 31_go.sh': 'skipped: needs tab, which failed',
       'needs_tab 40_needs_tab.sh': 'skipped: needs tab, which failed',
