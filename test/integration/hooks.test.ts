@@ -79,6 +79,9 @@ describe('hooks', () => {
     expect(file('js_hook/made.txt')).toBe(`${site.url}/page-1.html`)
     expect(result('js_hook').output_str).toBe('js_hook/made.txt')
     expect(await home.query('select name from tag')).toEqual([{ name: 'from-js' }])
+    // The page says so, too, although its crawl has none.
+    expect(JSON.parse(file('index.jsonl').split('\n')[0]!)).toMatchObject({ type: 'Snapshot', tags: ['from-js'] })
+    expect(file('index.html')).toMatch(/<dt>Tags<\/dt><dd>.*from-js/)
   })
 
   it('say how they ended: 10 is skipped, 1 is failed with the last line of stderr, no files and no record is no result', async () => {
