@@ -81,7 +81,11 @@ export async function archiveSnapshot(
   tick.holds(started)
   await failpoint('claim.results_prepared')
   const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
-  const serving = new Set(setUp.filter(({ background }) => background).map(({ plugin }) => plugin))
+  const foreign = new Set(plugins.filter(({ builtIn }) => !builtIn).map(({ name }) => name))
+  // Our own browser is started again by its hook, and our own hooks visit the page again.
+  const serving = new Set(
+    setUp.filter(({ background, plugin }) => background && foreign.has(plugin)).map(({ plugin }) => plugin),
+  )
   const services = await CrawlServices.look(home, crawl.id, hooks, serving)
   const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, hooks, results, serving)
   const run = new SnapshotHooks(

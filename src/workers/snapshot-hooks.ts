@@ -110,18 +110,28 @@ export class SnapshotHooks {
       else if (failure !== undefined) await this.#results.add({ result, event: 'fail', output: failure })
       else this.#open.set(keyOf(hook), { hook, result })
     }
-    for (const row of inRows([...this.#open.values()])) {
-      if (this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined) break
+    const rows = inRows([...this.#open.values()])
+    for (const [index, row] of rows.entries()) {
+      const isStopped = () => this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined
+      if (isStopped()) break
+      // The hashes are those of all files, also of what background hooks publish at their end.
+      if (rows.slice(index).every((left) => left.every(({ hook }) => hook.readsPublished))) await this.#endBackground()
+      if (isStopped()) break
       const able = await this.#able(row)
       if (able[0]?.hook.hosted) await this.#runRow(able)
       else if (able[0]) await this.#runOne(able[0])
       for (const end of await this.#sequence.reap()) await this.#settle([end])
       if (await this.lostService()) break
     }
-    const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
-    for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
+    await this.#endBackground()
     for (const { result } of this.#open.values())
       if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' }) // It had not begun.
+  }
+
+  async #endBackground(): Promise<void> {
+    const isLeft = ({ hook }: OpenHook) => !hook.readsPublished && !this.#sequence.isRunning(hook)
+    const early = [...this.#open.values()].some(isLeft)
+    for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
   }
 
   /** Has a hook failed because what it needs, and what runs for the whole crawl, is gone? */

@@ -7,6 +7,7 @@ import { engineScale } from './engine-scale.ts'
 import { type Figure, tableOf } from './figures.ts'
 import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
+import { hooks } from './hooks.ts'
 import { list } from './list.ts'
 import { page } from './page.ts'
 import { pageShare } from './page-share.ts'
@@ -36,6 +37,7 @@ const BENCHES = {
   pages: { run: pages, rounds: 5 },
   'page-share': { run: pageShare, rounds: 3 },
   'scale-views': { run: scaleViews, rounds: 5 },
+  plugins: { run: hooks, rounds: 7 },
   screens: { run: screens, rounds: 3 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES
