@@ -10,6 +10,7 @@ import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { atTheDoor } from './settings.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
+import { registerConfig } from './verbs/config.ts'
 
 const LEAVE_MS = 500
 
@@ -181,6 +182,8 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   verb(db, 'status', 'is it up, which version, how large').action(async () =>
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
+
+  registerConfig(root, () => asked(false))
 
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root
