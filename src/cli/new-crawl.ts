@@ -79,7 +79,10 @@ function patternsOf({ problems }: Asked, list: string, option: string): string {
 }
 
 /** The settings in `-c KEY=VALUE`, under their names; what the crawl cannot have is a problem. */
-function crawlSettingsOf({ known, settings, problems }: Asked, pairs: readonly string[]): Record<string, string> {
+export function crawlSettingsOf(
+  { known, settings, problems }: Asked,
+  pairs: readonly string[],
+): Record<string, string> {
   const own: Record<string, string> = {}
   for (const pair of pairs) {
     const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(pair)

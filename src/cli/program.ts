@@ -11,6 +11,7 @@ import { atTheDoor } from './settings.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 import { registerConfig } from './verbs/config.ts'
+import { registerPlugin } from './verbs/plugin.ts'
 
 const LEAVE_MS = 500
 
@@ -184,6 +185,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   )
 
   registerConfig(root, () => asked(false))
+  registerPlugin(root, () => asked(false))
 
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root

@@ -11,6 +11,7 @@ import { type Column, table } from '../screen/table.ts'
 import { type SettingRecord, settingRecord, settingRecords } from '../setting-record.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { sayWhoWins } from '../who-wins.ts'
 
 /** `config list [WORD...]`: settings with their values, and where those come from. */
 export async function configList(asked: Asked, words: readonly string[], verb: { changed?: boolean }): Promise<void> {
@@ -105,13 +106,6 @@ function tomlValue(text: string, about: Known | undefined): TomlValue {
   const value = about?.kind.read(text) as TomlValue | undefined
   const isKept = value !== undefined && isDeepStrictEqual(about?.kind.read(written(value)), value)
   return isKept && Number.isFinite(Number(text)) === (typeof value === 'number') ? value : text
-}
-
-/** Says when what is set elsewhere wins over archivebox.toml. */
-function sayWhoWins({ sources, known: all }: Asked, name: string): void {
-  const winner = sources.find(({ texts }) => [name, ...all.aliasesOf(name)].some((as) => texts[as]?.trim()))
-  if (winner && winner.name !== CONFIG_FILE)
-    terminal.say(`${onStderr.yellow('careful:')} ${name} is set ${winner.where}, too, and that wins`)
 }
 
 function sayWhatIsWrong(problems: Problems): void {
