@@ -1,10 +1,11 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Argument, Command, CommanderError, Option } from 'commander'
 import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
 import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
+import { help } from './help.ts'
 import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { atTheDoor } from './settings.ts'
@@ -18,7 +19,7 @@ const LEAVE_MS = 500
 /** Parses the command line and runs one verb. The only place that turns errors into exit codes. */
 export async function program(argv: readonly string[]): Promise<void> {
   try {
-    await build().parseAsync(argv)
+    await commandTree().parseAsync(argv)
   } catch (error) {
     if (error instanceof CommanderError) {
       // Help and version are not errors; commander has printed the line for the rest.
@@ -46,7 +47,8 @@ function unexpected(error: unknown): AppError {
   })
 }
 
-function build(): Command {
+/** The verbs of the program. */
+export function commandTree(): Command {
   const root = new Command('archivebox-ts')
   root
     .description('Archives web pages and never loses its place.')
@@ -59,9 +61,11 @@ function build(): Command {
     .option('-q, --quiet', 'only warnings and errors')
     .option('-v, --verbose', 'everything')
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(`${text.trim().replace(/^error: /, 'error: ')}\n`) })
+    .configureOutput({
+      outputError: (text, write) => write(`${text.trim().replace(/\n\(Did you mean (.*\?)\)/, ': did you mean $1')}\n`),
+    })
     .showHelpAfterError('Try: archivebox-ts help')
-    .helpCommand('help [verb]', 'how to use a verb')
+    .helpCommand(false)
     .enablePositionalOptions(false)
     .addHelpText(
       'after',
@@ -187,6 +191,16 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   registerConfig(root, () => asked(false))
   registerPlugin(root, () => asked(false))
 
+  verb(root, 'completion', 'words to press Tab for: what a shell reads to know the verbs, options, ids, plugins, ...', [
+    'source <(archivebox-ts completion bash)   # in ~/.bashrc',
+    'source <(archivebox-ts completion zsh)    # in ~/.zshrc',
+    'archivebox-ts completion fish | source    # in ~/.config/fish/config.fish',
+  ])
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .action(async (shell: string) => (await import('./commands/completion.ts')).completion(shell))
+  verb(root, 'help', 'how to use a verb', ['archivebox-ts help add', 'archivebox-ts help crawl list'])
+    .argument('[verb...]')
+    .action((path: string[]) => help(root, path))
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root
 }

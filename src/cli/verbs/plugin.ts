@@ -33,7 +33,7 @@ export function registerPlugin(root: Command, asked: () => Promise<Asked>): void
     'archivebox-ts plugin new word_count',
     'archivebox-ts plugin new links --lang py',
   ])
-    .argument('<name>')
+    .argument('<new-name>')
     .addOption(new Option('--lang <language>', 'what to write it in').choices(['sh', 'js', 'py']).default('sh'))
     .action(async (name: string, options: { lang: 'sh' | 'js' | 'py' }) =>
       (await import('../commands/plugin-new.ts')).pluginNew(await asked(), name, options),
