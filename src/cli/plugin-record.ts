@@ -4,6 +4,8 @@ import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks 
 import { isOlder, notFound, versionOf } from '../hooks/look-up.ts'
 import { needed } from '../hooks/required-binaries.ts'
 
+/** A person waits. */
+const VERSION_MS = 1_000
 const EVENTS: readonly HookEvent[] = ['CrawlSetup', 'Snapshot', 'Install', 'BinaryRequest']
 
 /** A plugin as people and programs see it. */
@@ -57,7 +59,7 @@ async function program(binary: ReturnType<typeof needed>, settings: HookSettings
     HOME: settings['HOME'] ?? '',
     NODE_BINARY: readSetting('NODE_BINARY', settings),
   }
-  const version = path !== undefined && minVersion !== '' ? await versionOf(path, env) : ''
+  const version = path !== undefined && minVersion !== '' ? await versionOf(path, env, VERSION_MS) : ''
   const old = isOlder(version, minVersion) ? `${name} ${version} is older than ${minVersion}` : undefined
   return {
     name,

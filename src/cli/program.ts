@@ -12,6 +12,7 @@ import { atTheDoor } from './settings.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 import { registerConfig } from './verbs/config.ts'
+import { registerDoctor } from './verbs/doctor.ts'
 import { registerPlugin } from './verbs/plugin.ts'
 
 const LEAVE_MS = 500
@@ -189,6 +190,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   )
 
   registerConfig(root, () => asked(false))
+  registerDoctor(root, () => asked(false))
   registerPlugin(root, () => asked(false))
 
   verb(root, 'completion', 'words to press Tab for: what a shell reads to know the verbs, options, ids, plugins, ...', [

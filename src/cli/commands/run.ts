@@ -2,13 +2,14 @@ import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import { run } from '../../runner/run.ts'
+import { sayWhatIsWrong } from '../doctor/machine-report.ts'
 import { databaseWaitMs } from '../door.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import { LiveView } from '../live-view.ts'
-import type { GlobalOptions } from '../options.ts'
 import { askedFor, queueRecords } from '../queue-records.ts'
 import { readInput } from '../records/input.ts'
 import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
+import type { Asked } from '../settings.ts'
 import { logLevel, terminal, terminalSink } from '../terminal.ts'
 
 export interface RunVerbOptions extends WorkOptions {
@@ -31,7 +32,7 @@ const PAGE_ENDED = 'page'
  * `run`: be the runner.
  * @param input `-`: queue the records on stdin, work on those, and leave
  */
-export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, input?: string): Promise<void> {
+export async function runVerb(options: Asked, verb: RunVerbOptions, input?: string): Promise<void> {
   terminal.json = options.json === true
   const work = workOptions(verb, input)
   const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
@@ -61,6 +62,8 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
       view = new LiveView(home, settings, scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined)
       process.on('SIGINT', onInterrupt)
     }
+    // Who started us for one crawl hears from its pages what is missing.
+    if (process.env[PARENT_ENV] === undefined) void sayWhatIsWrong(options, log)
     const { why, reason } = await run({
       id,
       home,
