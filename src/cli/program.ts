@@ -13,6 +13,7 @@ import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 import { registerConfig } from './verbs/config.ts'
 import { registerDoctor } from './verbs/doctor.ts'
+import { registerMachine } from './verbs/machine.ts'
 import { registerPlugin } from './verbs/plugin.ts'
 
 const LEAVE_MS = 500
@@ -189,6 +190,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
 
+  registerMachine(root, globals)
   registerConfig(root, () => asked(false))
   registerDoctor(root, () => asked(false))
   registerPlugin(root, () => asked(false))
