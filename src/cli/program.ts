@@ -90,7 +90,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   }
   const globals = () => checked(false)
 
-  verb(root, 'init', 'make a data dir')
+  verb(root, 'init', 'make a data dir', ['archivebox-ts init', 'archivebox-ts --data-dir archive init'])
     .option('--force', 'also in a directory that is not empty')
     .action(async (options: { force?: boolean }) =>
       (await import('./commands/init.ts')).init(await checked(true), options),
@@ -117,7 +117,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',
     'archivebox-ts run --exit-on-idle',
-    'archivebox-ts run --crawl-id 0199-... --exit-on-idle',
+    'archivebox-ts run --crawl-id 9c41d2e7 --exit-on-idle',
     'archivebox-ts result list --status failed | archivebox-ts run -',
   ])
     .argument(
@@ -143,33 +143,42 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
       (await import('./commands/run.ts')).runVerb(await checked(true), options, input),
     )
 
-  verb(root, 'status', 'who leads, what runs, what is queued, what failed')
+  verb(root, 'status', 'who leads, what runs, what is queued, what failed', [
+    'archivebox-ts status',
+    'archivebox-ts status --json',
+  ])
     .option('--watch', 'on the whole terminal, as it changes; q leaves')
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))
 
   const processes = verb(root, 'process', 'the processes of this data dir')
-  verb(processes, 'list', 'processes, newest first')
+  verb(processes, 'list', 'processes, newest first', [
+    'archivebox-ts process list',
+    'archivebox-ts process list --all --type hook',
+  ])
     .option('--all', 'also those that have ended')
     .addOption(new Option('--type <type>', 'only this process_type').choices(PROCESS_TYPES))
     .addOption(new Option('--worker-type <type>', 'only this worker_type').choices(WORKER_TYPES))
     .addOption(new Option('--status <status>', 'only this status').choices(PROCESS_STATUSES))
     .action(async (options: object) => (await import('./commands/process.ts')).processList(await globals(), options))
-  verb(processes, 'tree', 'the live hierarchy').action(async () =>
+  verb(processes, 'tree', 'the live hierarchy', ['archivebox-ts process tree']).action(async () =>
     (await import('./commands/process.ts')).processTree(await globals()),
   )
-  verb(processes, 'show', 'one process, and who belongs to it')
+  verb(processes, 'show', 'one process, and who belongs to it', ['archivebox-ts process show 9c41d2e7'])
     .argument('<id-or-pid>')
     .action(async (which: string) => (await import('./commands/process-one.ts')).processShow(await globals(), which))
-  verb(processes, 'logs', 'what a process printed')
+  verb(processes, 'logs', 'what a process printed', [
+    'archivebox-ts process logs 9c41d2e7',
+    'archivebox-ts process logs --stderr 9c41d2e7',
+  ])
     .argument('<id-or-pid>')
     .option('-f, --follow', 'and what it prints from now on, until it ends')
     .option('--stderr', 'what it printed to stderr')
     .action(async (which: string, options: object) =>
       (await import('./commands/process-one.ts')).processLogs(await globals(), which, options),
     )
-  verb(processes, 'kill', 'end a process')
+  verb(processes, 'kill', 'end a process', ['archivebox-ts process kill 9c41d2e7'])
     .argument('<id-or-pid>')
     .option('--force', 'now, with all that it started')
     .action(async (which: string, options: object) =>
@@ -177,16 +186,16 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     )
 
   const db = verb(root, 'db', 'the database')
-  verb(db, 'url', 'its URL, for psql and the like').action(async () =>
+  verb(db, 'url', 'its URL, for psql and the like', ['archivebox-ts db url']).action(async () =>
     (await import('./commands/db.ts')).dbUrl(await globals()),
   )
-  verb(db, 'start', 'start the embedded server, and leave it running').action(async () =>
+  verb(db, 'start', 'start the embedded server, and leave it running', ['archivebox-ts db start']).action(async () =>
     (await import('./commands/db.ts')).dbStart(await globals()),
   )
-  verb(db, 'stop', 'stop the embedded server')
+  verb(db, 'stop', 'stop the embedded server', ['archivebox-ts db stop'])
     .option('--force', 'also while others use it')
     .action(async (options: { force?: boolean }) => (await import('./commands/db.ts')).dbStop(await globals(), options))
-  verb(db, 'status', 'is it up, which version, how large').action(async () =>
+  verb(db, 'status', 'is it up, which version, how large', ['archivebox-ts db status']).action(async () =>
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
 
@@ -196,15 +205,14 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   registerPlugin(root, () => asked(false))
 
   verb(root, 'completion', 'words to press Tab for: what a shell reads to know the verbs, options, ids, plugins, ...', [
-    'source <(archivebox-ts completion bash)   # in ~/.bashrc',
-    'source <(archivebox-ts completion zsh)    # in ~/.zshrc',
-    'archivebox-ts completion fish | source    # in ~/.config/fish/config.fish',
+    'source <(archivebox-ts completion bash)   # in ~/.bashrc; for zsh behind compinit in ~/.zshrc',
+    'archivebox-ts completion fish >~/.config/fish/completions/archivebox-ts.fish',
   ])
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .action(async (shell: string) => (await import('./commands/completion.ts')).completion(shell))
   verb(root, 'help', 'how to use a verb', ['archivebox-ts help add', 'archivebox-ts help crawl list'])
     .argument('[verb...]')
     .action((path: string[]) => help(root, path))
-  verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
+  verb(root, 'version', 'the version of this program', ['archivebox-ts version']).action(() => console.log(VERSION))
   return root
 }

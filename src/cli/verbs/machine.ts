@@ -9,7 +9,9 @@ export function registerMachine(root: Command, globals: () => Promise<GlobalOpti
   verb(group, 'list', 'all of them: what runs on each, and when it was heard of last', [
     'archivebox-ts machine list',
   ]).action(async () => (await load()).machineList(await globals()))
-  verb(group, 'show', 'one of them, and the programs that plugins asked for there', ['archivebox-ts machine show ID'])
+  verb(group, 'show', 'one of them, and the programs that plugins asked for there', [
+    'archivebox-ts machine show 9c41d2e7',
+  ])
     .argument('<id...>', 'whole, or its first or last digits, at least 6')
     .action(async (ids: string[]) => (await load()).machineShow(await globals(), ids))
 }
