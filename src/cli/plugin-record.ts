@@ -3,6 +3,7 @@ import { findProgram } from '../base/find-program.ts'
 import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../hooks/discover.ts'
 import { isOlder, notFound, versionOf } from '../hooks/look-up.ts'
 import { needed } from '../hooks/required-binaries.ts'
+import { lackingPlugins } from '../hooks/required-plugins.ts'
 
 /** A person waits. */
 const VERSION_MS = 1_000
@@ -25,9 +26,7 @@ export async function pluginRecord(plugin: Plugin, all: readonly Plugin[], setti
     })),
   )
   const programs = await Promise.all(plugin.binaries.map((binary) => program(needed(binary, settings), settings)))
-  const absent = requires.filter(
-    (required) => !all.some((other) => other.name === required && isEnabled(required, settings)),
-  )
+  const lacking = lackingPlugins(all, settings, new Map()).get(name)
   return {
     type: 'Plugin',
     name,
@@ -38,10 +37,7 @@ export async function pluginRecord(plugin: Plugin, all: readonly Plugin[], setti
     makes,
     hooks,
     needs: { plugins: requires, programs: programs.map(({ lacks: _, ...rest }) => rest) },
-    lacks: [
-      ...absent.map((required) => `plugin ${required}: it is not here, or turned off`),
-      ...programs.flatMap(({ lacks }) => lacks ?? []),
-    ],
+    lacks: [...(lacking === undefined ? [] : [lacking]), ...programs.flatMap(({ lacks }) => lacks ?? [])],
     settings: declares.map((setting) => setting.name),
   } as const
 }

@@ -9,6 +9,7 @@ import { help } from './help.ts'
 import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { atTheDoor } from './settings.ts'
+import { registerTakingOut } from './take-out.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 import { registerConfig } from './verbs/config.ts'
@@ -152,6 +153,8 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
 
   registerRecordVerbs(root, globals, () => asked(false))
 
+  registerTakingOut(root, globals)
+
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first', [
     'archivebox-ts process list',
@@ -198,6 +201,17 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   verb(db, 'status', 'is it up, which version, how large', ['archivebox-ts db status']).action(async () =>
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
+
+  verb(db, 'migrate', 'bring its schema up to date, as any command does that needs it', [
+    'archivebox-ts db migrate --dry-run',
+  ])
+    .option('--dry-run', 'only say what is missing')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbMigrate(await globals(), options))
+  verb(db, 'upgrade', 'move the embedded database to the major version of PostgreSQL that is installed', [
+    'archivebox-ts db upgrade',
+  ])
+    .option('--programs <dir>', 'where the programs of its present version are; else they are found, or fetched')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
 
   registerMachine(root, globals)
   registerConfig(root, () => asked(false))

@@ -17,6 +17,8 @@ const AN_ID = '9c41d2e7'
 const OTHER_CODES: Readonly<Record<string, number>> = {
   'archivebox-ts status': 3, // No runner lives.
   'archivebox-ts status --json': 3,
+  'archivebox-ts db upgrade': 2, // For the embedded server only, which this data dir does not have.
+  'archivebox-ts export | archivebox-ts add --data-dir elsewhere': 2, // add reads no records.
 }
 
 interface Example {
@@ -61,8 +63,10 @@ it('every verb shows how it is used', () => {
   expect(leaves(commandTree(), '').filter((verb) => !shown.has(verb))).toEqual([])
 })
 
-/** What the README shows, too, is run there, on a database of its own. */
-const others = examples.filter(({ command }) => !readme.includes(`npx ${command}\n`))
+/** What the README shows, too, is run there, on a database of its own; what is not our program may not be here. */
+const others = examples.filter(
+  ({ command }) => command.includes('archivebox-ts') && !readme.includes(`npx ${command}\n`),
+)
 
 it.each(others)('$command', async ({ verb, command }) => {
   const id = command.includes(AN_ID) ? await aRowFor(verb, command) : AN_ID

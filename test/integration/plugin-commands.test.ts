@@ -62,10 +62,7 @@ describe('plugin list and show', () => {
           { name: 'sh', path: expect.stringMatching(/\/sh$/), min_version: null },
         ],
       },
-      lacks: [
-        'plugin gone: it is not here, or turned off',
-        'no-such-program not found: apt-get install no-such-program',
-      ],
+      lacks: ['needs gone, which is not installed', 'no-such-program not found: apt-get install no-such-program'],
       settings: ['NEEDY_MODE'],
     })
     expect((await plugin('list --lacking')).stdout).toContain('"needy"')
