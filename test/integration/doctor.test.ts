@@ -55,6 +55,10 @@ describe('doctor', () => {
     expect(of('database')!.message).toMatch(/^PostgreSQL \d+.*, external, \d+ MB, schema \d+, clocks agree within /)
     expect(of('git')).toMatchObject({ status: 'green', message: expect.stringMatching(/^\d+\.\d+.* \(\/.*git\)$/) })
     expect(of('wget')).toMatchObject({ status: 'yellow', command: 'apt-get install wget' })
+    expect(of('browser')).toMatchObject({
+      status: 'green',
+      message: expect.stringMatching(/^\d+\.\d+\.\d+, packaged$/),
+    })
     expect(of('yt-dlp')).toMatchObject({ status: 'green', message: 'not found; no plugin here needs it' })
   })
 
@@ -78,8 +82,10 @@ describe('doctor', () => {
     mkdirSync(bin)
     writeFileSync(join(bin, 'git'), '#!/bin/sh\nexec sleep 1000\n')
     chmodSync(join(bin, 'git'), 0o755)
-    const { code, of } = await doctor([], { env: { PATH: `${bin}:${process.env['PATH']}`, WGET_ENABLED: 'false' } })
+    const env = { PATH: `${bin}:${process.env['PATH']}`, WGET_ENABLED: 'false', CHROME_BINARY: 'no-chrome' }
+    const { code, of } = await doctor([], { env })
     expect(code).toBe(0)
+    expect(of('browser')).toMatchObject({ status: 'yellow', message: 'CHROME_BINARY: no program no-chrome' })
     expect(of('git')).toMatchObject({ message: expect.stringMatching(/bin\/git|not known after/) })
     expect(of('wget')).toMatchObject({ status: 'green', message: 'not found; no plugin here needs it' })
     expect(of('plugins')).toEqual({

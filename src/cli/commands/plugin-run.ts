@@ -37,9 +37,9 @@ export interface PluginRunOptions {
 }
 
 /**
- * `plugin run NAME URL`: runs the hooks of a plugin, and of those that it requires, in a folder of their own: no
- * database, no data dir is touched. Records go to stdout, all else to stderr; the exit code is that of its last hook
- * that failed.
+ * `plugin run NAME URL`: runs the hooks of a plugin, and of those that it requires, in a folder of their own:
+ * neither the database nor the archive is touched. Records go to stdout, all else to stderr; the exit code is that of
+ * its last hook that failed.
  */
 export async function pluginRun(asked: Asked, name: string, given: string, verb: PluginRunOptions): Promise<void> {
   const own = crawlSettingsOf(asked, verb.config)
@@ -53,7 +53,7 @@ export async function pluginRun(asked: Asked, name: string, given: string, verb:
   asked.problems.refuse()
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-plugin-'))
   const trial = new Trial(
-    folder,
+    { dataDir, folder },
     {
       ...texts,
       ...programsFor(
@@ -85,11 +85,15 @@ class Trial {
   readonly #force = new AbortController()
   readonly #onSignal = () => this.#force.abort()
 
-  constructor(folder: string, settings: Readonly<Record<string, string | undefined>>, url: string) {
+  constructor(
+    { dataDir, folder }: { readonly dataDir: string; readonly folder: string },
+    settings: Readonly<Record<string, string | undefined>>,
+    url: string,
+  ) {
     this.#folder = folder
     this.#settings = settings
     const [crawlDir, snapDir] = [join(folder, 'crawl'), join(folder, 'snapshot')]
-    this.#target = { dataDir: folder, crawlId: uuidv7(), crawlDir, snapshotId: uuidv7(), snapDir, depth: 0, url }
+    this.#target = { dataDir, crawlId: uuidv7(), crawlDir, snapshotId: uuidv7(), snapDir, depth: 0, url }
     process.on('SIGINT', this.#onSignal).on('SIGTERM', this.#onSignal)
   }
 
