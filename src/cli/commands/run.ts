@@ -29,7 +29,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
 const CONNECTIONS = 5
 
-/** The parent's row, when a command of ours started this runner. */
+/** The parent's row, when a command of ours started this runner. No setting: nobody else may give it. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 /** What that command hears of us when a page ended: it looks. */
 const PAGE_ENDED = 'page'
