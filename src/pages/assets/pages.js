@@ -201,6 +201,7 @@
       if (this.data.live && Date.now() - this.data.writtenAt > QUIET_MS) {
         find('#quiet').hidden = false
         find('.head .status').textContent = 'Unfinished'
+        find('#left')?.remove()
       }
       const isNew = Date.now() - this.data.writtenAt < SETTLE_MS
       if (!this.data.live && !(isNew && this.entries.length < this.data.total)) return
