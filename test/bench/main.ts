@@ -7,6 +7,7 @@ import { type Figure, tableOf } from './figures.ts'
 import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
 import { list } from './list.ts'
+import { backedUp, exported, verified } from './out.ts'
 import { page } from './page.ts'
 import { pages } from './pages.ts'
 import { killChildren } from './program.ts'
@@ -26,6 +27,9 @@ const BENCHES = {
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
   list: { run: list, rounds: 2 },
+  export: { run: exported, rounds: 3 },
+  verify: { run: verified, rounds: 5 },
+  backup: { run: backedUp, rounds: 1 },
   server: { run: server, rounds: 5 },
   engine: { run: engine, rounds: 3 },
   'engine-scale': { run: engineScale, rounds: 3 },
