@@ -20,6 +20,7 @@ import { isTransient, spawned } from '../processes/spawned.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
 import { limitOutput } from './output-limit.ts'
+import { interpreterTrouble } from './shebang.ts'
 
 /** The worker that launches hooks, and their containment. */
 export interface HookScope {
@@ -76,7 +77,7 @@ export async function launchHook(
   claimed: (processId: string) => Promise<void>,
 ): Promise<RunningHook> {
   const id = uuidv7()
-  const argv = [...interpreter(hook), ...(scope.target.args ?? [`--url=${scope.target.url}`])]
+  const argv = commandOf(hook, scope.target)
   const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
   await insertStarting(scope.home, {
     id,
@@ -118,7 +119,9 @@ export async function launchHook(
   })
   const exited = ended.then(async (exit) => {
     const flood = await limit.end()
-    return flood ? { ...exit, error: flood } : exit
+    if (flood) return { ...exit, error: flood }
+    const trouble = wasNotFound(exit) ? interpreterTrouble(hook.path) : undefined
+    return trouble ? { ...exit, error: `it cannot be started: ${trouble}` } : exit
   })
   const record = async () => {
     if (identity) await markRunning(scope.home.db, id, identity)
@@ -130,6 +133,9 @@ export async function launchHook(
   recorded.catch(() => {}) // Awaited later; until then a rejection must not count as unhandled.
   return { hook, url: scope.target.url, processId: id, pid, logs, startedAt, family, exited, recorded }
 }
+
+/** Neither the system nor `env` found the interpreter. */
+const wasNotFound = ({ code, error }: Exit) => error !== undefined || code === 127
 
 /** Removes what was prepared for a process that the machine could not start. */
 export async function closeUnstarted(home: Home, container: Container, id: string): Promise<void> {
@@ -163,7 +169,8 @@ async function start(spawnIt: () => ChildProcess): Promise<Started> {
   }
 }
 
-function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
+/** Starts a command in its container and in a session of its own, without stdin, its output in files. */
+export function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
   mkdirSync(dirname(logs.stdout), { recursive: true })
   const stdout = openSync(logs.stdout, 'w', 0o600)
   const stderr = openSync(logs.stderr, 'w', 0o600)
@@ -179,6 +186,11 @@ function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv,
     closeSync(stdout)
     closeSync(stderr)
   }
+}
+
+/** The command that runs a hook. */
+export function commandOf(hook: Hook, target: HookTarget): string[] {
+  return [...interpreter(hook), ...(target.args ?? [`--url=${target.url}`])]
 }
 
 /**

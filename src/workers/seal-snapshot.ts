@@ -7,6 +7,7 @@ import type { CrawlOfPage } from '../db/crawls.ts'
 import { transact, withRetry } from '../db/retry.ts'
 import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/claimed.ts'
+import type { Context } from '../engine/handlers.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
@@ -14,12 +15,14 @@ import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { ALL_ENDED, type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
 import type { JudgedResult } from '../machines/verdict.ts'
+import type { Findings } from './findings.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 
-/** What the hooks of a page found. */
-interface Found {
-  readonly pages: readonly SnapshotRecord[]
-  readonly tags: readonly string[]
+interface SealedPage {
+  /** How the page ended. */
+  readonly end: PageEnd
+  /** The page that was claimed with the seal. */
+  readonly next: SnapshotClaim | undefined
 }
 
 /**
@@ -28,7 +31,6 @@ interface Found {
  * repeats the steps. No lock is held while files are flushed. Throws ClaimLost, also when the server has died and lost
  * what we wrote.
  * @param hooks the page's hooks, which have ended
- * @returns how the page ended
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -37,8 +39,9 @@ export async function sealSnapshot(
   crawl: CrawlOfPage,
   tree: WorkTree,
   hooks: readonly Hook[],
-  found: Found,
-): Promise<PageEnd> {
+  found: Findings,
+  tick: Context,
+): Promise<SealedPage> {
   const title = titleIn(tree) ?? claim.row.title
   const finished = await addFindings(owner, claim, title, crawl, hooks, found)
   const { results, output_size, now } = finished
@@ -49,9 +52,10 @@ export async function sealSnapshot(
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
   await writeSnapshotPages(owner.home, sealed, crawl, finished)
   await failpoint('publish.page_written')
-  await queue.move(claim, 'seal', owner.processId, { ...verdict, title, output_size }, ALL_ENDED)
+  const written = { ...verdict, title, output_size }
+  const next = await queue.moveAndClaim(claim, 'seal', tick.next?.(), owner.processId, written, ALL_ENDED)
   await failpoint('publish.page_sealed')
-  return { url: claim.row.url, title, outcome: verdict.outcome, cause: verdict.cause }
+  return { end: { url: claim.row.url, title, outcome: verdict.outcome, cause: verdict.cause }, next }
 }
 
 /** The last attempt of each hook. */
@@ -66,7 +70,7 @@ async function addFindings(
   title: string | null,
   crawl: CrawlOfPage,
   hooks: readonly Hook[],
-  found: Found,
+  found: Findings,
 ): Promise<FinishedPage> {
   const { db } = owner.home
   const { id, depth } = claim.row

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os'
+import { captures } from './captures.ts'
 import { crawl } from './crawl.ts'
 import { engine } from './engine.ts'
 import { engineKill } from './engine-kill.ts'
@@ -6,9 +7,11 @@ import { engineScale } from './engine-scale.ts'
 import { type Figure, tableOf } from './figures.ts'
 import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
+import { hooks } from './hooks.ts'
 import { list } from './list.ts'
 import { backedUp, exported, verified } from './out.ts'
 import { page } from './page.ts'
+import { pageShare } from './page-share.ts'
 import { pages } from './pages.ts'
 import { killChildren } from './program.ts'
 import { scaleViews } from './scale-views.ts'
@@ -26,6 +29,7 @@ const BENCHES = {
   history: { run: history, rounds: 9 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
+  captures: { run: captures, rounds: 3 },
   list: { run: list, rounds: 2 },
   export: { run: exported, rounds: 3 },
   verify: { run: verified, rounds: 5 },
@@ -35,7 +39,9 @@ const BENCHES = {
   'engine-scale': { run: engineScale, rounds: 3 },
   'engine-kill': { run: engineKill, rounds: 5 },
   pages: { run: pages, rounds: 5 },
+  'page-share': { run: pageShare, rounds: 3 },
   'scale-views': { run: scaleViews, rounds: 5 },
+  plugins: { run: hooks, rounds: 7 },
   screens: { run: screens, rounds: 3 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES

@@ -7,9 +7,11 @@ import { withHome } from '../home.ts'
 import { findIds } from '../ids.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
+import { onStderr } from '../screen/palette.ts'
 import { printRecord, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
 import type { PrintOptions } from './formats.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
+import { momentOf } from './moment.ts'
 import { printerOf } from './print.ts'
 
 /** The filters as they were typed. */
@@ -22,6 +24,8 @@ export interface FilterOptions {
   readonly snapshotId?: string
   readonly plugin?: string
   readonly tag?: string
+  readonly after?: string
+  readonly before?: string
   readonly n?: string
 }
 
@@ -47,9 +51,17 @@ export async function list<Row extends { readonly id: string }>(
     const rows: Row[] = []
     await eachListed(home.db, kind, { filters, limit: limit ?? TABLE_LINES + 1 }, (row) => rows.push(row) > 0)
     const shown = limit === undefined ? rows.slice(0, TABLE_LINES) : rows
+    // Headings without a row say nothing.
+    if (rows.length === 0) return terminal.say(nothingFound(kind, Object.keys(filters).length > 0))
     await printer.all(shown)
     if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
   })
+}
+
+function nothingFound({ noun }: Model, isFiltered: boolean): string {
+  return isFiltered
+    ? `no ${noun} is as asked for`
+    : `there is no ${noun} yet: ${onStderr.bold('archivebox-ts add URL')} adds pages`
 }
 
 /** `show`: every field of what has these ids. */
@@ -88,10 +100,12 @@ export function queryOf(
   const limit = verb.n === undefined ? undefined : countOf(verb.n)
   const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
   const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
+  const times = timesOf(verb)
   return async (home) => ({
     filters: {
       ...(statuses && { status: statuses }),
       ...(outcomes && { outcomes }),
+      ...times,
       ...(await filtersOf(home, verb)),
     },
     ...(limit && { limit }),
@@ -107,6 +121,15 @@ async function filtersOf(home: Home, verb: FilterOptions): Promise<Partial<Filte
     ...(verb.crawlId !== undefined && { crawlId: (await findIds(home, CRAWL, [verb.crawlId]))[0]! }),
     ...(verb.snapshotId !== undefined && { snapshotId: (await findIds(home, SNAPSHOT, [verb.snapshotId]))[0]! }),
   }
+}
+
+function timesOf(verb: FilterOptions): Partial<Filters> {
+  const [after, before] = [verb.after, verb.before].map((text, at) =>
+    text === undefined ? undefined : momentOf(text, at === 0 ? '--after' : '--before'),
+  )
+  if (after && before && after >= before)
+    throw new UsageError(`nothing is between --after ${verb.after} and --before ${verb.before}`)
+  return { ...(after && { after }), ...(before && { before }) }
 }
 
 function countOf(text: string): number {
