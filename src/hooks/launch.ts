@@ -78,7 +78,7 @@ export async function launchHook(
   claimed: (processId: string) => Promise<void>,
 ): Promise<RunningHook> {
   const id = uuidv7()
-  const argv = [...interpreter(hook), ...(scope.target.args ?? [`--url=${scope.target.url}`])]
+  const argv = commandOf(hook, scope.target)
   const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
   await insertStarting(scope.home, {
     id,
@@ -178,7 +178,8 @@ async function start(spawnIt: () => ChildProcess): Promise<Started> {
   }
 }
 
-function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
+/** Starts a command in its container and in a session of its own, without stdin, its output in files. */
+export function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
   mkdirSync(dirname(logs.stdout), { recursive: true })
   const stdout = openSync(logs.stdout, 'w', 0o600)
   const stderr = openSync(logs.stderr, 'w', 0o600)
@@ -194,6 +195,11 @@ function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv,
     closeSync(stdout)
     closeSync(stderr)
   }
+}
+
+/** The command that runs a hook. */
+export function commandOf(hook: Hook, target: HookTarget): string[] {
+  return [...interpreter(hook), ...(target.args ?? [`--url=${target.url}`])]
 }
 
 /**

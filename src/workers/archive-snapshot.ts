@@ -4,7 +4,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { hookSupervisors } from '../db/processes.ts'
 import type { Context } from '../engine/handlers.ts'
-import { ENDED, type Ended } from '../engine/outcome.ts'
+import { ENDED, Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
@@ -115,9 +115,9 @@ export async function archiveSnapshot(
     return ENDED
   }
   await pageResults.write()
-  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run.findings)
+  const { end, next } = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run.findings, tick)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
-  return ENDED
+  return new Ended(next)
 }
 
 /** Queues results again whose hooks must run again; in `results`, too. */

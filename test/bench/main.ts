@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os'
+import { captures } from './captures.ts'
 import { crawl } from './crawl.ts'
 import { engine } from './engine.ts'
 import { engineKill } from './engine-kill.ts'
@@ -27,6 +28,7 @@ const BENCHES = {
   history: { run: history, rounds: 9 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
+  captures: { run: captures, rounds: 3 },
   list: { run: list, rounds: 2 },
   server: { run: server, rounds: 5 },
   engine: { run: engine, rounds: 3 },

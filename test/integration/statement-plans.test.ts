@@ -323,6 +323,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await hookResults.finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
+    await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
