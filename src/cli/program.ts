@@ -3,6 +3,7 @@ import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
+import { FORMATS } from '../importers/formats.ts'
 import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
 import type { GivenOptions } from './options.ts'
@@ -92,12 +93,18 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     verb(root, 'add', 'queue URLs', [
       'archivebox-ts add https://example.com',
       'archivebox-ts add --run --depth 1 --max-urls 50 https://example.com',
-      'archivebox-ts add --tag news,daily --file urls.txt',
+      'archivebox-ts add --tag news,daily --file bookmarks.html',
       'cat urls.txt | archivebox-ts add --dry-run',
     ]),
   )
-    .argument('[url...]', 'http or https; none: from stdin')
-    .option('--file <file>', 'read URLs from a file, one a line; - is stdin')
+    .argument('[url...]', 'http or https, which may be left out; none: from stdin')
+    .option('--file <file>', 'read a list from a file: text, bookmarks, a feed, a browser history, ...; - is stdin')
+    .addOption(
+      new Option('--parser <format>', 'what the list is')
+        .choices(['auto', ...FORMATS])
+        .default('auto', 'found out from what is in it'),
+    )
+    .option('--again', 'also what is archived already')
     .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
     .option('--wait', 'follow the crawl to its end; somebody else runs it')
     .option('--dry-run', 'only say what would be added')

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
-import type { SnapshotRow } from './snapshots.ts'
+import { type SnapshotRow, tagsOf } from './snapshots.ts'
 import type { Outcome } from './tables.ts'
 
 // The pages in the archive's index, by number: table archived_page. Everything here walks an index, in steps whose cost
@@ -152,8 +152,27 @@ export function otherCopies({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash
     select from archived_page where url_hash = ${url_hash} and snapshot_id is distinct from ${id}::uuid)`
 }
 
-/** Does or did another copy of this page's URL exist? */
-export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'url_hash'>): Promise<boolean> {
-  const select = sql<{ others: boolean }>`select ${otherCopies(page)} as others`
-  return (await withRetry(db, () => select.execute(db))).rows[0]!.others
+/** What a page's own files say besides its row: its tags, and whether another copy of its URL exists or did. */
+export async function aboutPage(
+  db: Database,
+  page: Pick<SnapshotRow, 'id' | 'url_hash'>,
+): Promise<{ readonly tags: readonly string[]; readonly isCopied: boolean }> {
+  const select = sql<{ tags: string[]; isCopied: boolean }>`
+    select ${tagsOf(page.id)} as tags, ${otherCopies(page)} as "isCopied"`
+  return (await withRetry(db, () => select.execute(db))).rows[0]!
+}
+
+/** Those of these URLs that a copy is here of, by their places: the folder of the latest. */
+export async function archivedAmong(db: Database, urls: readonly string[]): Promise<Map<number, string>> {
+  const select = sql<{ place: number; output_dir: string }>`
+    select asked.place::integer as place, copy.output_dir
+    from unnest(${urls}::text[]) with ordinality as asked (url, place)
+    cross join lateral (
+      select s.output_dir from archived_page a join snapshot s on s.id = a.snapshot_id
+      where a.url_hash = sha256(convert_to(asked.url, 'UTF8')) and s.status = 'sealed'
+        and s.outcome in ('archived', 'partial')
+      order by a.number desc limit 1
+    ) copy`
+  const { rows } = await byIndex(db, (tx) => select.execute(tx))
+  return new Map(rows.map(({ place, output_dir }) => [place - 1, output_dir]))
 }

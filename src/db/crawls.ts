@@ -32,7 +32,7 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): P
       .insertInto('crawl')
       .values({
         id,
-        urls: list.first,
+        urls: list.first.urls,
         urls_total: list.total,
         max_depth: crawl.maxDepth,
         max_urls: crawl.maxUrls,
@@ -40,17 +40,17 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): P
         tags: [...crawl.tags],
         label: crawl.label,
         config: JSON.stringify(crawl.config),
-        output_dir: outputDir('crawls', list.first.split('\n', 1)[0]!, id),
+        output_dir: outputDir('crawls', list.first.urls.split('\n', 1)[0]!, id),
         claim_token: null,
         claimed_by: null,
       })
       .onConflict((row) => row.column('id').doUpdateSet({ id })) // Our own row, when an answer was lost.
       .returningAll()
       .executeTakeFirstOrThrow()
-  if (!list.isLong) return await withRetry(db, () => insert(db))
+  if (!list.isMoreThanUrls) return await withRetry(db, () => insert(db))
   return await transact(db, async (tx) => {
     const row = await insert(tx)
-    await insertParts(tx, id, list.others())
+    await insertParts(tx, id, list)
     return row
   })
 }

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import type { UrlList } from '../base/url-list.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
-import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
+import { insertSnapshots, type NewPage, tagSnapshots } from '../db/snapshots.ts'
 import { wakeCrawls } from './commands.ts'
 
 /**
@@ -11,7 +12,7 @@ import { wakeCrawls } from './commands.ts'
 export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
   return await db.transaction().execute(async (tx) => {
     const { id } = await insertCrawl(tx, crawl)
-    const pages = await addTo(tx, id, [...crawl.list])
+    const pages = await addTo(tx, id, pagesOf(crawl.list))
     // The list has no part left to expand.
     await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
     return pages
@@ -25,28 +26,25 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
 export async function addPages(
   db: Database,
   crawlId: string,
-  urls: readonly string[],
+  list: UrlList,
   tags: readonly string[],
 ): Promise<string[]> {
   return await db.transaction().execute(async (tx) => {
-    const ids = await addTo(tx, crawlId, urls)
+    const ids = await addTo(tx, crawlId, pagesOf(list))
     if (tags.length > 0) await tagSnapshots(tx, ids, tags)
     await wakeCrawls(tx, [crawlId])
     return ids
   })
 }
 
-async function addTo(tx: Database, crawlId: string, urls: readonly string[]): Promise<string[]> {
-  await insertSnapshots(
-    tx,
-    crawlId,
-    urls.map((url) => ({ url })),
-    { depth: 0, parentId: null },
-  )
+const pagesOf = (list: UrlList): NewPage[] => [...list].map(({ url, details }) => ({ ...details, url }))
+
+async function addTo(tx: Database, crawlId: string, pages: readonly NewPage[]): Promise<string[]> {
+  await insertSnapshots(tx, crawlId, pages, { depth: 0, parentId: null })
   const { rows } = await sql<{ id: string }>`
     select id from snapshot
     where crawl_id = ${crawlId} and url_hash in (select sha256(convert_to(url, 'UTF8'))
-      from unnest(${urls}::text[]) as asked (url))
+      from unnest(${pages.map(({ url }) => url)}::text[]) as asked (url))
     order by id`.execute(tx)
   return rows.map(({ id }) => id)
 }

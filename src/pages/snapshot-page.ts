@@ -15,6 +15,9 @@ export interface SnapshotPage {
   readonly sealedAt: Date
   readonly depth: number
   readonly tags: readonly string[]
+  /** What whoever bookmarked it wrote about it, and when that was. */
+  readonly notes: string | null
+  readonly bookmarkedAt: Date | null
   /** Relative paths of the crawl's folder and the top of the archive. */
   readonly crawlPath: string
   readonly topPath: string
@@ -153,7 +156,7 @@ referrerpolicy="no-referrer" ${
 }
 
 function facts(
-  { id, sealedAt, depth, tags, results, httpStatus, outcome, cause, url }: SnapshotPage,
+  { id, sealedAt, depth, tags, notes, bookmarkedAt, results, httpStatus, outcome, cause, url }: SnapshotPage,
   outputs: readonly Output[],
 ): Html {
   // What was tried again a day later did not take a day.
@@ -174,6 +177,8 @@ ${fact('Size', sizeText(outputs.reduce((sum, { size }) => sum + size, 0)))}
 ${fact('Links followed', depth > 0 ? String(depth) : null)}
 ${fact('Try again', outcome === 'archived' ? null : html`<code>archivebox-ts snapshot retry ${id}</code>`)}
 ${fact('Tags', tags.length > 0 ? html`${tags.map((tag) => html`<span class="chip">${foreign(tag)}</span> `)}` : null)}
+${fact('Bookmarked', bookmarkedAt && time(bookmarkedAt))}
+${fact('Notes', notes && foreign(notes))}
 </dl>`
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { earlierLogPaths, logPaths } from '../base/attempt-paths.ts'
-import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
+import { aboutPage, chunksOfCrawl } from '../db/archived-pages.ts'
 import { crawlCounts, indexedCrawl, latestCrawls } from '../db/crawl-summaries.ts'
 import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
@@ -17,19 +17,34 @@ import { snapshotPage } from '../pages/snapshot-page.ts'
 import { updateArchiveIndex } from './archive-index.ts'
 import { publishFile } from './publish-file.ts'
 
+/** What the pages of a snapshot say besides its row. */
+interface PageFacts {
+  /** In order. */
+  readonly results: readonly ResultOfPage[]
+  /** Has its URL other copies? */
+  readonly isCopied: boolean
+  readonly tags: readonly string[]
+}
+
 /**
  * Writes index.html and index.jsonl of a snapshot that is sealed or about to be.
- * @param known its results in order, and whether its URL has other copies; read from the database when not given
+ * @param known read from the database when not given
  */
 export async function writeSnapshotPages(
   home: Home,
   snapshot: SnapshotRow,
   crawl: CrawlOfPage,
-  known?: { readonly results: readonly ResultOfPage[]; readonly isCopied: boolean },
+  known?: PageFacts,
 ): Promise<void> {
   const { db, dataDir } = home
-  const rows = known?.results ?? (await resultsOfPage(db, snapshot.id))
-  const isCopied = known?.isCopied ?? (await hasCopies(db, snapshot))
+  const {
+    results: rows,
+    isCopied,
+    tags,
+  } = known ?? {
+    results: await resultsOfPage(db, snapshot.id),
+    ...(await aboutPage(db, snapshot)),
+  }
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const html = snapshotPage({
@@ -42,7 +57,9 @@ export async function writeSnapshotPages(
     httpStatus: snapshot.http_status,
     sealedAt: snapshot.status_changed_at,
     depth: snapshot.depth,
-    tags: crawl.tags,
+    tags,
+    notes: snapshot.notes,
+    bookmarkedAt: snapshot.bookmarked_at,
     crawlPath: relative(snapshot.output_dir, crawl.output_dir),
     topPath: above,
     copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
@@ -58,10 +75,7 @@ export async function writeSnapshotPages(
       logs: logsOf(dir, row.plugin, row.hook_name, row.attempt),
     })),
   })
-  const records = [
-    snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }),
-    ...rows.map(resultRecord),
-  ]
+  const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags }), ...rows.map(resultRecord)]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
   const both = [publishFile(join(dir, 'index.jsonl'), lines), publishFile(join(dir, 'index.html'), html)]
   await Promise.allSettled(both) // When one fails, the other still runs to its end.

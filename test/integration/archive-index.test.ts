@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
-import { chunksOfCrawl, hasCopies, pageChanges } from '../../src/db/archived-pages.ts'
+import { aboutPage, chunksOfCrawl, pageChanges } from '../../src/db/archived-pages.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { snapshotById, tagSnapshots } from '../../src/db/snapshots.ts'
@@ -107,13 +107,13 @@ describe('the index of the archive', () => {
     const [first] = await pagesOf(test, await archived(test, url))
     const read = (dir: string) => readFileSync(join(test.dataDir, dir, 'index.html'), 'utf8')
     expect(read(first!.output_dir)).not.toContain('archive/urls')
-    const again = await archived(test, url)
+    const again = await archived(test, '--again', url)
     const [second] = await pagesOf(test, again)
     const files = [first!, second!].map(({ output_dir }) => /archive\/urls\/[^"]+/.exec(read(output_dir))?.[0])
     expect(files[0]).toBeDefined()
     expect(files[1]).toBe(files[0])
     await withHome(test, async ({ db }) => {
-      const isCopied = async (id: string) => await hasCopies(db, (await snapshotById(db, id))!)
+      const isCopied = async (id: string) => (await aboutPage(db, (await snapshotById(db, id))!)).isCopied
       const [single] = await pagesOf(test, await archived(test, `${site.url}/page-1.html`))
       expect([await isCopied(first!.id), await isCopied(second!.id), await isCopied(single!.id)]).toEqual([
         true,

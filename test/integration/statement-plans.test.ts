@@ -94,8 +94,8 @@ const owner = (inside = home): queues.Owner => ({ home: inside, processId: worke
 const newCrawl = (...others: string[]): crawls.NewCrawl => {
   const list = new UrlList(
     1 + others.length,
-    'https://example.com/',
-    others.map((part) => Buffer.from(part)),
+    { urls: 'https://example.com/', details: '{"tags":["a"]}' },
+    others.map((urls) => () => ({ urls, details: '' })),
   )
   return { list, maxDepth: 0, maxUrls: 9, maxSize: 0, tags: ['news'], label: '', config: {} }
 }
@@ -158,7 +158,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/counts.ts rowCounts': async () => {
     for (const model of ['crawl', 'snapshot', 'archive_result'] as const) await rowCounts(db, model)
   },
-  'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, ['https://example.com/a']),
+  'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, newCrawl('https://example.com/a').list),
   'db/crawl-sources.ts listOf': () => listOf(db, crawl),
   'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token })),
   'db/crawl-sources.ts passPart': () => passPart(db, crawl, 1),
@@ -358,7 +358,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/archived-pages.ts chunksOfCrawl': () => archived.chunksOfCrawl(db, other),
   'db/archived-pages.ts copiesOfUrl': () => archived.copiesOfUrl(db, 'ab', 100),
   'db/archived-pages.ts copiedUrls': () => archived.copiedUrls(db, ['ab']),
-  'db/archived-pages.ts hasCopies': () => archived.hasCopies(db, { id: other, url_hash: Buffer.from('a') }),
+  'db/archived-pages.ts archivedAmong': () => archived.archivedAmong(db, ['https://example.com/']),
+  'db/archived-pages.ts aboutPage': () => archived.aboutPage(db, { id: other, url_hash: Buffer.from('a') }),
   'db/crawl-summaries.ts indexedCrawl': () => summaries.indexedCrawl(db, other),
   'db/crawl-summaries.ts crawlCounts': () => summaries.crawlCounts(db, other),
   'db/crawl-summaries.ts latestCrawls': () => summaries.latestCrawls(db),
@@ -368,7 +369,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/results.ts resultsOfPage': () => resultsOfPage(db, other),
   'db/results.ts latestResults': () => latestResults(db, [other]),
   'db/snapshots.ts lockUnjudged': () => inTransaction((tx) => snapshots.lockUnjudged(tx, 100)),
-  'machines/add-pages.ts addPages': () => addPages(db, other, ['https://example.com/'], ['news']),
+  'machines/add-pages.ts addPages': () => addPages(db, other, newCrawl().list, ['news']),
   'machines/add-pages.ts addCrawlWithPages': () => addCrawlWithPages(db, newCrawl('https://example.com/c')),
   'machines/retry.ts retry': () => retry(db, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/retry.ts lockCrawlsAbove': () => Promise.resolve(), // Above.
