@@ -107,6 +107,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .option('--again', 'also what is archived already')
     .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
     .option('--wait', 'follow the crawl to its end; somebody else runs it')
+    .option('--index-only', 'list the pages without archiving them; crawl resume does that later')
     .option('--dry-run', 'only say what would be added')
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
     .action(async (urls: string[], options: AddOptions) =>

@@ -69,6 +69,7 @@ export async function passPart(tx: Database, crawlId: string, part: number): Pro
   await sql`
     update crawl set next_part = case
       when max_urls > 0 and (select sum(pages) from crawl_pages where crawl_id = ${crawlId}) >= max_urls then null
+      when max_size > 0 and (select sum(bytes) from crawl_pages where crawl_id = ${crawlId}) >= max_size then null
       else (select min(part) from crawl_source where crawl_id = ${crawlId} and part > ${part}) end
     where id = ${crawlId}`.execute(tx)
 }

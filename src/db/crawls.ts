@@ -55,7 +55,7 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): P
   })
 }
 
-export type LockedCrawl = Pick<CrawlRow, 'max_urls' | 'tags'>
+export type LockedCrawl = Pick<CrawlRow, 'id' | 'max_urls' | 'max_size' | 'tags'>
 
 /**
  * Locks a crawl's row for the rest of the transaction. @returns its limits and tags; undefined when it takes no more
@@ -63,7 +63,7 @@ export type LockedCrawl = Pick<CrawlRow, 'max_urls' | 'tags'>
  */
 export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl | undefined> {
   const { rows } = await sql<LockedCrawl>`
-    select max_urls, tags from crawl
+    select id, max_urls, max_size, tags from crawl
     where id = ${id} and status in ('queued', 'started') for no key update`.execute(tx)
   return rows[0]
 }

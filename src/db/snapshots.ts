@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/machine.ts'
-import { pageCount } from './counts.ts'
+import { isFull, pageCount } from './counts.ts'
 import { type LockedCrawl, lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
@@ -34,7 +34,7 @@ export async function insertSnapshots(
 ): Promise<number> {
   if (pages.length === 0) return 0
   const crawl = await lockCrawl(tx, crawlId)
-  if (!crawl) return 0
+  if (!crawl || (await isFull(tx, crawl))) return 0
   const allowed = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
   let added = 0
   for (let at = 0; at < pages.length && added < allowed; at += BATCH)
@@ -137,18 +137,19 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Sealed snapshots of a crawl in the order of their ids, after `after`; `only`: restricted to these. */
-export async function sealedSnapshots(
+/** Snapshots of a crawl in a state, in the order of their ids, after `after`; `only`: restricted to these. */
+export async function snapshotsIn(
   db: Database,
   crawlId: string,
+  status: 'sealed' | 'paused',
   {
     after,
     limit,
     only,
   }: { readonly after: string | undefined; readonly limit: number; readonly only?: readonly string[] | undefined },
 ): Promise<SnapshotRow[]> {
-  const sealed = db.selectFrom('snapshot').selectAll().where('crawl_id', '=', crawlId).where('status', '=', 'sealed')
-  const wanted = only ? sealed.where(sql<boolean>`id = any(${only}::uuid[])`) : sealed
+  const inState = db.selectFrom('snapshot').selectAll().where('crawl_id', '=', crawlId).where('status', '=', status)
+  const wanted = only ? inState.where(sql<boolean>`id = any(${only}::uuid[])`) : inState
   const rest = after === undefined ? wanted : wanted.where('id', '>', after)
   return await rest.orderBy('id').limit(limit).execute()
 }

@@ -21,7 +21,7 @@ export function formatOf(text: string): Exclude<Format, 'history'> {
     if (root?.toLowerCase() === 'opml') return 'opml'
     if (!/^<(?:https?:|www\.)/i.test(head)) return 'html'
   }
-  if (head.startsWith('[')) return 'json'
+  if (/^\[\s*(?:[{"[\]]|$)/.test(head)) return 'json'
   if (head.startsWith('{')) return isJsonLines(head) ? 'jsonl' : 'json'
   const first = head.split(/\r?\n/, 1)[0]!
   const names = first.split(delimiterOf(first)).map((field) => field.replaceAll('"', ''))

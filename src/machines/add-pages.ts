@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { UrlList } from '../base/url-list.ts'
+import { type UrlList, urlsOfPart } from '../base/url-list.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
 import { insertSnapshots, type NewPage, tagSnapshots } from '../db/snapshots.ts'
-import { wakeCrawls } from './commands.ts'
+import { pauseCrawls, wakeCrawls } from './commands.ts'
 
 /**
  * Queues a crawl and creates its pages at once.
@@ -16,6 +16,23 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
     // The list has no part left to expand.
     await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
     return pages
+  })
+}
+
+/**
+ * Makes a crawl and its pages, paused: nothing is archived of them until they are resumed.
+ * @returns the crawl's id
+ */
+export async function addPausedPages(db: Database, crawl: NewCrawl): Promise<string> {
+  return await db.transaction().execute(async (tx) => {
+    const { id } = await insertCrawl(tx, crawl)
+    for (const part of crawl.list.parts()) {
+      const pages = urlsOfPart(part).map(({ url, details }) => ({ ...details, url }))
+      await insertSnapshots(tx, id, pages, { depth: 0, parentId: null })
+    }
+    await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
+    await pauseCrawls(tx, [id])
+    return id
   })
 }
 

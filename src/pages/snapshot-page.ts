@@ -11,7 +11,7 @@ export interface SnapshotPage {
   readonly outcome: Outcome | null
   readonly cause: string | null
   readonly httpStatus: number | null
-  /** When it came to its end. */
+  /** When it came to its end; of one that was only listed, when that was. */
   readonly sealedAt: Date
   readonly depth: number
   readonly tags: readonly string[]
@@ -171,7 +171,7 @@ function facts(
 ${fact('Outcome', outcome && html`${outcomeBadge(outcome)} ${cause ? foreign(cause) : ''}`)}
 ${fact('Answer', httpStatus === null ? null : `HTTP ${httpStatus}`)}
 ${fact('URL', original(url))}
-${fact(outcome === 'failed' ? 'Tried' : 'Archived', time(sealedAt))}
+${fact(outcome === null ? 'Listed' : outcome === 'failed' ? 'Tried' : 'Archived', time(sealedAt))}
 ${fact('It took', seconds === null ? null : duration(seconds))}
 ${fact('Size', sizeText(outputs.reduce((sum, { size }) => sum + size, 0)))}
 ${fact('Links followed', depth > 0 ? String(depth) : null)}

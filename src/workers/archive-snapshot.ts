@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
+import { isFull } from '../db/counts.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { hookSupervisors } from '../db/processes.ts'
 import type { Context } from '../engine/handlers.ts'
@@ -12,6 +13,7 @@ import { WorkTree } from '../hooks/work-tree.ts'
 import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { prepareResults } from '../machines/results.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
+import { sizeText } from '../pages/layout.ts'
 import { resolvedBinaries } from './binaries.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { PageResults } from './page-results.ts'
@@ -48,7 +50,9 @@ export async function archiveSnapshot(
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
-  const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
+  // One that was begun is finished.
+  const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
+  const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
   const settings = { ...asked, ...binaries.settings }
   const pageResults = new PageResults(owner, claim)
@@ -95,7 +99,8 @@ export async function archiveSnapshot(
     return ENDED
   }
   await pageResults.write()
-  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run)
+  const whyNone = isBeyond ? `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}` : undefined
+  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run, whyNone)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return ENDED
 }

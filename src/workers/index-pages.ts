@@ -27,7 +27,7 @@ interface PageFacts {
 }
 
 /**
- * Writes index.html and index.jsonl of a snapshot that is sealed or about to be.
+ * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed.
  * @param known read from the database when not given
  */
 export async function writeSnapshotPages(
@@ -75,7 +75,10 @@ export async function writeSnapshotPages(
       logs: logsOf(dir, row.plugin, row.hook_name, row.attempt),
     })),
   })
-  const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags }), ...rows.map(resultRecord)]
+  const records = [
+    snapshotRecord({ ...snapshot, retry_at: snapshot.status === 'sealed' ? null : snapshot.retry_at, tags }),
+    ...rows.map(resultRecord),
+  ]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
   const both = [publishFile(join(dir, 'index.jsonl'), lines), publishFile(join(dir, 'index.html'), html)]
   await Promise.allSettled(both) // When one fails, the other still runs to its end.

@@ -107,7 +107,7 @@ describe('the index of the archive', () => {
     const [first] = await pagesOf(test, await archived(test, url))
     const read = (dir: string) => readFileSync(join(test.dataDir, dir, 'index.html'), 'utf8')
     expect(read(first!.output_dir)).not.toContain('archive/urls')
-    const again = await archived(test, '--again', url)
+    const again = await archived(test, url)
     const [second] = await pagesOf(test, again)
     const files = [first!, second!].map(({ output_dir }) => /archive\/urls\/[^"]+/.exec(read(output_dir))?.[0])
     expect(files[0]).toBeDefined()

@@ -11,7 +11,7 @@ import * as archived from '../../src/db/archived-pages.ts'
 import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
 import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
-import { addUpCounts, allPages, pageCount, rowCounts } from '../../src/db/counts.ts'
+import { addUpCounts, allPages, isFull, pageCount, rowCounts } from '../../src/db/counts.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import * as summaries from '../../src/db/crawl-summaries.ts'
@@ -43,7 +43,7 @@ import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
 import * as terms from '../../src/db/terms.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
-import { addCrawlWithPages, addPages } from '../../src/machines/add-pages.ts'
+import { addCrawlWithPages, addPages, addPausedPages } from '../../src/machines/add-pages.ts'
 import * as commands from '../../src/machines/commands.ts'
 import * as deletion from '../../src/machines/deletion.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
@@ -158,6 +158,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/counts.ts rowCounts': async () => {
     for (const model of ['crawl', 'snapshot', 'archive_result'] as const) await rowCounts(db, model)
   },
+  'db/counts.ts isFull': () => isFull(db, { id: crawl, max_size: 1 }),
   'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, newCrawl('https://example.com/a').list),
   'db/crawl-sources.ts listOf': () => listOf(db, crawl),
   'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token })),
@@ -243,9 +244,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'db/snapshots.ts tagSnapshots': () => snapshots.tagSnapshots(db, [], ['news']),
   'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
-  'db/snapshots.ts sealedSnapshots': async () => {
-    await snapshots.sealedSnapshots(db, crawl, { after: undefined, limit: 500 })
-    await snapshots.sealedSnapshots(db, crawl, { after: other, limit: 500, only: [other] })
+  'db/snapshots.ts snapshotsIn': async () => {
+    await snapshots.snapshotsIn(db, crawl, 'sealed', { after: undefined, limit: 500 })
+    await snapshots.snapshotsIn(db, crawl, 'sealed', { after: other, limit: 500, only: [other] })
   },
   'db/snapshots.ts crawlsOfSnapshots': () => snapshots.crawlsOfSnapshots(db, [other]),
   'db/snapshots.ts openSnapshots': () => snapshots.openSnapshots(db, crawl),
@@ -370,6 +371,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/results.ts latestResults': () => latestResults(db, [other]),
   'db/snapshots.ts lockUnjudged': () => inTransaction((tx) => snapshots.lockUnjudged(tx, 100)),
   'machines/add-pages.ts addPages': () => addPages(db, other, newCrawl().list, ['news']),
+  'machines/add-pages.ts addPausedPages': () => addPausedPages(db, newCrawl('https://example.com/d')),
   'machines/add-pages.ts addCrawlWithPages': () => addCrawlWithPages(db, newCrawl('https://example.com/c')),
   'machines/retry.ts retry': () => retry(db, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/retry.ts lockCrawlsAbove': () => Promise.resolve(), // Above.

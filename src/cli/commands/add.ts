@@ -1,11 +1,15 @@
 import { isDataDir } from '../../base/data-dir.ts'
 import { EXIT } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
-import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
+import { type CrawlRow, crawlById, insertCrawl, type NewCrawl } from '../../db/crawls.ts'
+import type { Home } from '../../db/home.ts'
 import { crawlRecord } from '../../db/records.ts'
 import type { Format } from '../../importers/formats.ts'
+import { addPausedPages } from '../../machines/add-pages.ts'
+import { writeArchivePage } from '../../workers/index-pages.ts'
+import { writePagesOf } from '../../workers/reconcile-pages.ts'
 import { follow } from '../follow.ts'
-import { many } from '../format.ts'
+import { many, shortId } from '../format.ts'
 import { asProcess, type OpenHome, openHome } from '../home.ts'
 import { Intake, takeIn } from '../intake.ts'
 import { sayIntake } from '../intake-summary.ts'
@@ -22,6 +26,7 @@ export interface AddOptions extends CrawlOptions {
   readonly again?: boolean
   readonly run?: boolean
   readonly wait?: boolean
+  readonly indexOnly?: boolean
   readonly dryRun?: boolean
   readonly demo?: boolean
 }
@@ -33,6 +38,8 @@ type Limits = Omit<NewCrawl, 'list'>
 
 /** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. */
 export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<void> {
+  if (verb.indexOnly && (verb.run || verb.wait || verb.demo))
+    options.problems.add('--index-only archives nothing: there is nothing to --run, to --wait for or to show')
   const limits = limitsOf(options, verb)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
   const intake = new Intake()
@@ -50,7 +57,7 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     await takeIn(intake, args, verb.file, verb.parser === 'auto' ? undefined : verb.parser)
     const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
     const maxUrls = isUnlimited ? intake.list().total + LINKED_PAGES : limits.maxUrls
-    if (isUnlimited)
+    if (isUnlimited && !options.quiet)
       terminal.say(
         `depth ${limits.maxDepth}: at most ${LINKED_PAGES} pages that are linked to; --max-urls sets another limit, ` +
           'of all pages, 0 none',
@@ -89,19 +96,33 @@ async function addNew(
   await asProcess(open.home, verb.run ? 'add' : 'cli', async (processId) => {
     const { list } = fresh
     if (list === undefined) {
-      sayIntake(intake, fresh, open.home.dataDir)
+      sayIntake(options, intake, fresh)
       return endBroken(intake)
     }
-    const row = await insertCrawl(open.home.db, { ...limits, list })
-    sayIntake(intake, fresh, open.home.dataDir)
+    const crawl = { ...limits, list }
+    const row = verb.indexOnly ? await listOnly(open.home, crawl) : await insertCrawl(open.home.db, crawl)
+    sayIntake(options, intake, fresh)
     if (verb.run || verb.wait) {
       terminal.json = options.json === true
       terminal.ids = { crawl_id: row.id, process_id: processId }
       await follow(open, options, row.id, { processId, run: verb.run === true })
     } else if (wantsJson(options)) printRecord(crawlRecord(row))
+    else if (verb.indexOnly)
+      terminal.say(
+        `listed ${counted(list)}; ${onStderr.bold(`archivebox-ts crawl resume ${shortId(row.id)}`)} archives them`,
+      )
     else terminal.say(`queued ${counted(list)} as crawl ${row.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
     endBroken(intake)
   })
+}
+
+/** Makes a crawl and its pages, rows and files, of which nothing is archived until it is resumed. */
+async function listOnly(home: Home, crawl: NewCrawl): Promise<CrawlRow> {
+  const row = (await crawlById(home.db, await addPausedPages(home.db, crawl)))!
+  const [failure] = await writePagesOf(home, row, 'paused')
+  if (failure !== undefined) throw failure
+  await writeArchivePage(home)
+  return row
 }
 
 /** A list that is damaged is a failure, whatever came of the rest of it. */
@@ -117,7 +138,7 @@ function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: Lim
     )
     process.stdout.write(lines.join(''))
   }
-  sayIntake(intake, fresh, options.dataDir)
+  sayIntake(options, intake, fresh)
   terminal.say(`dry run: ${counted(fresh.list)}, depth ${maxDepth}; nothing was written`)
   endBroken(intake)
 }
