@@ -10,6 +10,8 @@ import type { CrawlConfig, CrawlTable } from './tables.ts'
 export type CrawlRow = Selectable<CrawlTable>
 
 export interface NewCrawl {
+  /** Of a crawl that may be here already; a new one when not given. */
+  readonly id?: string
   readonly list: UrlList
   readonly maxDepth: number
   readonly maxUrls: number
@@ -25,8 +27,7 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
 }
 
 /** Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader. */
-export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): Promise<CrawlRow> {
-  const id = uuidv7()
+export async function insertCrawl(db: Database, { list, id = uuidv7(), ...crawl }: NewCrawl): Promise<CrawlRow> {
   const insert = async (tx: Database) =>
     await tx
       .insertInto('crawl')

@@ -101,6 +101,8 @@ export interface CrawlConfig {
   readonly url_allowlist?: string
   readonly url_denylist?: string
   readonly env?: Readonly<Record<string, string>>
+  /** Another program archived its pages: their results have no processes. */
+  readonly adopted?: true
 }
 
 interface WorkColumns {

@@ -1,9 +1,6 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { dateOf } from './dates.ts'
 import type { Found } from './entry.ts'
-import { openSqlite } from './sqlite.ts'
+import { copyOfSqlite, tablesOf } from './sqlite.ts'
 
 const BATCH = 1_000
 
@@ -11,7 +8,6 @@ interface Visit {
   readonly url: string
   readonly title: string | null
   readonly at: number | bigint | null
-  readonly notes: string | null
   readonly tags: string | null
 }
 
@@ -20,7 +16,6 @@ const FIREFOX = `
   select p.url, coalesce(
       (select b.title from moz_bookmarks b where b.fk = p.id and b.title <> '' limit 1), p.title) as title,
     coalesce((select min(b.dateAdded) from moz_bookmarks b where b.fk = p.id), p.last_visit_date) as at,
-    null as notes,
     (select json_group_array(t.title) from moz_bookmarks b join moz_bookmarks t on t.id = b.parent
       join moz_bookmarks root on root.id = t.parent
       where b.fk = p.id and root.guid = 'tags________') as tags
@@ -28,45 +23,31 @@ const FIREFOX = `
   where p.url not like 'place:%'
     and (p.visit_count > 0 or exists (select 1 from moz_bookmarks b where b.fk = p.id))`
 const CHROMIUM = `
-  select url, title, last_visit_time as at, null as notes, null as tags from urls where hidden = 0`
+  select url, title, last_visit_time as at, null as tags from urls where hidden = 0`
 
 /**
  * The visited pages, and bookmarks, in a browser's history: Firefox's `places.sqlite`, Chromium's `History`. A copy is
  * read, since the browser may be at work. Throws an Error for another database.
  */
 export async function* history(file: string): AsyncGenerator<Found[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-history-'))
+  const copy = copyOfSqlite(file)
   try {
-    const copy = join(folder, 'history.sqlite')
-    copyFileSync(file, copy)
-    // What was written lately.
-    if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`)
-    const db = openSqlite(copy)
-    try {
-      const tables = new Set(
-        db
-          .prepare(`select name from sqlite_master where type = 'table'`)
-          .all()
-          .map(({ name }) => name),
-      )
-      const query = tables.has('moz_places') ? FIREFOX : tables.has('urls') ? CHROMIUM : undefined
-      if (query === undefined) throw new Error('a database, but not the history of Firefox or Chromium')
-      let found: Found[] = []
-      const visits = db.prepare(query)
-      visits.setReadBigInts(true)
-      for (const row of visits.iterate()) {
-        const { url, title, at, tags } = row as unknown as Visit
-        const names = tags === null ? [] : (JSON.parse(tags) as string[])
-        found.push({ url, title: title ?? undefined, tags: names, addedAt: dateOf(Number(at ?? 0)) })
-        if (found.length < BATCH) continue
-        yield found
-        found = []
-      }
+    const tables = tablesOf(copy.db)
+    const query = tables.has('moz_places') ? FIREFOX : tables.has('urls') ? CHROMIUM : undefined
+    if (query === undefined) throw new Error('a database, but not the history of Firefox or Chromium')
+    const visits = copy.db.prepare(query)
+    visits.setReadBigInts(true)
+    let found: Found[] = []
+    for (const row of visits.iterate()) {
+      const { url, title, at, tags } = row as unknown as Visit
+      const names = tags === null ? [] : (JSON.parse(tags) as string[])
+      found.push({ url, title: title ?? undefined, tags: names, addedAt: dateOf(Number(at ?? 0)) })
+      if (found.length < BATCH) continue
       yield found
-    } finally {
-      db.close()
+      found = []
     }
+    yield found
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    copy.close()
   }
 }

@@ -13,7 +13,7 @@ import { many, shortId } from '../format.ts'
 import { asProcess, type OpenHome, openHome } from '../home.ts'
 import { Intake, takeIn } from '../intake.ts'
 import { sayIntake } from '../intake-summary.ts'
-import { type CrawlOptions, limitsOf } from '../new-crawl.ts'
+import { type CrawlOptions, type Limits, limitsOf } from '../new-crawl.ts'
 import { type NewUrls, newUrls } from '../new-urls.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
@@ -22,6 +22,7 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 export interface AddOptions extends CrawlOptions {
   readonly file?: string
+  readonly fromArchivebox?: string
   readonly parser: Format | 'auto'
   readonly again?: boolean
   readonly run?: boolean
@@ -34,13 +35,18 @@ export interface AddOptions extends CrawlOptions {
 /** Who follows links and does not say how far gets at most so many pages besides those of the list. */
 const LINKED_PAGES = 1_000
 
-type Limits = Omit<NewCrawl, 'list'>
-
 /** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. */
 export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<void> {
   if (verb.indexOnly && (verb.run || verb.wait || verb.demo))
     options.problems.add('--index-only archives nothing: there is nothing to --run, to --wait for or to show')
+  const from = verb.fromArchivebox
+  if (from !== undefined && (args.length > 0 || verb.file !== undefined || verb.run || verb.wait || verb.indexOnly))
+    options.problems.add(
+      '--from-archivebox takes a collection over as it is: no URL, --file, --run, --wait or --index-only',
+    )
   const limits = limitsOf(options, verb)
+  if (from !== undefined)
+    return await (await import('./add-archivebox.ts')).addArchiveBox(options, from, limits, verb.dryRun === true)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
   const intake = new Intake()
   try {
