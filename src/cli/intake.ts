@@ -36,7 +36,9 @@ export class Intake {
     try {
       if (found.url === '')
         throw new Error(`an entry without a URL${found.title ? `: ${found.title.slice(0, 60)}` : ''}`)
-      if (!this.#urls.add(archivableUrl(found.url), urlDetails(found))) this.twice += 1
+      // Where a list has no title, many a program writes the URL again.
+      const details = urlDetails(found.title === found.url ? { ...found, title: undefined } : found)
+      if (!this.#urls.add(archivableUrl(found.url), details)) this.twice += 1
     } catch (error) {
       this.refused += 1
       this.#name(messageOf(error), found.line)

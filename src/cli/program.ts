@@ -9,6 +9,7 @@ import type { RunVerbOptions } from './commands/run.ts'
 import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { atTheDoor } from './settings.ts'
+import { registerTakingOut } from './take-out.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 
@@ -17,7 +18,7 @@ const LEAVE_MS = 500
 /** Parses the command line and runs one verb. The only place that turns errors into exit codes. */
 export async function program(argv: readonly string[]): Promise<void> {
   try {
-    await build().parseAsync(argv)
+    await build().parseAsync(withVerb(argv))
   } catch (error) {
     if (error instanceof CommanderError) {
       // Help and version are not errors; commander has printed the line for the rest.
@@ -31,6 +32,15 @@ export async function program(argv: readonly string[]): Promise<void> {
     }
   }
 }
+
+/** A URL where a verb is expected stands for `add --run`. */
+function withVerb(argv: readonly string[]): string[] {
+  const at = argv.findIndex((word, index) => index > 1 && !word.startsWith('-') && !TAKES_VALUE.has(argv[index - 1]!))
+  return /^https?:\/\/|^(?:[\w-]+\.)+\w/i.test(argv[at] ?? '') ? argv.toSpliced(at, 0, 'add', '--run') : [...argv]
+}
+
+/** Options before the verb that are followed by what they set. */
+const TAKES_VALUE = new Set(['--data-dir', '--database-url', '--wait-db'])
 
 /** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
 function unexpected(error: unknown): AppError {
@@ -150,6 +160,8 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
 
   registerRecordVerbs(root, globals, () => asked(false))
 
+  registerTakingOut(root, globals)
+
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')
     .option('--all', 'also those that have ended')
@@ -190,6 +202,13 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   verb(db, 'status', 'is it up, which version, how large').action(async () =>
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
+
+  verb(db, 'migrate', 'bring its schema up to date, as any command does that needs it')
+    .option('--dry-run', 'only say what is missing')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbMigrate(await globals(), options))
+  verb(db, 'upgrade', 'move the embedded database to the major version of PostgreSQL that is installed')
+    .option('--programs <dir>', 'where the programs of its present version are; else they are found, or fetched')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
 
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root

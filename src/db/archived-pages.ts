@@ -72,8 +72,7 @@ export async function pageChanges(
     ) e
     left join lateral (
       select id, url, title, outcome, cause, http_status, status_changed_at as sealed_at, output_dir, output_size,
-             array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id
-                   where st.snapshot_id = snapshot.id order by 1) as tags,
+             ${tagsOf(sql`snapshot.id`)} as tags,
              array(select r.plugin || '/' || file from archive_result r, jsonb_object_keys(r.output_files) file
                    where r.snapshot_id = snapshot.id and r.plugin in ('favicon', 'screenshot') order by 1) as pictures
       from snapshot where id = e.snapshot_id and status = 'sealed'
@@ -152,14 +151,10 @@ export function otherCopies({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash
     select from archived_page where url_hash = ${url_hash} and snapshot_id is distinct from ${id}::uuid)`
 }
 
-/** What a page's own files say besides its row: its tags, and whether another copy of its URL exists or did. */
-export async function aboutPage(
-  db: Database,
-  page: Pick<SnapshotRow, 'id' | 'url_hash'>,
-): Promise<{ readonly tags: readonly string[]; readonly isCopied: boolean }> {
-  const select = sql<{ tags: string[]; isCopied: boolean }>`
-    select ${tagsOf(page.id)} as tags, ${otherCopies(page)} as "isCopied"`
-  return (await withRetry(db, () => select.execute(db))).rows[0]!
+/** Does or did another copy of this page's URL exist? */
+export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'url_hash'>): Promise<boolean> {
+  const select = sql<{ others: boolean }>`select ${otherCopies(page)} as others`
+  return (await withRetry(db, () => select.execute(db))).rows[0]!.others
 }
 
 /** Those of these URLs that a copy is here of, by their places: the folder of the latest. */

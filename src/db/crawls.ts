@@ -10,8 +10,6 @@ import type { CrawlConfig, CrawlTable } from './tables.ts'
 export type CrawlRow = Selectable<CrawlTable>
 
 export interface NewCrawl {
-  /** Of a crawl that may be here already; a new one when not given. */
-  readonly id?: string
   readonly list: UrlList
   readonly maxDepth: number
   readonly maxUrls: number
@@ -26,8 +24,11 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
   return `archive/${kind}/${day.toISOString().slice(0, 10).replaceAll('-', '')}/${domainOf(url)}/${id}`
 }
 
-/** Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader. */
-export async function insertCrawl(db: Database, { list, id = uuidv7(), ...crawl }: NewCrawl): Promise<CrawlRow> {
+/**
+ * Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader.
+ * @param id made by the caller of a transaction that may be repeated, or of a crawl that may be here
+ */
+export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id = uuidv7()): Promise<CrawlRow> {
   const insert = async (tx: Database) =>
     await tx
       .insertInto('crawl')
@@ -92,6 +93,7 @@ const CRAWL_OF_PAGE = [
   'message',
   'config',
   'output_dir',
+  'unable',
   'status',
   'retry_at',
   'claim_token',
@@ -102,6 +104,23 @@ const CRAWL_OF_PAGE = [
   'modified_at',
   'status_changed_at',
 ] as const satisfies readonly (keyof CrawlTable)[]
+
+/**
+ * Records which plugins could not be set up for a crawl, for the workers of its pages.
+ * @returns whether the claim still holds
+ */
+export async function writeUnable(
+  db: Database,
+  { id, token }: { readonly id: string; readonly token: string },
+  unable: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  const write = db
+    .updateTable('crawl')
+    .set({ unable: JSON.stringify(Object.fromEntries(unable)) })
+    .where('id', '=', id)
+    .where('claim_token', '=', token)
+  return (await withRetry(db, () => write.executeTakeFirst())).numUpdatedRows > 0n
+}
 
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
   return await withRetry(db, () => db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst())

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
+import { uuidv7 } from '../base/ids.ts'
 import { type UrlList, urlsOfPart } from '../base/url-list.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
+import { transact } from '../db/retry.ts'
 import { insertSnapshots, type NewPage, tagSnapshots } from '../db/snapshots.ts'
 import { pauseCrawls, wakeCrawls } from './commands.ts'
 
@@ -10,8 +12,9 @@ import { pauseCrawls, wakeCrawls } from './commands.ts'
  * @returns the ids of its snapshots
  */
 export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
-  return await db.transaction().execute(async (tx) => {
-    const { id } = await insertCrawl(tx, crawl)
+  const id = uuidv7()
+  return await transact(db, async (tx) => {
+    await insertCrawl(tx, crawl, id)
     const pages = await addTo(tx, id, pagesOf(crawl.list))
     // The list has no part left to expand.
     await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
@@ -24,8 +27,9 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
  * @returns the crawl's id
  */
 export async function addPausedPages(db: Database, crawl: NewCrawl): Promise<string> {
-  return await db.transaction().execute(async (tx) => {
-    const { id } = await insertCrawl(tx, crawl)
+  const id = uuidv7()
+  return await transact(db, async (tx) => {
+    await insertCrawl(tx, crawl, id)
     for (const part of crawl.list.parts()) {
       const pages = urlsOfPart(part).map(({ url, details }) => ({ ...details, url }))
       await insertSnapshots(tx, id, pages, { depth: 0, parentId: null })
@@ -46,7 +50,7 @@ export async function addPages(
   list: UrlList,
   tags: readonly string[],
 ): Promise<string[]> {
-  return await db.transaction().execute(async (tx) => {
+  return await transact(db, async (tx) => {
     const ids = await addTo(tx, crawlId, pagesOf(list))
     if (tags.length > 0) await tagSnapshots(tx, ids, tags)
     await wakeCrawls(tx, [crawlId])

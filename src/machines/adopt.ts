@@ -15,9 +15,9 @@ import type { Verdict } from './verdict.ts'
 
 /** An id that is always the same for the same original, in the order of time like all ids. */
 export function adoptedId(key: string, at: Date): string {
-  const plain = uuidv7(at.getTime()).replaceAll('-', '').slice(0, 12)
+  const time = at.getTime().toString(16).padStart(12, '0')
   const hash = createHash('sha256').update(`archivebox ${key}`).digest('hex')
-  const hex = `${plain}7${hash.slice(0, 3)}8${hash.slice(3, 18)}`
+  const hex = `${time}7${hash.slice(0, 3)}8${hash.slice(3, 18)}`
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 

@@ -14,13 +14,8 @@ import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { ALL_ENDED, type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
 import type { JudgedResult } from '../machines/verdict.ts'
+import type { Findings } from './findings.ts'
 import { writeSnapshotPages } from './index-pages.ts'
-
-/** What the hooks of a page found. */
-interface Found {
-  readonly pages: readonly SnapshotRecord[]
-  readonly tags: readonly string[]
-}
 
 /**
  * Ends a page whose hooks have all ended: adds what they found, judges it, writes its index and seals it. The page
@@ -38,7 +33,7 @@ export async function sealSnapshot(
   crawl: CrawlOfPage,
   tree: WorkTree,
   hooks: readonly Hook[],
-  found: Found,
+  found: Findings,
   whyNone?: string,
 ): Promise<PageEnd> {
   const title = titleIn(tree) ?? claim.row.title
@@ -69,7 +64,7 @@ async function addFindings(
   title: string | null,
   crawl: CrawlOfPage,
   hooks: readonly Hook[],
-  found: Found,
+  found: Findings,
 ): Promise<FinishedPage> {
   const { db } = owner.home
   const { id, depth } = claim.row

@@ -64,6 +64,21 @@ describe('a list of bookmarks', () => {
     })
     expect(page('index.html')).toContain('why I kept it')
 
+    const known = ({ url, title, tags, notes, bookmarked_at }: Record<string, unknown>) => ({
+      ...{ url, title, tags, notes, bookmarked_at },
+    })
+    for (const format of ['jsonl', 'csv', 'netscape']) {
+      const exported = listOf(`exported.${format}`, (await home.run(['export', '--format', format])).stdout)
+      const { stdout } = await home.run(['add', '--dry-run', '--json', '--again', '--file', exported])
+      expect(
+        stdout
+          .trim()
+          .split('\n')
+          .map((line) => known(JSON.parse(line))),
+        format,
+      ).toEqual(all.map(known))
+    }
+
     const again = await home.run(['add', '--dry-run', '--file', bookmarks])
     expect(again.stderr).toMatch(/^4 read · 1 new · 1 archived before \(skipped; --again .*\) · 1 twice in it · 1 not/m)
     expect(JSON.parse(again.stdout)).toMatchObject({ url: `${site.url}/missing`, title: 'Gone by now' })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
-import { aboutPage, chunksOfCrawl, pageChanges } from '../../src/db/archived-pages.ts'
+import { chunksOfCrawl, hasCopies, pageChanges } from '../../src/db/archived-pages.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { snapshotById, tagSnapshots } from '../../src/db/snapshots.ts'
@@ -113,7 +113,7 @@ describe('the index of the archive', () => {
     expect(files[0]).toBeDefined()
     expect(files[1]).toBe(files[0])
     await withHome(test, async ({ db }) => {
-      const isCopied = async (id: string) => (await aboutPage(db, (await snapshotById(db, id))!)).isCopied
+      const isCopied = async (id: string) => await hasCopies(db, (await snapshotById(db, id))!)
       const [single] = await pagesOf(test, await archived(test, `${site.url}/page-1.html`))
       expect([await isCopied(first!.id), await isCopied(second!.id), await isCopied(single!.id)]).toEqual([
         true,

@@ -40,7 +40,7 @@ export async function addArchiveBox(
       )
       terminal.live([])
       const rest = adoption.open.list()
-      const queued = rest && (await insertCrawl(open.home.db, { ...limits, id: idOfList(rest), list: rest }))
+      const queued = rest && (await insertCrawl(open.home.db, { ...limits, list: rest }, idOfList(rest)))
       say(options, adoption, damaged, queued?.id)
       if (wantsJson(options))
         for (const id of [...adoption.crawls, ...(queued ? [queued.id] : [])])
