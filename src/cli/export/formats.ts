@@ -11,20 +11,7 @@ export interface ExportFormat {
 
 /** The columns of a table; a name stands for the same as in the record. */
 const COLUMNS = [
-  ...[
-    'url',
-    'title',
-    'tags',
-    'created_at',
-    'bookmarked_at',
-    'notes',
-    'status',
-    'outcome',
-    'cause',
-    'http_status',
-    'sealed_at',
-    'depth',
-  ],
+  ...['url', 'title', 'tags', 'created_at', 'status', 'outcome', 'cause', 'http_status', 'sealed_at', 'depth'],
   ...['output_size', 'output_dir', 'id', 'crawl_id', 'bookmarked_at', 'notes'],
 ]
 
