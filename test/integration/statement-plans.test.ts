@@ -204,6 +204,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts markRunning': () => processes.markRunning(db, other, { ...identity, pid: 3 }),
   'db/processes.ts recordContainment': () => processes.recordContainment(db, other, { tier: 'basic' }),
   'db/processes.ts markDraining': () => processes.markDraining(db, other),
+  'db/processes.ts markRan': () => processes.markRan(db, other, { ...identity, pid: 3 }, { code: 0, signal: null }, 1),
   'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
   'db/processes.ts liveRows': () => processes.liveRows(home),
   'db/processes.ts heartbeat': () => processes.heartbeat(home, other, identity, null),
@@ -322,6 +323,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await hookResults.finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
+    await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
