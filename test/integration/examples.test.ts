@@ -99,6 +99,7 @@ async function shell(command: string): Promise<{ code: number | null; output: st
   const env = {
     PATH: [join(home.dataDir, 'bin'), process.env['PATH']].join(delimiter),
     HOME: home.dataDir,
+    TMPDIR: home.dataDir, // plugin run --keep keeps what it made there.
     DATA_DIR: home.dataDir,
     DATABASE_URL: home.databaseUrl,
     NO_COLOR: '1',
