@@ -49,6 +49,8 @@ export class SnapshotHooks {
   readonly #services: CrawlServices
   /** A hook of a user had access to the work tree. */
   #isShared = false
+  /** Another process starts right after this one. */
+  #isFollowed = false
   /** A hook failed that needs what runs for the whole crawl. */
   #isDoubtful = false
   /** Results of this round that are worth nothing if that was gone. */
@@ -119,7 +121,12 @@ export class SnapshotHooks {
       if (isStopped()) break
       const able = await this.#able(row)
       if (able[0]?.hook.hosted) await this.#runRow(able)
-      else if (able[0]) await this.#runOne(able[0])
+      else if (able[0]) {
+        // The start of the next process is written together with the end of this one.
+        this.#isFollowed = rows[index + 1]?.[0]?.hook.hosted === false
+        await this.#runOne(able[0])
+        this.#isFollowed = false
+      }
       for (const end of await this.#sequence.reap()) await this.#settle([end])
       if (await this.lostService()) break
     }
@@ -129,6 +136,7 @@ export class SnapshotHooks {
   }
 
   async #endBackground(): Promise<void> {
+    await this.#results.write()
     const isLeft = ({ hook }: OpenHook) => !hook.readsPublished && !this.#sequence.isRunning(hook)
     const early = [...this.#open.values()].some(isLeft)
     for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
@@ -277,7 +285,7 @@ export class SnapshotHooks {
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
     )
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
-    if (!ends.every(({ hook }) => hook.hosted)) await this.#results.write()
+    if (!this.#isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#results.write()
     await failpoint('publish.hook_settled')
   }
 

@@ -9,6 +9,7 @@ import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
 import { hooks } from './hooks.ts'
 import { list } from './list.ts'
+import { backedUp, exported, verified } from './out.ts'
 import { page } from './page.ts'
 import { pageShare } from './page-share.ts'
 import { pages } from './pages.ts'
@@ -30,6 +31,9 @@ const BENCHES = {
   crawl: { run: crawl, rounds: 3 },
   captures: { run: captures, rounds: 3 },
   list: { run: list, rounds: 2 },
+  export: { run: exported, rounds: 3 },
+  verify: { run: verified, rounds: 5 },
+  backup: { run: backedUp, rounds: 1 },
   server: { run: server, rounds: 5 },
   engine: { run: engine, rounds: 3 },
   'engine-scale': { run: engineScale, rounds: 3 },

@@ -204,6 +204,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts markRunning': () => processes.markRunning(db, other, { ...identity, pid: 3 }),
   'db/processes.ts recordContainment': () => processes.recordContainment(db, other, { tier: 'basic' }),
   'db/processes.ts markDraining': () => processes.markDraining(db, other),
+  'db/processes.ts markRan': () => processes.markRan(db, other, { ...identity, pid: 3 }, { code: 0, signal: null }, 1),
   'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
   'db/processes.ts liveRows': () => processes.liveRows(home),
   'db/processes.ts heartbeat': () => processes.heartbeat(home, other, identity, null),

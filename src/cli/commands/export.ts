@@ -11,7 +11,7 @@ export interface ExportOptions extends FilterOptions {
 }
 
 /** Characters that are written at once. */
-const CHUNK = 65_536
+const CHUNK = 262_144
 
 /** `export`: pages on stdout, newest first, in a format that other programs and `add` read. */
 export async function exportPages(options: GlobalOptions, verb: ExportOptions): Promise<void> {

@@ -66,7 +66,7 @@ async function requireEmpty(tx: Database, schema: number): Promise<void> {
     const { rows } = await sql`select from ${sql.table(name)} limit 1`.execute(tx)
     if (rows.length > 0)
       throw new UsageError(
-        `there is an archive in this database already (table ${name} has rows): a backup does not go over it`,
+        'there is an archive here already: a backup does not go over it',
         'restore into a new data dir (--data-dir), or into an empty database',
       )
   }

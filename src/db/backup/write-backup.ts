@@ -38,6 +38,7 @@ export async function writeBackup(url: string, path: string, stop: AbortSignal):
     return await reading.execute(async (tx) => {
       await prepareToCopy(tx)
       await keepSchema(tx)
+      if ((await schemaVersion(tx)) === 0) throw new AppError('there is no archive in this database')
       const written = await replace(path, async (file) => await writeRows(session, tx, file, stop))
       await replace(`${path}.files`, async (file) => {
         await file.writeFile(BESIDE.map((name) => `${name}\n`).join(''))
