@@ -79,7 +79,7 @@ export async function runCrawl(
       tick.progress()
       if (await services.haveEnded()) {
         await closeWorkers(pool)
-        await services.restart(pool.changes)
+        await services.restart()
       }
       if (pool.changes > changes) changes = await progressed(queue, started, pool.changes)
       const now = await openSnapshots(home.db, crawl.id)

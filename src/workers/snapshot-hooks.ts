@@ -1,8 +1,7 @@
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import type { Hook } from '../hooks/discover.ts'
-import { finishedRun, type HostedRun, hasFinished } from '../hooks/hook-host.ts'
+import type { HostedRun } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
@@ -11,14 +10,13 @@ import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
 import type { CrawlServices } from './crawl-services.ts'
+import { earlierEnd, endedBefore } from './ended-before.ts'
 import { Findings } from './findings.ts'
-import { inRows, type OpenHook } from './hook-rows.ts'
+import { inRows, isFinal, type OpenHook } from './hook-rows.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
 import { settleHooks, type Verdict } from './hook-settle.ts'
 import type { PageResults } from './page-results.ts'
 import type { WorkerContext } from './worker-context.ts'
-
-const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
 
 /** Hooks of two plugins may have the same name. */
 const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
@@ -188,40 +186,17 @@ export class SnapshotHooks {
     const adopted = this.#tree.hasLeftovers ? await this.#adopt(all, results) : []
     await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
-    for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
-    return all.filter((one) => !FINAL.has(one.result.status) && !adopted.includes(one))
+    for (const { hook, result } of all) if (isFinal(result)) await this.#recall(hook, result)
+    return all.filter((one) => !isFinal(one.result) && !adopted.includes(one))
   }
 
-  /**
-   * Hosted hooks that ended although their worker died before it wrote that down: their logs are complete. First
-   * attempts only, where the files in the plugin's folder can be from no other attempt.
-   */
+  /** Takes over the hosted hooks that ended although their worker died before it wrote that down. */
   async #adopt(all: readonly OpenHook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
-    const open = all.filter(({ result }) => !FINAL.has(result.status))
-    // Also of hooks that the plugin had before an upgrade.
-    const isAlone = ({ hook }: OpenHook) => results.filter(({ plugin }) => plugin === hook.plugin).length === 1
-    const unfinished = open.findIndex(
-      (one) =>
-        !one.hook.hosted ||
-        one.result.attempt > 1 ||
-        this.#repeated.results.has(one.result.id) ||
-        !isAlone(one) ||
-        !this.#tree.holds(one.hook.plugin) ||
-        !hasFinished(logsFor(this.#tree.root, one.hook, one.result.attempt)),
-    )
-    const finished = unfinished === -1 ? open : open.slice(0, unfinished)
+    const finished = endedBefore(all, results, this.#tree, this.#repeated.results)
     await this.#tree.reconcilePublished()
     for (const one of finished) this.#open.set(keyOf(one.hook), one)
-    await this.#settle(
-      finished.map(({ hook, result }) => {
-        const logs = logsFor(this.#tree.root, hook, result.attempt)
-        const at = statSync(logs.stdout).mtimeMs - performance.timeOrigin
-        const published = this.#tree.isPublished(hook.plugin) ? this.#tree.published(hook.plugin) : undefined
-        const { processId } = this.#context.owner
-        return { ...finishedRun({ hook, logs }, at, at), cause: 'exit', processId, published }
-      }),
-    )
-    return [...finished]
+    await this.#settle(finished.map((one) => earlierEnd(one, this.#tree, this.#context.owner.processId)))
+    return finished
   }
 
   async #runRow(row: readonly OpenHook[]): Promise<void> {
@@ -298,7 +273,8 @@ export class SnapshotHooks {
       isLast ? { ...judged, event: 'fail' as const } : judged,
       isAside,
     )
-    if ((event === 'fail' || hook.background) && this.#services.areNeededBy(hook)) {
+    const isEnd = event !== 'interrupt' && event !== 'delay'
+    if (isEnd && (event === 'fail' || hook.background) && this.#services.areNeededBy(hook)) {
       this.doubtful.push(result)
       this.#isDoubtful ||= event === 'fail'
     }

@@ -11,7 +11,7 @@ import * as archived from '../../src/db/archived-pages.ts'
 import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
 import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
-import { addUpCounts, allPages, isFull, pageCount, rowCounts } from '../../src/db/counts.ts'
+import { addUpCounts, allPages, isFull, pageCount, rowCounts, sealedPageCount } from '../../src/db/counts.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import * as summaries from '../../src/db/crawl-summaries.ts'
@@ -351,6 +351,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'db/counts.ts addUpCounts': () => addUpCounts(db),
   'db/counts.ts pageCount': () => pageCount(db, crawl),
+  'db/counts.ts sealedPageCount': () => sealedPageCount(db, crawl),
   'db/machines.ts machineById': () => machineById(db, home.machineId),
   'db/machines.ts machines': () => machines(db),
   // Its statements are sent over a connection of its own, by the program that completes words.
