@@ -49,6 +49,8 @@ export class SnapshotHooks {
   readonly #services: CrawlServices
   /** A hook of a user had access to the work tree. */
   #isShared = false
+  /** Another process starts right after this one. */
+  #isFollowed = false
   /** A hook failed that needs what runs for the whole crawl. */
   #isDoubtful = false
   /** Results of this round that are worth nothing if that was gone. */
@@ -119,7 +121,12 @@ export class SnapshotHooks {
       if (isStopped()) break
       const able = await this.#able(row)
       if (able[0]?.hook.hosted) await this.#runRow(able)
-      else if (able[0]) await this.#runOne(able[0])
+      else if (able[0]) {
+        // The start of the next process is written together with the end of this one.
+        this.#isFollowed = rows[index + 1]?.[0]?.hook.hosted === false
+        await this.#runOne(able[0])
+        this.#isFollowed = false
+      }
       for (const end of await this.#sequence.reap()) await this.#settle([end])
       if (await this.lostService()) break
     }
@@ -129,6 +136,7 @@ export class SnapshotHooks {
   }
 
   async #endBackground(): Promise<void> {
+    await this.#results.write()
     const isLeft = ({ hook }: OpenHook) => !hook.readsPublished && !this.#sequence.isRunning(hook)
     const early = [...this.#open.values()].some(isLeft)
     for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
@@ -177,7 +185,7 @@ export class SnapshotHooks {
       hook,
       result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
     }))
-    const adopted = this.#tree.hasLeftovers ? await this.#adopt(all) : []
+    const adopted = this.#tree.hasLeftovers ? await this.#adopt(all, results) : []
     await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
     for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
@@ -188,9 +196,10 @@ export class SnapshotHooks {
    * Hosted hooks that ended although their worker died before it wrote that down: their logs are complete. First
    * attempts only, where the files in the plugin's folder can be from no other attempt.
    */
-  async #adopt(all: readonly OpenHook[]): Promise<OpenHook[]> {
+  async #adopt(all: readonly OpenHook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
     const open = all.filter(({ result }) => !FINAL.has(result.status))
-    const isAlone = ({ hook }: OpenHook) => all.filter((other) => other.hook.plugin === hook.plugin).length === 1
+    // Also of hooks that the plugin had before an upgrade.
+    const isAlone = ({ hook }: OpenHook) => results.filter(({ plugin }) => plugin === hook.plugin).length === 1
     const unfinished = open.findIndex(
       (one) =>
         !one.hook.hosted ||
@@ -277,7 +286,7 @@ export class SnapshotHooks {
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
     )
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
-    if (!ends.every(({ hook }) => hook.hosted)) await this.#results.write()
+    if (!this.#isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#results.write()
     await failpoint('publish.hook_settled')
   }
 
