@@ -116,6 +116,7 @@ export class HookHost {
     })
     await failpoint('spawn.host_row')
     const marks = { [MARKER.process]: id, [MARKER.worker]: scope.parentId, [MARKER.runner]: scope.runnerId }
+    // No settings: each hook in it brings its own.
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...marks }
     const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
       await closeUnstarted(scope.home, container, id)
