@@ -22,6 +22,7 @@ import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
 import { isThere } from '../../src/db/is-there.ts'
+import { latestRows } from '../../src/db/latest-rows.ts'
 import {
   CRAWLS,
   eachListed,
@@ -32,7 +33,7 @@ import {
   RESULTS,
   SNAPSHOTS,
 } from '../../src/db/listings.ts'
-import { machineById, machineRow } from '../../src/db/machines.ts'
+import { machineById, machineRow, machines } from '../../src/db/machines.ts'
 import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
@@ -40,7 +41,7 @@ import * as recorded from '../../src/db/recorded-files.ts'
 import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
-import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
+import { serverClock, serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
 import * as terms from '../../src/db/terms.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
@@ -244,6 +245,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/runners.ts terminateBackendsOf': () => runners.terminateBackendsOf(home, [other]),
   'db/server-identity.ts serverIdentity': () => serverIdentity(db),
   'db/server-identity.ts serverSize': () => serverSize(db),
+  'db/server-identity.ts serverClock': () => serverClock(db),
   'db/snapshots.ts insertSnapshots': () =>
     inTransaction((tx) =>
       snapshots.insertSnapshots(tx, crawl, ['a', 'b', 'c', 'd', 'e'].map(pageNamed), { depth: 0, parentId: null }),
@@ -350,6 +352,12 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/counts.ts addUpCounts': () => addUpCounts(db),
   'db/counts.ts pageCount': () => pageCount(db, crawl),
   'db/machines.ts machineById': () => machineById(db, home.machineId),
+  'db/machines.ts machines': () => machines(db),
+  // Its statements are sent over a connection of its own, by the program that completes words.
+  'db/latest-rows.ts latestRows': async () => {
+    for (const kind of ['crawl', 'snapshot', 'result', 'process', 'machine', 'tag'])
+      await latestRows(home.databaseUrl, home.dataDir, kind, '')
+  },
   'db/binaries.ts binaryCounts': () => binaries.binaryCounts(db),
   'db/counts.ts allPages': () => allPages(db),
   'db/crawl-progress.ts crawlProgress': async () => {
