@@ -7,6 +7,7 @@ import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
 import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
+import { registerScheduleVerbs } from './schedule-verbs.ts'
 import { atTheDoor } from './settings.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
@@ -140,6 +141,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))
+  registerScheduleVerbs(root, globals, () => asked(true))
 
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')

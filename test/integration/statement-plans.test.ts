@@ -38,6 +38,7 @@ import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
 import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
+import * as schedules from '../../src/db/schedules.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
 import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
@@ -53,6 +54,7 @@ import { reconcileSchedules } from '../../src/machines/reconcile-schedules.ts'
 import { requeue } from '../../src/machines/requeue.ts'
 import * as hookResults from '../../src/machines/results.ts'
 import { retry } from '../../src/machines/retry.ts'
+import * as scheduled from '../../src/machines/scheduled-crawls.ts'
 import { isWithin, openCrawls } from '../../src/machines/scope.ts'
 import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { makeLargeArchive } from '../bench/large-archive.ts'
@@ -293,6 +295,35 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await queue.release(claim, 60_000)
     await queues.snapshotQueue(owner(brokenOnce()), worker, {}).next()
   },
+  'db/schedules.ts insertSchedule': async () => {
+    const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
+    const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }
+    await schedules.insertSchedule(db, { ...daily, nextAt: new Date(0) })
+  },
+  'db/schedules.ts msUntilDue': () => schedules.msUntilDue(db),
+  'db/schedules.ts scheduleFacts': () => schedules.scheduleFacts(db),
+  'machines/queues.ts scheduleQueue': async () => {
+    const queue = queues.scheduleQueue(owner())
+    const claim = (await queue.next()) as Parameters<typeof scheduled.handleMoment>[2]
+    await queue.hasMoved(claim, 'active')
+    await queue.holders([worker], 15)
+    await queue.renew([claim])
+    await scheduled.handleMoment(db, queue, claim)
+    await queues.scheduleQueue(owner(brokenOnce())).next()
+  },
+  'machines/scheduled-crawls.ts handleMoment': () => Promise.resolve(), // Above.
+  'machines/scheduled-crawls.ts runSchedules': () => scheduled.runSchedules(db, [other]),
+  'machines/scheduled-crawls.ts pauseSchedules': () => scheduled.pauseSchedules(db, [other]),
+  'machines/scheduled-crawls.ts resumeSchedules': async () => {
+    const all = (await schedules.listSchedules(db)).map(({ id }) => id)
+    await scheduled.pauseSchedules(db, all)
+    await scheduled.resumeSchedules(db, all)
+  },
+  'db/schedules.ts listSchedules': () => schedules.listSchedules(db, [other]),
+  'db/schedules.ts lockSchedules': () => Promise.resolve(), // Above.
+  'db/schedules.ts crawlsInTheWay': () => Promise.resolve(), // Above.
+  'db/schedules.ts databaseNow': () => Promise.resolve(), // Above.
+  'db/schedules.ts deleteSchedules': () => schedules.deleteSchedules(db, [other]),
   'machines/queues.ts forgetAttempts': async () => {
     await queues.forgetAttempts(db, { id: other, token })
     await queues.crawlQueue(owner(), {}).forgetAttempts({ id: other, token })

@@ -65,7 +65,7 @@ async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, 
 /**
  * URLs from the arguments, a file or stdin; one a line there, without `#` comments and blank lines. Throws UsageError.
  */
-async function collect(args: readonly string[], file: string | undefined): Promise<UrlList> {
+export async function collect(args: readonly string[], file: string | undefined): Promise<UrlList> {
   const fromStdin =
     file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
   const urls = new CheckedUrls()
