@@ -9,6 +9,7 @@ import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { registerScheduleVerbs } from './schedule-verbs.ts'
 import { atTheDoor } from './settings.ts'
+import { registerTagVerbs } from './tag-verbs.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 
@@ -141,6 +142,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))
+  registerTagVerbs(root, globals)
   registerScheduleVerbs(root, globals, () => asked(true))
 
   const processes = verb(root, 'process', 'the processes of this data dir')

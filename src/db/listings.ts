@@ -5,7 +5,7 @@ import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
 import { eachRow } from './each-row.ts'
 import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
-import type { SnapshotRow } from './snapshots.ts'
+import { type SnapshotRow, tagsOf } from './snapshots.ts'
 import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
 
 /** What a listing is filtered by; a row matches a filter if it matches any of its values. */
@@ -98,10 +98,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   type: 'Snapshot',
   table: 'snapshot',
   statuses: WORK_STATUSES,
-  rows: sql`
-    select it.*, array(
-      select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
-    from snapshot it`,
+  rows: sql`select it.*, ${tagsOf(sql`it.id`)} as tags from snapshot it`,
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,
     outcomes: (outcome) => sql`it.outcome = ${unseen(outcome)}`,

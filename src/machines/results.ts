@@ -3,6 +3,7 @@ import { uuidv7 } from '../base/ids.ts'
 import { otherCopies } from '../db/archived-pages.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { withRetry } from '../db/retry.ts'
+import { tagsOf } from '../db/snapshots.ts'
 import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
@@ -207,6 +208,7 @@ export interface FinishedPage {
   readonly results: readonly ResultOfPage[]
   /** Does or did another copy of its URL exist? */
   readonly isCopied: boolean
+  readonly tags: readonly string[]
 }
 
 /** A condition on a page, `work`: all its results have ended, and no server has lost that. */
@@ -224,19 +226,20 @@ export async function finishPage(
   claim: SnapshotClaim,
   title: string | null,
 ): Promise<FinishedPage> {
-  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date }>`
+  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date; tags: string[] }>`
     with ${owned(owner, claim)}, page as (
       update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
       from mine where snapshot.id = mine.id
       returning snapshot.id, snapshot.output_size
     )
     select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(),
+      ${tagsOf(sql`${claim.id}`)} as tags,
       ${tx.isTransaction ? sql`null` : RELAXED}
     from page left join archive_result r on r.snapshot_id = ${claim.id}
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
-  const { page_size: output_size, is_copied: isCopied, now } = rows[0]!
-  return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied }
+  const { page_size: output_size, is_copied: isCopied, now, tags } = rows[0]!
+  return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied, tags }
 }
 
 /** Skips the open results of a snapshot, in the transaction that seals it. */

@@ -7,7 +7,7 @@ import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import { type ResultOfPage, resultsOfPage } from '../db/results.ts'
-import { type SnapshotRow, snapshotById } from '../db/snapshots.ts'
+import { type SnapshotRow, snapshotById, tagsOfPage } from '../db/snapshots.ts'
 import type { WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
 import { assetFiles, type PageAssets, pageAssets } from '../pages/assets.ts'
@@ -19,17 +19,19 @@ import { publishFile } from './publish-file.ts'
 
 /**
  * Writes index.html and index.jsonl of a snapshot that is sealed or about to be.
- * @param known its results in order, and whether its URL has other copies; read from the database when not given
+ * @param known its results in order, its tags, and whether its URL has other copies; read from the database when not
+ *   given
  */
 export async function writeSnapshotPages(
   home: Home,
   snapshot: SnapshotRow,
   crawl: CrawlOfPage,
-  known?: { readonly results: readonly ResultOfPage[]; readonly isCopied: boolean },
+  known?: { readonly results: readonly ResultOfPage[]; readonly isCopied: boolean; readonly tags: readonly string[] },
 ): Promise<void> {
   const { db, dataDir } = home
   const rows = known?.results ?? (await resultsOfPage(db, snapshot.id))
   const isCopied = known?.isCopied ?? (await hasCopies(db, snapshot))
+  const tags = known?.tags ?? (await tagsOfPage(db, snapshot.id))
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const html = snapshotPage({
@@ -42,7 +44,7 @@ export async function writeSnapshotPages(
     httpStatus: snapshot.http_status,
     sealedAt: snapshot.status_changed_at,
     depth: snapshot.depth,
-    tags: crawl.tags,
+    tags,
     crawlPath: relative(snapshot.output_dir, crawl.output_dir),
     topPath: above,
     copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
@@ -58,10 +60,7 @@ export async function writeSnapshotPages(
       logs: logsOf(dir, row.plugin, row.hook_name, row.attempt),
     })),
   })
-  const records = [
-    snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }),
-    ...rows.map(resultRecord),
-  ]
+  const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags }), ...rows.map(resultRecord)]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
   const both = [publishFile(join(dir, 'index.jsonl'), lines), publishFile(join(dir, 'index.html'), html)]
   await Promise.allSettled(both) // When one fails, the other still runs to its end.

@@ -42,6 +42,7 @@ import * as schedules from '../../src/db/schedules.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
 import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
+import * as tags from '../../src/db/tags.ts'
 import * as terms from '../../src/db/terms.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
 import { addCrawlWithPages, addPages } from '../../src/machines/add-pages.ts'
@@ -228,6 +229,21 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/runners.ts supersededLately': () => runners.supersededLately(home, { minutes: 10, beforeSeconds: 1 }),
   'db/runners.ts closeAsLost': () => runners.closeAsLost(db, [other]),
   'db/runners.ts deadClaimants': () => runners.deadClaimants(home, [other]),
+  'db/snapshots.ts tagsOfPage': () => snapshots.tagsOfPage(db, other),
+  'db/tags.ts listTags': async () => {
+    await snapshots.tagSnapshots(db, [], ['a', 'b', 'c'])
+    await tags.listTags(db)
+  },
+  'db/tags.ts changeTags': () => tags.changeTags(db, [other], { add: [], remove: ['news'] }),
+  'db/tags.ts renameTag': async () => {
+    const [tag] = await tags.listTags(db, ['a'])
+    await tags.renameTag(db, tag!, 'other')
+  },
+  'db/tags.ts mergeTags': async () => {
+    const [from, into] = await tags.listTags(db, ['b', 'c'])
+    await tags.mergeTags(db, [from!], into!)
+  },
+  'db/tags.ts deleteTags': async () => tags.deleteTags(db, await tags.listTags(db, ['c'])),
   'db/terms.ts limitLockWaits': () => inTransaction((tx) => terms.limitLockWaits(tx)),
   'db/terms.ts raiseTerm': () =>
     inTransaction(async (tx) => {
@@ -525,7 +541,7 @@ afterAll(async () => {
 const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** What a process sends once, or a person's command: nobody keeps its plan. */
-const SENT_ONCE = [/retry\.ts|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
+const SENT_ONCE = [/retry\.ts|(rename|merge|delete)Tags?|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
  * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
  * they are few beside their pages; and processes, most of which are of the data dir that is asked for.

@@ -30,3 +30,6 @@ alter table crawl add column due_at timestamptz;
 create unique index crawl_of_schedule on crawl (schedule_id, due_at) where schedule_id is not null;
 create index crawl_of_schedule_open on crawl (schedule_id)
   where schedule_id is not null and status in ('queued', 'started', 'paused');
+
+-- The crawls that have a tag: a tag that is renamed or deleted changes there, too.
+create index crawl_tags on crawl using gin (tags);
