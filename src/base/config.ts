@@ -77,9 +77,26 @@ export const SETTINGS = {
     means: '`false` runs each built-in hook in a process of its own',
   }),
   USER_AGENT: setting(text, undefined, {
-    standardIs: 'archivebox-ts',
+    standardIs: '`archivebox-ts` and `CONTACT`',
     perCrawl: true,
     means: 'how the built-in hooks introduce themselves',
+  }),
+  CONTACT: setting(text, undefined, {
+    standardIs: 'none',
+    perCrawl: true,
+    means: 'a URL or mail address that `USER_AGENT` names by default, for those whose pages are archived',
+  }),
+  MANNERS: setting(oneOf('public', 'all', 'off'), 'public', {
+    perCrawl: true,
+    means: 'which hosts have the limits below: those with a public address, all, or none',
+  }),
+  HOST_CONCURRENCY: setting(whole(0, 1_000), 4, {
+    perCrawl: true,
+    means: 'how many pages of one host are archived at once, by all workers of all machines; 0: no limit',
+  }),
+  HOST_DELAY: setting(amount('seconds', 3_600), 0.25, {
+    perCrawl: true,
+    means: 'from the beginning of one page of a host to that of the next',
   }),
   CHECK_SSL_VALIDITY: setting(flag, true, {
     perCrawl: true,

@@ -21,6 +21,8 @@ export const FAILPOINTS = [
   'claim.schedule_claimed',
   'claim.schedule_released',
   'claim.snapshot_released',
+  'claim.turn_put_off',
+  'claim.turn_taken',
   'gate.asked',
   'gate.backends_ended',
   'gate.killed',

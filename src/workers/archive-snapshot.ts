@@ -14,6 +14,7 @@ import { prepareResults } from '../machines/results.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
 import { resolvedBinaries } from './binaries.ts'
 import type { HookSequence } from './hook-sequence.ts'
+import { awaitTurn } from './host-manners.ts'
 import { PageResults } from './page-results.ts'
 import { endWorkers } from './reap.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
@@ -55,6 +56,12 @@ export async function archiveSnapshot(
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
   mkdirSync(tree.root, { recursive: true })
   await endWorkers(owner, crawl.former)
+  const putOffMs = isGivenUp ? undefined : await awaitTurn(owner, claim, asked, abort)
+  if (putOffMs !== undefined) {
+    if (!(await queue.release(claim, putOffMs))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
+    await failpoint('claim.turn_put_off')
+    return ENDED
+  }
   const target = {
     dataDir: home.dataDir,
     crawlId: crawl.id,

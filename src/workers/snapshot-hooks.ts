@@ -6,6 +6,8 @@ import { finishedRun, type HostedRun, hasFinished } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { type Busy, busyIn, isBusyCause } from '../machines/busy.ts'
+import { causeOf, neededBy } from '../machines/cause.ts'
 import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import type { ResultRow } from '../machines/results.ts'
@@ -13,6 +15,7 @@ import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
 import { settleHooks, type Verdict } from './hook-settle.ts'
+import { keepAway } from './host-manners.ts'
 import type { PageResults } from './page-results.ts'
 import type { WorkerContext } from './worker-context.ts'
 
@@ -64,6 +67,10 @@ export class SnapshotHooks {
   readonly #results: PageResults
   /** A hook of a user had access to the work tree. */
   #isShared = false
+  /** Plugins that are tried again later. What needs their output is, too. */
+  readonly #delayed = new Set<string>()
+  /** The server was too busy for the page in the last attempt, too: nobody else tries that often again. */
+  #wasBusy = false
   #interrupted = false
   #gotSomewhere = false
 
@@ -116,8 +123,11 @@ export class SnapshotHooks {
     }
     const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
     for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
-    for (const { result } of this.#open.values())
-      if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' }) // It had not begun.
+    for (const { result } of this.#open.values()) await this.#interrupt(result) // It had not begun.
+  }
+
+  async #interrupt(result: ResultRow): Promise<void> {
+    if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' })
   }
 
   /** Fails the open hooks without running them: their worker died at them too often. */
@@ -251,6 +261,7 @@ export class SnapshotHooks {
         end,
         isLast: !rest.some((other) => other.hook.plugin === hook.plugin),
         published: end.published,
+        mayRetry: result.retries < this.#retries.most && !this.#wasBusy,
       })),
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
     )
@@ -260,6 +271,8 @@ export class SnapshotHooks {
   }
 
   async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
+    const lost = judged.event === 'skip' ? neededBy(judged.output) : undefined
+    if (lost !== undefined && this.#delayed.has(lost)) return await this.#interrupt(result)
     const isLast = judged.event === 'delay' && result.retries >= this.#retries.most
     const { event, ...output } = this.#consequences.told(
       hook.plugin,
@@ -268,6 +281,7 @@ export class SnapshotHooks {
     // Before the result becomes final: if we died in between, nobody would queue them.
     if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')
+    const busy = busyIn(judged.json)
     const { processId, began, ended } = end
     await this.#results.add({
       result,
@@ -281,12 +295,21 @@ export class SnapshotHooks {
     if (event === 'interrupt') return
     await this.#progressed()
     this.#open.delete(keyOf(hook))
-    if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
+    if (event === 'delay') await this.#delay(hook, result, busy)
+    else this.#wasBusy ||= busy !== undefined
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
     // Our own hooks print what they find.
     if (event === 'succeed' && !hook.hosted) await this.#readUrls(this.#tree.dirFor(hook.plugin))
     this.#context.log.debug(`${hook.name} on ${this.#claim.row.url} ${event}: ${output.output}`)
+  }
+
+  /** The page waits, and so does its host when that was too busy for it. */
+  async #delay({ plugin }: Hook, { retries }: ResultRow, busy: Busy | undefined): Promise<void> {
+    this.#delayed.add(plugin)
+    const ms = Math.max(this.#retries.waitMs(retries), busy?.waitMs ?? 0)
+    this.waitMs = Math.max(this.waitMs ?? 0, ms)
+    if (busy) await keepAway(this.#context.owner, this.#claim.row.url, this.#scope.settings, ms)
   }
 
   /** Forgets earlier failed attempts once a hook has ended. */
@@ -298,6 +321,7 @@ export class SnapshotHooks {
   /** Reads what a hook of an earlier round found from its log and files. */
   async #recall(hook: Hook, result: ResultRow): Promise<void> {
     this.#consequences.note(hook.plugin, result.status, result.output_str)
+    this.#wasBusy ||= result.status === 'failed' && isBusyCause(causeOf(hook.plugin, result.output_str))
     this.#tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logs = keptLogs(this.#tree.root, hook, result.attempt)
     if (!logs) return

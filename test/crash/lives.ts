@@ -254,6 +254,11 @@ export const LIVES: Readonly<Record<string, Life>> = {
         update crawl set schedule_id = (select id from added), due_at = now() - interval '1 day'`),
     passes: ['claim.schedule_added', 'claim.schedule_claimed', 'claim.schedule_released'],
   },
+  'waits for the turn of its pages at their host': {
+    settings: { MANNERS: 'all', HOST_DELAY: '0' },
+    before: (home) => home.query(`insert into host (host, blocked_until) values ('127.0.0.1', now() + interval '6 s')`),
+    passes: ['claim.turn_put_off', 'claim.turn_taken'],
+  },
   'gives its crawl up': {
     before: async (home) => {
       await home.run(['run', '--exit-on-idle'])

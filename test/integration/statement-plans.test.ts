@@ -21,6 +21,7 @@ import { eachRow } from '../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
+import * as turns from '../../src/db/host-turns.ts'
 import { isThere } from '../../src/db/is-there.ts'
 import {
   CRAWLS,
@@ -71,7 +72,7 @@ const MANY = 20_000
 /** Tables that grow with the archive. */
 const LARGE = [
   ...['crawl', 'crawl_source', 'snapshot', 'archive_result', 'transition', 'process', 'page_url', 'snapshot_tag'],
-  ...['crawl_total', 'cancelled_page', 'archived_page'],
+  ...['crawl_total', 'cancelled_page', 'archived_page', 'host_turn'],
 ]
 /** Where every statement must have been sent. */
 const COVERED = [...globSync('src/{db,machines}/*.ts', { cwd: ROOT })].filter(
@@ -409,6 +410,13 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawl-summaries.ts indexedCrawl': () => summaries.indexedCrawl(db, other),
   'db/crawl-summaries.ts crawlCounts': () => summaries.crawlCounts(db, other),
   'db/crawl-summaries.ts latestCrawls': () => summaries.latestCrawls(db),
+  'db/host-turns.ts takeTurn': async () => {
+    const page = { host: 'example.com', snapshotId: other, token }
+    const [snapshotId] = await addCrawlWithPages(db, newCrawl('https://example.com/turn'))
+    await turns.takeTurn(db, { ...page, snapshotId: snapshotId! }, { atOnce: 1, delayMs: 70_000 })
+    await turns.takeTurn(db, { ...page, snapshotId: snapshotId! }, { atOnce: 1, delayMs: 70_000 })
+  },
+  'db/host-turns.ts blockHost': () => turns.blockHost(db, 'example.com', 1_000),
   'db/is-there.ts isThere': async () => {
     for (const table of ['crawl', 'snapshot', 'archive_result'] as const) await isThere(db, table, other)
   },
@@ -491,6 +499,8 @@ async function grow(): Promise<void> {
      select 'snapshot', id, 'started', 'sealed', 'seal', now() - interval '1 hour' from snapshot`,
   )
   await test.query(`insert into cancelled_page (snapshot_id, look_at) select id, now() + interval '1 h' from snapshot`)
+  await test.query(`insert into host (host) values ('a.example'), ('b.example')`)
+  await test.query(`insert into host_turn (snapshot_id, host, starts_at) select id, 'a.example', now() from snapshot`)
   await addUpCounts(db)
 }
 

@@ -9,7 +9,8 @@ const FIELDS = {
     'type id crawl_id parent_snapshot_id url title depth tags status outcome cause http_status created_at retry_at ' +
     'sealed_at output_dir output_size',
   result:
-    'type id snapshot_id plugin hook_name status output_str output_files output_size start_ts end_ts attempt process_id',
+    'type id snapshot_id plugin hook_name status output_str output_files output_size start_ts end_ts attempt ' +
+    'process_id',
   process:
     'type id parent_id machine_id process_type worker_type status pid pwd cmd started_at ended_at exit_code ' +
     'exit_signal timeout url term',

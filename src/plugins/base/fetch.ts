@@ -4,6 +4,7 @@ import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
 import { ChainCookies } from './cookies.ts'
 import { headersOf, request } from './request.ts'
+import { retryAfterSeconds } from './retry-after.ts'
 import { flag, text } from './settings.ts'
 
 const MAX_REDIRECTS = 20
@@ -27,9 +28,11 @@ function followedBy(signal: AbortSignal, answer: Answer): Answer {
   return answer
 }
 
-/** The User-Agent of every request: the user's, else an honest one of ours. */
+/** The User-Agent of every request: the user's, else an honest one of ours, with whom to ask where that is set. */
 export function userAgent(env: HookContext['env']): string {
-  return text(env, 'USER_AGENT') ?? `Mozilla/5.0 (compatible; archivebox-ts/${VERSION})`
+  const contact = text(env, 'CONTACT')
+  const about = contact === undefined ? '' : `; +${contact.replaceAll(/[^\x21-\x7e]/g, '')}`
+  return text(env, 'USER_AGENT') ?? `Mozilla/5.0 (compatible; archivebox-ts/${VERSION}${about})`
 }
 
 /**
@@ -40,7 +43,7 @@ export function userAgent(env: HookContext['env']): string {
 export async function get(context: HookContext, start: string, encodings: Encodings): Promise<Answer> {
   const left = context.visit?.take(start, encodings)
   if (left) {
-    context.answered?.(left.status)
+    context.answered?.(left.status, retryAfterSeconds(left.headers['retry-after']))
     return followedBy(context.signal, left)
   }
   const cookies = new ChainCookies()
@@ -64,7 +67,7 @@ export async function get(context: HookContext, start: string, encodings: Encodi
     const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined) {
-      if (start === context.url) context.answered?.(hop.status)
+      if (start === context.url) context.answered?.(hop.status, retryAfterSeconds(hop.headers['retry-after']))
       return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
     }
     body.destroy()
