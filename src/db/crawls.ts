@@ -88,6 +88,7 @@ const CRAWL_OF_PAGE = [
   'message',
   'config',
   'output_dir',
+  'unable',
   'status',
   'retry_at',
   'claim_token',
@@ -98,6 +99,23 @@ const CRAWL_OF_PAGE = [
   'modified_at',
   'status_changed_at',
 ] as const satisfies readonly (keyof CrawlTable)[]
+
+/**
+ * Records which plugins could not be set up for a crawl, for the workers of its pages.
+ * @returns whether the claim still holds
+ */
+export async function writeUnable(
+  db: Database,
+  { id, token }: { readonly id: string; readonly token: string },
+  unable: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  const write = db
+    .updateTable('crawl')
+    .set({ unable: JSON.stringify(Object.fromEntries(unable)) })
+    .where('id', '=', id)
+    .where('claim_token', '=', token)
+  return (await withRetry(db, () => write.executeTakeFirst())).numUpdatedRows > 0n
+}
 
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
   return await withRetry(db, () => db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst())

@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { firstIdOf } from '../base/ids.ts'
 import { byIndex } from './by-index.ts'
 import { type PageCounts, pagesOf } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
@@ -20,6 +21,9 @@ export interface Filters {
   readonly snapshotId: string
   readonly plugins: readonly string[]
   readonly tags: readonly string[]
+  /** Added at this moment or later, and before that one: by its id, which is made of the time. */
+  readonly after: Date
+  readonly before: Date
 }
 
 type One<F> = F extends readonly (infer Each)[] ? Each : F
@@ -67,6 +71,11 @@ const tagged = (snapshotId: RawBuilder<unknown>, tag: string) => sql`
   ${snapshotId} in (select st.snapshot_id from snapshot_tag st
     where st.tag_id = (select id from tag where name = ${tag}))`
 
+const byTime: Pick<Where, 'after' | 'before'> = {
+  after: (moment) => sql`it.id >= ${firstIdOf(moment)}::uuid`,
+  before: (moment) => sql`it.id < ${firstIdOf(moment)}::uuid`,
+}
+
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
   type: 'Crawl',
@@ -89,6 +98,7 @@ export const CRAWLS: Listing<ListedCrawl> = {
       exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id
         where s.crawl_id = it.id and r.plugin = ${plugin})`,
     tags: (tag) => sql`${tag} = any(it.tags)`,
+    ...byTime,
   },
   record: crawlRecord,
 }
@@ -109,6 +119,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
     plugins: (plugin) =>
       sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = ${plugin})`,
     tags: (tag) => tagged(sql`it.id`, tag),
+    ...byTime,
   },
   record: snapshotRecord,
 }
@@ -129,6 +140,7 @@ export const RESULTS: Listing<ListedResult> = {
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
     plugins: (plugin) => sql`it.plugin = ${unseen(plugin)}`,
     tags: (tag) => tagged(sql`page.id`, tag),
+    ...byTime,
   },
   record: resultRecord,
 }

@@ -99,15 +99,16 @@ export async function tagSnapshots(
     on conflict do nothing`.execute(tx)
 }
 
-/** The tags of a page, in their order, as an expression. */
+/** The names of a page's tags, in order: an SQL expression. */
 export function tagsOf(snapshotId: RawBuilder<unknown>): RawBuilder<string[]> {
   return sql`array(
     select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = ${snapshotId} order by 1)`
 }
 
+/** The names of a page's tags, in order. */
 export async function tagsOfPage(db: Database, id: string): Promise<string[]> {
-  const { rows } = await sql<{ tags: string[] }>`select ${tagsOf(sql`${id}::uuid`)} as tags`.execute(db)
-  return rows[0]!.tags
+  const select = sql<{ tags: string[] }>`select ${tagsOf(sql`${id}::uuid`)} as tags`
+  return (await withRetry(db, () => select.execute(db))).rows[0]!.tags
 }
 
 export async function snapshotById(db: Database, id: string): Promise<SnapshotRow | undefined> {

@@ -132,6 +132,8 @@ export interface CrawlTable extends WorkColumns {
   message: Generated<string>
   config: ColumnType<CrawlConfig, string | undefined, string>
   output_dir: string
+  /** Plugins whose set-up for this crawl failed, with the reason. */
+  unable: ColumnType<Readonly<Record<string, string>>, never, string>
   /** The schedule that made it, and the moment that it was made for. */
   schedule_id: Generated<string | null>
   due_at: ColumnType<Date | null, Date | undefined, never>

@@ -4,6 +4,7 @@ import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/con
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
 import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
+import { speaksUpstream } from './shebang.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
@@ -19,6 +20,10 @@ export interface Hook {
   /** It reads published files, not the work tree. */
   readonly readsPublished: boolean
   readonly timeoutMs: number
+  /** The least time that it has to end after SIGTERM, as a background hook. */
+  readonly graceMs: number
+  /** It promises to print an ArchiveResult; without one it has failed. */
+  readonly mustReport: boolean
   /** Plugins whose output it needs. */
   readonly requires: readonly string[]
   /** Programs that the plugin needs. */
@@ -36,6 +41,8 @@ export interface Plugin {
   /** The settings that its config.json declares. */
   readonly declares: readonly Declared[]
   readonly hooks: readonly string[]
+  /** Those of its hooks that are written for ArchiveBox's own runner. */
+  readonly upstream: readonly string[]
 }
 
 export type HookSettings = Texts
@@ -83,7 +90,10 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       if (/^[._]/.test(name) || name === 'base') continue
       const folder = join(tree, name)
       const hooks = entriesOf(folder)?.filter((file) => HOOK_NAME.test(file))
-      if (hooks) plugins.set(name, { name, folder, builtIn: index === 0, ...requirements(folder), hooks })
+      if (!hooks) continue
+      const builtIn = index === 0
+      const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
+      plugins.set(name, { name, folder, builtIn, ...requirements(folder), hooks, upstream })
     }
   }
   return [...plugins.values()]
@@ -109,6 +119,7 @@ export function selectHooks(
   only?: readonly string[],
 ): Hook[] {
   const wanted = only && closure(plugins, only)
+  const graceMs = readSetting('BACKGROUND_GRACE', settings) * 1000
   const hooks: Hook[] = []
   for (const plugin of plugins) {
     if ((wanted && !wanted.has(plugin.name)) || !isEnabled(plugin.name, settings)) continue
@@ -126,6 +137,8 @@ export function selectHooks(
         hosted,
         readsPublished: plugin.readsPublished,
         timeoutMs,
+        graceMs,
+        mustReport: plugin.upstream.includes(name),
         requires: plugin.requires,
         binaries: plugin.binaries,
       })
@@ -134,7 +147,8 @@ export function selectHooks(
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-function isEnabled(plugin: string, settings: HookSettings): boolean {
+/** Is a plugin on? */
+export function isEnabled(plugin: string, settings: HookSettings): boolean {
   const { kind, standard } = PLUGIN_SETTINGS.ENABLED
   const given = settings[`${plugin.toUpperCase()}_ENABLED`]
   return (given === undefined ? undefined : kind.read(given)) ?? standard

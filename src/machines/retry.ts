@@ -52,7 +52,7 @@ export interface Retried {
 /**
  * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
  * again. The hashes are computed again, too. Pages and crawls that were sealed before anything ran are started. This is
- * the one way out of a final state: a person asked for it.
+ * a person's way out of a final state.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request

@@ -5,6 +5,7 @@ import { isFull } from '../base/disk-space.ts'
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import type { PublishedFiles } from '../db/tables.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
+import type { Hook } from '../hooks/discover.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
 import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/records.ts'
 import { describeExit } from '../hooks/terminate.ts'
@@ -27,7 +28,7 @@ export interface Ending {
 
 /** An ended hook that is to be settled. */
 export interface EndedHook {
-  readonly hook: { readonly plugin: string; readonly name: string; readonly timeoutMs: number }
+  readonly hook: Pick<Hook, 'plugin' | 'name' | 'timeoutMs' | 'mustReport'>
   readonly attempt: number
   readonly end: Ending
   /** No other hook of this plugin is running or still to run in this round. */
@@ -47,7 +48,7 @@ export interface Verdict {
 }
 
 /** The exit code by which a hook says that its configuration told it to skip (ArchiveBox's plugin contract). */
-const EXIT_SKIPPED = 10
+export const EXIT_SKIPPED = 10
 /** The exit code for a temporary failure (EX_TEMPFAIL of sysexits.h). A record of status `backoff` says the same. */
 const EXIT_TEMPORARY = 75
 
@@ -78,7 +79,7 @@ export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], m
 async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook): Promise<Verdict> {
   const { logs, stdout, isQuiet } = end
   const records = stdout === undefined ? await readRecords(logs.stdout).catch(() => NO_RECORDS) : recordsIn(stdout)
-  const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook.timeoutMs)
+  const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
   const verdict = mayRetry ? orLater(judged) : judged
   if (!isQuiet) dropIfEmpty(logs.stderr)
   // On a full disk a failure says nothing about the hook, whatever it reports.
@@ -123,7 +124,13 @@ const NO_RECORDS: HookRecords = { result: undefined, snapshots: [], tags: [], bi
 
 type Judgement = Pick<Verdict, 'event' | 'output' | 'json'>
 
-function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: string, timeoutMs: number): Judgement {
+function judge(
+  exit: Exit,
+  cause: EndCause,
+  { result }: HookRecords,
+  complaint: string,
+  { timeoutMs, mustReport }: EndedHook['hook'],
+): Judgement {
   if (cause === 'interrupt') return { event: 'interrupt', output: '' }
   if (cause === 'timeout') return { event: 'fail', output: `timed out after ${timeoutMs / 1000} s` }
   if (exit.error) return { event: 'fail', output: exit.error }
@@ -139,6 +146,7 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
       output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}`,
       json: result?.json,
     }
+  if (!result && mustReport) return { event: 'fail', output: complaint || 'it ended without an ArchiveResult' }
   switch (result?.status) {
     case 'failed':
       return { event: 'fail', ...said }
@@ -160,7 +168,7 @@ function keepStdoutForSiblings(tree: WorkTree, plugin: string, logs: HookLogs): 
 }
 
 /** The last line of a file that may be huge. */
-function lastLine(file: string): string {
+export function lastLine(file: string): string {
   try {
     const fd = openSync(file, 'r')
     try {

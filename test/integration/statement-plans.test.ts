@@ -137,6 +137,8 @@ const FILTERS: readonly Partial<Filters>[] = [
   { crawlId: other, status: ['failed'] },
   { host: 'site-1.example' },
   { host: 'site-1.example', outcomes: ['failed'] },
+  { after: new Date(0), before: new Date() },
+  { before: new Date(), status: ['sealed'] },
 ]
 
 async function eachOf<Row extends { readonly id: string }>(listing: Listing<Row>): Promise<void> {
@@ -175,6 +177,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts crawlOfPage': () =>
     crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
   'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
+  'db/crawls.ts writeUnable': () => crawls.writeUnable(db, { id: crawl, token: worker }, new Map()),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
@@ -230,7 +233,6 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/runners.ts supersededLately': () => runners.supersededLately(home, { minutes: 10, beforeSeconds: 1 }),
   'db/runners.ts closeAsLost': () => runners.closeAsLost(db, [other]),
   'db/runners.ts deadClaimants': () => runners.deadClaimants(home, [other]),
-  'db/snapshots.ts tagsOfPage': () => snapshots.tagsOfPage(db, other),
   'db/tags.ts listTags': async () => {
     await snapshots.tagSnapshots(db, [], ['a', 'b', 'c'])
     await tags.listTags(db)
@@ -262,6 +264,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'db/snapshots.ts tagSnapshots': () => snapshots.tagSnapshots(db, [], ['news']),
   'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
+  'db/snapshots.ts tagsOf': () => Promise.resolve(), // In the next.
+  'db/snapshots.ts tagsOfPage': () => snapshots.tagsOfPage(db, other),
   'db/snapshots.ts sealedSnapshots': async () => {
     await snapshots.sealedSnapshots(db, crawl, { after: undefined, limit: 500 })
     await snapshots.sealedSnapshots(db, crawl, { after: other, limit: 500, only: [other] })
@@ -360,11 +364,13 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       { result: result!, event: 'succeed', processId: worker, published },
       { result: next!, event: 'start', processId: worker },
     ])
+    await hookResults.repeatResults(owner(), claim, [result!])
     await hookResults.finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
+  'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
   'machines/results.ts finishPage': () => Promise.resolve(), // Above.
   'machines/results.ts skipOpenResults': () => hookResults.skipOpenResults(db, other, 'why'),
   'machines/results.ts forgetStarted': () => hookResults.forgetStarted(owner(), other),

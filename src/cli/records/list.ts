@@ -10,6 +10,7 @@ import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import type { PrintOptions } from './formats.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
+import { momentOf } from './moment.ts'
 import { printerOf } from './print.ts'
 
 /** The filters as they were typed. */
@@ -22,6 +23,8 @@ export interface ListOptions extends PrintOptions {
   readonly snapshotId?: string
   readonly plugin?: string
   readonly tag?: string
+  readonly after?: string
+  readonly before?: string
   readonly n?: string
 }
 
@@ -34,11 +37,13 @@ export async function list<Row extends { readonly id: string }>(
   const limit = verb.n === undefined ? undefined : countOf(verb.n)
   const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
   const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
+  const times = timesOf(verb)
   const printer = printerOf(options, kind, verb)
   await withHome(options, async (home) => {
     const filters = {
       ...(statuses && { status: statuses }),
       ...(outcomes && { outcomes }),
+      ...times,
       ...(await filtersOf(home, verb)),
     }
     const { each } = printer
@@ -91,6 +96,15 @@ async function filtersOf(home: Home, verb: ListOptions): Promise<Partial<Filters
     ...(verb.crawlId !== undefined && { crawlId: (await findIds(home, CRAWL, [verb.crawlId]))[0]! }),
     ...(verb.snapshotId !== undefined && { snapshotId: (await findIds(home, SNAPSHOT, [verb.snapshotId]))[0]! }),
   }
+}
+
+function timesOf(verb: ListOptions): Partial<Filters> {
+  const [after, before] = [verb.after, verb.before].map((text, at) =>
+    text === undefined ? undefined : momentOf(text, at === 0 ? '--after' : '--before'),
+  )
+  if (after && before && after >= before)
+    throw new UsageError(`nothing is between --after ${verb.after} and --before ${verb.before}`)
+  return { ...(after && { after }), ...(before && { before }) }
 }
 
 function countOf(text: string): number {

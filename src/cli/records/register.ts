@@ -92,6 +92,11 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     .option('--snapshot-id <id>', 'only of this snapshot')
     .option('--plugin <names>', 'only with results of these plugins, comma-separated')
     .option('--tag <names>', 'only with one of these tags, comma-separated')
+    .option(
+      '--after <when>',
+      'only what was added at this time or later: 2026-11-01, 2026-11-01T08:30 (UTC), or 7d ago',
+    )
+    .option('--before <when>', 'only what was added before this time')
     .option('-n <count>', 'at most so many')
     .option('--wide', 'whole ids, every column, nothing cut')
     .addOption(new Option('-o, --output <format>', 'how to show them').choices(FORMATS))
