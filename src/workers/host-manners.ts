@@ -14,12 +14,14 @@ const MOST_KNOWN = 1_000
 /**
  * Waits for the turn of a claimed page at its host, when it is near. A page of a private host has no limits, and costs
  * nothing here.
+ * @param leastDelayMs what the host itself wants between two pages
  * @returns undefined: begin now; else milliseconds, after which it is to be asked for again
  */
 export async function awaitTurn(
   { home }: Pick<Owner, 'home'>,
   claim: SnapshotClaim,
   settings: Texts,
+  leastDelayMs: number,
   abort: AbortSignal,
 ): Promise<number | undefined> {
   const host = await limitedHost(claim.row.url, settings)
@@ -27,7 +29,10 @@ export async function awaitTurn(
   const { granted, ms } = await takeTurn(
     home.db,
     { host, snapshotId: claim.id, token: claim.token },
-    { atOnce: readSetting('HOST_CONCURRENCY', settings), delayMs: 1000 * readSetting('HOST_DELAY', settings) },
+    {
+      atOnce: readSetting('HOST_CONCURRENCY', settings),
+      delayMs: Math.max(1000 * readSetting('HOST_DELAY', settings), leastDelayMs),
+    },
   )
   await failpoint('claim.turn_taken')
   if (!granted) return ms

@@ -141,10 +141,10 @@ export class SnapshotHooks {
     return this.#isDoubtful
   }
 
-  /** Fails the open hooks without running them: their worker died at them too often. */
+  /** Ends the open hooks without running them: their worker died at them too often, or they may not be run. */
   async giveUp(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
     for (const { result } of await this.#begin(hooks, results)) {
-      await this.#results.add({ result, event: 'fail', output: reason })
+      await this.#results.add({ result, ...this.#consequences.told(result.plugin, { event: 'fail', output: reason }) })
       await failpoint('publish.hook_given_up')
     }
   }

@@ -141,6 +141,11 @@ describe('a crawl', () => {
         if (refusals > 1) response.writeHead(200, { 'content-type': 'text/html' }).end('<title>At last</title>')
         else response.writeHead(429, { 'retry-after': '1', 'content-type': 'text/html' }).end('<p>Not now')
       },
+      '/robots.txt': (_request, response) => {
+        response.writeHead(200).end('User-agent: *\nDisallow: /\n\nUser-agent: archivebox-ts\nDisallow: /secret\n')
+      },
+      '/open': '<title>Open</title>',
+      '/secret': '<title>Secret</title>',
       '/always': (_request, response) => {
         response.writeHead(503, { 'content-type': 'text/html' }).end('<p>Never')
       },
@@ -180,6 +185,33 @@ describe('a crawl', () => {
       archive_result where snapshot_id = $1`
     expect(await home.value(waited, [page!.id])).toBe(true)
     expect(refusals).toBe(2)
+  })
+
+  it('obeys robots.txt, and stops at the limits of a host, where that is asked for', async () => {
+    const urls = ['/open', '/secret'].map((path) => site.url + path)
+    const add = (...settings: string[]) => home.add('--plugins', 'headers,html', ...settings, ...urls)
+    const [robots, pages, bytes] = [
+      await add('-c', 'ROBOTS_TXT=true'),
+      await add('-c', 'MAX_PAGES_PER_HOST=1'),
+      // One after the other: what is being archived does not count yet.
+      await add('-c', 'MAX_SIZE_PER_HOST=10', '-c', 'MANNERS=all', '-c', 'HOST_CONCURRENCY=1', '-c', 'HOST_DELAY=0'),
+    ]
+    await runAll(home)
+    const causes = async (crawl: string) => (await pagesOf(home, crawl)).map(({ outcome, cause }) => cause ?? outcome)
+    const { host } = new URL(site.url)
+    expect(await causes(robots)).toEqual(['archived', 'robots.txt'])
+    expect(await causes(pages)).toEqual(['archived', `more than 1 pages of ${host} (MAX_PAGES_PER_HOST)`])
+    expect(await causes(bytes)).toEqual(['archived', `more than 10 B of ${host} (MAX_SIZE_PER_HOST)`])
+    expect(site.hits('/secret')).toBe(0)
+    const told = (await resultsOf(home, robots)).map(({ plugin, status, output_str: output }) => [
+      plugin,
+      status,
+      output,
+    ])
+    expect(told.slice(2)).toEqual([
+      ['headers', 'failed', 'robots.txt forbids it'],
+      ['html', 'skipped', 'robots.txt, as headers found'],
+    ])
   })
 
   it('gives a server up that is always too busy, and keeps what it said', async () => {

@@ -22,6 +22,7 @@ import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
 import * as turns from '../../src/db/host-turns.ts'
+import * as uses from '../../src/db/host-use.ts'
 import { isThere } from '../../src/db/is-there.ts'
 import {
   CRAWLS,
@@ -423,6 +424,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await turns.takeTurn(db, { ...page, snapshotId: snapshotId! }, { atOnce: 1, delayMs: 70_000 })
   },
   'db/host-turns.ts blockHost': () => turns.blockHost(db, 'example.com', 1_000),
+  'db/host-use.ts pagesBefore': () =>
+    uses.pagesBefore(db, { id: other, crawlId: crawl, url: 'https://example.com/' }, 10),
+  'db/host-use.ts bytesOfHost': () => uses.bytesOfHost(db, { id: other, crawlId: crawl, url: 'https://example.com/' }),
   'db/is-there.ts isThere': async () => {
     for (const table of ['crawl', 'snapshot', 'archive_result'] as const) await isThere(db, table, other)
   },

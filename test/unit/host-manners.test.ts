@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isPrivateAddress, isPrivateName } from '../../src/base/private-host.ts'
+import { userAgent } from '../../src/base/user-agent.ts'
 import { busyIn, isBusyCause } from '../../src/machines/busy.ts'
-import { userAgent } from '../../src/plugins/base/fetch.ts'
 import { retryAfterSeconds } from '../../src/plugins/base/retry-after.ts'
 
 describe('a host', () => {

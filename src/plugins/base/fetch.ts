@@ -1,11 +1,11 @@
 import { AppError } from '../../base/errors.ts'
-import { VERSION } from '../../base/version.ts'
+import { userAgent } from '../../base/user-agent.ts'
 import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
 import { ChainCookies } from './cookies.ts'
 import { headersOf, request } from './request.ts'
 import { retryAfterSeconds } from './retry-after.ts'
-import { flag, text } from './settings.ts'
+import { flag } from './settings.ts'
 
 const MAX_REDIRECTS = 20
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
@@ -26,13 +26,6 @@ function followedBy(signal: AbortSignal, answer: Answer): Answer {
   signal.addEventListener('abort', onAbort, { once: true })
   answer.body.once('close', () => signal.removeEventListener('abort', onAbort))
   return answer
-}
-
-/** The User-Agent of every request: the user's, else an honest one of ours, with whom to ask where that is set. */
-export function userAgent(env: HookContext['env']): string {
-  const contact = text(env, 'CONTACT')
-  const about = contact === undefined ? '' : `; +${contact.replaceAll(/[^\x21-\x7e]/g, '')}`
-  return text(env, 'USER_AGENT') ?? `Mozilla/5.0 (compatible; archivebox-ts/${VERSION}${about})`
 }
 
 /**
