@@ -9,11 +9,12 @@ export interface PageOfCrawl {
   readonly url: string
 }
 
-/** The pages of the same host in the same crawl: ids are made in the order of time, the crawl's own first. */
+/** The pages of the same host in the same crawl. Ids begin with the time: none is older than the crawl's. */
 function alike({ crawlId, url }: PageOfCrawl, condition: RawBuilder<unknown>): RawBuilder<unknown> {
+  const oldest = `${crawlId.slice(0, 'xxxxxxxx-xxxx'.length)}-0000-0000-000000000000`
   return sql`
     page_url p join snapshot s on s.id = p.snapshot_id
-    where url_host(p.url) = url_host(lower(${url})) and p.snapshot_id > ${crawlId} and s.crawl_id = ${crawlId}
+    where url_host(p.url) = url_host(lower(${url})) and p.snapshot_id >= ${oldest} and s.crawl_id = ${crawlId}
       and ${condition}`
 }
 

@@ -5,9 +5,7 @@ import type { Hook } from '../hooks/discover.ts'
 import { finishedRun, type HostedRun, hasFinished } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import { type Busy, busyIn, isBusyCause } from '../machines/busy.ts'
-import { causeOf, neededBy } from '../machines/cause.ts'
-import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
+import { hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
@@ -19,6 +17,7 @@ import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-seque
 import { settleHooks, type Verdict } from './hook-settle.ts'
 import { keepAway } from './host-manners.ts'
 import type { PageResults } from './page-results.ts'
+import { Postponed } from './postponed.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
@@ -35,15 +34,14 @@ export interface Repeated {
 /** The hooks of one snapshot: runs those without a final result in order, and keeps the rows of their results true. */
 export class SnapshotHooks {
   readonly findings = new Findings()
-  /** The wait until a hook that backed off is tried again. Later hooks wait, too: they may need its output. */
-  waitMs: number | undefined
+  /** What is tried again later. Later hooks wait, too: they may need its output. */
+  readonly #postponed: Postponed
   readonly #context: WorkerContext
   readonly #sequence: HookSequence
   readonly #claim: SnapshotClaim
   readonly #tree: WorkTree
   readonly #scope: HookScope
   readonly #abort: AbortSignal
-  readonly #retries: HookRetries
   /** Hooks without a final result, with their rows. */
   readonly #open = new Map<string, OpenHook>()
   readonly #consequences = new Consequences()
@@ -52,10 +50,6 @@ export class SnapshotHooks {
   readonly #services: CrawlServices
   /** A hook of a user had access to the work tree. */
   #isShared = false
-  /** Plugins that are tried again later. What needs their output is, too. */
-  readonly #delayed = new Set<string>()
-  /** The server was too busy for the page in the last attempt, too: nobody else tries that often again. */
-  #wasBusy = false
   /** A hook failed that needs what runs for the whole crawl. */
   #isDoubtful = false
   /** Results of this round that are worth nothing if that was gone. */
@@ -83,12 +77,17 @@ export class SnapshotHooks {
     this.#abort = abort
     this.#repeated = repeated
     this.#services = services
-    this.#retries = hookRetries(scope.settings)
+    this.#postponed = new Postponed(hookRetries(scope.settings))
   }
 
   /** Hooks remain to be run: a drain came first, or one failed temporarily. */
   get unfinished(): boolean {
     return this.#open.size > 0 || this.waitMs !== undefined
+  }
+
+  /** The wait until a hook that backed off is tried again. */
+  get waitMs(): number | undefined {
+    return this.#postponed.waitMs
   }
 
   /** A hook was cut off and none finished in this attempt. */
@@ -273,7 +272,7 @@ export class SnapshotHooks {
         end,
         isLast: !rest.some((other) => other.hook.plugin === hook.plugin),
         published: end.published,
-        mayRetry: result.retries < this.#retries.most && !this.#wasBusy,
+        mayRetry: this.#postponed.mayWaitForServer(result),
       })),
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
     )
@@ -283,9 +282,8 @@ export class SnapshotHooks {
   }
 
   async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
-    const lost = judged.event === 'skip' ? neededBy(judged.output) : undefined
-    if (lost !== undefined && this.#delayed.has(lost)) return await this.#interrupt(result)
-    const isLast = judged.event === 'delay' && result.retries >= this.#retries.most
+    if (judged.event === 'skip' && this.#postponed.isMissingIn(judged.output)) return await this.#interrupt(result)
+    const isLast = judged.event === 'delay' && !this.#postponed.hasLeft(result)
     const isAside = hook.background && this.#sequence.runsBefore(hook)
     const { event, ...output } = this.#consequences.told(
       hook.plugin,
@@ -300,7 +298,6 @@ export class SnapshotHooks {
     // Before the result becomes final: if we died in between, nobody would queue them.
     if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')
-    const busy = busyIn(judged.json)
     const { processId, began, ended } = end
     await this.#results.add({
       result,
@@ -315,20 +312,13 @@ export class SnapshotHooks {
     // Where a hook has been before, it got nowhere new: a page that ends its worker later on must be given up some day.
     if (!this.#repeated.results.has(result.id)) await this.#progressed()
     this.#open.delete(keyOf(hook))
-    if (event === 'delay') await this.#delay(hook, result, busy)
-    else this.#wasBusy ||= busy !== undefined
+    const awayMs = event === 'delay' ? this.#postponed.add(result, judged.json) : undefined
+    if (awayMs !== undefined) await keepAway(this.#context.owner, this.#claim.row.url, this.#scope.settings, awayMs)
+    if (event !== 'delay') this.#postponed.hasEnded(judged.json)
     this.findings.add(records)
     // Our own hooks print what they find.
     if (event === 'succeed' && !hook.hosted) await this.findings.readUrls(this.#tree.dirFor(hook.plugin))
     this.#context.log.debug(`${hook.name} on ${this.#claim.row.url} ${event}: ${output.output}`)
-  }
-
-  /** The page waits, and so does its host when that was too busy for it. */
-  async #delay({ plugin }: Hook, { retries }: ResultRow, busy: Busy | undefined): Promise<void> {
-    this.#delayed.add(plugin)
-    const ms = Math.max(this.#retries.waitMs(retries), busy?.waitMs ?? 0)
-    this.waitMs = Math.max(this.waitMs ?? 0, ms)
-    if (busy) await keepAway(this.#context.owner, this.#claim.row.url, this.#scope.settings, ms)
   }
 
   /** Forgets earlier failed attempts once a hook has ended. */
@@ -340,7 +330,7 @@ export class SnapshotHooks {
   /** Reads what a hook of an earlier round found from its log and files. */
   async #recall(hook: Hook, result: ResultRow): Promise<void> {
     this.#consequences.note(hook.plugin, result.status, result.output_str)
-    this.#wasBusy ||= result.status === 'failed' && isBusyCause(causeOf(hook.plugin, result.output_str))
+    this.#postponed.recall(result)
     this.#tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logs = keptLogs(this.#tree.root, hook, result.attempt)
     if (logs) await this.findings.recall(logs.stdout, join(this.#tree.root, hook.plugin))
