@@ -1,4 +1,5 @@
 import { UsageError } from '../base/errors.ts'
+import { closest } from '../base/near-miss.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
 import type { Asked } from './settings.ts'
@@ -64,9 +65,12 @@ export function commaList(value: string | undefined): string[] {
 /** Plugins by name; one that is not here is a problem. */
 function pluginsOf({ known, problems }: Asked, names: readonly string[]): readonly string[] {
   const unknown = names.filter((name) => !known.plugins.includes(name))
+  const meant = unknown.length === 1 ? closest(unknown[0]!, known.plugins) : undefined
+  const perhaps = meant === undefined ? '' : `: did you mean ${meant}?`
   if (unknown.length > 0)
     problems.add(
-      `--plugins: there is no plugin ${unknown.join(', ')} here; there are: ${[...known.plugins].sort().join(', ')}`,
+      `--plugins: there is no plugin ${unknown.join(', ')} here${perhaps}; ` +
+        `there are: ${[...known.plugins].sort().join(', ')}`,
       'plugins lie in the data dir, or in the folders that ABX_PLUGINS_DIR names',
     )
   return names
@@ -79,7 +83,10 @@ function patternsOf({ problems }: Asked, list: string, option: string): string {
 }
 
 /** The settings in `-c KEY=VALUE`, under their names; what the crawl cannot have is a problem. */
-function crawlSettingsOf({ known, settings, problems }: Asked, pairs: readonly string[]): Record<string, string> {
+export function crawlSettingsOf(
+  { known, settings, problems }: Asked,
+  pairs: readonly string[],
+): Record<string, string> {
   const own: Record<string, string> = {}
   for (const pair of pairs) {
     const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(pair)

@@ -1,24 +1,30 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Argument, Command, CommanderError, Option } from 'commander'
 import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
 import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
+import { help } from './help.ts'
 import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
-import { registerScheduleVerbs } from './schedule-verbs.ts'
 import { atTheDoor } from './settings.ts'
-import { registerTagVerbs } from './tag-verbs.ts'
+import { registerTakingOut } from './take-out.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
+import { registerConfig } from './verbs/config.ts'
+import { registerDoctor } from './verbs/doctor.ts'
+import { registerMachine } from './verbs/machine.ts'
+import { registerPlugin } from './verbs/plugin.ts'
+import { registerSchedule } from './verbs/schedule.ts'
+import { registerTag } from './verbs/tag.ts'
 
 const LEAVE_MS = 500
 
 /** Parses the command line and runs one verb. The only place that turns errors into exit codes. */
 export async function program(argv: readonly string[]): Promise<void> {
   try {
-    await build().parseAsync(argv)
+    await commandTree().parseAsync(argv)
   } catch (error) {
     if (error instanceof CommanderError) {
       // Help and version are not errors; commander has printed the line for the rest.
@@ -46,7 +52,8 @@ function unexpected(error: unknown): AppError {
   })
 }
 
-function build(): Command {
+/** The verbs of the program. */
+export function commandTree(): Command {
   const root = new Command('archivebox-ts')
   root
     .description('Archives web pages and never loses its place.')
@@ -59,9 +66,11 @@ function build(): Command {
     .option('-q, --quiet', 'only warnings and errors')
     .option('-v, --verbose', 'everything')
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(`${text.trim().replace(/^error: /, 'error: ')}\n`) })
+    .configureOutput({
+      outputError: (text, write) => write(`${text.trim().replace(/\n\(Did you mean (.*\?)\)/, ': did you mean $1')}\n`),
+    })
     .showHelpAfterError('Try: archivebox-ts help')
-    .helpCommand('help [verb]', 'how to use a verb')
+    .helpCommand(false)
     .enablePositionalOptions(false)
     .addHelpText(
       'after',
@@ -84,7 +93,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   }
   const globals = () => checked(false)
 
-  verb(root, 'init', 'make a data dir')
+  verb(root, 'init', 'make a data dir', ['archivebox-ts init', 'archivebox-ts --data-dir archive init'])
     .option('--force', 'also in a directory that is not empty')
     .action(async (options: { force?: boolean }) =>
       (await import('./commands/init.ts')).init(await checked(true), options),
@@ -111,7 +120,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',
     'archivebox-ts run --exit-on-idle',
-    'archivebox-ts run --crawl-id 0199-... --exit-on-idle',
+    'archivebox-ts run --crawl-id 9c41d2e7 --exit-on-idle',
     'archivebox-ts result list --status failed | archivebox-ts run -',
   ])
     .argument(
@@ -137,35 +146,46 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
       (await import('./commands/run.ts')).runVerb(await checked(true), options, input),
     )
 
-  verb(root, 'status', 'who leads, what runs, what is queued, what failed')
+  verb(root, 'status', 'who leads, what runs, what is queued, what failed', [
+    'archivebox-ts status',
+    'archivebox-ts status --json',
+  ])
     .option('--watch', 'on the whole terminal, as it changes; q leaves')
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))
-  registerTagVerbs(root, globals)
-  registerScheduleVerbs(root, globals, () => asked(true))
+  registerTag(root, globals)
+  registerSchedule(root, globals, () => asked(true))
+
+  registerTakingOut(root, globals)
 
   const processes = verb(root, 'process', 'the processes of this data dir')
-  verb(processes, 'list', 'processes, newest first')
+  verb(processes, 'list', 'processes, newest first', [
+    'archivebox-ts process list',
+    'archivebox-ts process list --all --type hook',
+  ])
     .option('--all', 'also those that have ended')
     .addOption(new Option('--type <type>', 'only this process_type').choices(PROCESS_TYPES))
     .addOption(new Option('--worker-type <type>', 'only this worker_type').choices(WORKER_TYPES))
     .addOption(new Option('--status <status>', 'only this status').choices(PROCESS_STATUSES))
     .action(async (options: object) => (await import('./commands/process.ts')).processList(await globals(), options))
-  verb(processes, 'tree', 'the live hierarchy').action(async () =>
+  verb(processes, 'tree', 'the live hierarchy', ['archivebox-ts process tree']).action(async () =>
     (await import('./commands/process.ts')).processTree(await globals()),
   )
-  verb(processes, 'show', 'one process, and who belongs to it')
+  verb(processes, 'show', 'one process, and who belongs to it', ['archivebox-ts process show 9c41d2e7'])
     .argument('<id-or-pid>')
     .action(async (which: string) => (await import('./commands/process-one.ts')).processShow(await globals(), which))
-  verb(processes, 'logs', 'what a process printed')
+  verb(processes, 'logs', 'what a process printed', [
+    'archivebox-ts process logs 9c41d2e7',
+    'archivebox-ts process logs --stderr 9c41d2e7',
+  ])
     .argument('<id-or-pid>')
     .option('-f, --follow', 'and what it prints from now on, until it ends')
     .option('--stderr', 'what it printed to stderr')
     .action(async (which: string, options: object) =>
       (await import('./commands/process-one.ts')).processLogs(await globals(), which, options),
     )
-  verb(processes, 'kill', 'end a process')
+  verb(processes, 'kill', 'end a process', ['archivebox-ts process kill 9c41d2e7'])
     .argument('<id-or-pid>')
     .option('--force', 'now, with all that it started')
     .action(async (which: string, options: object) =>
@@ -173,19 +193,44 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     )
 
   const db = verb(root, 'db', 'the database')
-  verb(db, 'url', 'its URL, for psql and the like').action(async () =>
+  verb(db, 'url', 'its URL, for psql and the like', ['archivebox-ts db url']).action(async () =>
     (await import('./commands/db.ts')).dbUrl(await globals()),
   )
-  verb(db, 'start', 'start the embedded server, and leave it running').action(async () =>
+  verb(db, 'start', 'start the embedded server, and leave it running', ['archivebox-ts db start']).action(async () =>
     (await import('./commands/db.ts')).dbStart(await globals()),
   )
-  verb(db, 'stop', 'stop the embedded server')
+  verb(db, 'stop', 'stop the embedded server', ['archivebox-ts db stop'])
     .option('--force', 'also while others use it')
     .action(async (options: { force?: boolean }) => (await import('./commands/db.ts')).dbStop(await globals(), options))
-  verb(db, 'status', 'is it up, which version, how large').action(async () =>
+  verb(db, 'status', 'is it up, which version, how large', ['archivebox-ts db status']).action(async () =>
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
 
-  verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
+  verb(db, 'migrate', 'bring its schema up to date, as any command does that needs it', [
+    'archivebox-ts db migrate --dry-run',
+  ])
+    .option('--dry-run', 'only say what is missing')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbMigrate(await globals(), options))
+  verb(db, 'upgrade', 'move the embedded database to the major version of PostgreSQL that is installed', [
+    'archivebox-ts db upgrade',
+  ])
+    .option('--programs <dir>', 'where the programs of its present version are; else they are found, or fetched')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
+
+  registerMachine(root, globals)
+  registerConfig(root, () => asked(false))
+  registerDoctor(root, () => asked(false))
+  registerPlugin(root, () => asked(false))
+
+  verb(root, 'completion', 'words to press Tab for: what a shell reads to know the verbs, options, ids, plugins, ...', [
+    'source <(archivebox-ts completion bash)   # in ~/.bashrc; for zsh behind compinit in ~/.zshrc',
+    'archivebox-ts completion fish >~/.config/fish/completions/archivebox-ts.fish',
+  ])
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .action(async (shell: string) => (await import('./commands/completion.ts')).completion(shell))
+  verb(root, 'help', 'how to use a verb', ['archivebox-ts help add', 'archivebox-ts help crawl list'])
+    .argument('[verb...]')
+    .action((path: string[]) => help(root, path))
+  verb(root, 'version', 'the version of this program', ['archivebox-ts version']).action(() => console.log(VERSION))
   return root
 }

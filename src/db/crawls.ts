@@ -20,9 +20,11 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
   return `archive/${kind}/${day.toISOString().slice(0, 10).replaceAll('-', '')}/${domainOf(url)}/${id}`
 }
 
-/** Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader. */
-export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): Promise<CrawlRow> {
-  const id = uuidv7()
+/**
+ * Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader.
+ * @param id made by the caller of a transaction that may be repeated
+ */
+export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id = uuidv7()): Promise<CrawlRow> {
   const insert = async (tx: Database) =>
     await tx
       .insertInto('crawl')

@@ -4,7 +4,7 @@ import { byIndex } from './by-index.ts'
 import { type PageCounts, pagesOf } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
-import { eachRow } from './each-row.ts'
+import { eachRow, type Visit } from './each-row.ts'
 import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
 import { type SnapshotRow, tagsOf } from './snapshots.ts'
 import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
@@ -148,13 +148,12 @@ export const RESULTS: Listing<ListedResult> = {
 /**
  * Passes the rows that match every filter to `visit`, newest first: by id, since ids are made in the order of time.
  * @param limit at most this many; all when not given
- * @param visit returns false to stop
  */
 export async function eachListed<Row extends { readonly id: string }>(
   db: Database,
   listing: Listing<Row>,
   options: { readonly filters?: Partial<Filters>; readonly limit?: number },
-  visit: (row: Row) => boolean,
+  visit: Visit<Row>,
 ): Promise<void> {
   const filters = options.filters ?? {}
   const isByOwner = listing.above?.filters.some((name) => filters[name] !== undefined)
@@ -166,7 +165,7 @@ export async function eachListed<Row extends { readonly id: string }>(
     if (options.limit === undefined || options.limit > MOST_AT_ONCE) return await eachRow(db, query, visit)
     // Without a cursor: a cursor is planned for the first tenth of the rows.
     const { rows } = await byIndex(db, (tx) => query.execute(tx))
-    for (const row of rows) if (!visit(row)) return
+    for (const row of rows) if (!(await visit(row))) return
   }
   const each = Object.entries(filters).map(([name, value]) => eachOf(listing.where, name as keyof Filters, value))
   const choices = choicesOf(each)
@@ -216,7 +215,7 @@ interface IdRange {
  */
 export async function idsInRanges(
   db: Database,
-  table: Model['table'] | 'process' | 'schedule',
+  table: Model['table'] | 'process' | 'machine' | 'schedule',
   ranges: readonly { readonly begins: IdRange; readonly ends: IdRange }[],
 ): Promise<string[][]> {
   const uuids = (pick: (range: (typeof ranges)[number]) => string) => sql`${ranges.map(pick)}::uuid[]`

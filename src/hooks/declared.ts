@@ -9,10 +9,15 @@ export interface Declared {
   readonly fallback: string | undefined
   readonly kind: Kind<unknown>
   readonly secret: boolean
+  /** What config.json gives as its default, as JSON; undefined where it gives none. */
+  readonly standard: unknown
+  readonly means: string
 }
 
 interface Property {
   readonly type?: unknown
+  readonly default?: unknown
+  readonly description?: unknown
   readonly enum?: unknown
   readonly format?: unknown
   readonly pattern?: unknown
@@ -33,6 +38,8 @@ export function declaredSettings(config: unknown): Declared[] {
     fallback: texts([property?.['x-fallback']])[0],
     kind: kindOf(property ?? {}),
     secret: property?.['x-sensitive'] === true || /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name),
+    standard: property?.default,
+    means: texts([property?.description])[0] ?? '',
   }))
 }
 

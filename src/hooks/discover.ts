@@ -35,6 +35,9 @@ export interface Plugin {
   readonly name: string
   readonly folder: string
   readonly builtIn: boolean
+  /** What config.json says about it, in words, and the MIME types, or beginnings of some, of what it makes. */
+  readonly means: string
+  readonly makes: readonly string[]
   readonly requires: readonly string[]
   readonly readsPublished: boolean
   readonly binaries: readonly RequiredBinary[]
@@ -154,11 +157,16 @@ export function isEnabled(plugin: string, settings: HookSettings): boolean {
   return (given === undefined ? undefined : kind.read(given)) ?? standard
 }
 
-function requirements(folder: string): Pick<Plugin, 'requires' | 'readsPublished' | 'binaries' | 'declares'> {
+type Requirements = Pick<Plugin, 'means' | 'makes' | 'requires' | 'readsPublished' | 'binaries' | 'declares'>
+
+function requirements(folder: string): Requirements {
   try {
     const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
-    const { required_plugins: required, reads_published } = (config ?? {}) as Record<string, unknown>
+    const { required_plugins: required, reads_published, ...about } = (config ?? {}) as Record<string, unknown>
+    const { description, output_mimetypes: makes } = about
     return {
+      means: typeof description === 'string' ? description : '',
+      makes: Array.isArray(makes) ? makes.map(String) : [],
       readsPublished: reads_published === true,
       requires: Array.isArray(required) ? required.map(String) : [],
       binaries: requiredBinaries(config),
@@ -166,7 +174,7 @@ function requirements(folder: string): Pick<Plugin, 'requires' | 'readsPublished
     }
   } catch {
     // config.json is optional; one that is not JSON counts as missing.
-    return { requires: [], readsPublished: false, binaries: [], declares: [] }
+    return { means: '', makes: [], requires: [], readsPublished: false, binaries: [], declares: [] }
   }
 }
 

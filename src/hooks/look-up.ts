@@ -7,10 +7,14 @@ import { pipeline } from 'node:stream/promises'
 /** How long a program may take to print its version. */
 const VERSION_MS = 5_000
 
-/** The output of `--version` if it looks like a version, else ''. A program that does not answer is killed. */
-export function versionOf(abspath: string, env: Readonly<Record<string, string>>): Promise<string> {
+/** The output of `--version` if it looks like a version, else ''. A program that does not answer in time is killed. */
+export function versionOf(
+  abspath: string,
+  env: Readonly<Record<string, string>>,
+  timeout = VERSION_MS,
+): Promise<string> {
   return new Promise((resolve) => {
-    const options = { env, timeout: VERSION_MS, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 } as const
+    const options = { env, timeout, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 } as const
     const child = execFile(abspath, ['--version'], options, (_error, stdout, stderr) =>
       resolve(/\d+(?:\.\d+)+[\w-]*/.exec(`${stdout}\n${stderr}`)?.[0] ?? ''),
     )
@@ -46,8 +50,13 @@ const COMMANDS: Readonly<Record<string, string>> = {
 /** "wget not found: apt-get install wget", with the command of the first provider that this platform has. */
 export function notFound(name: string, binproviders: string): string {
   if (isAbsolute(name)) return `${name} not found`
+  return `${name} not found: ${installCommand(name, binproviders) ?? 'install it, and make sure that PATH leads to it'}`
+}
+
+/** The command of the first provider that this platform has; undefined: none of them has one. */
+export function installCommand(name: string, binproviders: string): string | undefined {
   const here = binproviders === '*' ? ['apt', 'brew'] : binproviders.split(',').map((provider) => provider.trim())
   const strange = process.platform === 'darwin' ? 'apt' : 'brew'
   const command = here.filter((provider) => provider !== strange).flatMap((provider) => COMMANDS[provider] ?? [])[0]
-  return `${name} not found: ${command ? `${command} ${name}` : 'install it, and make sure that PATH leads to it'}`
+  return command === undefined ? undefined : `${command} ${name}`
 }

@@ -1,6 +1,18 @@
 import type { Outcome, OutputFile, ResultStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
-import { foreign, type Html, href, html, isVisible, many, outcomeBadge, page, sizeText, time } from './layout.ts'
+import {
+  duration,
+  foreign,
+  type Html,
+  href,
+  html,
+  isVisible,
+  many,
+  outcomeBadge,
+  page,
+  sizeText,
+  time,
+} from './layout.ts'
 import { bestOf, type Group, type Output } from './outputs.ts'
 
 export interface SnapshotPage {
@@ -207,9 +219,4 @@ function fileLine({ plugin, path, files, size }: Output): Html {
   const others = files > 1 ? html` in <a href="${href(plugin)}/">${many(files, 'file')}</a>` : ''
   return html`<li><a href="${href(path)}">${path}</a> ${sizeText(size)}${others}</li>
 `
-}
-
-function duration(seconds: number): string {
-  if (seconds < 10) return `${seconds.toFixed(2)} s`
-  return seconds < 120 ? `${seconds.toFixed(0)} s` : `${(seconds / 60).toFixed(1)} min`
 }

@@ -4,7 +4,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { hookSupervisors } from '../db/processes.ts'
 import type { Context } from '../engine/handlers.ts'
-import { ENDED, type Ended } from '../engine/outcome.ts'
+import { ENDED, Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
@@ -93,7 +93,11 @@ export async function archiveSnapshot(
   tick.holds(started)
   await failpoint('claim.results_prepared')
   const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
-  const serving = new Set(setUp.filter(({ background }) => background).map(({ plugin }) => plugin))
+  const foreign = new Set(plugins.filter(({ builtIn }) => !builtIn).map(({ name }) => name))
+  // Our own browser is started again by its hook, and our own hooks visit the page again.
+  const serving = new Set(
+    setUp.filter(({ background, plugin }) => background && foreign.has(plugin)).map(({ plugin }) => plugin),
+  )
   const services = await CrawlServices.look(home, crawl.id, hooks, serving)
   const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, hooks, results, serving)
   const run = new SnapshotHooks(
@@ -123,9 +127,9 @@ export async function archiveSnapshot(
     return ENDED
   }
   await pageResults.write()
-  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run.findings)
+  const { end, next } = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run.findings, tick)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
-  return ENDED
+  return new Ended(next)
 }
 
 /** Queues results again whose hooks must run again; in `results`, too. */

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { earlierLogPaths, logPaths } from '../base/attempt-paths.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
+import { crawlProgress } from '../db/crawl-progress.ts'
 import { crawlCounts, indexedCrawl, latestCrawls } from '../db/crawl-summaries.ts'
 import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
@@ -92,6 +93,7 @@ function logsOf(there: ReadonlySet<string>, plugin: string, hook: string, attemp
 
 /** Writes the page of a crawl in its current state. */
 export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<void> {
+  const [progress] = status === 'started' ? await crawlProgress(home.db, { crawlId: crawl.id }) : []
   const [named, counts, chunks] = [
     await indexedCrawl(home.db, crawl.id),
     await crawlCounts(home.db, crawl.id),
@@ -108,6 +110,7 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     createdAt: crawl.created_at,
     writtenAt: new Date(),
     counts,
+    secondsLeft: progress?.seconds_left ?? null,
     index: { top: relative(crawl.output_dir, '.'), chunks: chunks.reverse() },
   })
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)

@@ -38,6 +38,7 @@ import { machineById, machineRow } from '../../src/db/machines.ts'
 import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
+import * as recorded from '../../src/db/recorded-files.ts'
 import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
 import * as schedules from '../../src/db/schedules.ts'
@@ -208,6 +209,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts markRunning': () => processes.markRunning(db, other, { ...identity, pid: 3 }),
   'db/processes.ts recordContainment': () => processes.recordContainment(db, other, { tier: 'basic' }),
   'db/processes.ts markDraining': () => processes.markDraining(db, other),
+  'db/processes.ts markRan': () => processes.markRan(db, other, { ...identity, pid: 3 }, { code: 0, signal: null }, 1),
   'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
   'db/processes.ts liveRows': () => processes.liveRows(home),
   'db/processes.ts heartbeat': () => processes.heartbeat(home, other, identity, null),
@@ -369,6 +371,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await hookResults.finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
+    await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
@@ -469,8 +472,12 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/judge.ts judgeResults': () => Promise.resolve(), // Sends none.
   'machines/judge.ts recordVerdicts': () =>
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
+  'db/recorded-files.ts recordedPages': () => recorded.recordedPages(db, other, 10),
+  'db/recorded-files.ts recordedPage': () => recorded.recordedPage(db, other),
+  'db/recorded-files.ts withoutRow': () => recorded.withoutRow(db, 'snapshot', [other]),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
   'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),
+  'machines/queues.ts settleRestored': () => queues.settleRestored(db),
 }
 
 /** Sends every statement, on an archive with one crawl. */
@@ -564,11 +571,13 @@ const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 const SENT_ONCE = [/retry\.ts|(rename|merge|delete)Tags?|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
  * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
- * they are few beside their pages; and processes, most of which are of the data dir that is asked for.
+ * they are few beside their pages; and processes, most of which are of the data dir that is asked for. And a restore,
+ * once, which has just written every row.
  */
 const WALKS = [
   /: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\)|p\.outcome = \$)/,
   /: select \* from "process" where .* limit/,
+  /settleRestored: select claimed_by/,
 ]
 
 /** What reads a whole table, and how. */

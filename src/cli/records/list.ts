@@ -7,14 +7,15 @@ import { withHome } from '../home.ts'
 import { findIds } from '../ids.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
-import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { onStderr } from '../screen/palette.ts'
+import { printRecord, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
 import type { PrintOptions } from './formats.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
 import { momentOf } from './moment.ts'
 import { printerOf } from './print.ts'
 
 /** The filters as they were typed. */
-export interface ListOptions extends PrintOptions {
+export interface FilterOptions {
   readonly status?: string
   readonly outcome?: string
   readonly url__icontains?: string
@@ -28,37 +29,39 @@ export interface ListOptions extends PrintOptions {
   readonly n?: string
 }
 
+export interface ListOptions extends FilterOptions, PrintOptions {}
+
 /** `list`: newest first; a table on a terminal, one record a line otherwise. */
 export async function list<Row extends { readonly id: string }>(
   options: GlobalOptions,
   kind: Kind<Row>,
   verb: ListOptions,
 ): Promise<void> {
-  const limit = verb.n === undefined ? undefined : countOf(verb.n)
-  const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
-  const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
-  const times = timesOf(verb)
+  const query = queryOf(kind, verb)
   const printer = printerOf(options, kind, verb)
   await withHome(options, async (home) => {
-    const filters = {
-      ...(statuses && { status: statuses }),
-      ...(outcomes && { outcomes }),
-      ...times,
-      ...(await filtersOf(home, verb)),
-    }
+    const { filters, limit } = await query(home)
     const { each } = printer
     if (each) {
       return await eachListed(home.db, kind, { filters, ...(limit && { limit }) }, (row) => {
         each(row)
-        return !process.stdout.destroyed // A reader that has seen enough.
+        return readerWantsMore()
       })
     }
     const rows: Row[] = []
     await eachListed(home.db, kind, { filters, limit: limit ?? TABLE_LINES + 1 }, (row) => rows.push(row) > 0)
     const shown = limit === undefined ? rows.slice(0, TABLE_LINES) : rows
+    // Headings without a row say nothing.
+    if (rows.length === 0) return terminal.say(nothingFound(kind, Object.keys(filters).length > 0))
     await printer.all(shown)
     if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
   })
+}
+
+function nothingFound({ noun }: Model, isFiltered: boolean): string {
+  return isFiltered
+    ? `no ${noun} is as asked for`
+    : `there is no ${noun} yet: ${onStderr.bold('archivebox-ts add URL')} adds pages`
 }
 
 /** `show`: every field of what has these ids. */
@@ -87,7 +90,29 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-async function filtersOf(home: Home, verb: ListOptions): Promise<Partial<Filters>> {
+/**
+ * What is asked for: words are checked at once, ids when the home is open. Throws UsageError.
+ */
+export function queryOf(
+  kind: Model,
+  verb: FilterOptions,
+): (home: Home) => Promise<{ readonly filters: Partial<Filters>; readonly limit?: number }> {
+  const limit = verb.n === undefined ? undefined : countOf(verb.n)
+  const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
+  const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
+  const times = timesOf(verb)
+  return async (home) => ({
+    filters: {
+      ...(statuses && { status: statuses }),
+      ...(outcomes && { outcomes }),
+      ...times,
+      ...(await filtersOf(home, verb)),
+    },
+    ...(limit && { limit }),
+  })
+}
+
+async function filtersOf(home: Home, verb: FilterOptions): Promise<Partial<Filters>> {
   return {
     ...(verb.url__icontains !== undefined && { urlContains: verb.url__icontains }),
     ...(verb.host !== undefined && { host: verb.host.toLowerCase() }),
@@ -98,7 +123,7 @@ async function filtersOf(home: Home, verb: ListOptions): Promise<Partial<Filters
   }
 }
 
-function timesOf(verb: ListOptions): Partial<Filters> {
+function timesOf(verb: FilterOptions): Partial<Filters> {
   const [after, before] = [verb.after, verb.before].map((text, at) =>
     text === undefined ? undefined : momentOf(text, at === 0 ? '--after' : '--before'),
   )

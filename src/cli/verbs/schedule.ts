@@ -1,19 +1,19 @@
 import type { Command } from 'commander'
-import type { ScheduleOptions } from './commands/schedule.ts'
-import type { GlobalOptions } from './options.ts'
-import { limitOptions } from './records/register.ts'
-import type { Asked } from './settings.ts'
-import { verb } from './verb.ts'
+import type { ScheduleOptions } from '../commands/schedule.ts'
+import type { GlobalOptions } from '../options.ts'
+import { limitOptions } from '../records/register.ts'
+import type { Asked } from '../settings.ts'
+import { verb } from '../verb.ts'
 
 const IDS = 'whole, or its first or last digits, at least 6'
 
 /** `schedule` and its verbs. */
-export function registerScheduleVerbs(
+export function registerSchedule(
   root: Command,
   globals: () => Promise<GlobalOptions>,
   asked: () => Promise<Asked>,
 ): void {
-  const load = async () => await import('./commands/schedule.ts')
+  const load = async () => await import('../commands/schedule.ts')
   const schedules = verb(root, 'schedule', 'what is archived again and again, whenever a runner is there')
   limitOptions(
     verb(schedules, 'add', 'archive these URLs again and again', [

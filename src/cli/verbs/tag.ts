@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { GlobalOptions } from './options.ts'
-import { verb } from './verb.ts'
+import type { GlobalOptions } from '../options.ts'
+import { verb } from '../verb.ts'
 
 /** `tag` and its verbs. */
-export function registerTagVerbs(root: Command, globals: () => Promise<GlobalOptions>): void {
-  const load = async () => await import('./commands/tag.ts')
+export function registerTag(root: Command, globals: () => Promise<GlobalOptions>): void {
+  const load = async () => await import('../commands/tag.ts')
   const tags = verb(root, 'tag', 'the tags of pages')
   verb(tags, 'list', 'tags, and how many pages have them', ['archivebox-ts tag list']).action(async () =>
     (await load()).tagList(await globals()),
