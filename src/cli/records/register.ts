@@ -43,7 +43,7 @@ export function registerRecordVerbs(
     .option('--tag <names>', 'tags for them, comma-separated')
     .action(async (urls, options) => (await snapshot()).create(await globals(), urls, options))
   verb(snapshots, 'tag', 'add tags to pages, or take them away', [
-    'archivebox-ts snapshot tag 1388a589 --add news,daily --remove later',
+    'archivebox-ts snapshot tag 9c41d2e7 --add news,daily --remove later',
     'archivebox-ts snapshot list --host example.com | archivebox-ts snapshot tag --add example -',
   ])
     .argument('[id...]', IDS)
@@ -55,8 +55,14 @@ export function registerRecordVerbs(
 
   const results = verb(root, 'result', 'what hooks made of pages; one for each attempt')
   registerReading(results, result, globals)
-  for (const name of ['pause', 'resume', 'cancel'] as const)
-    verb(results, name, `is for pages: a result is worked on with its own (snapshot ${name})`)
+  for (const [name, from] of [
+    ['pause', 'started'],
+    ['resume', 'paused'],
+    ['cancel', 'started'],
+  ] as const)
+    verb(results, name, `is for pages: a result is worked on with its own (snapshot ${name})`, [
+      `archivebox-ts snapshot list --status ${from} | archivebox-ts snapshot ${name} -`,
+    ])
       .argument('[id...]', IDS)
       .action(async (ids: string[]) => (await import('../commands/result.ts')).refuseAlone(await globals(), name, ids))
 }

@@ -38,7 +38,7 @@ export function registerSchedule(
     ['run', 'make a crawl now, whatever is due when'],
     ['remove', 'forget schedules; what they have archived stays'],
   ] as const) {
-    verb(schedules, name, description)
+    verb(schedules, name, description, [`archivebox-ts schedule ${name} 9c41d2e7`])
       .argument('<id...>', IDS)
       .action(async (ids: string[]) => (await load()).scheduleChange(await globals(), name, ids))
   }

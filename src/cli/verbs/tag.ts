@@ -9,17 +9,17 @@ export function registerTag(root: Command, globals: () => Promise<GlobalOptions>
   verb(tags, 'list', 'tags, and how many pages have them', ['archivebox-ts tag list']).action(async () =>
     (await load()).tagList(await globals()),
   )
-  verb(tags, 'rename', 'give a tag another name', ['archivebox-ts tag rename nwes news'])
+  verb(tags, 'rename', 'give a tag another name', ['archivebox-ts tag rename to-read read'])
     .argument('<name>')
     .argument('<new-name>')
     .action(async (name: string, newName: string) => (await load()).tagRename(await globals(), name, newName))
   verb(tags, 'merge', 'make one tag of several: the last one takes the pages of the others', [
-    'archivebox-ts tag merge newspaper press news',
+    'archivebox-ts tag merge newspaper press papers',
   ])
-    .argument('<names...>')
+    .argument('<name...>')
     .action(async (names: string[]) => (await load()).tagMerge(await globals(), names))
-  verb(tags, 'delete', 'take tags away from all pages; the pages stay')
-    .argument('<names...>')
+  verb(tags, 'delete', 'take tags away from all pages; the pages stay', ['archivebox-ts tag delete --yes old'])
+    .argument('<name...>')
     .option('--yes', 'do it: without this nothing is changed')
     .action(async (names: string[], options: { yes?: boolean }) =>
       (await load()).tagDelete(await globals(), names, options),
