@@ -1,4 +1,5 @@
 import { UsageError } from '../base/errors.ts'
+import { size } from '../base/kinds.ts'
 import { closest } from '../base/near-miss.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
@@ -10,7 +11,8 @@ export interface CrawlOptions {
   readonly tag?: string
   readonly label?: string
   readonly plugins?: string
-  readonly maxUrls: string
+  readonly maxUrls?: string
+  readonly maxSize?: string
   readonly urlAllowlist?: string
   readonly urlDenylist?: string
   readonly config: readonly string[]
@@ -23,8 +25,8 @@ export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
   const { problems } = asked
   const limits: Limits = {
     maxDepth: problems.attempt(() => wholeNumber(verb.depth, '--depth', 4)) ?? 0,
-    maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls, '--max-urls', 10_000_000)) ?? 0,
-    maxSize: 0,
+    maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls ?? '0', '--max-urls', 10_000_000)) ?? 0,
+    maxSize: problems.attempt(() => bytes(verb.maxSize ?? '0', '--max-size')) ?? 0,
     tags: commaList(verb.tag),
     label: verb.label ?? '',
     config: {
@@ -48,6 +50,12 @@ export function wholeNumber(value: string, option: string, max: number): number 
   if (!/^\d+$/.test(value) || number > max)
     throw new UsageError(`${option} takes a whole number from 0 to ${max}, not "${value}"`)
   return number
+}
+
+function bytes(value: string, option: string): number {
+  const read = size.read(value)
+  if (read === undefined) throw new UsageError(`${option} takes ${size.takes}, not "${value}"`)
+  return read
 }
 
 /** The parts of a comma-separated list, each once. */

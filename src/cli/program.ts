@@ -3,6 +3,7 @@ import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
+import { FORMATS } from '../importers/formats.ts'
 import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
 import { help } from './help.ts'
@@ -24,7 +25,7 @@ const LEAVE_MS = 500
 /** Parses the command line and runs one verb. The only place that turns errors into exit codes. */
 export async function program(argv: readonly string[]): Promise<void> {
   try {
-    await commandTree().parseAsync(argv)
+    await commandTree().parseAsync(withVerb(argv))
   } catch (error) {
     if (error instanceof CommanderError) {
       // Help and version are not errors; commander has printed the line for the rest.
@@ -38,6 +39,15 @@ export async function program(argv: readonly string[]): Promise<void> {
     }
   }
 }
+
+/** A URL where a verb is expected stands for `add --run`. */
+function withVerb(argv: readonly string[]): string[] {
+  const at = argv.findIndex((word, index) => index > 1 && !word.startsWith('-') && !TAKES_VALUE.has(argv[index - 1]!))
+  return /^https?:\/\/|^(?:[\w-]+\.)+\w/i.test(argv[at] ?? '') ? argv.toSpliced(at, 0, 'add', '--run') : [...argv]
+}
+
+/** Options before the verb that are followed by what they set. */
+const TAKES_VALUE = new Set(['--data-dir', '--database-url', '--wait-db'])
 
 /** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
 function unexpected(error: unknown): AppError {
@@ -103,14 +113,22 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     verb(root, 'add', 'queue URLs', [
       'archivebox-ts add https://example.com',
       'archivebox-ts add --run --depth 1 --max-urls 50 https://example.com',
-      'archivebox-ts add --tag news,daily --file urls.txt',
+      'archivebox-ts add --tag news,daily --file bookmarks.html',
       'cat urls.txt | archivebox-ts add --dry-run',
     ]),
   )
-    .argument('[url...]', 'http or https; none: from stdin')
-    .option('--file <file>', 'read URLs from a file, one a line; - is stdin')
+    .argument('[url...]', 'http or https, which may be left out; none: from stdin')
+    .option('--file <file>', 'read a list from a file: text, bookmarks, a feed, a browser history, ...; - is stdin')
+    .addOption(
+      new Option('--parser <format>', 'what the list is')
+        .choices(['auto', ...FORMATS])
+        .default('auto', 'found out from what is in it'),
+    )
+    .option('--from-archivebox <dir>', 'take over a collection of ArchiveBox 0.7 to 0.9, files included')
+    .option('--again', 'also what is archived already')
     .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
     .option('--wait', 'follow the crawl to its end; somebody else runs it')
+    .option('--index-only', 'list the pages without archiving them; crawl resume does that later')
     .option('--dry-run', 'only say what would be added')
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
     .action(async (urls: string[], options: AddOptions) =>

@@ -101,6 +101,8 @@ export interface CrawlConfig {
   readonly url_allowlist?: string
   readonly url_denylist?: string
   readonly env?: Readonly<Record<string, string>>
+  /** Another program archived its pages: their results have no processes. */
+  readonly adopted?: true
 }
 
 interface WorkColumns {
@@ -177,6 +179,13 @@ export interface CrawlSourceTable {
   urls: string
 }
 
+export interface CrawlDetailTable {
+  crawl_id: string
+  /** That of the list; 0 is the one in the crawl's row. */
+  part: number
+  details: string
+}
+
 export interface SnapshotTable extends WorkColumns {
   id: string
   crawl_id: string
@@ -184,6 +193,9 @@ export interface SnapshotTable extends WorkColumns {
   url: string
   url_hash: Buffer
   title: string | null
+  /** What whoever bookmarked it wrote about it. */
+  notes: Generated<string | null>
+  bookmarked_at: NullableInstant
   depth: Generated<number>
   output_dir: string
   output_size: Generated<Big>
@@ -274,6 +286,7 @@ export interface Tables {
   runner_term: RunnerTermTable
   crawl: CrawlTable
   crawl_source: CrawlSourceTable
+  crawl_detail: CrawlDetailTable
   schedule: ScheduleTable
   snapshot: SnapshotTable
   archive_result: ArchiveResultTable

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import { nextMoment } from '../base/recurrence.ts'
-import { UrlListBuilder, urlsOfPart } from '../base/url-list.ts'
+import { UrlListBuilder } from '../base/url-list.ts'
 import { inZone } from '../base/zone-time.ts'
 import { insertCrawl } from '../db/crawls.ts'
 import { type Database, kyselySql } from '../db/database.ts'
@@ -100,9 +100,13 @@ export async function resumeSchedules(db: Database, ids: readonly string[]): Pro
 
 async function addCrawl(tx: Database, row: ScheduleRow, dueAt: Date): Promise<string> {
   const urls = new UrlListBuilder()
-  for (const url of urlsOfPart(row.urls)) urls.add(url)
-  const { id } = await insertCrawl(tx, { ...row.crawl, list: urls.list()!, schedule: { id: row.id, dueAt } })
-  return id
+  try {
+    for (const url of row.urls.split('\n')) urls.add(url)
+    const { id } = await insertCrawl(tx, { ...row.crawl, list: urls.list()!, schedule: { id: row.id, dueAt } })
+    return id
+  } finally {
+    urls.close()
+  }
 }
 
 /** Throws when there is none: a schedule that is never due was refused when it was added. */

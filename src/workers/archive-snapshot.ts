@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
+import { isFull } from '../db/counts.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { hookSupervisors } from '../db/processes.ts'
 import type { Context } from '../engine/handlers.ts'
@@ -13,6 +14,7 @@ import { WorkTree } from '../hooks/work-tree.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { prepareResults, type ResultRow, repeatResults } from '../machines/results.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
+import { sizeText } from '../pages/layout.ts'
 import { resolvedBinaries } from './binaries.ts'
 import { CrawlServices } from './crawl-services.ts'
 import type { HookSequence } from './hook-sequence.ts'
@@ -56,7 +58,9 @@ export async function archiveSnapshot(
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
-  const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
+  // One that was begun is finished.
+  const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
+  const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
   const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
   const settings = { ...asked, ...binaries.settings }
@@ -127,7 +131,9 @@ export async function archiveSnapshot(
     return ENDED
   }
   await pageResults.write()
-  const { end, next } = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run.findings, tick)
+  const whyNone = isBeyond ? `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}` : undefined
+  const { findings } = run
+  const { end, next } = await sealSnapshot(owner, queue, started, crawl, tree, hooks, findings, tick, whyNone)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return new Ended(next)
 }

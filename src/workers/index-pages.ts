@@ -21,7 +21,7 @@ import { packCopies } from './packed-copies.ts'
 import { publishFile, publishFiles } from './publish-file.ts'
 
 /**
- * Writes index.html and index.jsonl of a snapshot that is sealed or about to be.
+ * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed.
  * @param known its results in order, whether its URL has other copies, and its tags; read from the database when not
  *   given
  */
@@ -49,6 +49,8 @@ export async function writeSnapshotPages(
     sealedAt: snapshot.status_changed_at,
     depth: snapshot.depth,
     tags,
+    notes: snapshot.notes,
+    bookmarkedAt: snapshot.bookmarked_at,
     crawlPath: relative(snapshot.output_dir, crawl.output_dir),
     topPath: above,
     copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
@@ -68,7 +70,10 @@ export async function writeSnapshotPages(
       logs: logsOf(logs, row.plugin, row.hook_name, row.attempt),
     })),
   })
-  const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags }), ...rows.map(resultRecord)]
+  const records = [
+    snapshotRecord({ ...snapshot, retry_at: snapshot.status === 'sealed' ? null : snapshot.retry_at, tags }),
+    ...rows.map(resultRecord),
+  ]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
   await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html })
 }

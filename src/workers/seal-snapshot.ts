@@ -31,6 +31,7 @@ interface SealedPage {
  * repeats the steps. No lock is held while files are flushed. Throws ClaimLost, also when the server has died and lost
  * what we wrote.
  * @param hooks the page's hooks, which have ended
+ * @param whyNone why it has none of them
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -41,6 +42,7 @@ export async function sealSnapshot(
   hooks: readonly Hook[],
   found: Findings,
   tick: Context,
+  whyNone?: string,
 ): Promise<SealedPage> {
   const title = titleIn(tree) ?? claim.row.title
   const finished = await addFindings(owner, claim, title, crawl, hooks, found)
@@ -48,7 +50,8 @@ export async function sealSnapshot(
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
   tree.close()
-  const verdict = await judgeResults(tree.root, latest(results))
+  const judged = await judgeResults(tree.root, latest(results))
+  const verdict = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
   await writeSnapshotPages(owner.home, sealed, crawl, finished)
   await failpoint('publish.page_written')

@@ -194,7 +194,7 @@ export class SnapshotHooks {
       hook,
       result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
     }))
-    const adopted = this.#tree.hasLeftovers ? await this.#adopt(all) : []
+    const adopted = this.#tree.hasLeftovers ? await this.#adopt(all, results) : []
     await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
     for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
@@ -205,9 +205,10 @@ export class SnapshotHooks {
    * Hosted hooks that ended although their worker died before it wrote that down: their logs are complete. First
    * attempts only, where the files in the plugin's folder can be from no other attempt.
    */
-  async #adopt(all: readonly OpenHook[]): Promise<OpenHook[]> {
+  async #adopt(all: readonly OpenHook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
     const open = all.filter(({ result }) => !FINAL.has(result.status))
-    const isAlone = ({ hook }: OpenHook) => all.filter((other) => other.hook.plugin === hook.plugin).length === 1
+    // Also of hooks that the plugin had before an upgrade.
+    const isAlone = ({ hook }: OpenHook) => results.filter(({ plugin }) => plugin === hook.plugin).length === 1
     const unfinished = open.findIndex(
       (one) =>
         !one.hook.hosted ||

@@ -39,7 +39,7 @@ const BENCHES = {
   'engine-scale': { run: engineScale, rounds: 3 },
   'engine-kill': { run: engineKill, rounds: 5 },
   pages: { run: pages, rounds: 5 },
-  'page-share': { run: pageShare, rounds: 3 },
+  'page-share': { run: pageShare, rounds: 1 },
   'scale-views': { run: scaleViews, rounds: 5 },
   plugins: { run: hooks, rounds: 7 },
   screens: { run: screens, rounds: 3 },

@@ -18,7 +18,6 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   'archivebox-ts status': 3, // No runner lives.
   'archivebox-ts status --json': 3,
   'archivebox-ts db upgrade': 2, // For the embedded server only, which this data dir does not have.
-  'archivebox-ts export | archivebox-ts add --data-dir elsewhere': 2, // add reads no records.
 }
 
 interface Example {
@@ -56,6 +55,7 @@ beforeAll(async () => {
   chmodSync(program, 0o755)
   writeFileSync(join(home.dataDir, 'desk', 'urls.txt'), `${site.url}/page-1.html\n`)
   await home.query(`insert into tag (name) select unnest('{to-read,newspaper,press,papers,old}'::text[])`)
+  writeFileSync(join(home.dataDir, 'desk', 'bookmarks.html'), `<a href="${site.url}/page-2.html">2</a>\n`)
 })
 afterAll(() => site.close())
 

@@ -13,7 +13,7 @@ const STOREYS = [
   ['hooks', 'pages', 'demo'],
   ['machines'],
   ['processes'],
-  ['db'],
+  ['db', 'importers'],
   ['engine'],
   ['base'],
 ]

@@ -44,6 +44,8 @@ const snapshot: SnapshotPage = {
   sealedAt: ADDED,
   depth: 1,
   tags: [EVIL],
+  notes: EVIL,
+  bookmarkedAt: ADDED,
   crawlPath: '../../../../crawls/20260203/example.com/id',
   topPath: '../../../../..',
   copiesPath: '../../../../../archive/urls/ab/cd.js',

@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.ts'
 import { closest } from '../../base/near-miss.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import type { Plugin } from '../../hooks/discover.ts'
-import { enabledSetting, type PluginRecord, pluginRecord } from '../plugin-record.ts'
+import { askingOnce, enabledSetting, type PluginRecord, pluginRecord } from '../plugin-record.ts'
 import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
@@ -15,7 +15,8 @@ import { sayWhoWins } from '../who-wins.ts'
 /** `plugin list`: every plugin in the order in which they run: whether it is on, what it makes, needs and lacks. */
 export async function pluginList(asked: Asked, verb: { lacking?: boolean }): Promise<void> {
   const { plugins, texts } = here(asked)
-  const records = await Promise.all(plugins.map((plugin) => pluginRecord(plugin, plugins, texts)))
+  const versionAt = askingOnce(texts)
+  const records = await Promise.all(plugins.map((plugin) => pluginRecord(plugin, plugins, texts, versionAt)))
   const first = ({ hooks }: PluginRecord) => hooks[0]?.name.replace(/^on_\w+?__/, '') ?? ''
   const order = (record: PluginRecord) => `${record.hooks[0]?.event === 'CrawlSetup' ? 0 : 1}${first(record)}`
   const shown = records

@@ -4,10 +4,12 @@ import { inZone } from '../../base/zone-time.ts'
 import type { Home } from '../../db/home.ts'
 import { scheduleRecord } from '../../db/records.ts'
 import { databaseNow, deleteSchedules, insertSchedule, type ListedSchedule, listSchedules } from '../../db/schedules.ts'
+import type { Format } from '../../importers/formats.ts'
 import { pauseSchedules, resumeSchedules, runSchedules } from '../../machines/scheduled-crawls.ts'
 import { many, shortId } from '../format.ts'
 import { asProcess, openHome, withHome } from '../home.ts'
 import { findIds } from '../ids.ts'
+import { Intake, takeIn } from '../intake.ts'
 import { type CrawlOptions, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
@@ -15,12 +17,13 @@ import { onStderr, onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { collect } from './add.ts'
+import { LINKED_PAGES } from './add.ts'
 
 export interface ScheduleOptions extends CrawlOptions {
   readonly every: string
   readonly timezone?: string
   readonly file?: string
+  readonly parser: Format | 'auto'
 }
 
 /** The list of a schedule is kept in one row, and copied for each of its crawls. */
@@ -29,19 +32,24 @@ const MOST_URLS = 10_000
 /** `schedule add`: writes a row; the first crawl is made when it is due. */
 export async function scheduleAdd(options: Asked, args: readonly string[], verb: ScheduleOptions): Promise<void> {
   const recurrence = options.problems.attempt(() => recurrenceOf(verb.every, verb.timezone))
-  const crawl = limitsOf(options, verb)
-  const list = await collect(args, verb.file)
-  if (list.total > MOST_URLS)
-    throw new UsageError(`${list.total} URLs: a schedule has at most ${MOST_URLS}`, 'add them as several schedules')
+  const limits = limitsOf(options, verb)
+  const intake = new Intake()
+  const urls = await takeIn(intake, args, verb.file, verb.parser === 'auto' ? undefined : verb.parser)
+    .then(() => Array.from(intake.list(), ({ url }) => url))
+    .finally(() => intake.close())
+  if (urls.length > MOST_URLS)
+    throw new UsageError(`${urls.length} URLs: a schedule has at most ${MOST_URLS}`, 'add them as several schedules')
+  const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
+  const crawl = isUnlimited ? { ...limits, maxUrls: urls.length + LINKED_PAGES } : limits
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
   try {
     await asProcess(open.home, 'cli', async () => {
       const { db } = open.home
       const nextAt = nextMoment(recurrence!, await databaseNow(db))!
-      const row = await insertSchedule(db, { every: verb.every.trim(), ...recurrence!, urls: [...list], crawl, nextAt })
+      const row = await insertSchedule(db, { every: verb.every.trim(), ...recurrence!, urls, crawl, nextAt })
       if (wantsJson(options)) return printRecord(scheduleRecord({ ...row, last_crawl_id: null }))
       const when = `${inZone(nextAt, row.timezone)} (${row.timezone})`
-      terminal.say(`schedule ${row.id}: ${many(list.total, 'URL')}, next at ${when}`)
+      terminal.say(`schedule ${row.id}: ${many(urls.length, 'URL')}, next at ${when}`)
       terminal.say(
         `${onStderr.bold('archivebox-ts run')} archives them; schedule run ${shortId(row.id)} queues them now`,
       )

@@ -7,7 +7,7 @@ import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
 import { installCommand, versionOf } from '../../hooks/look-up.ts'
 import { needed } from '../../hooks/required-binaries.ts'
-import { pluginRecord } from '../plugin-record.ts'
+import { askingOnce, pluginRecord } from '../plugin-record.ts'
 import type { Asked } from '../settings.ts'
 import { type Check, type Finding, green, yellow } from './check.ts'
 
@@ -80,12 +80,18 @@ async function answering(path: string, texts: Texts): Promise<Finding> {
 }
 
 /** All plugins at once: those that lack something here. */
-export const PLUGINS_CHECK: Check = { name: 'plugins', look: plugins }
+export const PLUGINS_CHECK: Check = {
+  name: 'plugins',
+  look: (asked) => plugins(asked, askingOnce(asked.settings.texts)),
+}
 
-async function plugins(asked: Asked): Promise<Finding> {
+/** The same without starting any program: those that are too old are not known then. */
+export const QUICK_PLUGINS_CHECK: Check = { name: 'plugins', look: (asked) => plugins(asked, () => '') }
+
+async function plugins(asked: Asked, versionAt: ReturnType<typeof askingOnce>): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const on = plugins.filter(({ name }) => isEnabled(name, texts))
-  const records = await Promise.all(on.map((plugin) => pluginRecord(plugin, plugins, texts)))
+  const records = await Promise.all(on.map((plugin) => pluginRecord(plugin, plugins, texts, versionAt)))
   const lacking = records.filter(({ lacks }) => lacks.length > 0)
   if (lacking.length === 0) return green(`${on.length} are on, and have what they need`)
   const [first] = lacking

@@ -1,4 +1,5 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { FORMATS } from '../../importers/formats.ts'
 import type { ScheduleOptions } from '../commands/schedule.ts'
 import type { GlobalOptions } from '../options.ts'
 import { limitOptions } from '../records/register.ts'
@@ -24,7 +25,12 @@ export function registerSchedule(
     .argument('[url...]', 'http or https; none: from stdin')
     .requiredOption('--every <when>', 'hour, day, week, month, year, or a cron line: minute hour day month weekday')
     .option('--timezone <name>', 'whose clocks are meant, such as Europe/Berlin (default: those of this machine)')
-    .option('--file <file>', 'read URLs from a file, one a line; - is stdin')
+    .option('--file <file>', 'read a list from a file, as add does; - is stdin')
+    .addOption(
+      new Option('--parser <format>', 'what the list is')
+        .choices(['auto', ...FORMATS])
+        .default('auto', 'found out from what is in it'),
+    )
     .action(async (urls: string[], options: ScheduleOptions) =>
       (await load()).scheduleAdd(await asked(), urls, options),
     )
