@@ -33,6 +33,8 @@ export async function handleMoment(
 ): Promise<Moment | undefined> {
   return await transact(db, async (tx) => {
     const { row } = claim
+    // Somebody may have it run at this moment: whoever comes second sees the crawl of the first.
+    await lockSchedules(tx, [row.id])
     const now = await databaseNow(tx)
     const own = queue.on(kyselySql(tx))
     const moment = row.next_at > now ? undefined : await momentOf(tx, row, now)

@@ -19,7 +19,7 @@ import { resolvedBinaries } from './binaries.ts'
 import { CrawlServices } from './crawl-services.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { awaitTurn } from './host-manners.ts'
-import { permissionFor } from './page-refusal.ts'
+import { ALLOWED, permissionFor } from './page-refusal.ts'
 import { PageResults } from './page-results.ts'
 import { endWorkers } from './reap.ts'
 import { runsAgain } from './runs-again.ts'
@@ -68,10 +68,10 @@ export async function archiveSnapshot(
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
   mkdirSync(tree.root, { recursive: true })
   await endWorkers(owner, crawl.former)
-  const { refusal, delayMs } = isGivenUp
-    ? { refusal: GIVEN_UP, delayMs: 0 }
-    : await permissionFor(owner, claim, asked, abort)
-  const putOffMs = refusal === undefined ? await awaitTurn(owner, claim, asked, delayMs, abort) : undefined
+  const isAsked = !isGivenUp && hooks.length > 0
+  const { refusal, delayMs } = isAsked ? await permissionFor(owner, claim, asked, abort) : ALLOWED
+  const isBegun = isAsked && refusal === undefined
+  const putOffMs = isBegun ? await awaitTurn(owner, claim, asked, delayMs, abort) : undefined
   if (putOffMs !== undefined) {
     if (!(await queue.release(claim, putOffMs))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.turn_put_off')
@@ -88,8 +88,7 @@ export async function archiveSnapshot(
     url: snapshot.url,
   }
   const [first] = hooks
-  const firstIn =
-    first?.hosted && !missing.has(first.plugin) && refusal === undefined ? await sequence.hostId() : undefined
+  const firstIn = first?.hosted && !missing.has(first.plugin) && isBegun ? await sequence.hostId() : undefined
   sequence.onStep = (withinMs) => tick.progress(withinMs)
   const results = await prepareResults(owner, claim, hooks, firstIn)
   for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
@@ -115,7 +114,8 @@ export async function archiveSnapshot(
     repeated,
     services,
   )
-  if (refusal !== undefined) await run.giveUp(hooks, results, refusal)
+  if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
+  else if (refusal !== undefined) await run.refuse(hooks, results, refusal)
   else await run.run(hooks, results, missing, new Map(Object.entries(crawl.unable)))
   const lostService = await run.lostService()
   if (run.unfinished || lostService) {

@@ -12,6 +12,8 @@ export interface Permission {
   readonly delayMs: number
 }
 
+export const ALLOWED: Permission = { refusal: undefined, delayMs: 0 }
+
 /**
  * Asks the limits of the crawl, and the host's robots.txt, as far as they are set: without a setting it costs nothing.
  */

@@ -158,12 +158,18 @@ export class SnapshotHooks {
     return this.#isDoubtful
   }
 
-  /** Ends the open hooks without running them: their worker died at them too often, or they may not be run. */
+  /** Fails the open hooks without running them: their worker died at them too often. */
   async giveUp(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
     for (const { result } of await this.#begin(hooks, results)) {
-      await this.#results.add({ result, ...this.#consequences.told(result.plugin, { event: 'fail', output: reason }) })
+      await this.#results.add({ result, event: 'fail', output: reason })
       await failpoint('publish.hook_given_up')
     }
+  }
+
+  /** Ends the open hooks of a page that may not be asked for: the first one fails, the others are skipped. */
+  async refuse(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
+    for (const { result } of await this.#begin(hooks, results))
+      await this.#results.add({ result, ...this.#consequences.told(result.plugin, { event: 'fail', output: reason }) })
   }
 
   /** The hooks of a row that can run; one that needs failed output is skipped. */
