@@ -1,3 +1,4 @@
+import { soundsSecret } from '../hooks/declared.ts'
 import type { Known } from '../hooks/known-settings.ts'
 import type { Asked } from './settings.ts'
 
@@ -23,7 +24,7 @@ export function settingRecord(asked: Asked, key: string): SettingRecord {
   const general = stand === undefined ? undefined : settingRecord(asked, stand)
   const isGeneral = general !== undefined && (general.source !== 'default' || known?.standard === undefined)
   const standard = orNull(known?.standard ?? general?.default)
-  const secret = known?.secret === true
+  const secret = known === undefined ? soundsSecret(key) : known.secret === true
   const value = given?.value ?? (isGeneral ? general.value : standard)
   return {
     type: 'Setting',

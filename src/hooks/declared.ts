@@ -37,10 +37,15 @@ export function declaredSettings(config: unknown): Declared[] {
     aliases: texts(property?.['x-aliases']),
     fallback: texts([property?.['x-fallback']])[0],
     kind: kindOf(property ?? {}),
-    secret: property?.['x-sensitive'] === true || /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name),
+    secret: property?.['x-sensitive'] === true || soundsSecret(name),
     standard: property?.default,
     means: texts([property?.description])[0] ?? '',
   }))
+}
+
+/** Is what has this name better not shown, whoever knows it? */
+export function soundsSecret(name: string): boolean {
+  return /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name)
 }
 
 const ANYTHING: Kind<string> = { takes: 'anything', read: (given) => given }

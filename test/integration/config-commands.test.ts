@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newFolder } from '../support/homes.ts'
@@ -70,6 +70,13 @@ describe('config', () => {
     expect(readFileSync(file, 'utf8')).toBe(expected)
   })
 
+  it('sets a setting that the file has under another name, and shows no secret that nobody declares', async () => {
+    writeFileSync(file, `${TEXT}SAVE_MINE = false\nMY_TOKEN = "hunter2"\n`)
+    expect((await config('set MINE_FAST true')).code).toBe(0)
+    expect(readFileSync(file, 'utf8')).toBe(`${TEXT}MY_TOKEN = "hunter2"\nMINE_FAST = true\n`)
+    expect((await records('list'))['MY_TOKEN']).toMatchObject({ value: '***', secret: true })
+  })
+
   it('refuses what cannot be set, all at once, and changes nothing', async () => {
     expectRefused(
       await config('set TIMEOUT=soon TIMEUOT=1 FOO=1 MINE_FAST= DATA_DIR=/x DISK_FLOOR=7'),
@@ -97,6 +104,10 @@ describe('config', () => {
     expectRefused(await config('edit', editor('TIMEUOT = 1\\nDISK_FLOOR = "x"\\n')), 'did you mean', 'DISK_FLOOR=x')
     expect(readFileSync(file, 'utf8')).toBe(TEXT)
     expectRefused(await config('edit', editor('oops\\n')), 'is not valid TOML')
+    appendFileSync(file, '# of somebody else\n')
+    const changed = await config('edit', { EDITOR: 'true' })
+    expect([changed.code, changed.stderr]).toEqual([1, expect.stringContaining('was changed since a text of yours')])
+    utimesSync(join(dir, '.archivebox.toml.draft'), new Date(), new Date())
     const mended = await config('edit', { EDITOR: `printf 'TIMEOUT = 5\\n' >` })
     expect(mended.stderr).toContain('goes on with the text that was refused')
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 5\n')
@@ -110,7 +121,6 @@ describe('config', () => {
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 6\n')
     const both = await config('edit', { EDITOR: `printf 'A = 1\\n' >>${file}; true` })
     expect([both.code, both.stderr]).toEqual([1, expect.stringContaining('somebody else has changed')])
-    appendFileSync(file, '')
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 6\nA = 1\n')
   })
 })

@@ -24,6 +24,7 @@ import type { Home } from '../../src/db/home.ts'
 import * as turns from '../../src/db/host-turns.ts'
 import * as uses from '../../src/db/host-use.ts'
 import { isThere } from '../../src/db/is-there.ts'
+import { latestRows } from '../../src/db/latest-rows.ts'
 import {
   CRAWLS,
   eachListed,
@@ -34,7 +35,7 @@ import {
   RESULTS,
   SNAPSHOTS,
 } from '../../src/db/listings.ts'
-import { machineById, machineRow } from '../../src/db/machines.ts'
+import { machineById, machineRow, machines } from '../../src/db/machines.ts'
 import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
@@ -43,7 +44,7 @@ import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src
 import * as runners from '../../src/db/runners.ts'
 import * as schedules from '../../src/db/schedules.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
-import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
+import { serverClock, serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
 import * as tags from '../../src/db/tags.ts'
 import * as terms from '../../src/db/terms.ts'
@@ -263,6 +264,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/runners.ts terminateBackendsOf': () => runners.terminateBackendsOf(home, [other]),
   'db/server-identity.ts serverIdentity': () => serverIdentity(db),
   'db/server-identity.ts serverSize': () => serverSize(db),
+  'db/server-identity.ts serverClock': () => serverClock(db),
   'db/snapshots.ts insertSnapshots': () =>
     inTransaction((tx) =>
       snapshots.insertSnapshots(tx, crawl, ['a', 'b', 'c', 'd', 'e'].map(pageNamed), { depth: 0, parentId: null }),
@@ -398,6 +400,12 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/counts.ts addUpCounts': () => addUpCounts(db),
   'db/counts.ts pageCount': () => pageCount(db, crawl),
   'db/machines.ts machineById': () => machineById(db, home.machineId),
+  'db/machines.ts machines': () => machines(db),
+  // Its statements are sent over a connection of its own, by the program that completes words.
+  'db/latest-rows.ts latestRows': async () => {
+    for (const kind of ['crawl', 'snapshot', 'result', 'process', 'machine', 'tag'])
+      await latestRows(home.databaseUrl, home.dataDir, kind, '')
+  },
   'db/binaries.ts binaryCounts': () => binaries.binaryCounts(db),
   'db/counts.ts allPages': () => allPages(db),
   'db/crawl-progress.ts crawlProgress': async () => {
