@@ -123,6 +123,7 @@ for (const [from, to] of [
   ['src/db/migrations', 'migrations'],
   ['src/demo/site', 'demo-site'],
   ['src/pages/assets', 'pages'],
+  ['src/hooks/bin', 'bin'],
 ]) {
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }

@@ -8,10 +8,13 @@ export interface Declared {
   /** The general setting that applies when this one is not set. */
   readonly fallback: string | undefined
   readonly kind: Kind<unknown>
+  /** Its default, as a hook reads it from its environment. */
+  readonly standard: string | undefined
   readonly secret: boolean
 }
 
 interface Property {
+  readonly default?: unknown
   readonly type?: unknown
   readonly enum?: unknown
   readonly format?: unknown
@@ -32,6 +35,7 @@ export function declaredSettings(config: unknown): Declared[] {
     aliases: texts(property?.['x-aliases']),
     fallback: texts([property?.['x-fallback']])[0],
     kind: kindOf(property ?? {}),
+    standard: textOf(property?.default),
     secret: property?.['x-sensitive'] === true || /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name),
   }))
 }
@@ -58,6 +62,13 @@ function matching(pattern: string): Kind<string> {
   } catch {
     return ANYTHING
   }
+}
+
+/** A value as ArchiveBox writes it into an environment. */
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 const numeric = (value: unknown) => (typeof value === 'number' ? value : undefined)

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
+import type { Kind } from '../base/kinds.ts'
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
 import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
+import { readDeclared } from './resolved.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
@@ -23,18 +25,29 @@ export interface Hook {
   readonly requires: readonly string[]
   /** Programs that the plugin needs. */
   readonly binaries: readonly RequiredBinary[]
+  /** The settings that it may read: those of its plugin, and of all that this requires. */
+  readonly declares: readonly Declared[]
+  /** Its plugin declares no settings: it may read all that begin with this, `<PLUGIN>_`. */
+  readonly prefix: string | undefined
+  /** The plugin tree that it lies in. */
+  readonly tree: string
 }
 
 /** A folder of hooks. */
 export interface Plugin {
   readonly name: string
   readonly folder: string
+  readonly tree: string
   readonly builtIn: boolean
   readonly requires: readonly string[]
   readonly readsPublished: boolean
   readonly binaries: readonly RequiredBinary[]
   /** The settings that its config.json declares. */
   readonly declares: readonly Declared[]
+  /** What it makes: media types, or their beginnings such as `image/`. */
+  readonly mimetypes: readonly string[]
+  /** The programs for which it is made, as they call themselves in ABX_RUNTIME; none: all. */
+  readonly runtimes: readonly string[]
   readonly hooks: readonly string[]
 }
 
@@ -83,7 +96,7 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       if (/^[._]/.test(name) || name === 'base') continue
       const folder = join(tree, name)
       const hooks = entriesOf(folder)?.filter((file) => HOOK_NAME.test(file))
-      if (hooks) plugins.set(name, { name, folder, builtIn: index === 0, ...requirements(folder), hooks })
+      if (hooks) plugins.set(name, { name, folder, tree, builtIn: index === 0, ...configOf(folder), hooks })
     }
   }
   return [...plugins.values()]
@@ -108,57 +121,83 @@ export function selectHooks(
   settings: HookSettings,
   only?: readonly string[],
 ): Hook[] {
-  const wanted = only && closure(plugins, only)
+  const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
+  const wanted = only && closure(byName, only)
   const hooks: Hook[] = []
   for (const plugin of plugins) {
-    if ((wanted && !wanted.has(plugin.name)) || !isEnabled(plugin.name, settings)) continue
+    const names = plugin.hooks.filter((name) => name.startsWith(`on_${event}__`))
+    if (names.length === 0 || (wanted && !wanted.has(plugin.name)) || !isForUs(plugin)) continue
+    const declares = [...closure(byName, [plugin.name])].flatMap((name) => byName.get(name)?.declares ?? [])
+    const prefix = prefixOf(plugin.name)
+    if (!isEnabled(prefix, declares, settings)) continue
     const installs = event === 'BinaryRequest' || event === 'Install'
-    const timeoutMs = timeoutOf(plugin.name, settings, installs ? INSTALL_SECONDS : undefined) * 1000
-    for (const name of plugin.hooks) {
-      if (!name.startsWith(`on_${event}__`)) continue
+    const own = readDeclared(declares, `${prefix}TIMEOUT`, settings, POSITIVE_SECONDS)
+    const timeoutMs = timeoutOf(own, settings, installs ? INSTALL_SECONDS : undefined) * 1000
+    const { requires, binaries, readsPublished, tree } = plugin
+    for (const name of names) {
       const background = name.split('.').includes('bg')
-      const hosted = plugin.builtIn && !background && readSetting('HOOK_HOST', settings)
       hooks.push({
         plugin: plugin.name,
         name,
         path: join(plugin.folder, name),
         background,
-        hosted,
-        readsPublished: plugin.readsPublished,
-        timeoutMs,
-        requires: plugin.requires,
-        binaries: plugin.binaries,
+        hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
+        prefix: plugin.declares.length === 0 ? prefix : undefined,
+        ...{ timeoutMs, requires, binaries, readsPublished, declares, tree },
       })
     }
   }
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-function isEnabled(plugin: string, settings: HookSettings): boolean {
-  const { kind, standard } = PLUGIN_SETTINGS.ENABLED
-  const given = settings[`${plugin.toUpperCase()}_ENABLED`]
-  return (given === undefined ? undefined : kind.read(given)) ?? standard
+/** What the names of a plugin's settings begin with. */
+export function prefixOf(plugin: string): string {
+  return `${plugin.toUpperCase()}_`
 }
 
-function requirements(folder: string): Pick<Plugin, 'requires' | 'readsPublished' | 'binaries' | 'declares'> {
-  try {
-    const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
-    const { required_plugins: required, reads_published } = (config ?? {}) as Record<string, unknown>
-    return {
-      readsPublished: reads_published === true,
-      requires: Array.isArray(required) ? required.map(String) : [],
-      binaries: requiredBinaries(config),
-      declares: declaredSettings(config),
-    }
-  } catch {
-    // config.json is optional; one that is not JSON counts as missing.
-    return { requires: [], readsPublished: false, binaries: [], declares: [] }
+/** What we call ourselves to plugins, in ABX_RUNTIME. */
+export const RUNTIME = 'archivebox'
+
+const isForUs = ({ runtimes }: Plugin) => runtimes.length === 0 || runtimes.includes(RUNTIME)
+
+/** 0 counts as not set. */
+const POSITIVE_SECONDS: Kind<number> = {
+  ...PLUGIN_SETTINGS.TIMEOUT.kind,
+  read: (given) => PLUGIN_SETTINGS.TIMEOUT.kind.read(given) || undefined,
+}
+
+function isEnabled(prefix: string, declares: readonly Declared[], settings: HookSettings): boolean {
+  const { kind, standard } = PLUGIN_SETTINGS.ENABLED
+  return readDeclared(declares, `${prefix}ENABLED`, settings, kind) ?? standard
+}
+
+type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks'>
+
+/** What its config.json says. The file is optional; one that is not JSON counts as missing. */
+function configOf(folder: string): PluginConfig {
+  const config = jsonIn(join(folder, 'config.json'))
+  const words = (key: string) => (Array.isArray(config[key]) ? config[key].map(String) : [])
+  return {
+    readsPublished: config['reads_published'] === true,
+    requires: words('required_plugins'),
+    binaries: requiredBinaries(config),
+    declares: declaredSettings(config),
+    mimetypes: words('output_mimetypes'),
+    runtimes: words('x-runtimes').map((name) => name.trim().toLowerCase()),
   }
 }
 
-function closure(plugins: readonly Plugin[], names: readonly string[]): Set<string> {
+function jsonIn(file: string): Record<string, unknown> {
+  try {
+    return ((JSON.parse(readFileSync(file, 'utf8')) as unknown) ?? {}) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+/** Plugins and all that they require. */
+function closure(plugins: ReadonlyMap<string, Plugin>, names: readonly string[]): Set<string> {
   const wanted = new Set(names)
-  for (const name of wanted)
-    for (const required of plugins.find((plugin) => plugin.name === name)?.requires ?? []) wanted.add(required)
+  for (const name of wanted) for (const required of plugins.get(name)?.requires ?? []) wanted.add(required)
   return wanted
 }

@@ -1,7 +1,7 @@
-import { PLUGIN_SETTINGS, refusal, SETTINGS, type Setting, type Texts } from '../base/config.ts'
+import { PLUGIN_SETTINGS, readSetting, refusal, SETTINGS, type Setting, type Texts } from '../base/config.ts'
 import { closest } from '../base/near-miss.ts'
-import type { Plugin } from './discover.ts'
-import { isKeptFromHooks } from './environment.ts'
+import { type Plugin, prefixOf } from './discover.ts'
+import { isForEveryHook, isKeptFromHooks } from './environment.ts'
 
 type Known = Pick<Setting, 'kind' | 'secret' | 'perCrawl'>
 
@@ -56,14 +56,14 @@ export class KnownSettings {
 
   /**
    * Why a crawl cannot have this setting.
-   * @param surroundings the settings for all crawls; a crawl may override any of them
+   * @param surroundings the settings for all crawls; a crawl may override what HOOK_ENV_ALLOW names
    */
   refusalForCrawl(name: string, given: string, surroundings: Texts): string | undefined {
     const known = this.#known.get(this.nameOf(name))
     if (known && !known.perCrawl) return `${name} is not for one crawl: set it in the environment or in archivebox.toml`
     if (isKeptFromHooks(name)) return `${name} is kept from hooks: a crawl cannot set it`
     if (known) return this.refusal(name, given)
-    if (surroundings[name] !== undefined) return undefined
+    if (isForEveryHook(name, readSetting('HOOK_ENV_ALLOW', surroundings))) return undefined
     const meant = this.meantBy(name)
     if (meant !== undefined) return `${name} is no setting: did you mean ${meant}?`
     if (this.#silent.some((prefix) => name.startsWith(prefix))) return undefined
@@ -71,5 +71,4 @@ export class KnownSettings {
   }
 }
 
-const prefixOf = (plugin: string) => `${plugin.toUpperCase()}_`
 const ANY_TEXT: Known = { kind: { takes: 'anything', read: (given) => given }, perCrawl: true }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { providersOf, type Wanted } from './search.ts'
 
 /** How long a program may take to print its version. */
 const VERSION_MS = 5_000
@@ -38,16 +39,30 @@ export function isOlder(version: string, than: string): boolean {
 const COMMANDS: Readonly<Record<string, string>> = {
   apt: 'apt-get install',
   brew: 'brew install',
-  npm: 'npm install -g',
-  pip: 'pip install',
   cargo: 'cargo install',
 }
+/** Browsers, of which the system's own does as well. */
+const SYSTEM = { linux: 'apt', darwin: 'brew' } as Readonly<Record<string, string>>
+/** `plugin install` does what they would do. */
+const OURS = new Set(['npm', 'pnpm', 'yarn', 'bun', 'uv', 'pip'])
 
 /** "wget not found: apt-get install wget", with the command of the first provider that this platform has. */
-export function notFound(name: string, binproviders: string): string {
+export function notFound({ name, plugin, binary }: Omit<Wanted, 'tree'>): string {
   if (isAbsolute(name)) return `${name} not found`
-  const here = binproviders === '*' ? ['apt', 'brew'] : binproviders.split(',').map((provider) => provider.trim())
   const strange = process.platform === 'darwin' ? 'apt' : 'brew'
-  const command = here.filter((provider) => provider !== strange).flatMap((provider) => COMMANDS[provider] ?? [])[0]
-  return `${name} not found: ${command ? `${command} ${name}` : 'install it, and make sure that PATH leads to it'}`
+  const providers = binary.binproviders === '*' ? ['apt', 'brew'] : providersOf(binary.binproviders)
+  for (const provider of providers.filter((one) => one !== strange)) {
+    if (OURS.has(provider)) return `${name} not found: archivebox-ts plugin install ${plugin}`
+    const isBrowser = provider === 'playwright' || provider === 'puppeteer'
+    const command = COMMANDS[isBrowser ? (SYSTEM[process.platform] ?? '') : provider]
+    const packages = binary.rules[provider]?.installArgs ?? []
+    if (command)
+      return `${name} not found: ${command} ${isBrowser || packages.length === 0 ? name : packages.join(' ')}`
+  }
+  return `${name} not found: install it, and make sure that PATH leads to it`
+}
+
+/** "node 20.1.0 is too old: 22.12.0 or newer is needed". */
+export function tooOld(name: string, version: string, needed: string): string {
+  return `${name} ${version} is too old: ${needed} or newer is needed`
 }
