@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf } from '../support/archive.ts'
 import { crawl, end, halfway, nothingRuns, statuses } from '../support/crawls.ts'
-import { type TestHome, useHomes } from '../support/homes.ts'
+import { useHomes } from '../support/homes.ts'
 import { sealedCrawl } from '../support/observer.ts'
 import { NOBODY } from '../support/queued.ts'
-import { type Site, startSite } from '../support/site.ts'
+import { pageUrls, type Site, startSite } from '../support/site.ts'
 
 const FINAL = "('succeeded', 'failed', 'skipped', 'noresults')"
 
@@ -18,17 +18,9 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-async function newHome(...plugins: string[]): Promise<TestHome> {
-  const home = await homes.make()
-  home.install(...plugins)
-  return home
-}
-
-const urls = (count: number) => Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
-
 describe('crawl list', () => {
   it('refuses a status that no crawl can have', async () => {
-    const home = await newHome()
+    const home = await homes.make()
     const { code, stdout, stderr } = await home.run(['crawl', 'list', '--status', 'nonsense'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe(
@@ -37,10 +29,10 @@ describe('crawl list', () => {
   })
 
   it('shows crawls newest first, filters by status, and stops at -n', async () => {
-    const home = await newHome()
+    const home = await homes.make()
     const ids: string[] = []
     for (const label of ['first', 'second', 'third'])
-      ids.unshift(await home.add('--label', label, '--tag', 'a,b', '--depth', '1', urls(1)[0]!))
+      ids.unshift(await home.add('--label', label, '--tag', 'a,b', '--depth', '1', pageUrls(site, 1)[0]!))
     const list = async (...args: string[]) => {
       const { code, stdout, stderr } = await home.run(['crawl', 'list', ...args])
       expect(code, stderr).toBe(0)
@@ -54,7 +46,7 @@ describe('crawl list', () => {
     expect(all[0]).toEqual({
       type: 'Crawl',
       id: ids[0],
-      urls: urls(1),
+      urls: pageUrls(site, 1),
       status: 'queued',
       counts: { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 },
       max_depth: 1,
@@ -79,8 +71,8 @@ describe('crawl list', () => {
 
 describe('crawl cancel', () => {
   it('seals a running crawl with what it has, skips what is open, and nothing of it goes on', async () => {
-    const home = await newHome('oracle')
-    const { id, runner } = await halfway(home, urls(12), 1000)
+    const home = await homes.make('oracle')
+    const { id, runner } = await halfway(home, pageUrls(site, 12), 1000)
     const finished = await home.query(
       `select id, status, end_ts from archive_result where status in ${FINAL} order by id`,
     )
@@ -102,15 +94,15 @@ describe('crawl cancel', () => {
     for (const other of others) expect(other).toEqual({ status: 'skipped', output_str: 'cancelled' })
     expect(runner.isOver).toBe(false)
 
-    const next = await home.add('--plugins', 'html', urls(1)[0]!)
+    const next = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
     await sealedCrawl(home, next)
     await end(runner)
     expect((await home.run(['run', '--exit-on-idle'])).stderr).toContain('nothing left to do')
   })
 
   it('rewrites the pages of the crawl, of its snapshots and of the archive: they show what became of it', async () => {
-    const home = await newHome('oracle')
-    const { id, runner } = await halfway(home, urls(12), 1000)
+    const home = await homes.make('oracle')
+    const { id, runner } = await halfway(home, pageUrls(site, 12), 1000)
     await crawl(home, 'cancel', id)
     const [row] = await home.query<{ output_dir: string }>('select output_dir from crawl')
     const page = (...path: string[]) => readFileSync(join(home.dataDir, ...path, 'index.html'), 'utf8')
@@ -123,9 +115,9 @@ describe('crawl cancel', () => {
   })
 
   it('seals what is queued and what is paused', async () => {
-    const home = await newHome()
-    const queued = await home.add('--plugins', 'html', urls(1)[0]!)
-    const paused = await home.add('--plugins', 'html', urls(1)[0]!)
+    const home = await homes.make()
+    const queued = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
+    const paused = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
     await crawl(home, 'pause', paused)
     await crawl(home, 'cancel', queued, paused)
     expect(await home.query('select status, retry_at from crawl')).toEqual(
@@ -140,8 +132,8 @@ describe('a crawl command', () => {
   it.each(['pause', 'resume', 'cancel', 'retry'])(
     'refuses what is no id: %s leaves with 2 and changes nothing',
     async (verb) => {
-      const home = await newHome()
-      const id = await home.add('--plugins', 'html', urls(1)[0]!)
+      const home = await homes.make()
+      const id = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
       for (const bad of ['nonsense', `${id}x`, "' or true --", '']) {
         const { code, stdout, stderr } = await home.run(['crawl', verb, id, bad])
         expect(code, stderr).toBe(2)
@@ -155,8 +147,8 @@ describe('a crawl command', () => {
   it.each(['pause', 'resume', 'cancel'])(
     'that finds nothing to %s leaves with 1 and says in which state it found what',
     async (verb) => {
-      const home = await newHome()
-      const id = await home.add('--plugins', 'html', urls(1)[0]!)
+      const home = await homes.make()
+      const id = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
       expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
       const { code, stdout, stderr } = await home.run(['crawl', verb, id])
       expect(code, stderr).toBe(1)
@@ -169,8 +161,8 @@ describe('a crawl command', () => {
   it.each(['pause', 'resume', 'cancel', 'retry'])(
     'on a crawl that is not there is a mistake: %s leaves with 2, nothing changes',
     async (verb) => {
-      const home = await newHome()
-      const id = await home.add('--plugins', 'html', urls(1)[0]!)
+      const home = await homes.make()
+      const id = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
       const { code, stdout, stderr } = await home.run(['crawl', verb, id, NOBODY])
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
       expect(stderr).toMatch(`error: there is no crawl ${NOBODY}\n`)
@@ -179,9 +171,9 @@ describe('a crawl command', () => {
   )
 
   it('works on those that it can change, and ids may be written in capitals', async () => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html', urls(1)[0]!)
-    const other = await home.add('--plugins', 'html', urls(1)[0]!)
+    const home = await homes.make()
+    const id = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
+    const other = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
     expect(await crawl(home, 'pause', id.toUpperCase())).toBe(`paused: ${id}\n`)
     expect(await crawl(home, 'pause', id, other)).toBe(`paused: ${other}\nleft as they are: ${id} is paused\n`)
     expect((await home.run(['crawl', 'pause', id])).code).toBe(1)

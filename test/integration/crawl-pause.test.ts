@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf, resultsOf } from '../support/archive.ts'
 import { crawl, end, halfway, nothingRuns, statuses } from '../support/crawls.ts'
-import { type TestHome, useHomes } from '../support/homes.ts'
+import { useHomes } from '../support/homes.ts'
 import { expectOneAtATime, sealedCrawl } from '../support/observer.ts'
-import { type Site, startSite } from '../support/site.ts'
+import { pageUrls, type Site, startSite } from '../support/site.ts'
 
 const FINAL = "('succeeded', 'failed', 'skipped', 'noresults')"
 
@@ -15,18 +15,10 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-async function newHome(...plugins: string[]): Promise<TestHome> {
-  const home = await homes.make()
-  home.install(...plugins)
-  return home
-}
-
-const urls = (count: number) => Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
-
 describe('crawl pause and resume', () => {
   it('puts what is queued to sleep, and run finds nothing to do; resume wakes it, and it is archived', async () => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html,hashes', ...urls(2))
+    const home = await homes.make()
+    const id = await home.add('--plugins', 'html,hashes', ...pageUrls(site, 2))
     expect(await crawl(home, 'pause', id)).toContain(`paused: ${id}`)
     expect(await home.query('select status, retry_at::date::text as at from crawl')).toEqual([
       { status: 'paused', at: '9999-01-01' },
@@ -39,8 +31,8 @@ describe('crawl pause and resume', () => {
   })
 
   it('takes a running crawl from its workers: nothing of it goes on, and what is done stays done; resume completes it', async () => {
-    const home = await newHome('oracle')
-    const { id, runner } = await halfway(home, urls(12), 1000)
+    const home = await homes.make('oracle')
+    const { id, runner } = await halfway(home, pageUrls(site, 12), 1000)
     const sealed = await home.query("select id, status_changed_at from snapshot where status = 'sealed' order by id")
     await crawl(home, 'pause', id)
     const { sealed: done, paused, ...others } = await statuses(home)
@@ -81,8 +73,8 @@ describe('crawl pause and resume', () => {
   })
 
   it('counts against no limit: attempts and lives that a row had used up are there again after the pause', async () => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html', urls(1)[0]!)
+    const home = await homes.make()
+    const id = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
     expect((await home.run(['run', '--exclude', 'snapshot', '--exit-on-idle'])).code).toBe(0)
     for (const table of ['crawl', 'snapshot']) await home.query(`update ${table} set attempts = 99`)
     await crawl(home, 'pause', id)
@@ -95,9 +87,9 @@ describe('crawl pause and resume', () => {
   })
 
   it('pauses one crawl only: the others go on', async () => {
-    const home = await newHome('slow')
-    const paused = await home.add('--plugins', 'slow', ...urls(2))
-    const other = await home.add('--plugins', 'html', urls(3)[2]!)
+    const home = await homes.make('slow')
+    const paused = await home.add('--plugins', 'slow', ...pageUrls(site, 2))
+    const other = await home.add('--plugins', 'html', pageUrls(site, 3)[2]!)
     await crawl(home, 'pause', paused)
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
     await expectComplete(home, other)
@@ -106,8 +98,8 @@ describe('crawl pause and resume', () => {
   })
 
   it('survives the end of the runner: paused is paused for the next one, too', async () => {
-    const home = await newHome('oracle')
-    const { id, runner } = await halfway(home, urls(12), 1000)
+    const home = await homes.make('oracle')
+    const { id, runner } = await halfway(home, pageUrls(site, 12), 1000)
     await crawl(home, 'pause', id)
     runner.signal('SIGKILL')
     await runner.finished()

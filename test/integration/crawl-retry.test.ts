@@ -6,7 +6,7 @@ import { crawl, end, halfway, statuses } from '../support/crawls.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, sealedCrawl } from '../support/observer.ts'
 import { eventually } from '../support/program.ts'
-import { type Site, startSite } from '../support/site.ts'
+import { pageUrls, type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
 let site: Site
@@ -16,22 +16,14 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-async function newHome(...plugins: string[]): Promise<TestHome> {
-  const home = await homes.make()
-  home.install(...plugins)
-  return home
-}
-
-const urls = (count: number) => Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
-
 describe('crawl retry', () => {
   /**
    * A sealed crawl of one page: `exit_1` failed, `exit_10` was skipped, `order_a` had no result, `html`, `slow` and
    * `hashes` succeeded.
    */
   async function failed(): Promise<{ home: TestHome; id: string }> {
-    const home = await newHome('exit_1', 'exit_10', 'order_a', 'slow')
-    const id = await home.add('--plugins', 'exit_1,exit_10,order_a,slow,html,hashes', urls(1)[0]!)
+    const home = await homes.make('exit_1', 'exit_10', 'order_a', 'slow')
+    const id = await home.add('--plugins', 'exit_1,exit_10,order_a,slow,html,hashes', pageUrls(site, 1)[0]!)
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
     await expectComplete(home, id)
     return { home, id }
@@ -136,11 +128,11 @@ describe('crawl retry', () => {
   })
 
   it('begins what was cancelled before it was begun: a crawl without pages, and pages without results', async () => {
-    const home = await newHome('oracle')
-    const { id, runner } = await halfway(home, urls(12), 1000)
+    const home = await homes.make('oracle')
+    const { id, runner } = await halfway(home, pageUrls(site, 12), 1000)
     await crawl(home, 'cancel', id)
     await end(runner)
-    const untouched = await home.add('--plugins', 'html', urls(1)[0]!)
+    const untouched = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
     await crawl(home, 'cancel', untouched)
     await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"') where id = $1`, [
       id,
@@ -168,8 +160,8 @@ describe('crawl retry', () => {
   })
 
   it('leaves a crawl alone that is not at its end', async () => {
-    const home = await newHome()
-    const id = await home.add('--plugins', 'html', urls(1)[0]!)
+    const home = await homes.make()
+    const id = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
     expect(await crawl(home, 'retry', id)).toContain('nothing to run again')
     expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
   })

@@ -4,63 +4,22 @@ import {
   DeadlineExceeded,
   defineMachine,
   ForeignOutcome,
-  type Handler,
   Queue,
   Runner,
-  type RunnerOptions,
   type Sql,
   withHandlers,
 } from '../../src/engine/index.ts'
-import { columns, JOB_TABLE, type Job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
-import { gate, runUntil, type TestDatabase, useDatabases } from '../support/engine.ts'
+import { columns } from '../fixtures/engine/job.ts'
+import { gate, runUntil } from '../support/engine.ts'
 import { eventually } from '../support/program.ts'
+import { addJobs, jobStatuses, openJobs, quick, runnerOf, useQuickJobs, type Work } from '../support/quick-jobs.ts'
 
-const databases = useDatabases()
-const make = () => databases.make(JOB_TABLE, TRANSITION_TABLE)
-
-/** Comes back quickly, and gives up after three attempts. */
-const quick = defineMachine({
-  ...{ name: 'quick', table: 'job', idType: 'bigint', columns, history: true, initial: 'queued' },
-  states: {
-    queued: { on: { finish: 'done', pause: 'paused' }, retryAfterMs: 20, giveUp: { after: 3, to: 'failed' } },
-    paused: { on: { resume: 'queued' }, external: true },
-    done: { final: true },
-    failed: { final: true },
-  },
-})
-type Work = Handler<typeof quick, 'queued', Job>
-const add = async (database: TestDatabase, ...notes: string[]) => {
-  for (const note of notes) await database.query('insert into job (note) values ($1)', [note])
-}
-const open = async (database: TestDatabase) =>
-  await database.value<number>(`select count(*)::int from job where status not in ('done', 'failed')`)
-const statuses = async (database: TestDatabase) =>
-  Object.fromEntries((await database.query('select note, status from job')).map(({ note, status }) => [note, status]))
-
-/** A runner with one handler, and what it reports. */
-function runnerOf(
-  database: TestDatabase,
-  work: Work,
-  options: Partial<RunnerOptions> & { readonly leaseSeconds?: number } = {},
-) {
-  const { leaseSeconds, ...rest } = options
-  const reports: { error: Error; id: string | undefined }[] = []
-  const runner = new Runner({
-    sql: database.sql,
-    models: [
-      { handlers: withHandlers<typeof quick, Job>(quick, { queued: work }), ...(leaseSeconds ? { leaseSeconds } : {}) },
-    ],
-    watchdog: false,
-    onError: (error, claim) => reports.push({ error, id: claim?.id }),
-    ...rest,
-  })
-  return { runner, reports }
-}
+const make = useQuickJobs()
 
 describe('a deadline', () => {
   it('stops the handler through its signal, frees its slot, and drops what it answers later', async () => {
     const database = await make()
-    await add(database, 'slow', 'fast')
+    await addJobs(database, 'slow', 'fast')
     const { opened, open: waitForRelease } = gate()
     const stopped: unknown[] = []
     const answered = gate()
@@ -91,7 +50,7 @@ describe('a deadline', () => {
 
   it("is the state's own where it names one", async () => {
     const database = await make()
-    await add(database, 'row')
+    await addJobs(database, 'row')
     const patient = defineMachine({
       ...{ name: 'patient', table: 'job', idType: 'bigint', columns, initial: 'queued' },
       states: { queued: { on: { finish: 'done' }, retryAfterMs: 20, deadlineMs: 60_000 }, done: { final: true } },
@@ -115,7 +74,7 @@ describe('a deadline', () => {
 
   it('holds for a handler that blocked the event loop past it, too', async () => {
     const database = await make()
-    await add(database, 'row')
+    await addJobs(database, 'row')
     const { runner, reports } = runnerOf(
       database,
       (() => {
@@ -127,14 +86,14 @@ describe('a deadline', () => {
     )
     await runner.runOnce()
     expect(reports).toMatchObject([{ error: { name: 'DeadlineExceeded' } }])
-    expect(await statuses(database)).toEqual({ row: 'queued' })
+    expect(await jobStatuses(database)).toEqual({ row: 'queued' })
   })
 })
 
 describe('a lease', () => {
   it('is renewed while the handler works, so that nobody else gets the row', async () => {
     const database = await make()
-    await add(database, 'row')
+    await addJobs(database, 'row')
     const schedules = new Set<number>()
     let runs = 0
     const { runner } = runnerOf(
@@ -154,12 +113,12 @@ describe('a lease', () => {
     )
     await runner.runOnce()
     expect(runs).toBe(1)
-    expect(await statuses(database)).toEqual({ row: 'done' })
+    expect(await jobStatuses(database)).toEqual({ row: 'done' })
   })
 
   it('that is lost stops the handler, and nothing that it answers is written', async () => {
     const database = await make()
-    await add(database, 'row')
+    await addJobs(database, 'row')
     const { runner, reports } = runnerOf(
       database,
       async ({ id }, { signal }) => {
@@ -171,24 +130,24 @@ describe('a lease', () => {
       { leaseSeconds: 0.3, deadlineMs: 60_000 },
     )
     expect((await runner.runOnce()).models['quick']).toMatchObject({ claimed: 1, lost: 1, failed: 0, moved: {} })
-    expect(await statuses(database)).toEqual({ row: 'paused' })
+    expect(await jobStatuses(database)).toEqual({ row: 'paused' })
     expect(reports).toEqual([])
   })
 
   it('that was lost between two renewals is noticed when the outcome is to be written', async () => {
     const database = await make()
-    await add(database, 'row')
+    await addJobs(database, 'row')
     const { runner } = runnerOf(database, async ({ id }) => {
       await new Queue(quick, database.sql).send([id], 'pause')
       return 'finish'
     })
     expect((await runner.runOnce()).models['quick']).toMatchObject({ claimed: 1, lost: 1, moved: {} })
-    expect(await statuses(database)).toEqual({ row: 'paused' })
+    expect(await jobStatuses(database)).toEqual({ row: 'paused' })
   })
 
   it('that cannot be renewed is not trusted: the handler is stopped before it could end', async () => {
     const database = await make()
-    await add(database, 'row')
+    await addJobs(database, 'row')
     let isAway = false
     const sql = {
       query: <Row>(...query: Parameters<typeof database.sql.query>) =>
@@ -207,7 +166,7 @@ describe('a lease', () => {
     )
     expect((await runner.runOnce()).models['quick']).toMatchObject({ lost: 1, moved: {} })
     expect(reports.map(({ error }) => error.message)).toContain('the database is away')
-    expect(await statuses(database)).toEqual({ row: 'queued' })
+    expect(await jobStatuses(database)).toEqual({ row: 'queued' })
   })
 })
 
@@ -215,15 +174,15 @@ describe('an outcome', () => {
   it('that the table refuses takes no other with it; its row fails, and is given up', async () => {
     const database = await make()
     await database.query(`alter table job add constraint never check (note <> 'poison' or status <> 'done')`)
-    await add(database, ...Array.from({ length: 9 }, (_, index) => `row ${index}`), 'poison')
+    await addJobs(database, ...Array.from({ length: 9 }, (_, index) => `row ${index}`), 'poison')
     const { runner, reports } = runnerOf(database, async () => 'finish', { concurrency: 20 })
-    const { models } = await runUntil(runner, async () => (await open(database)) === 0)
+    const { models } = await runUntil(runner, async () => (await openJobs(database)) === 0)
     expect(models['quick']).toMatchObject({
       moved: { 'queued -finish-> done': 9, 'queued -give_up-> failed': 1 },
       failed: 3,
       lost: 0,
     })
-    expect((await statuses(database))['poison']).toBe('failed')
+    expect((await jobStatuses(database))['poison']).toBe('failed')
     expect(reports).toEqual(
       [1, 2, 3].map(() => ({
         error: expect.objectContaining({ message: expect.stringContaining('never') }),
@@ -234,7 +193,7 @@ describe('an outcome', () => {
 
   it('is kept while the database is away, and written when it is back: nothing is done twice', async () => {
     const database = await make()
-    await add(database, 'one', 'two')
+    await addJobs(database, 'one', 'two')
     const worked: string[] = []
     const { runner } = runnerOf(database, async ({ id }) => {
       worked.push(id)
@@ -242,13 +201,13 @@ describe('an outcome', () => {
       if (id === '2') await database.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`)
       return 'finish'
     })
-    await runUntil(runner, async () => (await open(database).catch(() => 1)) === 0)
+    await runUntil(runner, async () => (await openJobs(database).catch(() => 1)) === 0)
     expect(worked).toEqual(['1', '2'])
   })
 
   it('is tried again when a deadlock or a lost connection stopped it', async () => {
     const database = await make()
-    await add(database, 'one', 'two')
+    await addJobs(database, 'one', 'two')
     const troubles = [
       Object.assign(new Error('deadlock detected'), { code: '40P01' }),
       new Error('Connection terminated unexpectedly'),
@@ -266,7 +225,7 @@ describe('an outcome', () => {
       return 'finish'
     }
     const { runner, reports } = runnerOf(database, work, { sql })
-    await runUntil(runner, async () => (await open(database)) === 0)
+    await runUntil(runner, async () => (await openJobs(database)) === 0)
     expect(worked).toBe(2)
     expect(reports.map(({ error }) => error.message)).toEqual([
       'deadlock detected',
@@ -276,12 +235,12 @@ describe('an outcome', () => {
 
   it('is checked before it is written: one foreign outcome does not spoil the batch', async () => {
     const database = await make()
-    await add(database, 'good', 'foreign')
+    await addJobs(database, 'good', 'foreign')
     const { runner, reports } = runnerOf(database, async ({ row }) =>
       row.note === 'good' ? 'finish' : ('explode' as 'finish'),
     )
     await runner.runOnce()
-    expect(await statuses(database)).toEqual({ good: 'done', foreign: 'queued' })
+    expect(await jobStatuses(database)).toEqual({ good: 'done', foreign: 'queued' })
     expect(reports[0]?.error).toBeInstanceOf(ForeignOutcome)
   })
 })

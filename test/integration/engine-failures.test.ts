@@ -1,58 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import {
-  again,
-  defineMachine,
-  type Handler,
-  Queue,
-  Runner,
-  type RunnerOptions,
-  TryAgainLater,
-  withHandlers,
-} from '../../src/engine/index.ts'
-import { columns, JOB_TABLE, type Job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
-import { runUntil, type TestDatabase, useDatabases } from '../support/engine.ts'
+import { again, defineMachine, Queue, Runner, TryAgainLater, withHandlers } from '../../src/engine/index.ts'
+import { columns } from '../fixtures/engine/job.ts'
+import { runUntil } from '../support/engine.ts'
+import { addJobs, jobStatuses, openJobs, quick, runnerOf, useQuickJobs, type Work } from '../support/quick-jobs.ts'
 
-const databases = useDatabases()
-const make = () => databases.make(JOB_TABLE, TRANSITION_TABLE)
-
-/** Comes back quickly, and gives up after three attempts. */
-const quick = defineMachine({
-  ...{ name: 'quick', table: 'job', idType: 'bigint', columns, history: true, initial: 'queued' },
-  states: {
-    queued: { on: { finish: 'done', pause: 'paused' }, retryAfterMs: 20, giveUp: { after: 3, to: 'failed' } },
-    paused: { on: { resume: 'queued' }, external: true },
-    done: { final: true },
-    failed: { final: true },
-  },
-})
-type Work = Handler<typeof quick, 'queued', Job>
-const add = async (database: TestDatabase, ...notes: string[]) => {
-  for (const note of notes) await database.query('insert into job (note) values ($1)', [note])
-}
-const open = async (database: TestDatabase) =>
-  await database.value<number>(`select count(*)::int from job where status not in ('done', 'failed')`)
-const statuses = async (database: TestDatabase) =>
-  Object.fromEntries((await database.query('select note, status from job')).map(({ note, status }) => [note, status]))
-
-/** A runner with one handler, and what it reports. */
-function runnerOf(
-  database: TestDatabase,
-  work: Work,
-  options: Partial<RunnerOptions> & { readonly leaseSeconds?: number } = {},
-) {
-  const { leaseSeconds, ...rest } = options
-  const reports: { error: Error; id: string | undefined }[] = []
-  const runner = new Runner({
-    sql: database.sql,
-    models: [
-      { handlers: withHandlers<typeof quick, Job>(quick, { queued: work }), ...(leaseSeconds ? { leaseSeconds } : {}) },
-    ],
-    watchdog: false,
-    onError: (error, claim) => reports.push({ error, id: claim?.id }),
-    ...rest,
-  })
-  return { runner, reports }
-}
+const make = useQuickJobs()
 
 describe('a handler that fails', () => {
   const never = new Promise<never>(() => {})
@@ -93,7 +45,7 @@ describe('a handler that fails', () => {
     'because it %s: is counted and reported, and its row tried again, and given up after three attempts',
     async (_, work, error) => {
       const database = await make()
-      await add(database, 'bad', 'good')
+      await addJobs(database, 'bad', 'good')
       const attempts: number[] = []
       const { runner, reports } = runnerOf(
         database,
@@ -104,8 +56,8 @@ describe('a handler that fails', () => {
         },
         { deadlineMs: 50 },
       )
-      const { models } = await runUntil(runner, async () => (await open(database)) === 0)
-      expect(await statuses(database)).toEqual({ bad: 'failed', good: 'done' })
+      const { models } = await runUntil(runner, async () => (await openJobs(database)) === 0)
+      expect(await jobStatuses(database)).toEqual({ bad: 'failed', good: 'done' })
       expect(attempts).toEqual([1, 2, 3])
       expect(reports).toEqual(attempts.map(() => ({ error: expect.objectContaining(error), id: '1' })))
       expect(models['quick']).toMatchObject({
@@ -122,7 +74,7 @@ describe('a handler that fails', () => {
 
   it('leaves its row in its state, due again later, with the attempt counted', async () => {
     const database = await make()
-    await add(database, 'bad')
+    await addJobs(database, 'bad')
     const slow = {
       ...quick,
       states: { ...quick.states, queued: { ...quick.states.queued, retryAfterMs: 100_000 } },
@@ -143,7 +95,7 @@ describe('a handler that fails', () => {
 
   it('is not to blame when it says "later", however deep: nothing is counted or reported', async () => {
     const database = await make()
-    await add(database, 'row')
+    await addJobs(database, 'row')
     let looks = 0
     const { runner, reports } = runnerOf(database, async () => {
       looks += 1
@@ -151,14 +103,14 @@ describe('a handler that fails', () => {
       if (looks % 2 === 0) throw new TryAgainLater(1)
       return again(1)
     })
-    const { models } = await runUntil(runner, async () => (await open(database)) === 0)
+    const { models } = await runUntil(runner, async () => (await openJobs(database)) === 0)
     expect(models['quick']).toMatchObject({ claimed: 7, again: 6, failed: 0 })
     expect(reports).toEqual([])
   })
 
   it('does not disturb others by a reporter that fails, too', async () => {
     const database = await make()
-    await add(database, 'bad', 'good')
+    await addJobs(database, 'bad', 'good')
     const work: Work = async ({ row }) => {
       if (row.note === 'bad') throw new Error('broken')
       return 'finish'
@@ -168,13 +120,13 @@ describe('a handler that fails', () => {
         throw new Error('nobody listens')
       },
     })
-    await runUntil(runner, async () => (await open(database)) === 0)
-    expect(await statuses(database)).toEqual({ bad: 'failed', good: 'done' })
+    await runUntil(runner, async () => (await openJobs(database)) === 0)
+    expect(await jobStatuses(database)).toEqual({ bad: 'failed', good: 'done' })
   })
 
   it('times out all the same: the timeout fires although it fails each time', async () => {
     const database = await make()
-    await add(database, 'bad')
+    await addJobs(database, 'bad')
     const timed = defineMachine({
       ...{ name: 'timed', table: 'job', idType: 'bigint', columns, history: true, initial: 'queued' },
       states: {
@@ -195,7 +147,7 @@ describe('a handler that fails', () => {
       watchdog: false,
       onError: () => {},
     })
-    const { models } = await runUntil(runner, async () => (await open(database)) === 0)
+    const { models } = await runUntil(runner, async () => (await openJobs(database)) === 0)
     expect(attempts).toBeGreaterThan(0)
     expect(models['timed']?.moved).toEqual({ 'queued -timeout-> failed': 1 })
     expect(await database.query('select event from transition')).toEqual([{ event: 'timeout' }])
@@ -205,7 +157,7 @@ describe('a handler that fails', () => {
 describe('a row that ends its worker each time', () => {
   it('is given up without being worked on again, after as many attempts as its state allows', async () => {
     const database = await make()
-    await add(database, 'lethal', 'lived')
+    await addJobs(database, 'lethal', 'lived')
     const queue = new Queue(quick, database.sql)
     for (let deaths = 0; deaths < 3; deaths++) await queue.claimRow('1', { leaseSeconds: 0 })
     for (let deaths = 0; deaths < 2; deaths++) await queue.claimRow('2', { leaseSeconds: 0 })
@@ -216,7 +168,7 @@ describe('a row that ends its worker each time', () => {
     })
     const { models } = await runner.runOnce()
     expect(worked).toEqual(['2'])
-    expect(await statuses(database)).toEqual({ lethal: 'failed', lived: 'done' })
+    expect(await jobStatuses(database)).toEqual({ lethal: 'failed', lived: 'done' })
     expect(reports).toMatchObject([
       { error: { message: 'quick 1: given up after 3 attempts that did not finish' }, id: '1' },
     ])

@@ -86,8 +86,8 @@ function poolOf(url: string): pg.Pool {
 
 export interface Homes {
   readonly serverUrl: string
-  /** A new home, gone after the test. */
-  make(): Promise<TestHome>
+  /** A new home with these plugins of the tests' own, gone after the test. */
+  make(...plugins: string[]): Promise<TestHome>
   /** A new home to be cloned, gone after the last test of the file. */
   original(): Promise<TestHome>
   /**
@@ -146,8 +146,9 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     get serverUrl() {
       return serverUrl()
     },
-    async make() {
+    async make(...plugins) {
       const home = await copy(template())
+      home.install(...plugins)
       homes.push(home)
       return home
     },

@@ -44,6 +44,11 @@ export async function startSite(content: number | Routes): Promise<Site> {
   }
 }
 
+/** The first `count` pages of a site of numbered pages. */
+export function pageUrls(site: Site, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `${site.url}/page-${i + 1}.html`)
+}
+
 /**
  * An index at `/` that links to `n` real pages (`/page-1.html` ...) of about 7 kB: a title, paragraphs, a picture, and
  * links to both neighbours.

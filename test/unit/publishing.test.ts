@@ -17,37 +17,12 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { PublishedFiles } from '../../src/db/tables.ts'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
 import { WorkTree } from '../../src/hooks/work-tree.ts'
+import { made, names, publish, published, reopen, root, tree, useWorkTree } from '../support/work-trees.ts'
 
-let root: string
-let tree: WorkTree
-beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), 'abx-tree-'))
-  tree = new WorkTree(root)
-  await tree.open()
-})
-afterEach(() => rmSync(root, { recursive: true, force: true }))
-
-/** Writes a file as a hook of `plugin` would. */
-function made(plugin: string, path: string, text: string): void {
-  const file = join(tree.dirFor(plugin), path)
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, text)
-}
-
-/** Publishes one plugin. */
-async function publish(plugin: string, of = tree, move = false): Promise<PublishedFiles> {
-  const made = (await of.publish([plugin], move)).get(plugin)!
-  if (made instanceof Error) throw made
-  return made
-}
-
-const published = (path: string) => readFileSync(join(root, path), 'utf8')
-/** What stands in the page's folder, our own work aside. */
-const names = () => readdirSync(root).filter((name) => name !== '.work')
+useWorkTree()
 
 describe('publishing', () => {
   it('puts files under the plugin’s name, and lists them with size and type', async () => {
@@ -69,8 +44,7 @@ describe('publishing', () => {
   it('of a page that is somebody else’s by now leaves what is there as it is', async () => {
     made('html', 'output.html', 'first')
     await publish('html')
-    tree = new WorkTree(root, () => Promise.reject(new Error('not ours')))
-    await tree.open()
+    await reopen(() => Promise.reject(new Error('not ours')))
     made('html', 'output.html', 'second')
     await expect(publish('html')).rejects.toThrow('not ours')
     expect(published('html/output.html')).toBe('first')

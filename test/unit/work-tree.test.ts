@@ -3,7 +3,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -11,38 +10,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { PublishedFiles } from '../../src/db/tables.ts'
-import { WorkTree } from '../../src/hooks/work-tree.ts'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { made, names, publish, published, reopen, root, tree, useWorkTree } from '../support/work-trees.ts'
 
-let root: string
-let tree: WorkTree
-beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), 'abx-tree-'))
-  tree = new WorkTree(root)
-  await tree.open()
-})
-afterEach(() => rmSync(root, { recursive: true, force: true }))
-
-/** Writes a file as a hook of `plugin` would. */
-function made(plugin: string, path: string, text: string): void {
-  const file = join(tree.dirFor(plugin), path)
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, text)
-}
-
-/** Publishes one plugin. */
-async function publish(plugin: string, of = tree, move = false): Promise<PublishedFiles> {
-  const made = (await of.publish([plugin], move)).get(plugin)!
-  if (made instanceof Error) throw made
-  return made
-}
-
-const published = (path: string) => readFileSync(join(root, path), 'utf8')
-/** What stands in the page's folder, our own work aside. */
-const names = () => readdirSync(root).filter((name) => name !== '.work')
+useWorkTree()
 
 describe('a hook whose plugin has published before', () => {
   it('finds that as it was, whatever others made of it, and what is new', async () => {
@@ -100,17 +72,11 @@ describe('a hook that failed', () => {
 })
 
 describe('after a crash', () => {
-  /** What the next worker does. */
-  const reopened = async () => {
-    tree = new WorkTree(root)
-    await tree.open()
-  }
-
   it('half-written work is gone, and what is published is there for the hooks that follow', async () => {
     made('html', 'sub/output.html', 'whole')
     await publish('html')
     made('title', 'title.txt', 'half')
-    await reopened()
+    await reopen()
     expect(readdirSync(tree.work)).toEqual(['html'])
     expect(readFileSync(join(tree.work, 'html', 'sub', 'output.html'), 'utf8')).toBe('whole')
     appendFileSync(join(tree.work, 'html', 'sub', 'output.html'), ' and changed')
@@ -122,7 +88,7 @@ describe('after a crash', () => {
     await publish('html')
     mkdirSync(join(root, '.publish-html'))
     writeFileSync(join(root, '.publish-html', 'output.html'), 'ne')
-    await reopened()
+    await reopen()
     expect(published('html/output.html')).toBe('old')
     expect(names()).toEqual(['html'])
   })
@@ -133,7 +99,7 @@ describe('after a crash', () => {
     renameSync(join(root, 'html'), join(root, '.replaced-html'))
     mkdirSync(join(root, '.publish-html'))
     writeFileSync(join(root, '.publish-html', 'output.html'), 'new')
-    await reopened()
+    await reopen()
     expect(published('html/output.html')).toBe('old')
     expect(readFileSync(join(tree.work, 'html', 'output.html'), 'utf8')).toBe('old')
     expect(names()).toEqual(['html'])
@@ -144,7 +110,7 @@ describe('after a crash', () => {
     await publish('html')
     mkdirSync(join(root, '.replaced-html'))
     writeFileSync(join(root, '.replaced-html', 'output.html'), 'old')
-    await reopened()
+    await reopen()
     expect(published('html/output.html')).toBe('new')
     expect(names()).toEqual(['html'])
     made('html', 'output.html', 'newer')
@@ -157,7 +123,7 @@ describe('after a crash', () => {
     await tree.setAside('wget', 'a.1')
     mkdirSync(join(root, '.logs'))
     writeFileSync(join(root, '.logs', 'x.log'), 'x')
-    await reopened()
+    await reopen()
     expect(names().sort()).toEqual(['.attempts', '.logs'])
     expect(readdirSync(tree.work)).toEqual([])
   })
