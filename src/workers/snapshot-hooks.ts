@@ -12,7 +12,7 @@ import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
-import { settleHooks, type Verdict } from './hook-settle.ts'
+import { keepStdoutForSiblings, settleHooks, type Verdict } from './hook-settle.ts'
 import type { PageResults } from './page-results.ts'
 import type { WorkerContext } from './worker-context.ts'
 
@@ -301,6 +301,7 @@ export class SnapshotHooks {
     this.#tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logs = keptLogs(this.#tree.root, hook, result.attempt)
     if (!logs) return
+    if (result.status === 'succeeded') keepStdoutForSiblings(this.#tree, hook.plugin, logs)
     const records = await readRecords(logs.stdout)
     this.pages.push(...records.snapshots)
     this.tags.push(...records.tags)
