@@ -141,6 +141,16 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
 
   registerRecordVerbs(root, globals, () => asked(false))
 
+  const plugins = verb(root, 'plugin', 'plugins, which archive pages')
+  verb(plugins, 'install', 'install the modules that plugins lack, and name the programs that they lack', [
+    'archivebox-ts plugin install',
+    'archivebox-ts plugin install chrome readability',
+  ])
+    .argument('[name...]', 'plugins; none: all that are on')
+    .action(async (names: string[]) =>
+      (await import('./commands/plugin-install.ts')).pluginInstall(await asked(false), names),
+    )
+
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')
     .option('--all', 'also those that have ended')

@@ -4,7 +4,7 @@ import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/con
 import type { Kind } from '../base/kinds.ts'
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
-import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
+import { pythonNeeds, type RequiredBinary, requiredBinaries } from './required-binaries.ts'
 import { readDeclared } from './resolved.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
@@ -96,7 +96,10 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       if (/^[._]/.test(name) || name === 'base') continue
       const folder = join(tree, name)
       const hooks = entriesOf(folder)?.filter((file) => HOOK_NAME.test(file))
-      if (hooks) plugins.set(name, { name, folder, tree, builtIn: index === 0, ...configOf(folder), hooks })
+      if (!hooks) continue
+      const config = configOf(folder)
+      const binaries = [...config.binaries, ...pythonNeeds(tree, hooks)]
+      plugins.set(name, { name, folder, tree, builtIn: index === 0, ...config, binaries, hooks })
     }
   }
   return [...plugins.values()]

@@ -27,10 +27,8 @@ export function extensionsDir(settings: Texts): string {
   )
 }
 
-/** The virtual environment that `plugin install` makes for Python plugins that have none. */
-export function ownVirtualEnvironment(settings: Texts): string {
-  return join(libDir(settings), 'python')
-}
+/** Below ABXPKG_LIB_DIR: the virtual environment for the trees of Python plugins that have none of their own. */
+export const OWN_ENVIRONMENT = 'pip'
 
 /** The real abxpkg, if it is on PATH. */
 export function realAbxpkg(settings: Texts): string | undefined {
@@ -58,7 +56,7 @@ export function pythonFor(tree: string, settings: Texts): string | undefined {
   const root = importRoot(tree)
   const installed = root && basename(root) === 'site-packages' ? [resolve(root, '..', '..', '..')] : []
   const beside = root ? [join(root, '.venv'), join(root, '..', '.venv')] : []
-  const places = [...installed, ...beside, ownVirtualEnvironment(settings)].map((place) =>
+  const places = [...installed, ...beside, join(libDir(settings), OWN_ENVIRONMENT, 'venv')].map((place) =>
     join(place, 'bin', 'python3'),
   )
   return places.find(isExecutable) ?? findProgram('python3', settings['PATH'])

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Texts } from '../base/config.ts'
 import type { NeededBinary } from '../db/binaries.ts'
-import { libDir } from './plugin-tree.ts'
+import { libDir, OWN_ENVIRONMENT } from './plugin-tree.ts'
 
 /** How one provider installs a program, and where. */
 export interface ProviderRules {
@@ -68,6 +70,30 @@ function rulesOf(rules: unknown, scripts: unknown): ProviderRules {
   }
 }
 
+/**
+ * What Python hooks need in a tree that shares ArchiveBox's `base/utils.py`: what that file and the hooks import. No
+ * config.json says so, because ArchiveBox installs both as dependencies of the package around the tree.
+ */
+export function pythonNeeds(tree: string, hooks: readonly string[]): RequiredBinary[] {
+  if (!hooks.some((name) => name.endsWith('.py')) || !existsSync(join(tree, 'base', 'utils.py'))) return []
+  return [SHARED_PYDANTIC, SHARED_CLICK]
+}
+
+const NO_RULES: ProviderRules = {
+  installRoot: undefined,
+  installArgs: [],
+  abspath: undefined,
+  version: undefined,
+  runsScripts: false,
+}
+
+const shared = (name: string, minVersion: string, args: string): RequiredBinary => ({
+  ...{ setting: undefined, name, binproviders: 'pip', minVersion },
+  rules: { pip: { ...NO_RULES, installRoot: `{ABXPKG_LIB_DIR}/${OWN_ENVIRONMENT}`, installArgs: [args] } },
+})
+const SHARED_PYDANTIC = shared('pydantic', '2', 'pydantic>=2')
+const SHARED_CLICK = shared('rich_click', '', 'rich-click')
+
 /** The program that these settings require on this machine. */
 export function needed(binary: RequiredBinary, settings: Texts): NeededBinary {
   const { setting, name, binproviders, minVersion } = binary
@@ -83,12 +109,4 @@ export function rulesFor({ rules }: RequiredBinary, provider: string, settings: 
       name === 'ABXPKG_LIB_DIR' ? libDir(settings) : (settings[name] ?? whole),
     )
   return { installRoot: fill(installRoot), installArgs, abspath: fill(abspath), version, runsScripts }
-}
-
-const NO_RULES: ProviderRules = {
-  installRoot: undefined,
-  installArgs: [],
-  abspath: undefined,
-  version: undefined,
-  runsScripts: false,
 }

@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import type { Texts } from '../base/config.ts'
 import { findProgram, isExecutable } from '../base/find-program.ts'
+import type { Hook } from './discover.ts'
 import { extensionsDir, importRoot, libDir, nodeModulesDir, pythonFor, realAbxpkg } from './plugin-tree.ts'
-import { type RequiredBinary, rulesFor } from './required-binaries.ts'
+import { needed, type RequiredBinary, rulesFor } from './required-binaries.ts'
 
 /** What was found: a program, a Node or Python module, or a browser extension. */
 export interface Found {
@@ -22,8 +23,10 @@ export interface Wanted {
   readonly tree: string
 }
 
-const NODE_MODULES = new Set(['npm', 'pnpm', 'yarn', 'bun'])
-const PYTHON_MODULES = new Set(['uv', 'pip'])
+/** Providers of Node modules. */
+export const NODE_MODULES: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun'])
+/** Providers of Python modules. */
+export const PYTHON_MODULES: ReadonlySet<string> = new Set(['uv', 'pip'])
 /** They put programs where PATH leads, or into `bin` of their folder in ABXPKG_LIB_DIR. */
 const PROGRAMS = new Set(
   ['env', 'apt', 'brew', 'node', 'bash', 'cargo', 'gem', 'goget', 'nix', 'deno', 'puppeteer', 'playwright'].concat(
@@ -34,6 +37,14 @@ const PROGRAMS = new Set(
 const EXTENSIONS = 'chromewebstore'
 /** How long Python, or abxpkg, may take to answer. */
 const ANSWER_MS = 15_000
+
+/** What the plugins of hooks require. */
+export function wantedBy(hooks: readonly Hook[], settings: Texts): Wanted[] {
+  const plugins = new Map(hooks.map((hook) => [hook.plugin, hook]))
+  return [...plugins.values()].flatMap(({ plugin, tree, binaries }) =>
+    binaries.map((binary) => ({ binary, name: needed(binary, settings).name, plugin, tree })),
+  )
+}
 
 /** The providers of a requirement, by name; `*`: any. */
 export function providersOf(binproviders: string): string[] {
@@ -88,6 +99,15 @@ function searchProvider(binary: RequiredBinary, provider: string, name: string, 
   return manifest ? { abspath: manifest, version: version ?? versionIn(manifest) } : undefined
 }
 
+/** May this be a Python module, of which files alone do not tell? */
+export function mayBeModule({ binary, name }: Pick<Wanted, 'binary' | 'name'>): boolean {
+  return moduleProvider(binary, name) !== undefined
+}
+
+function moduleProvider({ binproviders }: RequiredBinary, name: string): string | undefined {
+  return /^\w+$/.test(name) ? providersOf(binproviders).find((one) => PYTHON_MODULES.has(one)) : undefined
+}
+
 /**
  * Asks those who can tell more than files do: Python for its modules, and the real abxpkg, if there is one.
  * @param env the environment of the processes that are started for it
@@ -114,9 +134,9 @@ async function searchPython(
   settings: Texts,
   env: Readonly<Record<string, string>>,
 ): Promise<Found | undefined> {
-  const provider = providersOf(binary.binproviders).find((one) => PYTHON_MODULES.has(one))
+  const provider = moduleProvider(binary, name)
   const python = pythonFor(tree, settings)
-  if (provider === undefined || python === undefined || !/^\w+$/.test(name)) return undefined
+  if (provider === undefined || python === undefined) return undefined
   const { installRoot } = rulesFor(binary, provider, settings)
   const own = [installRoot, join(libDir(settings), provider, 'packages', name)].flatMap((root) =>
     root ? sitePackages(join(root, 'venv')) : [],

@@ -15,7 +15,16 @@ import { isOlder, notFound, sha256Of, tooOld, versionOf } from '../hooks/look-up
 import { joinedPaths, libDir } from '../hooks/plugin-tree.ts'
 import type { BinaryRecord } from '../hooks/records.ts'
 import { needed } from '../hooks/required-binaries.ts'
-import { isSearchable, modulePaths, providersOf, searchByAsking, searchFiles, type Wanted } from '../hooks/search.ts'
+import {
+  isSearchable,
+  mayBeModule,
+  modulePaths,
+  providersOf,
+  searchByAsking,
+  searchFiles,
+  type Wanted,
+  wantedBy,
+} from '../hooks/search.ts'
 import { binaryMachine } from '../machines/binary.ts'
 import { binaryQueue } from '../machines/queues.ts'
 import { excludes } from '../machines/scope.ts'
@@ -51,7 +60,7 @@ export async function prepareBinaries(
     const isOutdated = wanted.some(({ binary }) => isOlder(row.version, binary.minVersion))
     if (row.status === 'installed' && (!existsSync(row.abspath) || (found && found !== row.abspath) || isOutdated))
       await loseBinary(home.db, row)
-    else if (row.status === 'queued' && found) await lookUpNow(home.db, row)
+    else if (row.status === 'queued' && (found || wanted.some(mayBeModule))) await lookUpNow(home.db, row)
   }
   for (;;) {
     await lookUpDue(context, all, settings, provide, abort)
@@ -156,14 +165,6 @@ async function search(
     if (found) return found
   }
   return undefined
-}
-
-/** What hooks require, with those that require it. */
-function wantedBy(hooks: readonly Hook[], settings: HookSettings): Wanted[] {
-  const plugins = new Map(hooks.map((hook) => [hook.plugin, hook]))
-  return [...plugins.values()].flatMap(({ plugin, tree, binaries }) =>
-    binaries.map((binary) => ({ binary, name: needed(binary, settings).name, plugin, tree })),
-  )
 }
 
 /** Queues the programs that a hook requested or found; the next crawl that starts looks them up. */
