@@ -175,6 +175,11 @@ export function described(name: SettingName): string {
   return `${means} (also ${name}; default: ${standardIs ?? String(standard)})`
 }
 
+/** Is a setting of this name secret, whatever else is known of it? */
+export function isSecretName(name: string): boolean {
+  return /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name)
+}
+
 /** Settings as written, by name. */
 export type Texts = Readonly<Record<string, string | undefined>>
 

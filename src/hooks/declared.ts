@@ -1,3 +1,4 @@
+import { isSecretName } from '../base/config.ts'
 import { flag, type Kind, list, number, oneOf, size, whole } from '../base/kinds.ts'
 
 /** A setting that a plugin's config.json declares. */
@@ -36,7 +37,7 @@ export function declaredSettings(config: unknown): Declared[] {
     fallback: texts([property?.['x-fallback']])[0],
     kind: kindOf(property ?? {}),
     standard: textOf(property?.default),
-    secret: property?.['x-sensitive'] === true || /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name),
+    secret: property?.['x-sensitive'] === true || isSecretName(name),
   }))
 }
 

@@ -43,6 +43,15 @@ export class KnownSettings {
     return this.#known.has(this.nameOf(name))
   }
 
+  /**
+   * Does a crawl keep the value that this setting has when the crawl is created? Not so a secret, which lies in no row,
+   * and what is about a machine: where programs, modules and folders are.
+   */
+  isFrozen(name: string): boolean {
+    const known = this.#known.get(this.nameOf(name))
+    return known?.perCrawl === true && !known.secret && !isKeptFromHooks(name) && !/(^|_)(BINARY|DIR|PATH)$/.test(name)
+  }
+
   /** The setting that an unknown name most likely stands for. */
   meantBy(name: string): string | undefined {
     return closest(name, [...this.#known.keys(), ...this.#aliases.keys()])

@@ -47,7 +47,7 @@ export async function archiveSnapshot(
   const crawl = await crawlOfPage(home.db, snapshot.crawl_id, hookSupervisors(home, { snapshotId: snapshot.id }))
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
-  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
+  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
   const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
   const settings = { ...asked, ...binaries.settings }
