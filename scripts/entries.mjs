@@ -7,6 +7,7 @@ export const SMALL = {
   main: 'src/main.ts',
   'hook-host': 'src/hooks/host.ts',
   guardian: 'src/runner/guardian-process.ts',
+  'check-thread': 'src/cli/verify/check-thread.ts',
 }
 /** The library `archivebox-ts/engine`. */
 export const LIBRARY = 'src/engine/index.ts'

@@ -14,8 +14,11 @@ const lock = join(root, 'package-lock.json')
 export function prepare() {
   if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== readFileSync(lock, 'utf8')) {
     console.error('Installing packages (once)')
-    step('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+    const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+    step('npm', ['ci', ...quiet])
     if (!existsSync(pinnedNode)) fetchPinnedNode()
+    // On an older Node, npm leaves out optional packages that want a newer one. The pinned Node is first in PATH now.
+    step('npm', ['install', '--no-save', ...quiet])
     writeFileSync(stamp, readFileSync(lock))
   }
   const built = join(root, 'dist', 'main.js')

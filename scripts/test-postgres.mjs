@@ -1,6 +1,6 @@
-// `npm run test:postgres [-- MAJOR...]`: the tests of the engine and of the queue on every PostgreSQL that we say we
-// work with; `npm test` runs them on the newest. Fetches the servers into the temporary directory, once. Prints a line
-// for each major.
+// `npm run test:postgres [-- MAJOR...]`: the tests of the engine, of the queue and of backups on every PostgreSQL that
+// we say we work with, and an upgrade from 17; `npm test` runs them on the newest. Fetches the servers into the
+// temporary directory, once. Prints a line for each major.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -15,11 +15,9 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pinnedNode, prepare, root } from './prepare.mjs'
-
-const VERSIONS = { 14: '14.23.0-beta.17', 15: '15.18.0-beta.17', 16: '16.14.0-beta.17', 17: '17.10.0-beta.17' }
 
 prepare()
 if (realpathSync(process.execPath) !== realpathSync(pinnedNode)) {
@@ -30,6 +28,7 @@ if (realpathSync(process.execPath) !== realpathSync(pinnedNode)) {
 }
 const { serverAccount } = await import('../src/db/embedded/account.ts')
 const { makeLinks } = await import('../src/db/embedded/binaries.ts')
+const { PACKAGES: VERSIONS } = await import('../src/db/embedded/older-programs.ts')
 const { runProgram } = await import('../src/db/embedded/run.ts')
 
 const majors = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(VERSIONS)
@@ -40,13 +39,13 @@ for (const major of majors) {
 }
 const account = serverAccount() // PostgreSQL refuses to run as root.
 const files = readdirSync(join(root, 'test', 'integration'))
-  .filter((name) => name.startsWith('engine-') || name === 'queue.test.ts')
+  .filter((name) => /^(engine-.*|queue|backup|db-upgrade)\.test\.ts$/.test(name))
   .map((name) => join('test', 'integration', name))
 for (const major of majors) {
   const { status, stdout } = await onServer(fetched(major), (url) =>
     spawnSync(pinnedNode, [join(root, 'scripts', 'test.mjs'), ...files], {
       ...{ cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 2 ** 28 },
-      env: { ...process.env, TEST_SERVER_URL: url },
+      env: { ...process.env, TEST_SERVER_URL: url, ...(major === '17' && { OLDER_POSTGRES: dirname(fetched(major)) }) },
     }),
   )
   if (status !== 0) process.stderr.write(stdout)

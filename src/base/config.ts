@@ -64,6 +64,10 @@ export const SETTINGS = {
     perCrawl: true,
     means: 'how long a hook may take, at most 12 hours; 0 counts as not set',
   }),
+  BACKGROUND_GRACE: setting(SECONDS, 15, {
+    perCrawl: true,
+    means: 'how long a background hook has at least to end after SIGTERM, however long it ran before',
+  }),
   HOOK_RETRIES: setting(whole(0, 1_000), 3, {
     perCrawl: true,
     means: 'how often to retry a hook that failed temporarily',

@@ -5,19 +5,14 @@ import type { CrawlRow } from '../db/crawls.ts'
 import { failureGroups } from '../db/failures.ts'
 import type { Home } from '../db/home.ts'
 import { crawlRecord } from '../db/records.ts'
-import { failureLines, failureText } from './failure-lines.ts'
 import { many, shortId } from './format.ts'
 import type { GlobalOptions } from './options.ts'
+import { failuresText, outcomesText } from './outcomes.ts'
 import { canvasOn } from './screen/canvas.ts'
 import { oneLine } from './screen/clean.ts'
 import { flow } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
 import { printRecord, terminal, wantsJson } from './terminal.ts'
-
-/** Kinds of failures that are named. */
-const KINDS = 10
-/** With so many pages the end of each can still be read. */
-const FEW_PAGES = 10
 
 /** How a crawl that is sealed went, where it lies, what to do about it; and the exit code, 10 when some page failed. */
 export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<void> {
@@ -29,27 +24,14 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
   }
   const bad = counts.failed + counts.partial
   if (bad > 1) {
-    // A page that failed alone was named when it ended, which is out of sight by now where there are many.
     const groups = await failureGroups(home.db, { crawlId: crawl.id })
-    const lines = failureLines(
-      groups.filter(({ pages }) => pages > 1 || total > FEW_PAGES),
-      () => undefined,
-    )
-    // One more takes no more room than to say that there is one.
-    const shown = lines.length === KINDS + 1 ? lines : lines.slice(0, KINDS)
-    for (const line of shown) say(onStderr[line.isPartial ? 'yellow' : 'red'](failureText(line, canvas.columns)))
-    if (lines.length > shown.length) say(`and ${lines.length - shown.length} more kinds of failures`)
+    for (const line of failuresText(groups, total, canvas.columns)) say(line)
   }
   if (total === 0) say(`${onStderr.yellow('no pages:')} the allow and deny lists leave none of these URLs`)
   const only = total === 1 ? await onlyPageOf(home.db, crawl.id) : undefined
   const dir = join(home.dataDir, only ?? crawl.output_dir)
   if (total > 0) {
-    const parts = [
-      counts.archived > 0 ? onStderr.green(`${counts.archived} archived`) : '',
-      counts.partial > 0 ? onStderr.yellow(`${counts.partial} partial`) : '',
-      counts.failed > 0 ? onStderr.red(`${counts.failed} failed`) : '',
-    ]
-    say(`${many(total, 'page')}: ${parts.filter(Boolean).join(', ')}`)
+    say(`${many(total, 'page')}: ${outcomesText(counts)}`)
     for (const line of await madeLines(home, crawl.id, canvas.columns)) say(line)
   }
   for (const reason of await skippedFor(home.db, crawl.id)) say(onStderr.dim(`skipped:   ${reason}`))

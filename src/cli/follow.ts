@@ -55,7 +55,7 @@ export async function follow(open: OpenHome, options: GlobalOptions, crawlId: st
     runner.signal(signal)
     interrupt.abort()
     onNews()
-    view?.stops()
+    view?.stops(signal)
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
   try {

@@ -19,6 +19,8 @@ const IDLE_MS = 2_000
 const BURST_MS = 150
 /** Room behind the last line for the ^C that a terminal shows when it is pressed. */
 const ECHO = 2
+/** The last line while nobody stops it. */
+const RUNS = 'Ctrl-C stops'
 /** Crawls that are shown at once. */
 const CRAWLS = 3
 
@@ -31,7 +33,7 @@ export class LiveView {
   readonly #over = new AbortController()
   readonly #draw = () => this.#show()
   #work: Work = { crawls: [], otherCrawls: 0, pages: [] }
-  #stopping = false
+  #foot = RUNS
 
   /** @param crawlId shows this crawl alone */
   constructor(home: Home, settings: Settings, crawlId: string | undefined) {
@@ -47,12 +49,13 @@ export class LiveView {
     this.#bell.wake()
   }
 
-  /** Somebody wants to stop: says at once for what that waits, and for how long at most. */
-  stops(): void {
-    if (this.#stopping) return
-    this.#stopping = true
+  /** A signal stops it: says at once for what that waits, and for how long at most. */
+  stops(signal: NodeJS.Signals): void {
+    if (this.#foot !== RUNS) return
+    // Only a person presses keys: who sends another signal knows what it means.
+    this.#foot = signal === 'SIGINT' ? 'stopping (Ctrl-C again: now)' : 'stopping'
     const waits = this.#waits.line(this.#work.pages)
-    if (waits !== undefined) terminal.say(wrapped(`${waits} (Ctrl-C again: now)`, terminal.columns - 1).join('\n'))
+    if (waits !== undefined) terminal.say(wrapped(waits, terminal.columns - 1).join('\n'))
     this.#show()
   }
 
@@ -82,8 +85,8 @@ export class LiveView {
     if (this.#over.signal.aborted) return
     const canvas = canvasOn(process.stderr, onStderr)
     const lines = workLines(this.#work, canvas)
-    const foot = this.#stopping ? 'stopping (Ctrl-C again: now)' : 'Ctrl-C stops'
-    if (lines.length === 0 && !this.#stopping) lines.push('waiting for work')
+    const foot = this.#foot
+    if (lines.length === 0 && foot === RUNS) lines.push('waiting for work')
     const most = Math.max(1, terminal.rows - 2)
     const shown = lines.length > most - 1 ? lines.slice(0, Math.max(0, most - 2)) : lines
     const more = lines.length - shown.length

@@ -8,6 +8,7 @@ import type { RunVerbOptions } from './commands/run.ts'
 import type { GivenOptions } from './options.ts'
 import { limitOptions, registerRecordVerbs } from './records/register.ts'
 import { atTheDoor } from './settings.ts'
+import { registerTakingOut } from './take-out.ts'
 import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
 
@@ -151,6 +152,8 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
       (await import('./commands/plugin-install.ts')).pluginInstall(await asked(false), names),
     )
 
+  registerTakingOut(root, globals)
+
   const processes = verb(root, 'process', 'the processes of this data dir')
   verb(processes, 'list', 'processes, newest first')
     .option('--all', 'also those that have ended')
@@ -191,6 +194,13 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   verb(db, 'status', 'is it up, which version, how large').action(async () =>
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
+
+  verb(db, 'migrate', 'bring its schema up to date, as any command does that needs it')
+    .option('--dry-run', 'only say what is missing')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbMigrate(await globals(), options))
+  verb(db, 'upgrade', 'move the embedded database to the major version of PostgreSQL that is installed')
+    .option('--programs <dir>', 'where the programs of its present version are; else they are found, or fetched')
+    .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
 
   verb(root, 'version', 'the version of this program').action(() => console.log(VERSION))
   return root

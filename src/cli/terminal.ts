@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { stripVTControlCharacters } from 'node:util'
 import { type AppError, messageOf, UsageErrors } from '../base/errors.ts'
 import { atLeast, type Level, type LineIds, type LogLine, type Sink } from '../base/log.ts'
@@ -72,6 +73,16 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 /** Data goes to stdout: one JSON object a line. */
 export function printRecord(record: object): void {
   process.stdout.write(`${JSON.stringify(record)}\n`)
+}
+
+/** Shall more data be written? Waits for a slow reader; false: it has seen enough. */
+export function readerWantsMore(): boolean | Promise<boolean> {
+  const { stdout } = process
+  if (stdout.destroyed || !stdout.writableNeedDrain) return !stdout.destroyed
+  return once(stdout, 'drain').then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Should data be JSON? Asked for, or nobody looks at stdout. */

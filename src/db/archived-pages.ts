@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
-import type { SnapshotRow } from './snapshots.ts'
+import { type SnapshotRow, tagsOf } from './snapshots.ts'
 import type { Outcome } from './tables.ts'
 
 // The pages in the archive's index, by number: table archived_page. Everything here walks an index, in steps whose cost
@@ -72,8 +72,7 @@ export async function pageChanges(
     ) e
     left join lateral (
       select id, url, title, outcome, cause, http_status, status_changed_at as sealed_at, output_dir, output_size,
-             array(select t.name from snapshot_tag st join tag t on t.id = st.tag_id
-                   where st.snapshot_id = snapshot.id order by 1) as tags,
+             ${tagsOf(sql`snapshot.id`)} as tags,
              array(select r.plugin || '/' || file from archive_result r, jsonb_object_keys(r.output_files) file
                    where r.snapshot_id = snapshot.id and r.plugin in ('favicon', 'screenshot') order by 1) as pictures
       from snapshot where id = e.snapshot_id and status = 'sealed'

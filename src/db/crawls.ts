@@ -24,9 +24,11 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
   return `archive/${kind}/${day.toISOString().slice(0, 10).replaceAll('-', '')}/${domainOf(url)}/${id}`
 }
 
-/** Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader. */
-export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl): Promise<CrawlRow> {
-  const id = uuidv7()
+/**
+ * Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader.
+ * @param id made by the caller of a transaction that may be repeated
+ */
+export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id = uuidv7()): Promise<CrawlRow> {
   const insert = async (tx: Database) =>
     await tx
       .insertInto('crawl')
@@ -91,6 +93,7 @@ const CRAWL_OF_PAGE = [
   'message',
   'config',
   'output_dir',
+  'unable',
   'status',
   'retry_at',
   'claim_token',
@@ -101,6 +104,23 @@ const CRAWL_OF_PAGE = [
   'modified_at',
   'status_changed_at',
 ] as const satisfies readonly (keyof CrawlTable)[]
+
+/**
+ * Records which plugins could not be set up for a crawl, for the workers of its pages.
+ * @returns whether the claim still holds
+ */
+export async function writeUnable(
+  db: Database,
+  { id, token }: { readonly id: string; readonly token: string },
+  unable: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  const write = db
+    .updateTable('crawl')
+    .set({ unable: JSON.stringify(Object.fromEntries(unable)) })
+    .where('id', '=', id)
+    .where('claim_token', '=', token)
+  return (await withRetry(db, () => write.executeTakeFirst())).numUpdatedRows > 0n
+}
 
 export async function crawlById(db: Database, id: string): Promise<CrawlRow | undefined> {
   return await withRetry(db, () => db.selectFrom('crawl').selectAll().where('id', '=', id).executeTakeFirst())

@@ -1,11 +1,12 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { firstIdOf } from '../base/ids.ts'
 import { byIndex } from './by-index.ts'
 import { type PageCounts, pagesOf } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
-import { eachRow } from './each-row.ts'
+import { eachRow, type Visit } from './each-row.ts'
 import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
-import type { SnapshotRow } from './snapshots.ts'
+import { type SnapshotRow, tagsOf } from './snapshots.ts'
 import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
 
 /** What a listing is filtered by; a row matches a filter if it matches any of its values. */
@@ -20,6 +21,9 @@ export interface Filters {
   readonly snapshotId: string
   readonly plugins: readonly string[]
   readonly tags: readonly string[]
+  /** Added at this moment or later, and before that one: by its id, which is made of the time. */
+  readonly after: Date
+  readonly before: Date
 }
 
 type One<F> = F extends readonly (infer Each)[] ? Each : F
@@ -67,6 +71,11 @@ const tagged = (snapshotId: RawBuilder<unknown>, tag: string) => sql`
   ${snapshotId} in (select st.snapshot_id from snapshot_tag st
     where st.tag_id = (select id from tag where name = ${tag}))`
 
+const byTime: Pick<Where, 'after' | 'before'> = {
+  after: (moment) => sql`it.id >= ${firstIdOf(moment)}::uuid`,
+  before: (moment) => sql`it.id < ${firstIdOf(moment)}::uuid`,
+}
+
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
   type: 'Crawl',
@@ -89,6 +98,7 @@ export const CRAWLS: Listing<ListedCrawl> = {
       exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id
         where s.crawl_id = it.id and r.plugin = ${plugin})`,
     tags: (tag) => sql`${tag} = any(it.tags)`,
+    ...byTime,
   },
   record: crawlRecord,
 }
@@ -99,9 +109,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   table: 'snapshot',
   statuses: WORK_STATUSES,
   rows: sql`
-    select it.*, array(
-      select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = it.id order by 1) as tags
-    from snapshot it`,
+select it.*, ${tagsOf(sql`it.id`)} as tags from snapshot it`,
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,
     outcomes: (outcome) => sql`it.outcome = ${unseen(outcome)}`,
@@ -112,6 +120,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
     plugins: (plugin) =>
       sql`exists (select 1 from archive_result r where r.snapshot_id = it.id and r.plugin = ${plugin})`,
     tags: (tag) => tagged(sql`it.id`, tag),
+    ...byTime,
   },
   record: snapshotRecord,
 }
@@ -132,6 +141,7 @@ export const RESULTS: Listing<ListedResult> = {
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
     plugins: (plugin) => sql`it.plugin = ${unseen(plugin)}`,
     tags: (tag) => tagged(sql`page.id`, tag),
+    ...byTime,
   },
   record: resultRecord,
 }
@@ -139,13 +149,12 @@ export const RESULTS: Listing<ListedResult> = {
 /**
  * Passes the rows that match every filter to `visit`, newest first: by id, since ids are made in the order of time.
  * @param limit at most this many; all when not given
- * @param visit returns false to stop
  */
 export async function eachListed<Row extends { readonly id: string }>(
   db: Database,
   listing: Listing<Row>,
   options: { readonly filters?: Partial<Filters>; readonly limit?: number },
-  visit: (row: Row) => boolean,
+  visit: Visit<Row>,
 ): Promise<void> {
   const filters = options.filters ?? {}
   const isByOwner = listing.above?.filters.some((name) => filters[name] !== undefined)
@@ -157,7 +166,7 @@ export async function eachListed<Row extends { readonly id: string }>(
     if (options.limit === undefined || options.limit > MOST_AT_ONCE) return await eachRow(db, query, visit)
     // Without a cursor: a cursor is planned for the first tenth of the rows.
     const { rows } = await byIndex(db, (tx) => query.execute(tx))
-    for (const row of rows) if (!visit(row)) return
+    for (const row of rows) if (!(await visit(row))) return
   }
   const each = Object.entries(filters).map(([name, value]) => eachOf(listing.where, name as keyof Filters, value))
   const choices = choicesOf(each)

@@ -7,7 +7,8 @@ import { asset } from '../base/package-root.ts'
 import { applicationName, type Database, openDatabase } from './database.ts'
 import { UNSEEN_SECONDS } from './heartbeats.ts'
 
-const LOCK = 7_241_201 // an arbitrary, fixed key: one migration at a time per database
+/** The key of the advisory lock that admits one migration at a time per database; the number is arbitrary. */
+export const MIGRATION_LOCK = 7_241_201
 
 interface Migration {
   readonly version: number
@@ -44,11 +45,8 @@ export async function schemaVersion(db: Database): Promise<number> {
  * write to it.
  */
 export async function migrate(db: Database, url: string, say: (line: string) => void): Promise<string[]> {
-  const known = migrations()
-  const newest = known.at(-1)?.version ?? 0
-  const current = await schemaVersion(db)
-  if (current > newest) throw tooNew(current, newest)
-  if (current === newest) return []
+  const current = await refuseNewerSchema(db)
+  if (current === newestSchema()) return []
   // No deadline: changing a large table may take long.
   const unhurried = openDatabase(url, {
     name: applicationName('migration'),
@@ -58,7 +56,7 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   try {
     const begun = performance.now()
     for (let said = false; ; said = true) {
-      const done = await unhurried.transaction().execute((tx) => apply(tx, known))
+      const done = await unhurried.transaction().execute((tx) => apply(tx))
       if (!('older' in done)) return done.applied
       if (performance.now() - begun > PATIENCE_MS)
         throw new AppError(`${done.older}, and the database cannot be changed under it`, {
@@ -72,15 +70,14 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   }
 }
 
-/** Throws AppError when a newer program has migrated the database: an older one must not work on it. */
-export async function refuseNewerSchema(db: Database): Promise<void> {
+/**
+ * The schema version of a database. Throws AppError when a newer program has migrated it: an older one must not work on
+ * it.
+ */
+export async function refuseNewerSchema(db: Database): Promise<number> {
   const current = await schemaVersion(db)
-  const newest = migrations().at(-1)?.version ?? 0
-  if (current > newest) throw tooNew(current, newest)
-}
-
-function tooNew(current: number, newest: number): AppError {
-  return new AppError(`the database has schema version ${current}, this program knows ${newest}`, {
+  if (current <= newestSchema()) return current
+  throw new AppError(`the database has schema version ${current}, this program knows ${newestSchema()}`, {
     hint: 'it was used by a newer archivebox-ts: install that version, or use another database',
   })
 }
@@ -88,24 +85,38 @@ function tooNew(current: number, newest: number): AppError {
 /** The migrations that were applied, or the runner of an older program that stands in the way. */
 type Done = { readonly applied: string[] } | { readonly older: string; readonly pid: number }
 
-async function apply(tx: Database, known: readonly Migration[]): Promise<Done> {
-  await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
+/** Keeps other migrations out for the rest of the transaction. */
+export async function lockForMigration(tx: Database): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(tx)
   await sql`
     create table if not exists schema_migration (
       version integer primary key, name text not null, applied_at timestamptz not null default now())`.execute(tx)
+}
+
+/** The newest schema that this program knows. */
+export const newestSchema = (): number => migrations().at(-1)?.version ?? 0
+
+/** Applies what is missing up to a version, all when not given, under the caller's lock. Returns the names. */
+export async function migrateWithin(tx: Database, upTo = Number.POSITIVE_INFINITY): Promise<string[]> {
   const since = await schemaVersion(tx)
-  const missing = known.filter(({ version }) => version > since)
-  if (missing.length > 0 && since > 0) {
+  const missing = migrations().filter(({ version }) => version > since && version <= upTo)
+  for (const migration of missing) {
+    await sql.raw(readFileSync(migration.file, 'utf8')).execute(tx)
+    await sql`insert into schema_migration (version, name) values (${migration.version}, ${migration.name})`.execute(tx)
+  }
+  return missing.map(({ name }) => name)
+}
+
+async function apply(tx: Database): Promise<Done> {
+  await lockForMigration(tx)
+  const since = await schemaVersion(tx)
+  if (since > 0 && since < newestSchema()) {
     // Until the new schema is there, no runner can register or be promoted.
     await sql`lock table process in access exclusive mode`.execute(tx)
     const older = await olderRunner(tx)
     if (older) return older
   }
-  for (const migration of missing) {
-    await sql.raw(readFileSync(migration.file, 'utf8')).execute(tx)
-    await sql`insert into schema_migration (version, name) values (${migration.version}, ${migration.name})`.execute(tx)
-  }
-  return { applied: missing.map(({ name }) => name) }
+  return { applied: await migrateWithin(tx) }
 }
 
 const PATIENCE_MS = (UNSEEN_SECONDS + 5) * 1000

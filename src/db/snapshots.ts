@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/machine.ts'
 import { pageCount } from './counts.ts'
@@ -97,6 +97,18 @@ export async function tagSnapshots(
     insert into snapshot_tag (snapshot_id, tag_id)
     select s.id, t.id from unnest(${snapshotIds}::uuid[]) as s (id) cross join tag t where t.name = any(${tags}::text[])
     on conflict do nothing`.execute(tx)
+}
+
+/** The names of a page's tags, in order: an SQL expression. */
+export function tagsOf(snapshotId: RawBuilder<unknown>): RawBuilder<string[]> {
+  return sql`array(
+    select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = ${snapshotId} order by 1)`
+}
+
+/** The names of a page's tags, in order. */
+export async function tagsOfPage(db: Database, id: string): Promise<string[]> {
+  const select = sql<{ tags: string[] }>`select ${tagsOf(sql`${id}::uuid`)} as tags`
+  return (await withRetry(db, () => select.execute(db))).rows[0]!.tags
 }
 
 export async function snapshotById(db: Database, id: string): Promise<SnapshotRow | undefined> {

@@ -140,6 +140,8 @@ export interface CrawlTable extends WorkColumns {
   message: Generated<string>
   config: ColumnType<CrawlConfig, string | undefined, string>
   output_dir: string
+  /** Plugins whose set-up for this crawl failed, with the reason. */
+  unable: ColumnType<Readonly<Record<string, string>>, never, string>
 }
 
 export interface CrawlSourceTable {

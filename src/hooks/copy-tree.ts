@@ -25,6 +25,7 @@ import { mimeOf } from '../base/mime.ts'
 import type { OutputFile } from '../db/tables.ts'
 
 const MAX_FILES = 100_000
+const TOO_MANY = `more than ${MAX_FILES} output files`
 /**
  * From this size on the system copies the file in the background, so that leases can be renewed meanwhile. Below it,
  * reading and writing is cheaper.
@@ -58,6 +59,7 @@ export async function copyTree(root: string, from: string, to: string): Promise<
   for (const folder of folders) {
     mkdirSync(join(to, folder), { recursive: true })
     await inFolder(join(top, folder), async (names, at) => {
+      if (names.length > MAX_FILES) throw new Error(TOO_MANY) // Before any of them is copied.
       for (const name of names) {
         const path = folder ? `${folder}/${name}` : name
         const stats = lstatSync(join(at, name), { bigint: true, throwIfNoEntry: false })
@@ -77,7 +79,7 @@ export async function copyTree(root: string, from: string, to: string): Promise<
           marks.set(path, copied.mark)
           files.set(path, { size: copied.size, mimetype: mimeOf(name) })
         }
-        if (marks.size > MAX_FILES) throw new Error(`more than ${MAX_FILES} output files`)
+        if (marks.size > MAX_FILES) throw new Error(TOO_MANY)
       }
     })
   }

@@ -6,6 +6,7 @@ import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
 import { pythonNeeds, type RequiredBinary, requiredBinaries } from './required-binaries.ts'
 import { readDeclared } from './resolved.ts'
+import { speaksUpstream } from './shebang.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
@@ -21,6 +22,10 @@ export interface Hook {
   /** It reads published files, not the work tree. */
   readonly readsPublished: boolean
   readonly timeoutMs: number
+  /** The least time that it has to end after SIGTERM, as a background hook. */
+  readonly graceMs: number
+  /** It promises to print an ArchiveResult; without one it has failed. */
+  readonly mustReport: boolean
   /** Plugins whose output it needs. */
   readonly requires: readonly string[]
   /** Programs that the plugin needs. */
@@ -49,6 +54,8 @@ export interface Plugin {
   /** The programs for which it is made, as they call themselves in ABX_RUNTIME; none: all. */
   readonly runtimes: readonly string[]
   readonly hooks: readonly string[]
+  /** Those of its hooks that are written for ArchiveBox's own runner. */
+  readonly upstream: readonly string[]
 }
 
 export type HookSettings = Texts
@@ -99,11 +106,21 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       if (!hooks) continue
       const config = configOf(folder)
       const binaries = [...config.binaries, ...pythonNeeds(tree, hooks)]
-      plugins.set(name, { name, folder, tree, builtIn: index === 0, ...config, binaries, hooks })
+      const builtIn = index === 0
+      const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
+      plugins.set(name, { name, folder, tree, builtIn, ...config, binaries, hooks, upstream })
     }
   }
-  return [...plugins.values()]
+  const isStranded = ({ builtIn, requires }: Plugin) =>
+    builtIn && requires.includes(BROWSER) && plugins.get(BROWSER)?.builtIn === false
+  return [...plugins.values()].filter((plugin) => !isStranded(plugin))
 }
+
+/**
+ * Built-in plugins that capture what a browser shows do so in the one visit of this plugin. Where a plugin of a user
+ * replaces it, they would visit the page once more, in a browser of their own: they are left out.
+ */
+const BROWSER = 'chrome'
 
 /** The entries of a folder; undefined when there is none: a missing tree, a stray file, a dangling link. */
 function entriesOf(folder: string): string[] | undefined {
@@ -126,13 +143,13 @@ export function selectHooks(
 ): Hook[] {
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
   const wanted = only && closure(byName, only)
+  const graceMs = readSetting('BACKGROUND_GRACE', settings) * 1000
   const hooks: Hook[] = []
   for (const plugin of plugins) {
     const names = plugin.hooks.filter((name) => name.startsWith(`on_${event}__`))
-    if (names.length === 0 || (wanted && !wanted.has(plugin.name)) || !isForUs(plugin)) continue
+    if (names.length === 0 || (wanted && !wanted.has(plugin.name)) || !isEnabled(plugin, settings)) continue
     const declares = [...closure(byName, [plugin.name])].flatMap((name) => byName.get(name)?.declares ?? [])
     const prefix = prefixOf(plugin.name)
-    if (!isEnabled(prefix, declares, settings)) continue
     const installs = event === 'BinaryRequest' || event === 'Install'
     const own = readDeclared(declares, `${prefix}TIMEOUT`, settings, POSITIVE_SECONDS)
     const timeoutMs = timeoutOf(own, settings, installs ? INSTALL_SECONDS : undefined) * 1000
@@ -145,8 +162,9 @@ export function selectHooks(
         path: join(plugin.folder, name),
         background,
         hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
+        mustReport: plugin.upstream.includes(name),
         prefix: plugin.declares.length === 0 ? prefix : undefined,
-        ...{ timeoutMs, requires, binaries, readsPublished, declares, tree },
+        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, declares, tree },
       })
     }
   }
@@ -161,20 +179,20 @@ export function prefixOf(plugin: string): string {
 /** What we call ourselves to plugins, in ABX_RUNTIME. */
 export const RUNTIME = 'archivebox'
 
-const isForUs = ({ runtimes }: Plugin) => runtimes.length === 0 || runtimes.includes(RUNTIME)
-
 /** 0 counts as not set. */
 const POSITIVE_SECONDS: Kind<number> = {
   ...PLUGIN_SETTINGS.TIMEOUT.kind,
   read: (given) => PLUGIN_SETTINGS.TIMEOUT.kind.read(given) || undefined,
 }
 
-function isEnabled(prefix: string, declares: readonly Declared[], settings: HookSettings): boolean {
+/** Is a plugin on, and made for us? */
+export function isEnabled({ name, declares, runtimes }: Plugin, settings: HookSettings): boolean {
   const { kind, standard } = PLUGIN_SETTINGS.ENABLED
-  return readDeclared(declares, `${prefix}ENABLED`, settings, kind) ?? standard
+  if (runtimes.length > 0 && !runtimes.includes(RUNTIME)) return false
+  return readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, kind) ?? standard
 }
 
-type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks'>
+type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks' | 'upstream'>
 
 /** What its config.json says. The file is optional; one that is not JSON counts as missing. */
 function configOf(folder: string): PluginConfig {

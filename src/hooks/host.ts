@@ -83,7 +83,7 @@ async function runJob(job: HostJob): Promise<HostReply> {
     const outcome = await runHook(job, hook, visit)
     ended.push({ ...outcome, began, ended: performance.now() })
   }
-  visit.close()
+  await visit.close()
   const now = performance.now()
   const outcomes = ended.map((outcome) => ({ ...outcome, began: now - outcome.began, ended: now - outcome.ended }))
   if (jobs++ % LOOK_EVERY === 0) rssBytes = process.memoryUsage.rss()

@@ -20,6 +20,7 @@ import { isTransient, spawned } from '../processes/spawned.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
 import { limitOutput } from './output-limit.ts'
+import { interpreterTrouble } from './shebang.ts'
 
 /** The worker that launches hooks, and their containment. */
 export interface HookScope {
@@ -118,7 +119,9 @@ export async function launchHook(
   })
   const exited = ended.then(async (exit) => {
     const flood = await limit.end()
-    return flood ? { ...exit, error: flood } : exit
+    if (flood) return { ...exit, error: flood }
+    const trouble = wasNotFound(exit) ? interpreterTrouble(hook.path) : undefined
+    return trouble ? { ...exit, error: `it cannot be started: ${trouble}` } : exit
   })
   const record = async () => {
     if (identity) await markRunning(scope.home.db, id, identity)
@@ -130,6 +133,9 @@ export async function launchHook(
   recorded.catch(() => {}) // Awaited later; until then a rejection must not count as unhandled.
   return { hook, url: scope.target.url, processId: id, pid, logs, startedAt, family, exited, recorded }
 }
+
+/** Neither the system nor `env` found the interpreter. */
+const wasNotFound = ({ code, error }: Exit) => error !== undefined || code === 127
 
 /** Removes what was prepared for a process that the machine could not start. */
 export async function closeUnstarted(home: Home, container: Container, id: string): Promise<void> {

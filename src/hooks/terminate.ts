@@ -21,8 +21,9 @@ export interface Ended {
 
 /**
  * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; a parallel wait, for
- * each up to the rest of its own timeout; SIGKILL for those that remain. SIGCONT follows SIGTERM, because a stopped
- * process receives no signal.
+ * each up to the rest of its own timeout, and at least its grace: a browser that has served for hours still has its
+ * profile to write; SIGKILL for those that remain. SIGCONT follows SIGTERM, because a stopped process receives no
+ * signal.
  */
 export async function terminateHooks(hooks: readonly RunningHook[], budget: EndBudget, log: Log): Promise<Ended[]> {
   if (hooks.length === 0) return []
@@ -35,10 +36,11 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
   }
   return await Promise.all(
     hooks.map(async (running) => {
-      const remaining = Math.max(0, running.startedAt + running.hook.timeoutMs - performance.now())
-      const waitMs = Math.min(remaining, budget.capMs)
+      const { timeoutMs, graceMs } = running.hook
+      const patience = Math.max(graceMs, running.startedAt + timeoutMs - performance.now())
+      const waitMs = Math.min(patience, budget.capMs)
       log.debug(`waiting up to ${(waitMs / 1000).toFixed(1)} s for ${nameOf(running)}`)
-      const exit = await exitWithin(running, remaining, budget.over)
+      const exit = await exitWithin(running, patience, budget.over)
       if (exit) {
         log.debug(`${nameOf(running)} ended (${describeExit(exit)})`)
         await killFamily(running.family) // Processes that it left behind.
@@ -48,7 +50,8 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
       log.warn(`SIGKILL to ${nameOf(running)} and its children`)
       await killFamily(running.family)
       await failpoint('shutdown.hook_killed')
-      return { running, exit: await running.exited, killed: true }
+      const error = `killed: it did not end within ${Math.round(waitMs / 1000)} s of SIGTERM`
+      return { running, exit: { ...(await running.exited), error }, killed: true }
     }),
   )
 }

@@ -44,13 +44,21 @@ export class WorkTree {
     }
   }
 
-  /** Starts with a copy of what is published, and nothing else. */
-  async open(): Promise<void> {
+  /**
+   * Starts with a copy of what is published, and nothing else.
+   * @param without files of plugins that are left out, because the hooks that made them run again
+   */
+  async open(without: ReadonlyMap<string, readonly string[]> = new Map()): Promise<void> {
     await this.reconcile()
     mkdirSync(this.work, { recursive: true })
     this.#marks.clear()
     for (const entry of readdirSync(this.root, { withFileTypes: true }))
       if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name)
+    for (const [plugin, paths] of without)
+      for (const path of paths) {
+        rmSync(join(this.work, plugin, path), { force: true })
+        this.#marks.get(plugin)?.delete(path)
+      }
   }
 
   /** Does a `.work` of a dead worker exist? */

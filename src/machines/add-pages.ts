@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import { uuidv7 } from '../base/ids.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
+import { transact } from '../db/retry.ts'
 import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
 import { wakeCrawls } from './commands.ts'
 
@@ -9,8 +11,9 @@ import { wakeCrawls } from './commands.ts'
  * @returns the ids of its snapshots
  */
 export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
-  return await db.transaction().execute(async (tx) => {
-    const { id } = await insertCrawl(tx, crawl)
+  const id = uuidv7()
+  return await transact(db, async (tx) => {
+    await insertCrawl(tx, crawl, id)
     const pages = await addTo(tx, id, [...crawl.list])
     // The list has no part left to expand.
     await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
@@ -28,7 +31,7 @@ export async function addPages(
   urls: readonly string[],
   tags: readonly string[],
 ): Promise<string[]> {
-  return await db.transaction().execute(async (tx) => {
+  return await transact(db, async (tx) => {
     const ids = await addTo(tx, crawlId, urls)
     if (tags.length > 0) await tagSnapshots(tx, ids, tags)
     await wakeCrawls(tx, [crawlId])

@@ -5,7 +5,8 @@ import { defineMachine } from '../engine/machine.ts'
  * One attempt of one hook on one snapshot. `interrupt` is an end that was not the hook's fault: a drain, a takeover, a
  * dead worker. `backoff` is an attempt that failed temporarily: when its page is due again it becomes `failed`, and
  * another attempt is queued beside it. An attempt that ended before its start had to be recorded goes from `queued`
- * straight to its end.
+ * straight to its end. A final state has no edges: a person may queue another attempt (`retry`), and an attempt is
+ * queued again when what its hook worked on is gone (`repeatResults`).
  */
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',

@@ -8,6 +8,7 @@ const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => 
   [/larger than ([\d.]+ ?(?:bytes|[kMG]B))/i, ([, size]) => `larger than ${size}`],
   [/timed out after ([\d.]+ ?m?s)\b/i, ([, time]) => `timed out after ${time}`],
   [/\b(?:HTTP(?:\/[\d.]+)?|status(?: code)?|ERROR)[ :=]+([45]\d\d)\b/i, ([, code]) => `HTTP ${code}`],
+  [/does not answer in HTTP/i, 'no HTTP answer'],
   [/connection refused|ECONNREFUSED|ERR_CONNECTION_REFUSED/i, 'connection refused'],
   [/connection (?:was )?reset|connection closed|socket hang up|ECONNRESET|EPIPE/i, 'connection reset'],
   [/ERR_(?:CONNECTION_(?:RESET|CLOSED)|EMPTY_RESPONSE)|no data received/i, 'connection reset'],
@@ -42,10 +43,11 @@ export function causeOf(plugin: string, output: string): string {
   return (line.startsWith(`${plugin}:`) ? line : `${plugin}: ${line}`).slice(0, LONGEST)
 }
 
+const UNREACHABLE =
+  /^(?:HTTP \d|no HTTP answer|connection |host |name lookup |network |certificate |TLS |too many redirects)/
+
 /** Does this cause concern reaching the page, so that every hook that requests the page meets it? */
-export function isUnreachable(cause: string): boolean {
-  return /^(?:HTTP \d|connection |host |name lookup |network |certificate |TLS |too many redirects)/.test(cause)
-}
+export const isUnreachable = (cause: string): boolean => UNREACHABLE.test(cause)
 
 /** The output of a hook whose input from another plugin is missing. */
 export const needs = (plugin: string) => `needs ${plugin}, which failed`
@@ -58,5 +60,5 @@ const OLD_WORDS = /^no (?:headers\/headers\.json|html\/output\.html) to read$/
 
 /** Is this output a mere consequence of another hook's failure? Knows the wording of earlier versions, too. */
 export function isConsequence(output: string): boolean {
-  return neededBy(output) !== undefined || /, as \S+ found$/.test(output) || OLD_WORDS.test(output)
+  return /^needs \S+, which /.test(output) || /, as \S+ found$/.test(output) || OLD_WORDS.test(output)
 }

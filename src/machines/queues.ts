@@ -115,6 +115,23 @@ export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly s
   return requeued
 }
 
+/**
+ * For rows that were brought from elsewhere, where none of their processes runs: closes the rows of those, and makes
+ * all claims due again.
+ */
+export async function settleRestored(tx: Home['db']): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select claimed_by as id from crawl where claimed_by is not null
+    union select claimed_by from snapshot where claimed_by is not null
+    union select claimed_by from "binary" where claimed_by is not null`.execute(tx)
+  const owners = rows.map(({ id }) => id)
+  for (const machine of CLAIMED) await new Queue<Machine>(machine, kyselySql(tx)).requeueClaimsOf(owners, false)
+  await sql`
+    update process set status = 'lost', ended_at = now() where status in ('starting', 'running', 'draining')`.execute(
+    tx,
+  )
+}
+
 /** The fence before what no statement can guard: throws ClaimLost unless the claim and the term are still valid. */
 export async function confirmSnapshot({ home, term }: Owner, claim: SnapshotClaim): Promise<void> {
   const select = sql`

@@ -3,6 +3,7 @@ import { uuidv7 } from '../base/ids.ts'
 import { otherCopies } from '../db/archived-pages.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { withRetry } from '../db/retry.ts'
+import { tagsOf } from '../db/snapshots.ts'
 import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
@@ -23,6 +24,8 @@ export interface ResultRow {
   readonly attempt: number
   /** Earlier attempts that failed temporarily. */
   readonly retries: number
+  /** Files are published for it. */
+  readonly has_files: boolean
 }
 
 /** A change of a result. */
@@ -83,6 +86,7 @@ export async function prepareResults(
       select 'snapshot', id, 'queued', ${snapshotMachine.states.queued.on.start}, 'start', ${by} from begun
     ), there as materialized (
       select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries,
+             r.output_files <> '{}' as has_files,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
       from archive_result r where r.snapshot_id = ${claim.id} and exists (select from mine)
     ), interrupted as (
@@ -120,9 +124,10 @@ export async function prepareResults(
       select 'archive_result', id, 'queued', 'started', 'start', ${by} from fresh where status = 'started'
     )
     select * from (
-      select * from fresh
-      union all select * from interrupted
-      union all select id, plugin, hook_name, status, output_str, attempt, retries from there where not is_left
+      select *, false as has_files from fresh
+      union all select *, false from interrupted
+      union all select id, plugin, hook_name, status, output_str, attempt, retries, has_files from there
+        where not is_left
     ) results
     order by attempt`
   const { rows } = await withRetry(owner.home.db, () => prepare.execute(owner.home.db))
@@ -158,7 +163,10 @@ export async function writeResults(
                           else coalesce(now() - make_interval(secs => e.began_s), r.start_ts, now()) end,
           end_ts = case when e.is_final then now() - make_interval(secs => e.ended_s) end,
           process_id = coalesce(e.process_id, r.process_id),
-          output_str = e.output, output_json = e.json, output_files = own.files, output_size = own.size
+          output_str = e.output, output_json = e.json,
+          -- Without a publication, what an earlier run has published stays.
+          output_files = case when e.written is null then r.output_files else own.files end,
+          output_size = case when e.written is null then r.output_size else own.size end
       from open, ended e, own
       where r.id = open.id and e.id = open.id and own.id = open.id and r.status = open.status
       returning r.id, open.status as from_status, e.to_status, e.event
@@ -175,6 +183,36 @@ export async function writeResults(
   const written = new Set(rows.map(({ id }) => id))
   const lost = changes.find(({ result }) => !written.has(result.id))
   if (lost) throw new ClaimLost(`archive_result ${lost.result.id}: ${lost.event}`)
+}
+
+/**
+ * Queues final results of a page in work, because their hooks must run again; no attempt is counted. What they have
+ * published stays theirs until they publish again. Throws ClaimLost.
+ * @returns the paths of their files, by plugin
+ */
+export async function repeatResults(
+  owner: Owner,
+  claim: SnapshotClaim,
+  results: readonly Pick<ResultRow, 'id'>[],
+): Promise<Map<string, string[]>> {
+  const repeat = sql<{ plugin: string; paths: string[] }>`
+    with ${owned(owner, claim)}, final as materialized (
+      select r.id, r.plugin, r.status, array(select jsonb_object_keys(r.output_files)) as paths from archive_result r
+      where r.id = any(${results.map(({ id }) => id)}::uuid[]) and r.snapshot_id = ${claim.id}
+        and exists (select from mine)
+    ), queued as (
+      update archive_result r set status = 'queued', start_ts = null, end_ts = null, process_id = null
+      from final where r.id = final.id and r.status = final.status and r.status <> 'queued'
+      returning r.id, final.status as from_status
+    ), logged as (
+      insert into transition (model, row_id, from_status, to_status, event, process_id)
+      select 'archive_result', id, from_status, 'queued', 'repeat', ${owner.processId} from queued
+    )
+    select plugin, paths from final`
+  const { rows } = await withRetry(owner.home.db, () => repeat.execute(owner.home.db))
+  if (rows.length < results.length) throw new ClaimLost(`snapshot ${claim.id}`)
+  const byPlugin = Map.groupBy(rows, ({ plugin }) => plugin)
+  return new Map([...byPlugin].map(([plugin, of]) => [plugin, of.flatMap(({ paths }) => paths)]))
 }
 
 function asRow({ result, event, processId, output, json, published, began, ended }: ResultChange): object {
@@ -207,6 +245,8 @@ export interface FinishedPage {
   readonly results: readonly ResultOfPage[]
   /** Does or did another copy of its URL exist? */
   readonly isCopied: boolean
+  /** Its own, those that its hooks gave it, too. */
+  readonly tags: readonly string[]
 }
 
 /** A condition on a page, `work`: all its results have ended, and no server has lost that. */
@@ -224,19 +264,20 @@ export async function finishPage(
   claim: SnapshotClaim,
   title: string | null,
 ): Promise<FinishedPage> {
-  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date }>`
+  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date; tags: string[] }>`
     with ${owned(owner, claim)}, page as (
       update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
       from mine where snapshot.id = mine.id
       returning snapshot.id, snapshot.output_size
     )
     select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(),
+      ${tagsOf(sql`${claim.id}::uuid`)} as tags,
       ${tx.isTransaction ? sql`null` : RELAXED}
     from page left join archive_result r on r.snapshot_id = ${claim.id}
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
-  const { page_size: output_size, is_copied: isCopied, now } = rows[0]!
-  return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied }
+  const { page_size: output_size, is_copied: isCopied, now, tags } = rows[0]!
+  return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied, tags }
 }
 
 /** Skips the open results of a snapshot, in the transaction that seals it. */

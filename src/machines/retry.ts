@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
+import { transact } from '../db/retry.ts'
 import type { Outcome, ResultStatus } from '../db/tables.ts'
 import { isConsequence } from './cause.ts'
 import { lockCrawls, wakeCrawls } from './commands.ts'
@@ -52,11 +53,12 @@ export interface Retried {
 /**
  * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
  * again. The hashes are computed again, too. Pages and crawls that were sealed before anything ran are started. This is
- * the one way out of a final state: a person asked for it.
+ * a person's way out of a final state. Repeated because its answer was lost, it finds nothing sealed any more, and
+ * tells less than was done.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
-  return await db.transaction().execute(async (tx) => {
+  return await transact(db, async (tx) => {
     const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
     // Locks the crawls first, as everybody does, so that none is sealed meanwhile.
     await lockCrawlsAbove(tx, { crawls, snapshots, results })

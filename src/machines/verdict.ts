@@ -73,7 +73,9 @@ function emptiness(copiers: readonly JudgedResult[], status: number | null): str
   const [first] = copiers
   if (first && copiers.every((result) => result.status === 'skipped')) return first.output_str || 'skipped'
   if (!first) return 'nothing was run'
-  return `nothing to keep${status === null || status === 200 ? '' : ` (HTTP ${status})`}`
+  const isEmpty = copiers.some(({ output_str }) => output_str.startsWith('an empty answer'))
+  const what = isEmpty ? 'empty answer' : 'nothing to keep'
+  return `${what}${status === null || status === 200 ? '' : ` (HTTP ${status})`}`
 }
 
 /** The HTTP status: from the hooks that made copies, else from a hook that failed. */

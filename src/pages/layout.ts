@@ -94,6 +94,8 @@ export interface Page {
   /** What the script makes of it. */
   readonly kind: 'archive' | 'crawl' | 'snapshot'
   readonly assets: PageAssets
+  /** Does it show HTML of strangers in frames, which its policy rules, too? */
+  readonly showsCopies?: boolean
   /** From the page's folder to the top of the archive. */
   readonly top: string
   readonly body: Html
@@ -111,11 +113,16 @@ const POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
 ].join('; ')
+/** Copies have styles within, and are told where the files beside them lie. */
+const COPIES_POLICY = POLICY.replace('style-src', "style-src 'unsafe-inline'").replace(
+  "base-uri 'none'",
+  "base-uri 'self' file:",
+)
 
 /**
  * A whole page. It opens from disk for ever: what it loads lies in the data dir, under names that say what is in it.
  */
-export function page({ title, kind, assets, top, body, scripts = [] }: Page): string {
+export function page({ title, kind, assets, top, body, scripts = [], showsCopies = false }: Page): string {
   const load = (path: string) => html`<script src="${href(path)}"></script>\n`
   return html`<!doctype html>
 <html lang="en">
@@ -124,7 +131,7 @@ export function page({ title, kind, assets, top, body, scripts = [] }: Page): st
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta http-equiv="Content-Security-Policy" content="${showsCopies ? COPIES_POLICY : POLICY}">
 <title>${title}</title>
 <link rel="stylesheet" href="${href(top)}/${assets.style}">
 <script src="${href(top)}/${assets.script}"></script>

@@ -14,6 +14,8 @@ export interface Output {
   /** Bytes of all files of its plugin. */
   readonly size: number
   readonly files: number
+  /** The text of an HTML file that must not be opened as it is: gzip, in base64. */
+  readonly packed?: string
 }
 
 interface Made {
@@ -88,14 +90,17 @@ function groupOf(plugin: string, shown: Shown): Group {
   return 'data'
 }
 
-/** By its type; where that says little, by its name, as a browser does that opens it from disk. */
+/**
+ * By its type; where that says little, by its name, as a browser does that opens it from disk. XML may name styles and
+ * pictures anywhere: it is a file to open.
+ */
 function shownAs(path: string, { mimetype }: OutputFile): Shown {
   const type = mimetype.split(';', 1)[0]!.trim().toLowerCase()
   if (/^(text\/html|application\/xhtml\+xml)$/.test(type) || /\.x?html?$/i.test(path)) return 'html'
   if (type === 'application/pdf') return 'pdf'
   const [, kind] = /^(image|video|audio)\/(?!tiff)/.exec(type) ?? []
   if (kind) return kind as Shown
-  return /\.(txt|json|jsonl|md|csv|log|xml|srt|vtt)$/i.test(path) ? 'text' : 'file'
+  return /\.(txt|json|jsonl|md|csv|log|srt|vtt)$/i.test(path) ? 'text' : 'file'
 }
 
 function groups(group: Group, plugins: string): Record<string, Group> {

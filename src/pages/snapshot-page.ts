@@ -1,7 +1,7 @@
 import type { Outcome, OutputFile, ResultStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
 import { foreign, type Html, href, html, isVisible, many, outcomeBadge, page, sizeText, time } from './layout.ts'
-import { bestOf, type Group, type Output, outputsOf } from './outputs.ts'
+import { bestOf, type Group, type Output } from './outputs.ts'
 
 export interface SnapshotPage {
   readonly assets: PageAssets
@@ -20,6 +20,8 @@ export interface SnapshotPage {
   readonly topPath: string
   /** The list of all copies of the URL, relative; when there are others. */
   readonly copiesPath: string | undefined
+  /** What was made of it, the best first. */
+  readonly outputs: readonly Output[]
   /** In the order of their hooks; attempts of one hook one after the other. */
   readonly results: readonly SnapshotPageResult[]
 }
@@ -49,14 +51,14 @@ const GROUPS: Readonly<Record<Exclude<Group, 'data'>, string>> = {
  * Without a script the choice opens in the same frame.
  */
 export function snapshotPage(snapshot: SnapshotPage): string {
-  const { url, title, results } = snapshot
+  const { url, title, results, outputs } = snapshot
   const name = title !== null && isVisible(title) ? title : url
-  const outputs = outputsOf(results)
   const best = bestOf(outputs)
   const icon = outputs.find(({ plugin, shown }) => plugin === 'favicon' && shown === 'image')
   return page({
     title: name,
     kind: 'snapshot',
+    showsCopies: true,
     assets: snapshot.assets,
     top: snapshot.topPath,
     body: html`<header class="bar">
@@ -74,7 +76,7 @@ ${outputs.length > 0 ? strip(outputs, best) : ''}
 ${best ? frame(best) : html`<p class="nothing">No copy of this page is here.</p>`}
 <section id="details" aria-label="Details" tabindex="-1">
 <h2>Details</h2>
-${facts(snapshot, outputs)}
+${facts(snapshot)}
 <h2>Hooks</h2>
 <div class="scroll"><table>
 <thead><tr><th>Hook</th><th>Result</th><th>What it said</th><th class="n">Time</th><th>Log</th></tr></thead>
@@ -86,7 +88,8 @@ ${
     : ''
 }
 </section>
-</main>`,
+</main>
+${outputs.map(packedCopy)}`,
     scripts: snapshot.copiesPath === undefined ? [] : [snapshot.copiesPath],
   })
 }
@@ -116,28 +119,37 @@ ${groups}${small.length > 0 ? data : ''}
 }
 
 function card(output: Output, isBest: boolean): Html {
-  const { plugin, path, size, shown } = output
+  const { plugin, size, shown } = output
   return html`<a class="card" ${linkTo(output)}${isBest ? html` aria-current="true"` : ''}>
-<span class="preview ${shown}">${preview(path, shown)}</span><b>${plugin}</b> <small>${sizeText(size)}</small></a>`
+<span class="preview ${shown}">${preview(output)}</span><b>${plugin}</b> <small>${sizeText(size)}</small></a>`
 }
 
 function chip(output: Output): Html {
   return html`<a class="chip" ${linkTo(output)}>${output.plugin} <small>${sizeText(output.size)}</small></a>`
 }
 
-function linkTo({ plugin, path, shown }: Output): Html {
-  const target = shown === 'file' ? '_blank' : 'copy'
+function linkTo({ plugin, path, shown, packed }: Output): Html {
+  // Without a script, nothing closes a packed one: it opens like any other file.
+  const target = shown === 'file' || packed ? '_blank' : 'copy'
   return html`href="${href(path)}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
 }
 
 /** Nothing of it can be touched or run: it is a picture of what opens. */
-function preview(path: string, shown: Output['shown']): Html {
+function preview({ path, shown, packed }: Output): Html {
   if (shown === 'image') return html`<img src="${href(path)}" alt="" loading="lazy">`
   if (shown === 'html' || shown === 'text')
-    return html`<iframe src="${href(path)}" sandbox="allow-same-origin" loading="lazy"
-tabindex="-1" aria-hidden="true" title=""></iframe>`
+    return html`<iframe ${packed ? html`data-copy` : html`src`}="${href(path)}" sandbox="allow-same-origin"
+loading="lazy" tabindex="-1" aria-hidden="true" title=""></iframe>`
   const sign = { file: '⤓', pdf: 'PDF', video: '▶', audio: '♪' }[shown]
   return html`<span aria-hidden="true">${sign}</span>`
+}
+
+/** The text of a copy, for the script to unpack. */
+function packedCopy({ path, packed }: Output): Html {
+  return packed === undefined
+    ? html``
+    : html`<script type="text/plain" data-packed="${href(path)}">${packed}</script>
+`
 }
 
 /**
@@ -145,17 +157,17 @@ tabindex="-1" aria-hidden="true" title=""></iframe>`
  * styles beside it. A PDF has a viewer of the browser's own, which no sandbox lets in: the script opens it, or what
  * comes next.
  */
-function frame({ plugin, path, shown }: Output): Html {
+function frame({ plugin, path, shown, packed }: Output): Html {
+  const sandboxed = packed ? html`sandbox="allow-same-origin"` : html`sandbox="allow-same-origin" src="${href(path)}"`
   return html`<div class="copy" id="copy"><iframe name="copy" title="The copy: ${plugin}"
-referrerpolicy="no-referrer" ${
-    shown === 'pdf' ? '' : html`sandbox="allow-same-origin" src="${href(path)}"`
-  }></iframe></div>`
+referrerpolicy="no-referrer" ${shown === 'pdf' ? '' : sandboxed}></iframe></div>${
+    packed &&
+    html`<noscript><p class="nothing">Without scripts a copy cannot be kept from loading what it names.
+<a href="${href(path)}">Open it as it is</a></p></noscript>`
+  }`
 }
 
-function facts(
-  { id, sealedAt, depth, tags, results, httpStatus, outcome, cause, url }: SnapshotPage,
-  outputs: readonly Output[],
-): Html {
+function facts({ id, sealedAt, depth, tags, results, outputs, httpStatus, outcome, cause, url }: SnapshotPage): Html {
   // What was tried again a day later did not take a day.
   const last = Math.max(...results.map(({ attempt }) => attempt))
   const latest = results.filter(({ attempt }) => attempt === last)

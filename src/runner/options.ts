@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly standby: boolean
   /** Started to stay: when it belongs to a server, an `add --run` may borrow the lead from it. */
   readonly daemon: boolean
+  /** Somebody watches it live and is told there what a Ctrl-C waits for: the log does not say it once more. */
+  readonly isWatched: boolean
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
   /** How many pages at once over all crawls; undefined: as many as the crawls' own limits come to. */

@@ -18,10 +18,11 @@ import { throughOutages } from './through-outages.ts'
  * passes the gate, and only when every older one is really gone.
  */
 export async function run(options: RunOptions): Promise<Ended> {
-  const { home, log, runForMs, parentId, handoffGraceMs } = options
+  const { home, log, runForMs, parentId, handoffGraceMs, isWatched } = options
   exitOnDefects(log)
   const bell = new Bell()
-  const signals = new Signals(bell, log, runForMs, parentId === null ? undefined : handoffGraceMs * HANDOFF_SHARE)
+  const orphanMs = parentId === null ? undefined : handoffGraceMs * HANDOFF_SHARE
+  const signals = new Signals(bell, log, { runForMs, orphanMs, isWatched })
   const here: Run = { ...options, bell, signals, outage: new OutageMonitor(home, log) }
   let code: number = EXIT.failed
   try {

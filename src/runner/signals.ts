@@ -10,6 +10,15 @@ const SAME_PRESS_MS = 150
  */
 const LATE_MS = 5_000
 
+interface SignalsOptions {
+  /** Drain so long after the start. */
+  readonly runForMs?: number | undefined
+  /** How long hooks may go on when the command that started us dies; undefined: no command of ours did. */
+  readonly orphanMs?: number | undefined
+  /** A live view answers a Ctrl-C. */
+  readonly isWatched?: boolean
+}
+
 /**
  * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next
  * start reaps). Handlers only request a stop; the loops act. The handlers stay until the process ends: one that is
@@ -26,10 +35,7 @@ export class Signals {
   /** What has ended the run, and not only one lead. */
   #over: { readonly reason: string; readonly capMs: number } | undefined
 
-  /**
-   * @param orphanMs how long hooks may go on when the command that started us dies; undefined: no command of ours did
-   */
-  constructor(bell: Bell, log: Log, runForMs: number | undefined, orphanMs?: number) {
+  constructor(bell: Bell, log: Log, { runForMs, orphanMs, isWatched }: SignalsOptions = {}) {
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()
       if (signal === 'SIGTERM' && now < this.#owedUntil) {
@@ -44,7 +50,8 @@ export class Signals {
       if (this.#count === 1) {
         // Only a person presses keys: who sends another signal knows what it means.
         const again = signal === 'SIGINT' ? ' (again: kill them, a third time: leave at once)' : ''
-        log.info(`${signal}: draining; running hooks may finish${again}`)
+        const level = isWatched && signal === 'SIGINT' ? 'debug' : 'info'
+        log[level](`${signal}: draining; running hooks may finish${again}`)
         this.#stop.because(signal).requestDrain()
       } else if (this.#count === 2) {
         log.warn(`${signal}: killing hooks now`)

@@ -7,21 +7,27 @@ import type { Context } from '../engine/handlers.ts'
 import { ENDED, type Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
-import { selectHooks } from '../hooks/discover.ts'
+import { type Hook, selectHooks } from '../hooks/discover.ts'
+import { lackingPlugins } from '../hooks/required-plugins.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
-import type { SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
-import { prepareResults } from '../machines/results.ts'
+import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
+import { prepareResults, type ResultRow, repeatResults } from '../machines/results.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
 import { resolvedBinaries } from './binaries.ts'
+import { CrawlServices } from './crawl-services.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { PageResults } from './page-results.ts'
 import { endWorkers } from './reap.ts'
+import { runsAgain } from './runs-again.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
-import { SnapshotHooks } from './snapshot-hooks.ts'
+import { type Repeated, SnapshotHooks } from './snapshot-hooks.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
+const NOTHING_REPEATED: Repeated = { results: new Set(), files: new Map() }
+/** When a browser is gone, its crawl's worker notices before that, and begins no page until there is another one. */
+const RESTART_MS = 2_000
 const SPENT = `${snapshotMachine.states.started.giveUp.after} attempts at this page did not finish`
 const GIVEN_UP = `given up: ${SPENT}: its worker or runner died, or was stopped, each time`
 
@@ -50,6 +56,7 @@ export async function archiveSnapshot(
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
   const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
+  const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
   const settings = { ...asked, ...binaries.settings }
   const pageResults = new PageResults(owner, claim)
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
@@ -65,6 +72,18 @@ export async function archiveSnapshot(
     depth: snapshot.depth,
     url: snapshot.url,
   }
+  const [first] = hooks
+  const firstIn = first?.hosted && !missing.has(first.plugin) && !isGivenUp ? await sequence.hostId() : undefined
+  sequence.onStep = (withinMs) => tick.progress(withinMs)
+  const results = await prepareResults(owner, claim, hooks, firstIn)
+  for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
+  const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
+  tick.holds(started)
+  await failpoint('claim.results_prepared')
+  const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
+  const serving = new Set(setUp.filter(({ background }) => background).map(({ plugin }) => plugin))
+  const services = await CrawlServices.look(home, crawl.id, hooks, serving)
+  const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, hooks, results, serving)
   const run = new SnapshotHooks(
     context,
     sequence,
@@ -73,29 +92,45 @@ export async function archiveSnapshot(
     pageResults,
     { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings },
     abort,
+    repeated,
+    services,
   )
-  const [first] = hooks
-  const firstIn =
-    first?.hosted && !binaries.missing.has(first.plugin) && !isGivenUp ? await sequence.hostId() : undefined
-  sequence.onStep = (withinMs) => tick.progress(withinMs)
-  const results = await prepareResults(owner, claim, hooks, firstIn)
-  for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
-  const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
-  tick.holds(started)
-  await failpoint('claim.results_prepared')
   if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
-  else await run.run(hooks, results, binaries.missing)
-  if (run.unfinished) {
+  else await run.run(hooks, results, missing, new Map(Object.entries(crawl.unable)))
+  const lostService = await run.lostService()
+  if (run.unfinished || lostService) {
     await pageResults.write()
+    if (lostService) await repeatResults(owner, claim, run.doubtful)
     if (abort.aborted && !stop.force.aborted) throw abort.reason
     // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again.
-    const counts = run.cameToNothing && !stop.isExplained
-    if (!(await queue.release(started, run.waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
+    // The same goes for who ended a browser.
+    const counts = lostService || (run.cameToNothing && !stop.isExplained)
+    const waitMs = lostService ? RESTART_MS : run.waitMs
+    if (!(await queue.release(started, waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')
     return ENDED
   }
   await pageResults.write()
-  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run)
+  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run.findings)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return ENDED
+}
+
+/** Queues results again whose hooks must run again; in `results`, too. */
+async function repeat(
+  owner: Owner,
+  claim: SnapshotClaim,
+  hooks: readonly Hook[],
+  results: ResultRow[],
+  services: ReadonlySet<string>,
+): Promise<Repeated> {
+  const pairs = hooks.flatMap((hook) => {
+    const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)
+    return result ? [{ hook, result }] : []
+  })
+  const again = runsAgain(pairs, services).map(({ result }) => result)
+  if (again.length === 0) return NOTHING_REPEATED
+  const files = await repeatResults(owner, claim, again)
+  for (const row of again) results[results.indexOf(row)] = { ...row, status: 'queued' }
+  return { results: new Set(again.map(({ id }) => id)), files }
 }

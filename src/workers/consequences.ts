@@ -18,6 +18,8 @@ export class Consequences {
   /** Plugins with a hook that failed, or was skipped because of a failure. */
   readonly #failed = new Set<string>()
   readonly #empty = new Set<string>()
+  /** Plugins whose background hook failed: their own other hooks would wait for it in vain. */
+  readonly #down = new Set<string>()
   /** For each cause, the plugin that met it first. */
   readonly #causes = new Map<string, string>()
   /** Something of the page was received, so a later timeout may be due to one plugin alone. */
@@ -33,10 +35,19 @@ export class Consequences {
     if (!this.#causes.has(cause)) this.#causes.set(cause, plugin)
   }
 
-  /** Why a hook is not run: a plugin that it requires failed. Undefined when it can run. */
+  /**
+   * Why a hook is not run: a plugin that it requires failed, or a background hook of its own. Undefined when it can
+   * run.
+   */
   lacking({ plugin, requires }: Pick<Hook, 'plugin' | 'requires'>): string | undefined {
     const lost = requires.find((required) => required !== plugin && this.#failed.has(required))
-    return lost === undefined ? undefined : needs(lost)
+    return lost === undefined && !this.#down.has(plugin) ? undefined : needs(lost ?? plugin)
+  }
+
+  /** Records that a plugin has nothing to offer: a background hook of it failed, on the page or for the whole crawl. */
+  isDown(plugin: string): void {
+    this.#failed.add(plugin)
+    this.#down.add(plugin)
   }
 
   /**
@@ -44,10 +55,11 @@ export class Consequences {
    * already met becomes a consequence of that one; so does any other failure of a plugin that only requests the page,
    * as long as nothing was received. A hook whose input is missing because another one found none is reported as having
    * found nothing, too.
+   * @param isAside an earlier background hook of the plugin still runs, so this end says nothing about the plugin
    */
-  told<End extends Ending>(plugin: string, end: End): End {
+  told<End extends Ending>(plugin: string, end: End, isAside = false): End {
     const told = { ...end, ...this.#asConsequence(plugin, end) }
-    if (told.event in STATUS) this.note(plugin, STATUS[told.event as keyof typeof STATUS], told.output)
+    if (told.event in STATUS && !isAside) this.note(plugin, STATUS[told.event as keyof typeof STATUS], told.output)
     return told
   }
 

@@ -53,6 +53,11 @@ export class HookSequence {
     return this.#background.some((running) => running.hook === hook)
   }
 
+  /** Is a background hook of the same plugin running that began before this one? */
+  runsBefore({ plugin, name }: Hook): boolean {
+    return this.#background.some(({ hook }) => hook.plugin === plugin && hook.name < name)
+  }
+
   /** The process in which the next hosted hook will run. */
   async hostId(): Promise<string> {
     return (await this.#usableHost()).processId
@@ -152,7 +157,10 @@ export class HookSequence {
           await failpoint('publish.background_ended_early')
           return await this.#ended(running, exit, 'exit')
         }
-        if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined
+        if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+          void running.exited.then(() => this.#context.bell.wake())
+          return undefined
+        }
       }
       if (cut.signal.aborted) return undefined // endBackground() ends it.
       return await this.#ended(running, await endForeground(running, abort), 'timeout')
@@ -179,7 +187,7 @@ export class HookSequence {
    */
   async endBackground(abort: AbortSignal, early = false): Promise<HookEnd[]> {
     const { stop, log } = this.#context
-    this.onStep(Math.max(0, ...this.#background.map(({ hook }) => hook.timeoutMs)))
+    this.onStep(Math.max(0, ...this.#background.map(({ hook }) => Math.max(hook.timeoutMs, hook.graceMs))))
     const cut = this.#cutOff(abort)
     const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
       cut.done,
@@ -187,7 +195,7 @@ export class HookSequence {
     return await Promise.all(
       ended.map(({ running, exit, killed }) => {
         const cutShort = killed && (abort.aborted || stop.drain.aborted)
-        return this.#ended(running, exit, early || cutShort ? 'interrupt' : killed ? 'timeout' : 'asked')
+        return this.#ended(running, exit, early || cutShort ? 'interrupt' : 'asked')
       }),
     )
   }

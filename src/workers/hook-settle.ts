@@ -27,7 +27,7 @@ export interface Ending {
 
 /** An ended hook that is to be settled. */
 export interface EndedHook {
-  readonly hook: Pick<Hook, 'plugin' | 'name' | 'timeoutMs' | 'hosted'>
+  readonly hook: Pick<Hook, 'plugin' | 'name' | 'timeoutMs' | 'hosted' | 'mustReport'>
   readonly attempt: number
   readonly end: Ending
   /** No other hook of this plugin is running or still to run in this round. */
@@ -45,7 +45,7 @@ export interface Verdict {
 }
 
 /** The exit code by which a hook says that its configuration told it to skip (ArchiveBox's plugin contract). */
-const EXIT_SKIPPED = 10
+export const EXIT_SKIPPED = 10
 /** The exit code for a temporary failure (EX_TEMPFAIL of sysexits.h). A record of status `backoff` says the same. */
 const EXIT_TEMPORARY = 75
 
@@ -83,7 +83,7 @@ export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], m
 async function verdictOn(tree: WorkTree, { hook, end }: EndedHook): Promise<Verdict> {
   const { logs, stdout, isQuiet } = end
   const records = stdout === undefined ? await readRecords(logs.stdout).catch(() => NO_RECORDS) : recordsIn(stdout)
-  const verdict = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook.timeoutMs)
+  const verdict = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
   if (!isQuiet) dropIfEmpty(logs.stderr)
   // On a full disk a failure says nothing about the hook, whatever it reports.
   if (verdict.event === 'fail' && isFull(tree.root))
@@ -119,7 +119,13 @@ const NO_RECORDS: HookRecords = { result: undefined, snapshots: [], tags: [], bi
 
 type Judgement = Pick<Verdict, 'event' | 'output' | 'json'>
 
-function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: string, timeoutMs: number): Judgement {
+function judge(
+  exit: Exit,
+  cause: EndCause,
+  { result }: HookRecords,
+  complaint: string,
+  { timeoutMs, mustReport }: EndedHook['hook'],
+): Judgement {
   if (cause === 'interrupt') return { event: 'interrupt', output: '' }
   if (cause === 'timeout') return { event: 'fail', output: `timed out after ${timeoutMs / 1000} s` }
   if (exit.error) return { event: 'fail', output: exit.error }
@@ -135,6 +141,7 @@ function judge(exit: Exit, cause: EndCause, { result }: HookRecords, complaint: 
       output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}`,
       json: result?.json,
     }
+  if (!result && mustReport) return { event: 'fail', output: complaint || 'it ended without an ArchiveResult' }
   switch (result?.status) {
     case 'failed':
       return { event: 'fail', ...said }
@@ -162,7 +169,7 @@ const STATICFILE = 'staticfile'
 const stdoutForSiblings = (tree: WorkTree) => join(tree.dirFor(STATICFILE), 'stdout.log')
 
 /** The last line of a file that may be huge. */
-function lastLine(file: string): string {
+export function lastLine(file: string): string {
   try {
     const fd = openSync(file, 'r')
     try {

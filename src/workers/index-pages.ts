@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { earlierLogPaths, logPaths } from '../base/attempt-paths.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
@@ -7,31 +7,36 @@ import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import { type ResultOfPage, resultsOfPage } from '../db/results.ts'
-import { type SnapshotRow, snapshotById } from '../db/snapshots.ts'
+import { type SnapshotRow, snapshotById, tagsOfPage } from '../db/snapshots.ts'
 import type { WorkStatus } from '../db/tables.ts'
 import { archivePage } from '../pages/archive-page.ts'
 import { assetFiles, type PageAssets, pageAssets } from '../pages/assets.ts'
 import { copiesFile } from '../pages/copies.ts'
 import { crawlPage } from '../pages/crawl-page.ts'
+import { outputsOf } from '../pages/outputs.ts'
 import { snapshotPage } from '../pages/snapshot-page.ts'
 import { updateArchiveIndex } from './archive-index.ts'
-import { publishFile } from './publish-file.ts'
+import { packCopies } from './packed-copies.ts'
+import { publishFile, publishFiles } from './publish-file.ts'
 
 /**
  * Writes index.html and index.jsonl of a snapshot that is sealed or about to be.
- * @param known its results in order, and whether its URL has other copies; read from the database when not given
+ * @param known its results in order, whether its URL has other copies, and its tags; read from the database when not
+ *   given
  */
 export async function writeSnapshotPages(
   home: Home,
   snapshot: SnapshotRow,
   crawl: CrawlOfPage,
-  known?: { readonly results: readonly ResultOfPage[]; readonly isCopied: boolean },
+  known?: { readonly results: readonly ResultOfPage[]; readonly isCopied: boolean; readonly tags: readonly string[] },
 ): Promise<void> {
   const { db, dataDir } = home
   const rows = known?.results ?? (await resultsOfPage(db, snapshot.id))
   const isCopied = known?.isCopied ?? (await hasCopies(db, snapshot))
+  const tags = known?.tags ?? (await tagsOfPage(db, snapshot.id))
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
+  const logs = logsIn(dir)
   const html = snapshotPage({
     assets: await writeAssets(home),
     id: snapshot.id,
@@ -42,10 +47,14 @@ export async function writeSnapshotPages(
     httpStatus: snapshot.http_status,
     sealedAt: snapshot.status_changed_at,
     depth: snapshot.depth,
-    tags: crawl.tags,
+    tags,
     crawlPath: relative(snapshot.output_dir, crawl.output_dir),
     topPath: above,
     copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
+    outputs: packCopies(
+      dir,
+      outputsOf(rows.map((row) => ({ plugin: row.plugin, output: row.output_str, files: row.output_files }))),
+    ),
     results: rows.map((row) => ({
       plugin: row.plugin,
       hookName: row.hook_name,
@@ -55,24 +64,30 @@ export async function writeSnapshotPages(
       files: row.output_files,
       startedAt: row.start_ts,
       endedAt: row.end_ts,
-      logs: logsOf(dir, row.plugin, row.hook_name, row.attempt),
+      logs: logsOf(logs, row.plugin, row.hook_name, row.attempt),
     })),
   })
-  const records = [
-    snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags: crawl.tags }),
-    ...rows.map(resultRecord),
-  ]
+  const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags }), ...rows.map(resultRecord)]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
-  const both = [publishFile(join(dir, 'index.jsonl'), lines), publishFile(join(dir, 'index.html'), html)]
-  await Promise.allSettled(both) // When one fails, the other still runs to its end.
-  await Promise.all(both)
+  await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html })
 }
 
-/** The log files of an attempt that printed something. */
-function logsOf(dir: string, plugin: string, hook: string, attempt: number): Record<string, string> {
+/** The logs of a page. Only hooks that printed something have any. */
+function logsIn(dir: string): ReadonlySet<string> {
+  const folder = join(dir, '.logs')
+  const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
+  // Earlier versions had a folder for each plugin.
+  const paths = entries.flatMap((entry) =>
+    entry.isDirectory() ? readdirSync(join(folder, entry.name)).map((name) => `${entry.name}/${name}`) : [entry.name],
+  )
+  return new Set(paths.map((path) => `.logs/${path}`))
+}
+
+/** Those of an attempt. */
+function logsOf(there: ReadonlySet<string>, plugin: string, hook: string, attempt: number): Record<string, string> {
   const both = [earlierLogPaths(plugin, hook, attempt), logPaths(plugin, hook, attempt)]
   const logs = both.flatMap(({ stdout, stderr }) => [['output', stdout] as const, ['errors', stderr] as const])
-  return Object.fromEntries(logs.filter(([, path]) => existsSync(join(dir, path))))
+  return Object.fromEntries(logs.filter(([, path]) => there.has(path)))
 }
 
 /** Writes the page of a crawl in its current state. */

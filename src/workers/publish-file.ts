@@ -31,10 +31,21 @@ const WRITER = /^([0-9a-f]{12})-(\d+)-(\d+)$/
  * the new one. Several processes may write the same file at once.
  */
 export async function publishFile(file: string, text: string): Promise<void> {
+  await publishFiles(dirname(file), { [basename(file)]: text })
+}
+
+/** As `publishFile`, several files of one folder, each by itself: when one fails, the others still are written. */
+export async function publishFiles(folder: string, texts: Readonly<Record<string, string>>): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  await dropLeftovers(folder, Object.keys(texts))
+  const all = Object.entries(texts).map(([name, text]) => publish(join(folder, name), text))
+  await Promise.allSettled(all)
+  await Promise.all(all)
+}
+
+async function publish(file: string, text: string): Promise<void> {
   const { pid, startTicks } = await ownIdentity()
   const aside = `${file}.${place()}-${pid}-${startTicks}.tmp`
-  mkdirSync(dirname(file), { recursive: true })
-  await dropLeftovers(file)
   const fd = openSync(aside, 'w', 0o644)
   try {
     writeFileSync(fd, text)
@@ -51,11 +62,13 @@ export async function publishFile(file: string, text: string): Promise<void> {
 }
 
 /** Removes temporary files of writers that died. */
-async function dropLeftovers(file: string): Promise<void> {
-  const prefix = `${basename(file)}.`
-  for (const name of readdirSync(dirname(file))) {
-    if (!name.startsWith(prefix) || !name.endsWith('.tmp')) continue
-    const path = join(dirname(file), name)
+async function dropLeftovers(folder: string, files: readonly string[]): Promise<void> {
+  for (const name of readdirSync(folder)) {
+    const prefix = name.endsWith('.tmp')
+      ? files.map((file) => `${file}.`).find((file) => name.startsWith(file))
+      : undefined
+    if (prefix === undefined) continue
+    const path = join(folder, name)
     const [, where, pid, startTicks] = WRITER.exec(name.slice(prefix.length, -'.tmp'.length)) ?? []
     const isLeft = where === place() ? await isGone(Number(pid), Number(startTicks)) : isOld(path)
     if (isLeft) rmSync(path, { force: true })
@@ -64,8 +77,10 @@ async function dropLeftovers(file: string): Promise<void> {
 
 /** Names the pid namespace and boot that we run in. */
 function place(): string {
-  return createHash('sha256').update(`${hostname()} ${bootId()} ${pidNamespace()}`).digest('hex').slice(0, 12)
+  known ??= createHash('sha256').update(`${hostname()} ${bootId()} ${pidNamespace()}`).digest('hex').slice(0, 12)
+  return known
 }
+let known: string | undefined
 
 /** Without /proc, start times come from `ps` and are not exact: any process with this pid counts as the writer. */
 async function isGone(pid: number, startTicks: number): Promise<boolean> {

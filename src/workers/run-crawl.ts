@@ -22,7 +22,7 @@ import { expandPart } from './expand-list.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import { endFormerWorkers } from './reap.ts'
-import { runSetupHooks } from './setup-hooks.ts'
+import { Services } from './services.ts'
 import { closeWorkers } from './worker-pool.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
@@ -68,9 +68,8 @@ export async function runCrawl(
   await failpoint('claim.crawl_started')
   await endFormerWorkers(owner, { crawlId: crawl.id })
   const before = pool.changes
-  let isCutOff = await runSetupHooks(context, sequence, crawl, abort, async () => {
-    if (!(await queue.renew([started])).has(crawl.id)) throw new ClaimLost(`crawl ${crawl.id} was taken away`)
-  })
+  const services = new Services(context, queue, sequence, started, abort)
+  await services.start()
   await writeCrawlPage(home, crawl, 'started')
   let { changes } = pool
   let doubtSince: number | undefined
@@ -78,6 +77,10 @@ export async function runCrawl(
   try {
     for (;;) {
       tick.progress()
+      if (await services.haveEnded()) {
+        await closeWorkers(pool)
+        await services.restart(pool.changes)
+      }
       if (pool.changes > changes) changes = await progressed(queue, started, pool.changes)
       const now = await openSnapshots(home.db, crawl.id)
       if (now.token !== started.token) {
@@ -113,13 +116,12 @@ export async function runCrawl(
   } finally {
     // Browsers and the like serve the whole crawl: they end after the last snapshot's hooks.
     if (stop.drain.aborted || abort.aborted) await closeWorkers(pool)
-    const ended = await sequence.endBackground(abort)
-    isCutOff ||= ended.length > 0 && stop.drain.aborted
+    await services.end()
   }
   if (abort.aborted && !stop.force.aborted) throw abort.reason
   await writeCrawlPage(home, crawl, 'started')
   // As for a page: one of the crawl's own hooks may be the cause.
-  await releaseCrawl(owner, queue, started, isCutOff && pool.changes === before && !stop.isExplained)
+  await releaseCrawl(owner, queue, started, services.isCutOff && pool.changes === before && !stop.isExplained)
   await failpoint('claim.crawl_released')
   return ENDED
 }

@@ -14,13 +14,8 @@ import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { ALL_ENDED, type FinishedPage, finishPage, skipOpenResults } from '../machines/results.ts'
 import type { JudgedResult } from '../machines/verdict.ts'
+import type { Findings } from './findings.ts'
 import { writeSnapshotPages } from './index-pages.ts'
-
-/** What the hooks of a page found. */
-interface Found {
-  readonly pages: readonly SnapshotRecord[]
-  readonly tags: readonly string[]
-}
 
 /**
  * Ends a page whose hooks have all ended: adds what they found, judges it, writes its index and seals it. The page
@@ -37,7 +32,7 @@ export async function sealSnapshot(
   crawl: CrawlOfPage,
   tree: WorkTree,
   hooks: readonly Hook[],
-  found: Found,
+  found: Findings,
 ): Promise<PageEnd> {
   const title = titleIn(tree) ?? claim.row.title
   const finished = await addFindings(owner, claim, title, crawl, hooks, found)
@@ -66,7 +61,7 @@ async function addFindings(
   title: string | null,
   crawl: CrawlOfPage,
   hooks: readonly Hook[],
-  found: Found,
+  found: Findings,
 ): Promise<FinishedPage> {
   const { db } = owner.home
   const { id, depth } = claim.row

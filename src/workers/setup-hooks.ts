@@ -3,17 +3,28 @@ import { join } from 'node:path'
 import type { CrawlRow } from '../db/crawls.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { selectHooks } from '../hooks/discover.ts'
+import { lackingPlugins } from '../hooks/required-plugins.ts'
 import { describeExit } from '../hooks/terminate.ts'
+import { needs } from '../machines/cause.ts'
 import { prepareBinaries, resolvedBinaries } from './binaries.ts'
-import { type HookSequence, logsFor } from './hook-sequence.ts'
+import { type HookEnd, type HookSequence, logsFor } from './hook-sequence.ts'
+import { EXIT_SKIPPED, lastLine } from './hook-settle.ts'
 import { providersAmong } from './providers.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
+/** How the set-up of a crawl went. */
+export interface SetUp {
+  /** A hook was cut off. */
+  readonly isCutOff: boolean
+  /** Plugins that cannot serve the pages, with the reason; undefined when a drain came first. */
+  readonly unable?: ReadonlyMap<string, string>
+}
+
 /**
  * Runs hooks for the whole crawl, such as a browser that all its pages share. A failed one is logged, and the crawl
- * continues without it.
+ * continues without it. Hooks of a plugin that has failed in the background are skipped, and so are those of plugins
+ * that require one that failed: they would only wait.
  * @param claimed throws when the crawl is no longer ours
- * @returns whether a hook was cut off
  */
 export async function runSetupHooks(
   context: WorkerProcessContext,
@@ -21,7 +32,7 @@ export async function runSetupHooks(
   crawl: CrawlRow,
   abort: AbortSignal,
   claimed: () => Promise<void>,
-): Promise<boolean> {
+): Promise<SetUp> {
   const { owner, runnerId, log } = context
   const { home } = owner
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
@@ -38,22 +49,35 @@ export async function runSetupHooks(
     abort,
   )
   const binaries = await resolvedBinaries(home, hooks, asked)
+  const lacking = lackingPlugins(plugins, asked, binaries.missing)
   const settings = { ...asked, ...binaries.settings }
   const scope = { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings }
+  const unable = new Map<string, string>()
+  const down = new Set<string>()
+  const judge = ({ hook, exit, logs }: HookEnd) => {
+    if (exit.code === 0 || exit.code === EXIT_SKIPPED) return void unable.delete(hook.plugin)
+    const why = `${hook.name} failed: ${lastLine(logs.stderr) || describeExit(exit)}`
+    log.warn(`${why} (on ${target.url}, see ${logs.stderr})`)
+    if (hook.background && sequence.runsBefore(hook)) return
+    unable.set(hook.plugin, why)
+    if (hook.background) down.add(hook.plugin)
+  }
   for (const hook of hooks) {
-    if (abort.aborted || context.stop.drain.aborted) return false
-    const missing = binaries.missing.get(hook.plugin)
-    if (missing !== undefined) {
-      log.warn(`${hook.name} on ${target.url} skipped: ${missing}`)
+    if (abort.aborted || context.stop.drain.aborted) return { isCutOff: false }
+    const lost = down.has(hook.plugin) ? hook.plugin : hook.requires.find((required) => unable.has(required))
+    const lacks = binaries.missing.get(hook.plugin) ?? lacking.get(hook.plugin) ?? (lost && needs(lost))
+    if (lacks !== undefined) {
+      log.warn(`${hook.name} on ${target.url} skipped: ${lacks}`)
       continue
     }
     const cwd = join(crawlDir, hook.plugin)
     mkdirSync(cwd, { recursive: true })
     const way = hook.background ? 'background' : 'foreground'
     const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), abort, claimed)
-    if (end?.cause === 'interrupt') return true
-    if (end && end.exit.code !== 0)
-      log.warn(`${hook.name} on ${target.url} failed: ${describeExit(end.exit)} (see ${end.logs.stderr})`)
+    if (end?.cause === 'interrupt') return { isCutOff: true }
+    if (end) judge(end)
+    else unable.delete(hook.plugin)
+    for (const ended of await sequence.reap()) judge(ended)
   }
-  return false
+  return { isCutOff: false, unable }
 }

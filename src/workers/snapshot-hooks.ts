@@ -1,16 +1,18 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import type { Hook } from '../hooks/discover.ts'
 import { finishedRun, type HostedRun, hasFinished } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
-import { readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
+import type { CrawlServices } from './crawl-services.ts'
+import { Findings } from './findings.ts'
+import { inRows, type OpenHook } from './hook-rows.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
 import { keepStdoutForSiblings, settleHooks, type Verdict } from './hook-settle.ts'
 import type { PageResults } from './page-results.ts'
@@ -21,34 +23,15 @@ const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
 /** Hooks of two plugins may have the same name. */
 const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
 
-interface OpenHook {
-  readonly hook: Hook
-  readonly result: ResultRow
-}
-
-/**
- * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin, or a hook that
- * requires another one in it; a hook that reads published files begins a new row.
- */
-function inRows(open: readonly OpenHook[]): OpenHook[][] {
-  const rows: OpenHook[][] = []
-  for (const one of open) {
-    const row = rows.at(-1)
-    const joins =
-      one.hook.hosted &&
-      !one.hook.readsPublished &&
-      row?.every(({ hook }) => hook.hosted && ![one.hook.plugin, ...one.hook.requires].includes(hook.plugin))
-    if (joins) row!.push(one)
-    else rows.push([one])
-  }
-  return rows
+/** Results that were final before, and the files that they had published, by plugin. */
+export interface Repeated {
+  readonly results: ReadonlySet<string>
+  readonly files: ReadonlyMap<string, readonly string[]>
 }
 
 /** The hooks of one snapshot: runs those without a final result in order, and keeps the rows of their results true. */
 export class SnapshotHooks {
-  /** Pages and tags found by the hooks, including those of earlier rounds. */
-  readonly pages: SnapshotRecord[] = []
-  readonly tags: string[] = []
+  readonly findings = new Findings()
   /** The wait until a hook that backed off is tried again. Later hooks wait, too: they may need its output. */
   waitMs: number | undefined
   readonly #context: WorkerContext
@@ -62,8 +45,14 @@ export class SnapshotHooks {
   readonly #open = new Map<string, OpenHook>()
   readonly #consequences = new Consequences()
   readonly #results: PageResults
+  readonly #repeated: Repeated
+  readonly #services: CrawlServices
   /** A hook of a user had access to the work tree. */
   #isShared = false
+  /** A hook failed that needs what runs for the whole crawl. */
+  #isDoubtful = false
+  /** Results of this round that are worth nothing if that was gone. */
+  readonly doubtful: ResultRow[] = []
   #interrupted = false
   #gotSomewhere = false
 
@@ -75,6 +64,8 @@ export class SnapshotHooks {
     results: PageResults,
     scope: HookScope,
     abort: AbortSignal,
+    repeated: Repeated,
+    services: CrawlServices,
   ) {
     this.#context = context
     this.#sequence = sequence
@@ -83,6 +74,8 @@ export class SnapshotHooks {
     this.#results = results
     this.#scope = scope
     this.#abort = abort
+    this.#repeated = repeated
+    this.#services = services
     this.#retries = hookRetries(scope.settings)
   }
 
@@ -96,16 +89,26 @@ export class SnapshotHooks {
     return this.#interrupted && !this.#gotSomewhere
   }
 
-  /** @param missing plugins that cannot run, with the reason: their hooks are skipped */
+  /**
+   * @param missing plugins that cannot run, with the reason: their hooks are skipped
+   * @param unable plugins whose set-up failed, with the reason: their first hook fails, the others are skipped
+   */
   async run(
     hooks: readonly Hook[],
     results: readonly ResultRow[],
     missing: ReadonlyMap<string, string>,
+    unable: ReadonlyMap<string, string>,
   ): Promise<void> {
-    for (const { hook, result } of await this.#begin(hooks, results)) {
+    const open = await this.#begin(hooks, results)
+    for (const plugin of unable.keys()) this.#consequences.isDown(plugin)
+    const untold = new Map(unable)
+    for (const { hook, result } of open) {
       const lacks = missing.get(hook.plugin)
-      if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
-      else await this.#skip(result, lacks)
+      const failure = untold.get(hook.plugin)
+      untold.delete(hook.plugin)
+      if (lacks !== undefined) await this.#skip(result, lacks)
+      else if (failure !== undefined) await this.#results.add({ result, event: 'fail', output: failure })
+      else this.#open.set(keyOf(hook), { hook, result })
     }
     for (const row of inRows([...this.#open.values()])) {
       if (this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined) break
@@ -113,11 +116,19 @@ export class SnapshotHooks {
       if (able[0]?.hook.hosted) await this.#runRow(able)
       else if (able[0]) await this.#runOne(able[0])
       for (const end of await this.#sequence.reap()) await this.#settle([end])
+      if (await this.lostService()) break
     }
     const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
     for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
     for (const { result } of this.#open.values())
       if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' }) // It had not begun.
+  }
+
+  /** Has a hook failed because what it needs, and what runs for the whole crawl, is gone? */
+  async lostService(): Promise<boolean> {
+    if (!this.#isDoubtful) return false
+    this.#isDoubtful = await this.#services.haveLostOne()
+    return this.#isDoubtful
   }
 
   /** Fails the open hooks without running them: their worker died at them too often. */
@@ -157,7 +168,7 @@ export class SnapshotHooks {
       result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
     }))
     const adopted = this.#tree.hasLeftovers ? await this.#adopt(all) : []
-    await this.#tree.open()
+    await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
     for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
     return all.filter((one) => !FINAL.has(one.result.status) && !adopted.includes(one))
@@ -174,6 +185,7 @@ export class SnapshotHooks {
       (one) =>
         !one.hook.hosted ||
         one.result.attempt > 1 ||
+        this.#repeated.results.has(one.result.id) ||
         !isAlone(one) ||
         !this.#tree.holds(one.hook.plugin) ||
         !hasFinished(logsFor(this.#tree.root, one.hook, one.result.attempt)),
@@ -261,10 +273,17 @@ export class SnapshotHooks {
 
   async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
     const isLast = judged.event === 'delay' && result.retries >= this.#retries.most
+    const isAside = hook.background && this.#sequence.runsBefore(hook)
     const { event, ...output } = this.#consequences.told(
       hook.plugin,
       isLast ? { ...judged, event: 'fail' as const } : judged,
+      isAside,
     )
+    if ((event === 'fail' || hook.background) && this.#services.areNeededBy(hook)) {
+      this.doubtful.push(result)
+      this.#isDoubtful ||= event === 'fail'
+    }
+    if (hook.background && !isAside && event === 'fail') this.#consequences.isDown(hook.plugin)
     // Before the result becomes final: if we died in between, nobody would queue them.
     if (event !== 'interrupt') await queueBinaries(this.#context, records.binaries)
     await failpoint('publish.hook_settling')
@@ -279,13 +298,13 @@ export class SnapshotHooks {
     })
     this.#interrupted ||= event === 'interrupt'
     if (event === 'interrupt') return
-    await this.#progressed()
+    // Where a hook has been before, it got nowhere new: a page that ends its worker later on must be given up some day.
+    if (!this.#repeated.results.has(result.id)) await this.#progressed()
     this.#open.delete(keyOf(hook))
     if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
-    this.pages.push(...records.snapshots)
-    this.tags.push(...records.tags)
+    this.findings.add(records)
     // Our own hooks print what they find.
-    if (event === 'succeed' && !hook.hosted) await this.#readUrls(this.#tree.dirFor(hook.plugin))
+    if (event === 'succeed' && !hook.hosted) await this.findings.readUrls(this.#tree.dirFor(hook.plugin))
     this.#context.log.debug(`${hook.name} on ${this.#claim.row.url} ${event}: ${output.output}`)
   }
 
@@ -302,14 +321,6 @@ export class SnapshotHooks {
     const logs = keptLogs(this.#tree.root, hook, result.attempt)
     if (!logs) return
     if (result.status === 'succeeded') keepStdoutForSiblings(this.#tree, hook.plugin, logs)
-    const records = await readRecords(logs.stdout)
-    this.pages.push(...records.snapshots)
-    this.tags.push(...records.tags)
-    await this.#readUrls(join(this.#tree.root, hook.plugin))
-  }
-
-  async #readUrls(dir: string): Promise<void> {
-    const file = join(dir, 'urls.jsonl')
-    if (existsSync(file)) this.pages.push(...(await readUrlsFile(file)))
+    await this.findings.recall(logs.stdout, join(this.#tree.root, hook.plugin))
   }
 }

@@ -182,7 +182,7 @@ async function databaseUse({ db }: Home): Promise<DatabaseUse> {
     select (select xact_commit from pg_stat_database where datname = current_database()) as transactions,
            (select sum(fsyncs) from pg_stat_io where object = 'wal') as "walSyncs",
            (select wal_bytes::bigint from pg_stat_wal) as "walBytes",
-           (select sum(calls) from pg_stat_statements) as statements`.execute(db)
+           (select sum(calls) from pg_stat_statements where toplevel) as statements`.execute(db)
   return rows[0]!
 }
 

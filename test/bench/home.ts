@@ -9,7 +9,7 @@ import type { Home } from '../../src/db/home.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { archivebox } from './program.ts'
 
-const COUNTING = "shared_preload_libraries = 'pg_stat_statements'\n"
+const COUNTING = "shared_preload_libraries = 'pg_stat_statements'\npg_stat_statements.track = 'all'\n"
 const made = new Set<string>()
 
 /** An empty data dir whose database is not made yet. */

@@ -8,6 +8,7 @@ import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
 import { list } from './list.ts'
 import { page } from './page.ts'
+import { pageShare } from './page-share.ts'
 import { pages } from './pages.ts'
 import { killChildren } from './program.ts'
 import { scaleViews } from './scale-views.ts'
@@ -31,6 +32,7 @@ const BENCHES = {
   'engine-scale': { run: engineScale, rounds: 3 },
   'engine-kill': { run: engineKill, rounds: 5 },
   pages: { run: pages, rounds: 5 },
+  'page-share': { run: pageShare, rounds: 3 },
   'scale-views': { run: scaleViews, rounds: 5 },
   screens: { run: screens, rounds: 3 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>

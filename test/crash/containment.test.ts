@@ -132,7 +132,16 @@ describe.each(['basic', 'pidns', 'cgroup'] as const)('hooks in the tier %s', (ti
     const home = await homes.make()
     const plugins = ['order_bg', 'exit_1', 'exit_10', 'ignores_term', 'family', 'js_hook']
     home.install(...plugins)
-    const limits = ['-c', 'IGNORES_TERM_TIMEOUT=3', '-c', 'FAMILY_SECONDS=1000', '-c', 'FAMILY_TIMEOUT=1']
+    const limits = [
+      '-c',
+      'IGNORES_TERM_TIMEOUT=1',
+      '-c',
+      'BACKGROUND_GRACE=3',
+      '-c',
+      'FAMILY_SECONDS=1000',
+      '-c',
+      'FAMILY_TIMEOUT=1',
+    ]
     const crawl = await home.add('--plugins', ['headers', ...plugins].join(','), ...limits, `${site.url}/page-1.html`)
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { CONTAINMENT: tier } })
     expect(code, stderr).toBe(0)
@@ -144,7 +153,7 @@ describe.each(['basic', 'pidns', 'cgroup'] as const)('hooks in the tier %s', (ti
         ['js_hook', 'succeeded', expect.anything()],
         ['exit_1', 'failed', expect.anything()],
         ['exit_10', 'skipped', expect.anything()],
-        ['ignores_term', 'failed', 'timed out after 3 s'],
+        ['ignores_term', 'failed', 'killed: it did not end within 3 s of SIGTERM'],
         ['family', 'failed', 'timed out after 1 s'],
       ]),
     )

@@ -79,6 +79,9 @@ describe('hooks', () => {
     expect(file('js_hook/made.txt')).toBe(`${site.url}/page-1.html`)
     expect(result('js_hook').output_str).toBe('js_hook/made.txt')
     expect(await home.query('select name from tag')).toEqual([{ name: 'from-js' }])
+    // The page says so, too, although its crawl has none.
+    expect(JSON.parse(file('index.jsonl').split('\n')[0]!)).toMatchObject({ type: 'Snapshot', tags: ['from-js'] })
+    expect(file('index.html')).toMatch(/<dt>Tags<\/dt><dd>.*from-js/)
   })
 
   it('say how they ended: 10 is skipped, 1 is failed with the last line of stderr, no files and no record is no result', async () => {
@@ -177,16 +180,27 @@ describe('hooks', () => {
 })
 
 describe('background hooks', () => {
-  it('are asked to end, waited for as long as their own timeout lasts, and killed when they do not listen', async () => {
-    const { result, run } = await ran(
-      ['order_bg', 'ignores_term', 'forks_grandchild'],
-      ['IGNORES_TERM_TIMEOUT=3', 'ORDER_BG_TIMEOUT=30'],
+  it('are asked to end, waited for as long as their timeout or grace lasts, and killed if they do not listen', async () => {
+    const { result, run, file } = await ran(
+      ['order_bg', 'ignores_term', 'forks_grandchild', 'writes_late', 'slow'],
+      // When the page ends, writes_late and ignores_term have used up their own time.
+      [
+        'SLOW_SECONDS=1.1',
+        'WRITES_LATE_TIMEOUT=1',
+        'IGNORES_TERM_TIMEOUT=1',
+        'ORDER_BG_TIMEOUT=30',
+        'BACKGROUND_GRACE=3',
+      ],
       { LOG_LEVEL: 'debug' },
     )
     expect(result('order_bg')).toMatchObject({ status: 'succeeded' })
     expect(result('forks_grandchild').status).toMatch(/succeeded|noresults/)
-    expect(result('ignores_term')).toMatchObject({ status: 'failed', output_str: 'timed out after 3 s' })
-    expect(run.stderr).toMatch(/SIGTERM to 3 background hooks/)
+    expect(result('ignores_term')).toMatchObject({
+      status: 'failed',
+      output_str: 'killed: it did not end within 3 s of SIGTERM',
+    })
+    expect(file('writes_late/profile.txt')).toBe('all')
+    expect(run.stderr).toMatch(/SIGTERM to 4 background hooks/)
     expect(run.stderr).toMatch(/waiting up to \d+\.\d s for on_Snapshot__30_order_bg/)
     expect(run.stderr).toMatch(/SIGKILL to on_Snapshot__31_ignores_term/)
     expect(run.stderr).not.toMatch(/SIGKILL to on_Snapshot__(30|32)/)

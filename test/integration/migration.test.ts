@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -50,6 +50,23 @@ describe('a database of an older release', () => {
     expect(code, stderr).toBe(0)
     expect(stderr).toMatch(/database schema: applied/)
     expect(await version()).toBe(Number(files.at(-1)!.slice(0, 4)))
+  })
+
+  it('is looked at by db migrate --dry-run, and brought up to date by db migrate', async () => {
+    expect((await program(['db', 'migrate'], call())).code).toBe(2) // No data dir is made for it.
+    writeFileSync(join(dataDir, 'archivebox.toml'), '')
+    const newest = Number(files.at(-1)!.slice(0, 4))
+    const dry = await program(['db', 'migrate', '--dry-run'], call())
+    expect(dry.code, dry.stderr).toBe(0)
+    expect(JSON.parse(dry.stdout)).toMatchObject({ from: 1, to: newest, applied: [] })
+    expect(dry.stderr).toMatch(/would apply work, containment,/)
+    expect(await version()).toBe(1)
+    expect((await program(['db', 'migrate'], call())).stderr).toMatch(/^applied work, containment,/)
+    expect(await version()).toBe(newest)
+    await old.query("insert into schema_migration (version, name) values (9999, 'of tomorrow')")
+    const { code, stderr } = await program(['db', 'migrate'], call())
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/schema version 9999, this program knows/)
   })
 
   it('has its sizes mended: what several results named belongs to the one that ended last', async () => {

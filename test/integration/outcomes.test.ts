@@ -40,8 +40,17 @@ describe('the outcome of a page', () => {
 
   beforeAll(async () => {
     home = await homes.original()
-    const paths = ['/page-1.html', '/photo.png', '/status-404', '/status-500', '/status-204', '/empty', '/hangs']
-    const urls = [...paths, '/reset', '/100mb', '/redirect-loop'].map(at)
+    const paths = [
+      '/page-1.html',
+      '/photo.png',
+      '/status-404',
+      '/status-500',
+      '/status-204',
+      '/empty',
+      '/blank',
+      '/hangs',
+    ]
+    const urls = [...paths, '/reset', '/100mb', '/redirect-loop', '/not-http'].map(at)
     await home.add('--plugins', PLUGINS, ...LIMITS, ...urls, dead, nowhere, encrypted())
     await runAll(home)
   }, 120_000)
@@ -51,8 +60,10 @@ describe('the outcome of a page', () => {
     ['/photo.png', 'archived', null, 200],
     ['/status-404', 'failed', 'HTTP 404', 404],
     ['/status-500', 'failed', 'HTTP 500', 500],
-    ['/status-204', 'failed', 'nothing to keep (HTTP 204)', 204],
-    ['/empty', 'failed', 'nothing to keep', 200],
+    ['/status-204', 'failed', 'empty answer (HTTP 204)', 204],
+    ['/empty', 'failed', 'empty answer', 200],
+    ['/blank', 'failed', 'empty answer', 200],
+    ['/not-http', 'failed', 'no HTTP answer', null],
     ['/hangs', 'failed', 'timed out after 2 s', null],
     ['/reset', 'failed', 'connection reset', null],
     ['/100mb', 'failed', 'larger than 1 MB', 200],
@@ -108,9 +119,9 @@ describe('the outcome of a page', () => {
 
   it('is counted, and lists go by it', async () => {
     const [crawl] = await records(home, ['crawl', 'list', '--outcome', 'failed'])
-    expect(crawl!['counts']).toEqual({ queued: 0, started: 0, paused: 0, archived: 2, partial: 0, failed: 11 })
+    expect(crawl!['counts']).toEqual({ queued: 0, started: 0, paused: 0, archived: 2, partial: 0, failed: 13 })
     const listed = await records(home, ['snapshot', 'list', '--outcome', 'failed'])
-    expect(listed).toHaveLength(11)
+    expect(listed).toHaveLength(13)
     expect(new Set(listed.map((page) => page['outcome']))).toEqual(new Set(['failed']))
     expect(await records(home, ['snapshot', 'list', '--outcome', 'archived,partial'])).toHaveLength(2)
     expect(await records(home, ['crawl', 'list', '--outcome', 'partial'])).toEqual([])

@@ -120,9 +120,15 @@ describe.skipIf(WGET.missing)(`wget, when it is there ${WGET.missing || ''}`, ()
     }
   })
 
+  it.each(['/empty', '/blank'])('keeps nothing of an answer without anything in it: %s', async (path) => {
+    expect(await run('wget', at(path), PATH)).toMatchObject({ status: 'noresults', output: 'an empty answer' })
+    expect(readdirSync(join(snapshot, 'wget'))).toEqual([])
+  })
+
   it.each([
     ['a dead port', DEAD, 'connection refused by 127.0.0.1:1', {}],
     ['a missing page', '/status-404', 'HTTP 404 Not Found', {}],
+    ['another protocol', '/not-http', expect.stringMatching(/ does not answer in HTTP$/) as string, {}],
     ['a redirect loop', '/redirect-loop', 'more than 20 redirects', {}],
     ['a page without an end', '/never-ends', 'larger than 1 MB (WGET_MAX_SIZE)', { WGET_MAX_SIZE: '1mb' }],
     ['a server that says nothing', '/hangs', 'timed out after 0.5 s', { WGET_TIMEOUT: '0.5' }],

@@ -106,7 +106,7 @@ describe('html', () => {
 
   it('finds nothing in an empty page, and in what is no page', async () => {
     const nothing = { status: 'noresults', output: 'an empty answer (HTTP 200 OK)' }
-    expect(await run('html', at('/empty'))).toMatchObject(nothing)
+    for (const path of ['/empty', '/blank']) expect(await run('html', at(path))).toMatchObject(nothing)
     expect(files()).toEqual([])
     expect(await run('html', at('/no-type'))).toMatchObject({ status: 'succeeded' })
     expect(await run('html', at('/photo.png'))).toMatchObject({ status: 'noresults', output: 'not HTML but image/png' })

@@ -41,7 +41,10 @@ describe('the README', () => {
 
   it.each(commands.filter((command) => command !== ITSELF))('%s', async (command) => {
     const { code, output } = await shell(
-      command.replaceAll('https://example.com', site.url).replaceAll('npx archivebox-ts', `"${NODE}" "${PROGRAM}"`),
+      command
+        .replaceAll('https://example.com', site.url)
+        .replaceAll('npx archivebox-ts', `"${NODE}" "${PROGRAM}"`)
+        .replaceAll(/rows\.zst|elsewhere/g, (name) => join(folder, name)),
     )
     expect(code, output).toBe(OTHER_CODES[command] ?? 0)
     expect(output).not.toMatch(/^\s+at /m)

@@ -64,6 +64,24 @@ describe('result list', () => {
     expect(await list('--host', new URL(site.url).hostname)).toEqual([])
     expect(await list('--tag', 'news')).toHaveLength(8)
     expect(await list('--tag', 'olds')).toEqual([])
+    const [first] = await home.query<{ at: Date }>(
+      `select to_timestamp(('x' || translate(left(min(id::text), 13), '-', ''))::bit(48)::bigint / 1000.0) at
+       from archive_result`,
+    )
+    const moment = first!.at.toISOString()
+    expect(await list('--after', moment)).toHaveLength(8)
+    expect(await list('--before', moment)).toEqual([])
+    expect(await list('--after', '1h', '--status', 'failed', '--host', new URL(site.url).host)).toHaveLength(2)
+    expect(await list('--before', '1h')).toEqual([])
+    for (const noun of ['crawl', 'snapshot']) {
+      expect(await records(home, [noun, 'list', '--after', '1h'])).not.toEqual([])
+      expect(await records(home, [noun, 'list', '--before', '1h'])).toEqual([])
+    }
+    for (const bad of [
+      ['--after', 'soon'],
+      ['--after', '1h', '--before', '2h'],
+    ])
+      expect(await home.run(['result', 'list', ...bad])).toMatchObject({ code: 2, stdout: '' })
     expect(await records(home, ['snapshot', 'list', '--plugin', 'slow'])).toHaveLength(2)
     expect(await records(home, ['crawl', 'list', '--plugin', 'slow'])).toHaveLength(1)
     expect(await records(home, ['result', 'show', slow!.id])).toEqual([slow])

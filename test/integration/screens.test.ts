@@ -78,7 +78,10 @@ describe.skipIf(noTmux)(`in a terminal ${noTmux || ''}`, () => {
       await run.shows(/✓ http[\s\S]*waiting for work/)
       expect(run.lines.filter((line) => line.startsWith('My crawl'))).toEqual([])
       run.keys('C-c')
-      await run.shows(/exit code 0/)
+      const end = (await run.shows(/exit code 0/)).join('')
+      // One line answers the key, and the last ones say what came of it.
+      expect(end).not.toMatch(/SIGINT: draining/)
+      expect(end).toMatch(/drained \(SIGINT\); 1 page in \d+ s: 1 archivedopen: /)
       const daemon = terminal(home, 'PROGRAM run --daemon --exit-on-idle', { columns: 60 })
       expect((await daemon.shows(/exit code 0/)).join('\n')).not.toMatch(/waiting for work|Ctrl-C/)
     })
@@ -97,7 +100,7 @@ describe.skipIf(noTmux)(`in a terminal ${noTmux || ''}`, () => {
       const [first, ...others] = await shown.shows(/^data dir[\s\S]*\d+-\d+ of \d+/)
       for (const line of [first!, ...others]) expect(widthOf(line)).toBeLessThanOrEqual(20)
       shown.keys('G')
-      expect((await shown.shows(/of (\d+)/))[0]).not.toBe(first)
+      await eventually(() => shown.lines[0] !== first)
       shown.keys('g')
       await eventually(() => shown.lines[0] === first)
       shown.keys('Down', 'Down')
@@ -152,6 +155,12 @@ describe('without a terminal', () => {
     const run = await home.run(['run', '--exit-on-idle', '--json'])
     const runLines = lines(run.stderr).map((line) => JSON.parse(line) as Record<string, unknown>)
     expect(runLines.every((line) => typeof line['runner_id'] === 'string')).toBe(true)
+    const messages = runLines.map(({ message }) => String(message))
+    expect(messages.slice(-3)).toEqual([
+      expect.stringMatching(/^nothing left to do; 2 pages in \d+ s: 1 archived, 1 failed$/),
+      expect.stringMatching(/^open: +\/.*crawls.*\/index\.html$/),
+      expect.stringMatching(/^try again: archivebox-ts crawl retry --failed \w{8}, then archivebox-ts run$/),
+    ])
     const ends = runLines.filter(({ outcome }) => outcome !== undefined)
     expect(ends.map(({ outcome }) => outcome).sort()).toEqual(['archived', 'failed'])
     const worker = ends[0]!['process_id']

@@ -36,6 +36,7 @@ import { machineById, machineRow } from '../../src/db/machines.ts'
 import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
+import * as recorded from '../../src/db/recorded-files.ts'
 import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
@@ -133,6 +134,8 @@ const FILTERS: readonly Partial<Filters>[] = [
   { crawlId: other, status: ['failed'] },
   { host: 'site-1.example' },
   { host: 'site-1.example', outcomes: ['failed'] },
+  { after: new Date(0), before: new Date() },
+  { before: new Date(), status: ['sealed'] },
 ]
 
 async function eachOf<Row extends { readonly id: string }>(listing: Listing<Row>): Promise<void> {
@@ -171,6 +174,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts crawlOfPage': () =>
     crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
   'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
+  'db/crawls.ts writeUnable': () => crawls.writeUnable(db, { id: crawl, token: worker }, new Map()),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
@@ -243,6 +247,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'db/snapshots.ts tagSnapshots': () => snapshots.tagSnapshots(db, [], ['news']),
   'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
+  'db/snapshots.ts tagsOf': () => Promise.resolve(), // In the next.
+  'db/snapshots.ts tagsOfPage': () => snapshots.tagsOfPage(db, other),
   'db/snapshots.ts sealedSnapshots': async () => {
     await snapshots.sealedSnapshots(db, crawl, { after: undefined, limit: 500 })
     await snapshots.sealedSnapshots(db, crawl, { after: other, limit: 500, only: [other] })
@@ -312,11 +318,13 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       { result: result!, event: 'succeed', processId: worker, published },
       { result: next!, event: 'start', processId: worker },
     ])
+    await hookResults.repeatResults(owner(), claim, [result!])
     await hookResults.finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
+  'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
   'machines/results.ts finishPage': () => Promise.resolve(), // Above.
   'machines/results.ts skipOpenResults': () => hookResults.skipOpenResults(db, other, 'why'),
   'machines/results.ts forgetStarted': () => hookResults.forgetStarted(owner(), other),
@@ -404,8 +412,12 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/judge.ts judgeResults': () => Promise.resolve(), // Sends none.
   'machines/judge.ts recordVerdicts': () =>
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
+  'db/recorded-files.ts recordedPages': () => recorded.recordedPages(db, other, 10),
+  'db/recorded-files.ts recordedPage': () => recorded.recordedPage(db, other),
+  'db/recorded-files.ts withoutRow': () => recorded.withoutRow(db, 'snapshot', [other]),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
   'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),
+  'machines/queues.ts settleRestored': () => queues.settleRestored(db),
 }
 
 /** Sends every statement, on an archive with one crawl. */
@@ -497,11 +509,13 @@ const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 const SENT_ONCE = [/retry\.ts|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
  * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
- * they are few beside their pages; and processes, most of which are of the data dir that is asked for.
+ * they are few beside their pages; and processes, most of which are of the data dir that is asked for. And a restore,
+ * once, which has just written every row.
  */
 const WALKS = [
   /: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\)|p\.outcome = \$)/,
   /: select \* from "process" where .* limit/,
+  /settleRestored: select claimed_by/,
 ]
 
 /** What reads a whole table, and how. */

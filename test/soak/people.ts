@@ -10,7 +10,13 @@ const PLUGINS = 'headers,html,title,exit_1,stages,oracle,hashes'
 const HOSTILE =
   'html,title,oracle,family,setsid_away,forks_grandchild,leaves_early,ignores_term,prints_garbage,temporary,' +
   'kills_its_worker,hashes'
-const HOSTILE_SETTINGS = ['IGNORES_TERM_TIMEOUT=2', 'TEMPORARY_TIMES=1', 'HOOK_RETRY_SECONDS=1', 'KILLER_URL=7.html']
+const HOSTILE_SETTINGS = [
+  'IGNORES_TERM_TIMEOUT=2',
+  'BACKGROUND_GRACE=2',
+  'TEMPORARY_TIMES=1',
+  'HOOK_RETRY_SECONDS=1',
+  'KILLER_URL=7.html',
+]
 export const INSTALLED = [...new Set([...PLUGINS.split(','), ...HOSTILE.split(',')])].filter(
   (plugin) => !['headers', 'html', 'title', 'hashes'].includes(plugin),
 )

@@ -12,8 +12,22 @@ export function plugin(home: TestHome, name: string, script: string): void {
 
 /** Puts one hook more into a plugin: `order` is what its file name has after `on_Snapshot__`. */
 export function hook(home: TestHome, name: string, order: string, script: string): void {
+  write(home, name, `on_Snapshot__${order}`, script)
+}
+
+/** The same for a hook that runs once for the whole crawl. */
+export function setUpHook(home: TestHome, name: string, order: string, script: string): void {
+  write(home, name, `on_CrawlSetup__${order}`, script)
+}
+
+/** Says in a plugin's config.json which other plugins it requires. */
+export function requiring(home: TestHome, name: string, ...plugins: string[]): void {
+  writeFileSync(join(home.dataDir, 'plugins', name, 'config.json'), JSON.stringify({ required_plugins: plugins }))
+}
+
+function write(home: TestHome, name: string, fileName: string, script: string): void {
   const dir = join(home.dataDir, 'plugins', name)
-  const file = join(dir, `on_Snapshot__${order}`)
+  const file = join(dir, fileName)
   mkdirSync(dir, { recursive: true })
   writeFileSync(file, script.startsWith('#!') ? script : `#!/usr/bin/env bash\n${script}\n`)
   chmodSync(file, 0o755)

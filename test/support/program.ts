@@ -28,11 +28,23 @@ export interface Finished {
 }
 
 const DEADLINE_MS = 60_000
+
+/** The plugins that need a browser. */
+const CAPTURES = 'chrome dom screenshot pdf mhtml singlefile consolelog redirects accessibility'.split(' ')
+/** Whatever is not about captures does without a browser, which takes seconds to start. */
+export const WITHOUT_BROWSER: Readonly<Record<string, string>> = Object.fromEntries(
+  CAPTURES.map((plugin) => [`${plugin.toUpperCase()}_ENABLED`, 'False']),
+)
+/** The environment of a test of captures. */
+export const WITH_BROWSER: Readonly<Record<string, string>> = Object.fromEntries(
+  CAPTURES.map((plugin) => [`${plugin.toUpperCase()}_ENABLED`, 'True']),
+)
 const LOOK_MS = 15
 
 /** Starts the program with a small, known environment: nothing of the developer's own settings reaches it. */
 export function start(args: readonly string[], call: Call = {}): Running {
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', LOG_LEVEL: 'info', ...call.env }
+  const standard = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', LOG_LEVEL: 'info' }
+  const env = { ...standard, ...WITHOUT_BROWSER, ...call.env }
   const identity = call.uid === undefined ? {} : { uid: call.uid, gid: call.uid }
   // A session of its own, as a shell would give it, so that signals reach only whom a test means.
   const [command = NODE, ...words] = [...(call.under ?? []), NODE, PROGRAM, ...args]

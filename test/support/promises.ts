@@ -37,9 +37,9 @@ const PROMISES: Readonly<Record<string, string>> = {
   'a page is sealed once, and once more for each retry': `
     select row_id from transition where model in ('snapshot', 'crawl') group by row_id
     having count(*) filter (where to_status = 'sealed') > 1 + count(*) filter (where event = 'retry')`,
-  'a final state is left by a retry alone': `
+  'a final state is left by a retry alone, or when what its hook worked on is gone': `
     select id from transition where from_status in ('sealed', 'succeeded', 'failed', 'skipped', 'noresults')
-      and event <> 'retry'`,
+      and event <> 'retry' and (model, event) <> ('archive_result', 'repeat')`,
   'each transition starts where the last one ended': `
     select id from (
       select id, from_status, lag(to_status) over (partition by row_id order by id) as before from transition
@@ -49,7 +49,9 @@ const PROMISES: Readonly<Record<string, string>> = {
     select id from transition t where (model, from_status, event,
       to_status) not in (${edges([crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine])},
       ('crawl', 'sealed', 'retry', 'queued'), ('snapshot', 'sealed', 'retry', 'queued'),
-        ('binary', 'installed', 'gone', 'queued'))`,
+        ('binary', 'installed', 'gone', 'queued'),
+      ('archive_result', 'succeeded', 'repeat', 'queued'), ('archive_result', 'failed', 'repeat', 'queued'),
+      ('archive_result', 'skipped', 'repeat', 'queued'), ('archive_result', 'noresults', 'repeat', 'queued'))`,
   'a sealed page has an outcome': `select id from snapshot where status = 'sealed' and outcome is null`,
   'kept counts are those of the rows': `
     select from (

@@ -128,6 +128,7 @@ const TROUBLE: Routes = {
   '/brotli': bytes('text/html', brotliCompressSync(page('Brotli', '<p>packed</p>')), { 'content-encoding': 'br' }),
   '/gzip-broken': bytes('text/html', 'this is not gzip', { 'content-encoding': 'gzip' }),
   '/empty': bytes('text/html', ''),
+  '/blank': bytes('text/html', ' \r\n\t '),
   '/no-type': bytes('', page('No type', '<p>text</p>')),
   '/document.pdf': bytes('application/pdf', asset('checklist.pdf')),
   '/photo.png': bytes('image/png', asset('dusk.png')),

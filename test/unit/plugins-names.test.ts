@@ -4,7 +4,7 @@ import { oneLine, recordStamp, resultRecord, snapshotDepth } from '../../src/plu
 import { count, flag, list, sizeLimit, sizeText, timeoutSeconds } from '../../src/plugins/base/settings.ts'
 import { merkleRoot } from '../../src/plugins/hashes/merkle-root.ts'
 import { fileName } from '../../src/plugins/staticfile/file-name.ts'
-import { failureReason, savedPage } from '../../src/plugins/wget/wget-log.ts'
+import { failureReason, isAnswered, savedPage } from '../../src/plugins/wget/wget-log.ts'
 
 describe('the name of a downloaded file', () => {
   it.each([
@@ -131,6 +131,9 @@ describe('what wget says', () => {
       '2026-11-21 05:28:50 URL:http://h/ [161/161] -> "h/index.html" [1]\n2026-11-21 05:28:50 URL:http://h/s.css [6/6] -> "h/s.css" [1]\n'
     expect(savedPage(log)).toBe('h/index.html')
     expect(savedPage('failed: Connection refused.\n')).toBeUndefined()
+    expect(isAnswered(`  HTTP/1.1 200 OK\n${log}`)).toBe(true)
+    // What comes later is an answer for something else.
+    expect(isAnswered(log.replace('\n', '\n  HTTP/1.1 200 OK\n'))).toBe(false)
   })
 
   it.each([

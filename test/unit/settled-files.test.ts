@@ -10,7 +10,7 @@ useWorkTree()
 async function settled(plugin: string, printed: object, hosted = false) {
   const logs = { stdout: join(root, '.out'), stderr: join(root, '.err') }
   writeFileSync(logs.stdout, `${JSON.stringify(printed)}\n`)
-  const hook = { plugin, name: 'on_Snapshot__1.sh', timeoutMs: 1000, hosted }
+  const hook = { plugin, name: 'on_Snapshot__1.sh', timeoutMs: 1000, hosted, mustReport: false }
   const end = { exit: { code: 0, signal: null }, cause: 'exit', logs, isQuiet: true } as const
   const [verdict] = await settleHooks(tree, [{ hook, attempt: 1, end, isLast: true }])
   return { event: verdict!.event, files: Object.keys(verdict!.published?.written ?? {}) }

@@ -78,6 +78,8 @@ describe('the verdict on a page', () => {
       cause: 'nothing to keep (HTTP 204)',
       http_status: 204,
     })
+    const empty = result('html', 'noresults', 'an empty answer (HTTP 200 OK)')
+    expect(verdictOn([ok('headers'), empty], 200)).toMatchObject({ outcome: 'failed', cause: 'empty answer' })
     const missing = skipped('wget', 'wget not found: apt-get install wget')
     expect(verdictOn([missing], null)).toMatchObject({ outcome: 'failed', cause: missing.output_str })
     expect(verdictOn([], null)).toMatchObject({ outcome: 'failed', cause: 'nothing was run' })

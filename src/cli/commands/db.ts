@@ -1,15 +1,22 @@
-import { realpathSync } from 'node:fs'
+import { realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
+import { inspectBackup } from '../../db/backup/backup-file.ts'
+import { readBackup } from '../../db/backup/read-backup.ts'
+import { writeBackup } from '../../db/backup/write-backup.ts'
 import { applicationName, openDatabase } from '../../db/database.ts'
 import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
-import { migrate, schemaVersion } from '../../db/migrate.ts'
+import { migrate, migrations, newestSchema, refuseNewerSchema, schemaVersion } from '../../db/migrate.ts'
 import { serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
+import { settleRestored } from '../../machines/queues.ts'
+import { withBareDatabase } from '../bare-database.ts'
 import { Door, databaseWaitMs } from '../door.ts'
-import { giveUp, openDatabaseOf } from '../home.ts'
+import { giveUp } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { untilStopped } from './restore.ts'
 
 /** `db url`: the one place that prints a URL with its password, since that is what it is asked for. */
 export async function dbUrl(options: GlobalOptions): Promise<void> {
@@ -23,20 +30,11 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 /** `db start`: starts the embedded server and leaves it running, whoever comes and goes. */
 export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
-  const dataDir = openDataDir(options.dataDir, 'never')
-  const say = (line: string) => terminal.say(line)
-  const door = new Door(dataDir, databaseWaitMs(options), say)
-  const server = await openDatabaseOf(options, dataDir, say, door)
-  const db = openDatabase(server.url, { name: applicationName('cli') })
-  try {
-    await door.connect(server, () => migrate(db, server.url, say))
-    door.passed()
+  await withBareDatabase(options, 'never', async ({ db, url, dataDir, wasUp }) => {
+    await migrate(db, url, (line) => terminal.say(line))
     keepServer(dataDir)
-  } finally {
-    await giveUp(db)
-    await server.leave()
-  }
-  say(`${server.wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
+    terminal.say(`${wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
+  })
 }
 
 /** `db stop`: stops the embedded server. */
@@ -65,7 +63,17 @@ async function embedded(dataDir: string) {
     server_version: status.majorVersion,
     pgdata: status.pgdata,
     log: status.log,
+    schema: status.address ? await schemaAt(urlOf(status.address)) : null,
     url: status.address ? urlOf(status.address) : null,
+  }
+}
+
+async function schemaAt(url: string): Promise<number> {
+  const db = openDatabase(url, { name: applicationName('cli') })
+  try {
+    return await schemaVersion(db)
+  } finally {
+    await giveUp(db)
   }
 }
 
@@ -87,6 +95,45 @@ async function external(options: GlobalOptions, url: string) {
     throw explainDatabaseError(error, url)
   } finally {
     await giveUp(db)
+  }
+}
+
+/** `db migrate`: brings the schema up to date, as every command does that needs it; `--dry-run` says how far it is. */
+export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: boolean }): Promise<void> {
+  await withBareDatabase(options, 'never', async ({ db, url }) => {
+    const from = await refuseNewerSchema(db)
+    const names = dryRun
+      ? migrations().flatMap(({ version, name }) => (version > from ? [name] : []))
+      : await migrate(db, url, (line) => terminal.say(line))
+    const to = newestSchema()
+    if (wantsJson(options)) printRecord({ from, to, applied: dryRun ? [] : names, missing: dryRun ? names : [] })
+    if (names.length === 0) return terminal.say(`the schema is up to date: version ${from}`)
+    terminal.say(`${dryRun ? 'dry run: would apply' : 'applied'} ${names.join(', ')}: from version ${from} to ${to}`)
+  })
+}
+
+/** `db upgrade`: moves the embedded database to the major version of PostgreSQL that is installed. */
+export async function dbUpgrade(options: GlobalOptions, { programs }: { programs?: string }): Promise<void> {
+  refuseExternal(options, 'upgrade')
+  const dataDir = openDataDir(options.dataDir, 'never')
+  const say = (line: string) => terminal.say(line)
+  const { upgradeCluster } = await import('../../db/embedded/upgrade.ts')
+  const upgraded = await untilStopped((signal) =>
+    upgradeCluster(dataDir, { programs, say, copy: (from, to) => copyDatabase(from, to, dataDir, signal) }),
+  )
+  if (!upgraded) return say('nothing to do: it has the version that is installed')
+  const { from, to, kept } = upgraded
+  say(`moved from PostgreSQL ${from} to ${to}; the old database stays in ${kept}, for you to remove`)
+}
+
+/** By a backup, which says how many rows there must be. */
+async function copyDatabase(from: string, to: string, dataDir: string, signal: AbortSignal): Promise<void> {
+  const file = join(dataDir, 'postgres-upgrade.zst')
+  try {
+    await writeBackup(from, file, signal)
+    await readBackup(to, await inspectBackup(file), settleRestored, signal)
+  } finally {
+    for (const path of [file, `${file}.files`]) rmSync(path, { force: true })
   }
 }
 

@@ -1,14 +1,19 @@
 import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
+import { allPages } from '../../db/counts.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
+import type { Home } from '../../db/home.ts'
 import { run } from '../../runner/run.ts'
 import { databaseWaitMs } from '../door.ts'
+import { many } from '../format.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import { LiveView } from '../live-view.ts'
 import type { GlobalOptions } from '../options.ts'
 import { askedFor, queueRecords } from '../queue-records.ts'
 import { readInput } from '../records/input.ts'
 import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
+import { RunTally } from '../run-tally.ts'
+import { onStderr } from '../screen/palette.ts'
 import { logLevel, terminal, terminalSink } from '../terminal.ts'
 
 export interface RunVerbOptions extends WorkOptions {
@@ -19,6 +24,7 @@ export interface RunVerbOptions extends WorkOptions {
 }
 
 const LEAVE_MS = 500
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
 const CONNECTIONS = 5
 
@@ -42,16 +48,17 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
   })
   const { home, settings } = open
   const toLogFile = atLeast(settings.config.LOG_LEVEL, toFile(runnerLog(home.dataDir)))
+  const tally = new RunTally()
   const onNews = (line: LogLine) => {
     if (!line.page) return
+    tally.take(line)
     view?.news()
     if (process.env[PARENT_ENV] !== undefined && process.connected) process.send?.(PAGE_ENDED, () => {})
   }
   terminal.ids = { runner_id: id, process_id: id }
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile, onNews), terminal.ids)
   let view: LiveView | undefined
-  // After the runner, which says that it drains.
-  const onInterrupt = () => setImmediate(() => view?.stops())
+  const onSignal = (signal: NodeJS.Signals) => view?.stops(signal)
   try {
     await refuseBelowRunner(home)
     const crawlIds = asked && (await queueRecords(home, options, asked))
@@ -59,7 +66,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }
     if (!verb.daemon && !options.quiet && terminal.isLive) {
       view = new LiveView(home, settings, scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined)
-      process.on('SIGINT', onInterrupt)
+      for (const signal of SIGNALS) process.on(signal, onSignal)
     }
     const { why, reason } = await run({
       id,
@@ -70,6 +77,7 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
       exitOnIdle: verb.exitOnIdle === true || asked !== undefined,
       standby: verb.standby === true,
       daemon: verb.daemon === true,
+      isWatched: view !== undefined,
       handoffGraceMs: graceMs(verb.handoffGrace),
       scope,
       crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
@@ -83,13 +91,27 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
       superseded: 'handed over',
       forced: 'stopped',
     }[why]
-    log.info(reason === undefined ? end : `${end} (${reason})`)
+    const parts = [reason === undefined ? end : `${end} (${reason})`, tally.text()]
+    log.info(parts.filter(Boolean).join('; '))
     // The newer runner waits for the end of this process: what we would let go in order is its own by now.
     if (why === 'superseded') process.exit()
+    if (verb.daemon || options.quiet) return
+    for (const line of await tally.lines(home, terminal.columns)) terminal.say(line)
+    if (why === 'drained' || why === 'forced') await sayWhatWaits(home)
   } finally {
     view?.end()
     await open.close()
     // A listener that was reconnecting while it was closed may still hold the process: everything is closed, so leave.
     setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
+}
+
+async function sayWhatWaits({ db }: Home): Promise<void> {
+  // The database may be what ended us.
+  const counts = await allPages(db).then(
+    ({ counts }) => counts,
+    () => undefined,
+  )
+  const waiting = counts ? counts.queued + counts.started : 0
+  if (waiting > 0) terminal.say(`${many(waiting, 'page')} left: ${onStderr.bold('archivebox-ts run')} goes on`)
 }

@@ -7,13 +7,14 @@ import { withHome } from '../home.ts'
 import { findIds } from '../ids.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
-import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { printRecord, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
 import type { PrintOptions } from './formats.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
+import { momentOf } from './moment.ts'
 import { printerOf } from './print.ts'
 
 /** The filters as they were typed. */
-export interface ListOptions extends PrintOptions {
+export interface FilterOptions {
   readonly status?: string
   readonly outcome?: string
   readonly url__icontains?: string
@@ -22,8 +23,12 @@ export interface ListOptions extends PrintOptions {
   readonly snapshotId?: string
   readonly plugin?: string
   readonly tag?: string
+  readonly after?: string
+  readonly before?: string
   readonly n?: string
 }
+
+export interface ListOptions extends FilterOptions, PrintOptions {}
 
 /** `list`: newest first; a table on a terminal, one record a line otherwise. */
 export async function list<Row extends { readonly id: string }>(
@@ -31,21 +36,15 @@ export async function list<Row extends { readonly id: string }>(
   kind: Kind<Row>,
   verb: ListOptions,
 ): Promise<void> {
-  const limit = verb.n === undefined ? undefined : countOf(verb.n)
-  const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
-  const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
+  const query = queryOf(kind, verb)
   const printer = printerOf(options, kind, verb)
   await withHome(options, async (home) => {
-    const filters = {
-      ...(statuses && { status: statuses }),
-      ...(outcomes && { outcomes }),
-      ...(await filtersOf(home, verb)),
-    }
+    const { filters, limit } = await query(home)
     const { each } = printer
     if (each) {
       return await eachListed(home.db, kind, { filters, ...(limit && { limit }) }, (row) => {
         each(row)
-        return !process.stdout.destroyed // A reader that has seen enough.
+        return readerWantsMore()
       })
     }
     const rows: Row[] = []
@@ -82,7 +81,29 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-async function filtersOf(home: Home, verb: ListOptions): Promise<Partial<Filters>> {
+/**
+ * What is asked for: words are checked at once, ids when the home is open. Throws UsageError.
+ */
+export function queryOf(
+  kind: Model,
+  verb: FilterOptions,
+): (home: Home) => Promise<{ readonly filters: Partial<Filters>; readonly limit?: number }> {
+  const limit = verb.n === undefined ? undefined : countOf(verb.n)
+  const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
+  const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
+  const times = timesOf(verb)
+  return async (home) => ({
+    filters: {
+      ...(statuses && { status: statuses }),
+      ...(outcomes && { outcomes }),
+      ...times,
+      ...(await filtersOf(home, verb)),
+    },
+    ...(limit && { limit }),
+  })
+}
+
+async function filtersOf(home: Home, verb: FilterOptions): Promise<Partial<Filters>> {
   return {
     ...(verb.url__icontains !== undefined && { urlContains: verb.url__icontains }),
     ...(verb.host !== undefined && { host: verb.host.toLowerCase() }),
@@ -91,6 +112,15 @@ async function filtersOf(home: Home, verb: ListOptions): Promise<Partial<Filters
     ...(verb.crawlId !== undefined && { crawlId: (await findIds(home, CRAWL, [verb.crawlId]))[0]! }),
     ...(verb.snapshotId !== undefined && { snapshotId: (await findIds(home, SNAPSHOT, [verb.snapshotId]))[0]! }),
   }
+}
+
+function timesOf(verb: FilterOptions): Partial<Filters> {
+  const [after, before] = [verb.after, verb.before].map((text, at) =>
+    text === undefined ? undefined : momentOf(text, at === 0 ? '--after' : '--before'),
+  )
+  if (after && before && after >= before)
+    throw new UsageError(`nothing is between --after ${verb.after} and --before ${verb.before}`)
+  return { ...(after && { after }), ...(before && { before }) }
 }
 
 function countOf(text: string): number {

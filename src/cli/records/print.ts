@@ -95,7 +95,8 @@ function shownField(value: unknown): string {
   return value === null || value === undefined ? '' : oneLine(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-function csv(value: unknown): string {
+/** A field of a table. */
+export function csv(value: unknown): string {
   const text =
     value instanceof Date
       ? value.toISOString()

@@ -60,13 +60,9 @@ export function limitOptions(command: Command): Command {
 
 type Reading = typeof import('../commands/result.ts').resultVerbs
 
-function registerReading(group: Command, load: () => Promise<Reading>, globals: () => Promise<GlobalOptions>): void {
-  const noun = group.name()
-  verb(group, 'list', `${noun}s, newest first`, [
-    `archivebox-ts ${noun} list --status queued -n 20`,
-    `archivebox-ts ${noun} list --url__icontains example.com --tag news --json`,
-    `archivebox-ts ${noun} list --columns id,status,url -o csv`,
-  ])
+/** The options that say which rows. */
+export function filterOptions(command: Command, noun: string): Command {
+  return command
     .option('--status <names>', 'only these, comma-separated')
     .option(
       '--outcome <names>',
@@ -78,7 +74,22 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     .option('--snapshot-id <id>', 'only of this snapshot')
     .option('--plugin <names>', 'only with results of these plugins, comma-separated')
     .option('--tag <names>', 'only with one of these tags, comma-separated')
+    .option(
+      '--after <when>',
+      'only what was added at this time or later: 2026-11-01, 2026-11-01T08:30 (UTC), or 7d ago',
+    )
+    .option('--before <when>', 'only what was added before this time')
     .option('-n <count>', 'at most so many')
+}
+
+function registerReading(group: Command, load: () => Promise<Reading>, globals: () => Promise<GlobalOptions>): void {
+  const noun = group.name()
+  const list = verb(group, 'list', `${noun}s, newest first`, [
+    `archivebox-ts ${noun} list --status queued -n 20`,
+    `archivebox-ts ${noun} list --url__icontains example.com --tag news --json`,
+    `archivebox-ts ${noun} list --columns id,status,url -o csv`,
+  ])
+  filterOptions(list, noun)
     .option('--wide', 'whole ids, every column, nothing cut')
     .addOption(new Option('-o, --output <format>', 'how to show them').choices(FORMATS))
     .option('--columns <names>', 'only these: columns of the table, or fields of the records, comma-separated')

@@ -28,5 +28,7 @@ export function isAscii(): boolean {
   return isDumb() || ENVIRONMENT['TERM'] === 'linux'
 }
 
+/** Of texts that go into a log file, too. */
+export const PLAIN: Palette = pc.createColors(false)
 export const onStdout = paletteFor(process.stdout)
 export const onStderr = paletteFor(process.stderr)

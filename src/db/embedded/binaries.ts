@@ -61,7 +61,8 @@ export function makeLinks(native: string): boolean {
   return true
 }
 
-function copied(native: string, target: string): string {
+/** Copies programs to where every user can run them, unless they are there. */
+export function copied(native: string, target: string): string {
   copyAside(target, (aside) => {
     // Under its own name, because the list of links says `native/...`.
     const copy = join(aside, 'native')

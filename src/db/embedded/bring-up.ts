@@ -8,6 +8,7 @@ import { initialise, removeLeftovers } from './initialise.ts'
 import { networkFileSystemOf } from './network-file-system.ts'
 import { isUnderWay, servingAddress, whatItDoes } from './postmaster.ts'
 import { startServer } from './start.ts'
+import { finishSwap } from './upgrade-swap.ts'
 
 /** How long one step waits in line for those who start or stop the server. */
 const LINE_MS = 1_000
@@ -32,6 +33,7 @@ export async function bringUp(cluster: Cluster, say: (line: string) => void): Pr
     if (await servingAddress(cluster)) return { how: 'adopted' }
     if (await isUnderWay(cluster)) return { how: 'adopted', missing: whatItDoes(cluster) }
     removeLeftovers(cluster)
+    finishSwap(cluster)
     const version = majorVersionOf(cluster)
     if (version === null) refuseForeign(cluster)
     mindNetwork(cluster, version !== null, say)
@@ -80,8 +82,9 @@ function refuseOtherVersion(cluster: Cluster, version: number, binaries: Binarie
       `but PostgreSQL ${binaries.majorVersion} is installed`,
     {
       hint:
-        `Use the release of archivebox-ts that came with PostgreSQL ${version}, ` +
-        `or dump the data with ${version} and restore it into a new data directory.`,
+        version < binaries.majorVersion
+          ? `archivebox-ts db upgrade moves it to ${binaries.majorVersion}.`
+          : `Use the release of archivebox-ts that came with PostgreSQL ${version}.`,
     },
   )
 }

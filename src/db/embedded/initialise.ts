@@ -63,7 +63,7 @@ export async function initialise(
     renameSync(aside, cluster.pgdata)
     writeThrough(cluster.dataDir)
   } catch (error) {
-    remove(aside)
+    removeCluster(aside)
     throw explainDisk(error, place)
   }
 }
@@ -71,7 +71,7 @@ export async function initialise(
 /** Deletes what killed initialisations left in the data directory. The caller holds the start lock. */
 export function removeLeftovers(cluster: Cluster): void {
   for (const name of readdirSync(cluster.dataDir)) {
-    if (name.startsWith('postgres.init-')) remove(join(cluster.dataDir, name))
+    if (name.startsWith('postgres.init-')) removeCluster(join(cluster.dataDir, name))
   }
 }
 
@@ -131,7 +131,8 @@ async function nameDatabase(
   if (code !== 0) throw explainOutput('postgres', output, place)
 }
 
-function remove(aside: string): void {
+/** Removes a cluster, or what there is of it; of a link, what it leads to. */
+export function removeCluster(aside: string): void {
   const found = lstatSync(aside, { throwIfNoEntry: false })
   if (found?.isSymbolicLink()) {
     const place = readlinkSync(aside)
@@ -141,7 +142,8 @@ function remove(aside: string): void {
   } else if (found) rmSync(aside, { recursive: true, force: true, maxRetries: 3 })
 }
 
-function writeThrough(directory: string): void {
+/** Makes sure that renames in a directory are on disk. */
+export function writeThrough(directory: string): void {
   const fd = openSync(directory, 'r')
   try {
     fsyncSync(fd)

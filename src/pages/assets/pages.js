@@ -559,6 +559,93 @@
     return text
   }
 
+  // --- a copy as it was served ----------------------------------------------------------------------------------------
+
+  /**
+   * What a copy may load: files beside it. The frame that shows it is ruled by the policy of this page, too; this one
+   * keeps frames of its own from it.
+   */
+  const COPY_POLICY =
+    "default-src 'none'; img-src 'self' file: data:; media-src 'self' file: data:; font-src 'self' file: data:; " +
+    "style-src 'self' file: data: 'unsafe-inline'"
+  const NOT_SHOWN =
+    'script, base, meta[http-equiv], iframe, frame, object, embed, portal, link:not([rel~="stylesheet" i])'
+  const unpacked = new Map()
+
+  /** The text of a copy that this page carries, as it may be shown; a promise. */
+  const copyOf = (href) => {
+    if (!unpacked.has(href))
+      unpacked.set(
+        href,
+        unpack(href).then((bytes) => closed(textOf(bytes), href)),
+      )
+    return unpacked.get(href)
+  }
+  const isPacked = (href) => document.querySelector(`[data-packed="${CSS.escape(href)}"]`) !== null
+
+  async function unpack(href) {
+    const base64 = document.querySelector(`[data-packed="${CSS.escape(href)}"]`).textContent
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
+    return new Uint8Array(await new Response(stream).arrayBuffer())
+  }
+
+  /** Text in the encoding that a browser would take it for. */
+  function textOf(bytes) {
+    const [a, b, c] = bytes
+    const mark = a === 0xfe && b === 0xff ? 'utf-16be' : a === 0xff && b === 0xfe ? 'utf-16le' : undefined
+    const isMarked = a === 0xef && b === 0xbb && c === 0xbf
+    const head = new TextDecoder('latin1').decode(bytes.subarray(0, 1024))
+    const declared = /<meta[^>]+charset\s*=\s*["']?\s*([\w:.-]+)/i.exec(head)?.[1]
+    const label = mark ?? (isMarked ? 'utf-8' : declared?.replace(/^utf-16.*/i, 'utf-8'))
+    try {
+      return new TextDecoder(label ?? 'utf-8', { fatal: label === undefined }).decode(bytes)
+    } catch {
+      return new TextDecoder('windows-1252').decode(bytes)
+    }
+  }
+
+  /** A page that loads, follows and asks nothing: its policy, and nothing in it that a policy does not rule. */
+  function closed(text, href) {
+    const copy = new DOMParser().parseFromString(text, 'text/html')
+    for (const element of copy.querySelectorAll(NOT_SHOWN)) element.remove()
+    for (const link of copy.querySelectorAll('link')) {
+      if (/alternate/i.test(link.rel)) link.remove()
+      else link.rel = 'stylesheet'
+    }
+    for (const element of copy.querySelectorAll('[autofocus]')) element.removeAttribute('autofocus')
+    for (const link of copy.querySelectorAll('a, area')) {
+      const target = (link.getAttribute('href') ?? '').trim()
+      for (const name of ['ping', 'accesskey', 'xlink:href']) link.removeAttribute(name)
+      // With a base, a place in this page would be one in a folder.
+      if (target.startsWith('#')) link.setAttribute('href', `about:srcdoc${target}`)
+      else if (target !== '') {
+        // It looks like a link, and leads nowhere.
+        link.setAttribute('href', 'about:invalid')
+        link.setAttribute('tabindex', '-1')
+        link.setAttribute('style', `${link.getAttribute('style') ?? ''};pointer-events:none!important`)
+      }
+    }
+    const policy = copy.createElement('meta')
+    policy.httpEquiv = 'Content-Security-Policy'
+    policy.content = COPY_POLICY
+    const base = copy.createElement('base')
+    base.href = href.slice(0, href.lastIndexOf('/') + 1)
+    copy.head.prepend(policy, base)
+    return `${copy.doctype ? '<!doctype html>' : ''}${copy.documentElement.outerHTML}`
+  }
+
+  /** Shows a copy in a frame; one that this page does not carry by its address. */
+  function fill(frame, href) {
+    if (!isPacked(href)) frame.src = href
+    else
+      copyOf(href).then(
+        (text) => (frame.srcdoc = text),
+        () => (frame.srcdoc = 'This copy cannot be shown.'),
+      )
+    return frame
+  }
+
   // --- one page ----------------------------------------------------------------------------------------------------
 
   function startSnapshot() {
@@ -583,9 +670,9 @@
             title: `The copy: ${name}`,
             referrerpolicy: 'no-referrer',
             sandbox: shown === 'pdf' ? undefined : 'allow-same-origin',
-            src: href,
           }))
       const made = element()
+      if (made.tagName === 'IFRAME') fill(made, href)
       main.className = `copy ${shown}${shown === 'text' || link.closest('.text') ? ' reading' : ''}`
       main.replaceChildren(made)
       for (const other of links) other.removeAttribute('aria-current')
@@ -629,7 +716,8 @@
     const canShow = ({ dataset }) => dataset.shown !== 'pdf' || navigator.pdfViewerEnabled
     const best = links.find((link) => link.hasAttribute('aria-current'))
     const current = asked ?? (canShow(best) ? best : (links.find(canShow) ?? best))
-    if (current !== best || current.dataset.shown !== 'html') show(current)
+    if (current !== best || current.dataset.shown !== 'html' || isPacked(current.getAttribute('href'))) show(current)
+    for (const frame of document.querySelectorAll('iframe[data-copy]')) fill(frame, frame.dataset.copy)
   }
 
   /** Other copies of the same URL: the one before, the next, and all of them. */

@@ -7,7 +7,7 @@ export interface Hop {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The answer at the end of the chain; its body is still to be read (body.ts) or dropped (`body.destroy()`). */
+/** The answer at the end of the chain; its body is still to be read (body.ts) or dropped (`drop`). */
 export interface Answer extends Hop {
   readonly statusText: string
   readonly redirects: readonly Hop[]

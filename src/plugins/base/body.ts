@@ -30,6 +30,11 @@ export async function* chunksOf(answer: Answer, limit: SizeLimit): AsyncGenerato
   }
 }
 
+/** Is there nothing in it but white space? */
+export function isBlank(bytes: Buffer): boolean {
+  return !bytes.some((byte) => byte > 0x20)
+}
+
 /** The whole decoded body in memory. */
 export async function readBody(answer: Answer, limit: SizeLimit): Promise<Buffer> {
   const parts: Buffer[] = []

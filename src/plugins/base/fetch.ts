@@ -3,7 +3,7 @@ import { VERSION } from '../../base/version.ts'
 import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
 import { ChainCookies } from './cookies.ts'
-import { headersOf, request } from './request.ts'
+import { drop, headersOf, request } from './request.ts'
 import { flag, text } from './settings.ts'
 
 const MAX_REDIRECTS = 20
@@ -15,7 +15,7 @@ export type Encodings = 'identity' | 'gzip, br'
 /** Hands back an answer whose body was not read: the next hook in the row that requests the same gets it. */
 export function handBack({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
   if (visit) visit.keep(start, encodings, answer)
-  else answer.body.destroy()
+  else drop(answer.body)
 }
 
 /** An answer that was requested under another deadline. */
@@ -67,7 +67,7 @@ export async function get(context: HookContext, start: string, encodings: Encodi
       if (start === context.url) context.answered?.(hop.status)
       return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
     }
-    body.destroy()
+    drop(body)
     cookies.take(body.headers['set-cookie'] ?? [], url)
     redirects.push(hop)
     url = httpUrl(location, 'redirected to an invalid URL', url)

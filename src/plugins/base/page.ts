@@ -29,7 +29,7 @@ export interface Page {
  */
 export async function fetchPage(context: HookContext): Promise<ServedPage | HookResult> {
   const { get, statusLine } = await import('./fetch.ts')
-  const { readBody } = await import('./body.ts')
+  const { isBlank, readBody } = await import('./body.ts')
   const answer = await get(context, context.url, 'gzip, br')
   const { mime, charset } = parseContentType(answer.headers['content-type'])
   const error = answer.status < 200 || answer.status > 299 ? statusLine(answer) : undefined
@@ -42,8 +42,8 @@ export async function fetchPage(context: HookContext): Promise<ServedPage | Hook
   const bytes = await readBody(answer, limit).catch((trouble: unknown) => {
     throw error === undefined ? trouble : new AppError(error, { cause: trouble })
   })
-  if (error !== undefined && bytes.length === 0) throw new AppError(error)
-  if (bytes.length === 0) return noResults(`an empty answer (${statusLine(answer)})`)
+  if (error !== undefined && isBlank(bytes)) throw new AppError(error)
+  if (isBlank(bytes)) return noResults(`an empty answer (${statusLine(answer)})`)
   if (mime === '' && !looksLikeHtml(bytes)) {
     if (error !== undefined) throw new AppError(error)
     return noResults('not HTML (no content type)')
@@ -69,9 +69,12 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
   return { url: served.url, html: readable(served.bytes, served.encoding) }
 }
 
-/** The page that another plugin saved. Within a row nobody changes it after its first reader. */
+/**
+ * The page that another plugin saved, best as its scripts made it. Within a row nobody changes it after its first
+ * reader.
+ */
 function savedPage(context: HookContext): Page | undefined {
-  const saved = readSibling(context, 'html/output.html') ?? readSibling(context, 'dom/output.html')
+  const saved = readSibling(context, 'dom/output.html') ?? readSibling(context, 'html/output.html')
   return saved && { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
 }
 

@@ -4,10 +4,11 @@ import type { Answer } from './answer.ts'
 export class Visit {
   #left: { readonly start: string; readonly encodings: string; readonly answer: Answer } | undefined
   readonly #known = new Map<string, unknown>()
+  readonly #closers: (() => Promise<void>)[] = []
 
   /** Leaves an answer for the next hook that requests the same; its body is unread. */
   keep(start: string, encodings: string, answer: Answer): void {
-    this.close()
+    this.#drop()
     this.#left = { start, encodings, answer }
   }
 
@@ -26,7 +27,22 @@ export class Visit {
     return this.#known.get(key) as T
   }
 
-  close(): void {
+  /** Forgets what was computed for a key. */
+  forget(key: string): void {
+    this.#known.delete(key)
+  }
+
+  /** What must be done when the row is over; it never rejects. */
+  onClose(closer: () => Promise<void>): void {
+    this.#closers.push(closer)
+  }
+
+  async close(): Promise<void> {
+    this.#drop()
+    await Promise.all(this.#closers.map((closer) => closer()))
+  }
+
+  #drop(): void {
     this.#left?.answer.body.destroy()
     this.#left = undefined
   }

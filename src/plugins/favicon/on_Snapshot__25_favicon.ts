@@ -39,9 +39,10 @@ export default defineHook(import.meta, {
 async function download(context: HookContext, url: string): Promise<Buffer | string> {
   const { get, statusLine } = await import('../base/fetch.ts')
   const { readBody } = await import('../base/body.ts')
+  const { drop } = await import('../base/request.ts')
   const answer = await get(context, url, 'gzip, br')
   if (answer.status >= 200 && answer.status <= 299)
     return readBody(answer, sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE))
-  answer.body.destroy()
+  drop(answer.body)
   return `no icon: ${statusLine(answer)}`
 }

@@ -30,6 +30,8 @@ export function wgetArguments(context: Pick<HookContext, 'url' | 'env'>, seconds
     `--timeout=${Math.max(1, Math.ceil(seconds / 4))}`,
     `--quota=${limit.bytes}`,
     `--user-agent=${text(env, 'WGET_USER_AGENT') ?? userAgent(env)}`,
+    // By it the log tells an answer in HTTP from any other words, which wget saves, too.
+    '--server-response',
     // It would be stored in the user's home.
     '--no-hsts',
     ...(flag(env, 'WGET_WARC_ENABLED', true) ? [`--warc-file=warc/${Math.floor(Date.now() / 1000)}`] : []),

@@ -1,15 +1,16 @@
 #!/usr/bin/env node
 // The page with everything it needs, by wget: browsable files and a WARC of the traffic.
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
+import { isBlank } from '../base/body.ts'
 import { defineHook, noResults, skipped, succeeded } from '../base/hook.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
 import { staticFile } from '../base/siblings.ts'
 import { wgetArguments } from './arguments.ts'
 import { runWget } from './run-wget.ts'
-import { failureReason, savedPage } from './wget-log.ts'
+import { failureReason, isAnswered, savedPage } from './wget-log.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
 /** wget's working folder: published when wget is done, or deleted. */
@@ -38,6 +39,8 @@ export default defineHook(import.meta, {
       // The page counts even when a picture on it was unavailable: the exit code covers all requests.
       const page = savedPage(exit.log)
       if (page === undefined || exit.signal !== null) throw new AppError(failureReason(exit, context.url))
+      if (!isAnswered(exit.log)) throw new AppError(`${new URL(context.url).host} does not answer in HTTP`)
+      if (isBlank(readFileSync(join(stage, page)))) return noResults('an empty answer')
       for (const entry of readdirSync(stage)) {
         rmSync(join(context.outputDir, entry), { recursive: true, force: true })
         renameSync(join(stage, entry), join(context.outputDir, entry))

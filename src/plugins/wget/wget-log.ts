@@ -2,7 +2,14 @@ import type { WgetExit } from './run-wget.ts'
 
 /** The page's file: the first that wget reports as saved; undefined when it saved nothing. */
 export function savedPage(log: string): string | undefined {
-  return /^[^\n]* URL:[^\n]* -> "([^"\n]+)"/m.exec(log)?.[1]
+  return SAVED.exec(log)?.[1]
+}
+
+const SAVED = /^[^\n]* URL:[^\n]* -> "([^"\n]+)"/m
+
+/** Was there the head of an answer in HTTP before the page was saved? wget takes anything else for HTTP/0.9. */
+export function isAnswered(log: string): boolean {
+  return /^ *HTTP\/\d/m.test(log.slice(0, SAVED.exec(log)?.index))
 }
 
 /** Why there is no page, in one line. */

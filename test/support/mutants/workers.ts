@@ -19,6 +19,22 @@ export const WORKERS: readonly Mutant[] = [
     only: 'none of them runs again',
   },
   {
+    name: 'nothing runs again with an interrupted background hook',
+    file: 'src/workers/runs-again.ts',
+    find: 'for (let before = -1; before < again.size; ) {',
+    replacement: 'for (let before = 0; before < again.size; ) {',
+    test: 'test/crash/browser.test.ts',
+    only: 'ends as any other',
+  },
+  {
+    name: 'a browser that died below its launcher counts as there',
+    file: 'src/workers/crawl-services.ts',
+    find: 'size === 1 && ',
+    replacement: 'size === -1 && ',
+    test: 'test/crash/browser.test.ts',
+    only: 'ends as any other',
+  },
+  {
     name: 'a hook that lacks memory is not run alone',
     file: 'src/workers/hook-sequence.ts',
     find: "cause === 'exit' && exit.signal === 'SIGABRT'",

@@ -1,0 +1,20 @@
+import { resolve } from 'node:path'
+import { writeBackup } from '../../db/backup/write-backup.ts'
+import { sizeText } from '../../pages/layout.ts'
+import { asProcess, withHome } from '../home.ts'
+import type { GlobalOptions } from '../options.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { pagesIn, untilStopped } from './restore.ts'
+
+/** `backup FILE`: all rows in one file, and beside it the list of the files that belong to them. */
+export async function backup(options: GlobalOptions, file: string): Promise<void> {
+  await withHome(options, async (home) => {
+    await asProcess(home, 'cli', async () => {
+      const written = await untilStopped((signal) => writeBackup(home.databaseUrl, resolve(file), signal))
+      const { rows, schema, sha256, size } = written
+      if (wantsJson(options)) printRecord({ type: 'Backup', file, files: `${file}.files`, schema, size, sha256, rows })
+      terminal.say(`${pagesIn(rows)} in ${file} (${sizeText(size)}); ${file}.files names their files:`)
+      terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
+    })
+  })
+}

@@ -1,0 +1,31 @@
+import { eachListed } from '../../db/listings.ts'
+import { EXPORTS, type ExportFormat, type ExportName } from '../export/formats.ts'
+import { withHome } from '../home.ts'
+import type { GlobalOptions } from '../options.ts'
+import { SNAPSHOT } from '../records/kinds.ts'
+import { type FilterOptions, queryOf } from '../records/list.ts'
+import { readerWantsMore } from '../terminal.ts'
+
+export interface ExportOptions extends FilterOptions {
+  readonly format: ExportName
+}
+
+/** Characters that are written at once. */
+const CHUNK = 65_536
+
+/** `export`: pages on stdout, newest first, in a format that other programs and `add` read. */
+export async function exportPages(options: GlobalOptions, verb: ExportOptions): Promise<void> {
+  const { head, page, foot }: ExportFormat = EXPORTS[verb.format]
+  const query = queryOf(SNAPSHOT, verb)
+  let text = head
+  await withHome(options, async (home) => {
+    await eachListed(home.db, SNAPSHOT, await query(home), (row) => {
+      text += page(row)
+      if (text.length < CHUNK) return true
+      process.stdout.write(text)
+      text = ''
+      return readerWantsMore()
+    })
+  })
+  process.stdout.write(text + foot)
+}

@@ -1,0 +1,70 @@
+import { EXIT } from '../../base/errors.ts'
+import { many, number, sizeText } from '../../pages/layout.ts'
+import { TABLE_LINES } from '../format.ts'
+import { asProcess, withHome } from '../home.ts'
+import type { GlobalOptions } from '../options.ts'
+import { oneLine } from '../screen/clean.ts'
+import { onStdout } from '../screen/palette.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { type Found, findProblems, type Progress } from '../verify/find-problems.ts'
+import { mend, REMEDIES } from '../verify/mend.ts'
+
+export interface VerifyOptions {
+  readonly quick?: boolean
+  readonly mend?: boolean
+}
+
+const SHOW_MS = 200
+
+/** `verify`: rows against files, and files against their recorded sizes and hashes. Exit code 1 when some are wrong. */
+export async function verify(options: GlobalOptions, verb: VerifyOptions): Promise<void> {
+  await withHome(options, async (home) => {
+    await asProcess(home, 'cli', async () => {
+      const begun = performance.now()
+      const progress: Progress = { pages: 0, files: 0, hashed: 0, bytes: 0 }
+      const all: Found[] = []
+      const showing = setInterval(() => terminal.live([inWords(progress)]), SHOW_MS)
+      try {
+        await findProblems(home, verb.quick === true, progress, (found) => all.push(found))
+      } finally {
+        clearInterval(showing)
+        terminal.live([])
+      }
+      show(options, all)
+      if (verb.mend) await mend(home, all, progress.pages)
+      const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+      const sum = all.length === 0 ? 'all is well' : many(all.length, 'problem')
+      terminal.say(`${inWords(progress)} checked in ${seconds} s: ${sum}`)
+      sayRemedies(all, verb.mend === true)
+      const isLeft = ({ problem }: Found) => !verb.mend || REMEDIES[problem].mended === undefined
+      if (all.some(isLeft)) process.exitCode = EXIT.failed
+    })
+  })
+}
+
+function inWords({ pages, files, hashed, bytes }: Progress): string {
+  const content = hashed > 0 ? `, ${number(hashed)} of them by content (${sizeText(bytes)})` : ''
+  return `${many(pages, 'page')}, ${many(files, 'file')}${content}`
+}
+
+function show(options: GlobalOptions, all: readonly Found[]): void {
+  if (wantsJson(options)) {
+    for (const { page, ...found } of all)
+      printRecord({ type: 'Problem', ...found, snapshot_id: page?.id ?? null, url: page?.url ?? null })
+    return
+  }
+  for (const { problem, path, detail, page } of all.slice(0, TABLE_LINES)) {
+    const url = page ? `, of ${oneLine(page.url)}` : ''
+    process.stdout.write(`${onStdout.red(problem)}  ${oneLine(path)}\n    ${detail}${url}\n`)
+  }
+  if (all.length > TABLE_LINES) terminal.say(`these are the first ${TABLE_LINES}; --json shows all`)
+}
+
+/** What was done about the problems of each kind, or would be. */
+function sayRemedies(all: readonly Found[], isMended: boolean): void {
+  for (const [problem, found] of Map.groupBy(all, (each) => each.problem)) {
+    const { would, mended, otherwise } = REMEDIES[problem]
+    const what = isMended ? mended : would && `--mend ${would}`
+    terminal.say(`  ${number(found.length)} ${problem}: ${what ?? otherwise}`)
+  }
+}

@@ -1,0 +1,69 @@
+import { type ListedSnapshot, SNAPSHOTS } from '../../db/listings.ts'
+import { html } from '../../pages/layout.ts'
+import { csv } from '../records/print.ts'
+
+/** How pages are written for other programs, and for `add`. */
+export interface ExportFormat {
+  readonly head: string
+  readonly page: (page: ListedSnapshot) => string
+  readonly foot: string
+}
+
+/** The columns of a table; a name stands for the same as in the record. */
+const COLUMNS = [
+  ...['url', 'title', 'tags', 'created_at', 'status', 'outcome', 'cause', 'http_status', 'sealed_at', 'depth'],
+  ...['output_size', 'output_dir', 'id', 'crawl_id'],
+]
+
+const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)
+
+const link = ({ url, title, tags, created_at }: ListedSnapshot) =>
+  html`<A HREF="${url}" ADD_DATE="${seconds(created_at)}" TAGS="${tags.join(',')}">${title ?? url}</A>`.text
+
+/** `add` reads each of them back. */
+export const EXPORTS = {
+  jsonl: { head: '', page: (page) => `${JSON.stringify(SNAPSHOTS.record(page))}\n`, foot: '' },
+  csv: {
+    head: `${COLUMNS.join(',')}\n`,
+    page: (page) => {
+      const record: Readonly<Record<string, unknown>> = { ...SNAPSHOTS.record(page), tags: page.tags.join(',') }
+      return `${COLUMNS.map((name) => csv(record[name])).join(',')}\n`
+    },
+    foot: '',
+  },
+  netscape: {
+    head: `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<TITLE>Bookmarks</TITLE>
+<H1>Bookmarks</H1>
+<DL><p>
+`,
+    page: (page) => `    <DT>${link(page)}\n`,
+    foot: '</DL><p>\n',
+  },
+  html: {
+    head: `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Archived pages</title>
+<style>
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+li { overflow-wrap: anywhere }
+small { opacity: .7 }
+</style>
+<h1>Archived pages</h1>
+<ul>
+`,
+    page: (page) => {
+      const { created_at: added, tags } = page
+      const text = [added.toISOString().slice(0, 10), ...tags].join(' · ')
+      return `<li>${link(page)} <small>${html`${text}`.text}</small></li>\n`
+    },
+    foot: '</ul>\n',
+  },
+  urls: { head: '', page: ({ url }) => `${url}\n`, foot: '' },
+} as const satisfies Record<string, ExportFormat>
+
+export type ExportName = keyof typeof EXPORTS

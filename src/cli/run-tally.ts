@@ -1,0 +1,90 @@
+import { join } from 'node:path'
+import type { LogLine } from '../base/log.ts'
+import { onlyPageOf } from '../db/crawl-progress.ts'
+import { crawlById } from '../db/crawls.ts'
+import type { FailureGroup } from '../db/failures.ts'
+import type { Home } from '../db/home.ts'
+import { duration, many, shortId } from './format.ts'
+import { failuresText, type Outcomes, outcomesText } from './outcomes.ts'
+import { onStderr, PLAIN } from './screen/palette.ts'
+
+/** Kinds of failures that are told apart: causes come from outside. */
+const MOST_KINDS = 1_000
+/** Crawls that a command names. */
+const MOST_NAMED = 3
+/** Pages of a kind that are named. */
+const MOST_IDS = 5
+
+/** How the pages of one run ended, by the lines of its log: it says so when it leaves. */
+export class RunTally {
+  readonly #begun = performance.now()
+  readonly #outcomes = { archived: 0, partial: 0, failed: 0 }
+  readonly #crawls = new Set<string>()
+  readonly #withFailures = new Set<string>()
+  readonly #kinds = new Map<string, FailureGroup>()
+
+  get pages(): number {
+    const { archived, partial, failed }: Outcomes = this.#outcomes
+    return archived + partial + failed
+  }
+
+  /** Counts the end of a page; any other line is none of ours. */
+  take({ page, ids }: LogLine): void {
+    if (!page?.outcome) return
+    const { crawl_id: crawlId = '', snapshot_id: id = '' } = ids ?? {}
+    this.#outcomes[page.outcome] += 1
+    if (this.#crawls.size <= MOST_NAMED) this.#crawls.add(crawlId)
+    if (page.outcome === 'archived') return
+    if (this.#withFailures.size <= MOST_NAMED) this.#withFailures.add(crawlId)
+    const cause = page.cause ?? ''
+    const host = URL.parse(page.url)?.host ?? ''
+    const key = `${cause}\n${host}`
+    const before = this.#kinds.get(key)
+    if (!before && this.#kinds.size >= MOST_KINDS) return
+    this.#kinds.set(key, {
+      cause,
+      host,
+      pages: (before?.pages ?? 0) + 1,
+      partial: (before?.partial ?? 0) + (page.outcome === 'partial' ? 1 : 0),
+      snapshot_ids: [id, ...(before?.snapshot_ids ?? [])].slice(0, MOST_IDS),
+      sealed_at: new Date(),
+    })
+  }
+
+  /** `12 pages in 40 s: 10 archived, 2 failed`; '' when none ended. */
+  text(): string {
+    if (this.pages === 0) return ''
+    const seconds = Math.max(1, (performance.now() - this.#begun) / 1000)
+    return `${many(this.pages, 'page')} in ${duration(seconds)}: ${outcomesText(this.#outcomes, PLAIN)}`
+  }
+
+  /** What failed, where the copies lie, and what tries again. */
+  async lines(home: Home, columns: number): Promise<string[]> {
+    if (this.pages === 0) return []
+    const groups = [...this.#kinds.values()].sort((a, b) => b.pages - a.pages)
+    return [
+      ...failuresText(groups, this.pages, columns),
+      `open:      ${onStderr.bold(join(home.dataDir, await this.#place(home), 'index.html'))}`,
+      ...(groups.length > 0
+        ? [`try again: ${onStderr.bold(this.#retryCommand())}, then ${onStderr.bold('archivebox-ts run')}`]
+        : []),
+    ]
+  }
+
+  /** The folder of the only page or the only crawl that was worked on, else the top. The database may be away. */
+  async #place({ db }: Home): Promise<string> {
+    const [only] = this.#crawls
+    if (!only || this.#crawls.size > 1) return ''
+    const crawl = await crawlById(db, only).catch(() => undefined)
+    if (!crawl) return ''
+    const page =
+      this.pages === 1 && crawl.urls_total === 1 ? await onlyPageOf(db, only).catch(() => undefined) : undefined
+    return page ?? crawl.output_dir
+  }
+
+  #retryCommand(): string {
+    return this.#withFailures.size > MOST_NAMED
+      ? 'archivebox-ts snapshot list --outcome failed,partial | archivebox-ts snapshot retry --failed -'
+      : `archivebox-ts crawl retry --failed ${[...this.#withFailures].map(shortId).join(' ')}`
+  }
+}

@@ -1,0 +1,45 @@
+import { type Command, Option } from 'commander'
+import type { ExportOptions } from './commands/export.ts'
+import type { VerifyOptions } from './commands/verify.ts'
+import type { GlobalOptions } from './options.ts'
+import { filterOptions } from './records/register.ts'
+import { verb } from './verb.ts'
+
+/** The verbs that take an archive out of its data dir, and prove that it is whole. */
+export function registerTakingOut(root: Command, globals: () => Promise<GlobalOptions>): void {
+  const exported = verb(root, 'export', 'pages as a list for other programs; add reads it back', [
+    'archivebox-ts export --format netscape > bookmarks.html',
+    'archivebox-ts export --format csv --tag news --outcome archived > news.csv',
+    'archivebox-ts export | archivebox-ts add --data-dir elsewhere',
+  ])
+  filterOptions(exported, 'snapshot')
+    .addOption(
+      new Option('--format <format>', 'what it looks like')
+        .choices(['jsonl', 'csv', 'netscape', 'html', 'urls'])
+        .default('jsonl'),
+    )
+    .action(async (options: ExportOptions) =>
+      (await import('./commands/export.ts')).exportPages(await globals(), options),
+    )
+
+  verb(root, 'verify', 'every file against its recorded size and hash, and rows against files', [
+    'archivebox-ts verify',
+    'archivebox-ts verify --quick --mend',
+  ])
+    .option('--quick', 'presence and sizes only')
+    .option('--mend', 'run again what made missing files, write missing pages, put aside what no row knows')
+    .action(async (options: VerifyOptions) => (await import('./commands/verify.ts')).verify(await globals(), options))
+
+  verb(root, 'backup', 'all rows in one file, while a runner works; and the list of the files that belong to them', [
+    'archivebox-ts backup rows.zst',
+    'rsync -ar --ignore-missing-args --files-from=rows.zst.files data/ elsewhere/',
+  ])
+    .argument('<file>')
+    .action(async (file: string) => (await import('./commands/backup.ts')).backup(await globals(), file))
+
+  verb(root, 'restore', 'the rows of a backup, into an empty data dir or database', [
+    'archivebox-ts restore --data-dir elsewhere rows.zst',
+  ])
+    .argument('<file>')
+    .action(async (file: string) => (await import('./commands/restore.ts')).restore(await globals(), file))
+}

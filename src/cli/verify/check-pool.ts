@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import { asset } from '../../base/package-root.ts'
+import type { RecordedPage } from '../../db/recorded-files.ts'
+import type { Checked } from './check-page.ts'
+
+/** As many threads as the machine has cores, each of which checks pages. */
+export class CheckPool {
+  readonly #idle: Worker[] = []
+  readonly #all: Worker[]
+  readonly #waiting: ((worker: Worker) => void)[] = []
+
+  constructor(dataDir: string, quick: boolean) {
+    const start = () =>
+      new Worker(asset('check-thread.js', 'cli/verify/check-thread.ts'), { workerData: { dataDir, quick } })
+    this.#all = Array.from({ length: availableParallelism() }, start)
+    this.#idle.push(...this.#all)
+  }
+
+  /** Waits for a thread that is free. Throws what the thread could not read. */
+  async check(pages: readonly RecordedPage[]): Promise<readonly Checked[]> {
+    const worker = this.#idle.pop() ?? (await new Promise<Worker>((resolve) => this.#waiting.push(resolve)))
+    try {
+      const answer = once(worker, 'message') as Promise<[readonly Checked[]]>
+      worker.postMessage(pages)
+      return (await answer)[0]
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next(worker)
+      else this.#idle.push(worker)
+    }
+  }
+
+  get size(): number {
+    return this.#all.length
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all.map((worker) => worker.terminate()))
+  }
+}

@@ -1,0 +1,66 @@
+import type { Home } from '../../db/home.ts'
+import { type RecordedPage, recordedPage, recordedPages } from '../../db/recorded-files.ts'
+import { type Checked, checkPage, type Problem } from './check-page.ts'
+import { CheckPool } from './check-pool.ts'
+import { strayFolders } from './stray-folders.ts'
+
+/** A problem, and the page that it is one of. */
+export interface Found extends Problem {
+  readonly page?: Pick<RecordedPage, 'id' | 'crawl_id' | 'url' | 'output_dir'>
+}
+
+/** How much was checked. */
+export interface Progress {
+  pages: number
+  files: number
+  /** Files whose content was compared, and their bytes. */
+  hashed: number
+  bytes: number
+}
+
+const BATCH = 100
+const FIRST = '00000000-0000-0000-0000-000000000000'
+
+/** Checks every sealed page against its rows, and every folder for its row. Changes nothing. */
+export async function findProblems(
+  home: Home,
+  quick: boolean,
+  progress: Progress,
+  say: (found: Found) => void,
+): Promise<void> {
+  const pool = new CheckPool(home.dataDir, quick)
+  const running = new Set<Promise<void>>()
+  const check = async (pages: readonly RecordedPage[]) => {
+    const checked = await pool.check(pages)
+    for (const [index, each] of checked.entries()) {
+      progress.pages += 1
+      progress.files += each.files
+      progress.hashed += each.hashed
+      progress.bytes += each.bytes
+      for (const problem of await confirmed(home, each, quick)) say({ ...problem, page: pages[index]! })
+    }
+  }
+  try {
+    for (let after = FIRST; ; ) {
+      const pages = await recordedPages(home.db, after, BATCH)
+      if (pages.length === 0) break
+      after = pages.at(-1)!.id
+      const work = check(pages)
+      running.add(work)
+      work.finally(() => running.delete(work)).catch(() => {})
+      if (running.size >= 2 * pool.size) await Promise.race(running)
+    }
+    await Promise.all(running)
+    for await (const stray of strayFolders(home)) say(stray)
+  } finally {
+    await Promise.allSettled(running)
+    await pool.close()
+  }
+}
+
+/** What is wrong with a page still, by its rows of now: it may be at work again, or changed in between. */
+async function confirmed(home: Home, { id, problems }: Checked, quick: boolean): Promise<readonly Problem[]> {
+  if (problems.length === 0) return problems
+  const now = await recordedPage(home.db, id)
+  return now ? checkPage(home.dataDir, now, quick).problems : []
+}

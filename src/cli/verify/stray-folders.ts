@@ -1,0 +1,54 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Removal } from '../../base/removal.ts'
+import type { Home } from '../../db/home.ts'
+import { withoutRow } from '../../db/recorded-files.ts'
+import { isUuid } from '../ids.ts'
+import type { Problem } from './check-page.ts'
+
+const BATCH = 1_000
+const KINDS = [
+  ['snapshots', 'snapshot'],
+  ['crawls', 'crawl'],
+] as const
+
+/** The folders of pages and crawls that no row knows, batch by batch. */
+export async function* strayFolders({ db, dataDir }: Home): AsyncGenerator<Problem> {
+  const isBeingDeleted = (id: string) => Removal.begun(dataDir).some(({ name }) => name.endsWith(id))
+  for (const [kind, table] of KINDS) {
+    let batch = new Map<string, string>()
+    const strays = async () => {
+      const ids = await withoutRow(db, table, [...batch.keys()])
+      const known = batch
+      batch = new Map()
+      return ids.filter((id) => !isBeingDeleted(id)).map((id) => stray(known.get(id)!, table))
+    }
+    for (const path of foldersBelow(dataDir, `archive/${kind}`)) {
+      const id = path.slice(path.lastIndexOf('/') + 1)
+      if (isUuid(id)) batch.set(id.toLowerCase(), path)
+      else yield stray(path, table)
+      if (batch.size === BATCH) yield* await strays()
+    }
+    yield* await strays()
+  }
+}
+
+const stray = (path: string, table: string): Problem => ({
+  problem: 'unknown',
+  path,
+  detail: `no ${table} has this folder`,
+})
+
+/** `archive/snapshots/<day>/<domain>/<id>` */
+function* foldersBelow(dataDir: string, top: string): Generator<string> {
+  for (const day of folders(dataDir, top)) for (const domain of folders(dataDir, day)) yield* folders(dataDir, domain)
+}
+
+function folders(dataDir: string, path: string): string[] {
+  try {
+    const entries = readdirSync(join(dataDir, path), { withFileTypes: true })
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${path}/${name}`)
+  } catch {
+    return [] // Not there, or gone in between.
+  }
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { type RawBuilder, sql } from 'kysely'
+import type { Database } from '../database.ts'
+import { migrations } from '../migrate.ts'
+
+/** A table as it is copied: by name, so that the order of its columns may differ. */
+export interface CopiedTable {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+/** Notes which migrations a database has: it comes from the migrations themselves. */
+const NOT_COPIED = 'schema_migration'
+
+/**
+ * The tables of the archive and their columns, from the server's catalogue: of the tables beside `schema_migration`
+ * those that the migrations make, for others may share the schema. Left out are columns that the server computes, and
+ * ids of its own transactions (xid8), which mean nothing to another server: their default is taken there.
+ */
+export async function archiveTables(db: Database): Promise<CopiedTable[]> {
+  const { rows } = await sql<CopiedTable>`
+    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relkind = 'r' and c.relname = any(${madeByMigrations()}::text[]) and ${isBeside(sql`c.relnamespace`)}
+      and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.atttypid <> 'xid8'::regtype
+    group by c.relname order by c.relname`.execute(db)
+  return rows
+}
+
+/** Is this the schema that our tables are in? */
+const isBeside = (namespace: RawBuilder<unknown>) => sql`
+  ${namespace} = (select relnamespace from pg_class where oid = 'schema_migration'::regclass)`
+
+function madeByMigrations(): string[] {
+  const made = migrations().flatMap(({ file }) => [
+    ...readFileSync(file, 'utf8').matchAll(/^\s*create table (?:if not exists )?"?(\w+)"?/gim),
+  ])
+  return made.map(([, name]) => name!).filter((name) => name !== NOT_COPIED)
+}
+
+/** `"snapshot" ("id", "url")`, as COPY wants it. */
+export function copied({ name, columns }: CopiedTable): string {
+  return `${quoted(name)} (${columns.map(quoted).join(', ')})`
+}
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -1,0 +1,107 @@
+import { createReadStream } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createZstdDecompress } from 'node:zlib'
+import { sql } from 'kysely'
+import { from as copyFrom } from 'pg-copy-streams'
+import { AppError, UsageError } from '../../base/errors.ts'
+import { applicationName, type Database } from '../database.ts'
+import { lockForMigration, migrateWithin, newestSchema, schemaVersion } from '../migrate.ts'
+import { archiveTables, type CopiedTable, copied, quoted } from './archive-tables.ts'
+import type { BackupFile } from './backup-file.ts'
+import { withBareTables } from './bare-tables.ts'
+import { CopyText } from './copy-text.ts'
+import { connectOnce, type OneConnection, prepareToCopy } from './session.ts'
+
+/** Enough to sort most indexes in memory, on any machine that runs a browser. */
+const MEMORY = { maintenance_work_mem: '256MB' }
+
+/**
+ * Fills an empty database from a backup, in one transaction: makes the schema that it was made of, loads the rows,
+ * settles what was under way (`settle`), and migrates to the schema of today.
+ * Throws UsageError, and has changed nothing, when the backup is of a newer schema, or an archive is there already.
+ */
+export async function readBackup(
+  url: string,
+  backup: BackupFile,
+  settle: (tx: Database) => Promise<void>,
+  stop: AbortSignal,
+): Promise<void> {
+  const { header, trailer } = backup
+  if (header.schema > newestSchema())
+    throw new UsageError(
+      `the backup has schema version ${header.schema}, this program knows ${newestSchema()}`,
+      `it was made by archivebox-ts ${header.version}: install that version, or a newer one`,
+    )
+  const session = await connectOnce(url, applicationName('restore'))
+  try {
+    await session.db.transaction().execute(async (tx) => {
+      await prepareToCopy(tx, MEMORY)
+      await lockForMigration(tx)
+      await requireEmpty(tx, header.schema)
+      await migrateWithin(tx, header.schema)
+      const tables = await sameTables(tx, backup)
+      const names = tables.map(({ name }) => name)
+      await sql.raw(`truncate ${names.map(quoted).join(', ')}`).execute(tx)
+      await withBareTables(tx, names, async () => await loadRows(session, backup, stop))
+      for (const { table, column, last } of trailer.sequences)
+        await sql`select setval(pg_get_serial_sequence(${quoted(table)}, ${column}), ${last}::bigint)`.execute(tx)
+      await settle(tx)
+      await migrateWithin(tx)
+    })
+  } finally {
+    await session.close().catch(() => {})
+  }
+}
+
+/** What the first command on a new data dir writes. */
+const OF_ANY_START = ['machine', 'process', 'runner_term', 'binary', 'row_change', 'row_total', 'transition']
+
+async function requireEmpty(tx: Database, schema: number): Promise<void> {
+  const current = await schemaVersion(tx)
+  if (current === 0) return
+  await sql`lock table process in access exclusive mode`.execute(tx)
+  for (const { name } of await archiveTables(tx)) {
+    if (OF_ANY_START.includes(name)) continue
+    const { rows } = await sql`select from ${sql.table(name)} limit 1`.execute(tx)
+    if (rows.length > 0)
+      throw new UsageError(
+        `there is an archive in this database already (table ${name} has rows): a backup does not go over it`,
+        'restore into a new data dir (--data-dir), or into an empty database',
+      )
+  }
+  const { rows } = await sql`
+    select from process where worker_type in ('worker_runner', 'runner_waiting') and status in ('running', 'draining')
+    limit 1`.execute(tx)
+  if (rows.length > 0) throw new UsageError('a runner works on this database', 'end it first')
+  if (current !== schema)
+    throw new UsageError(
+      `this database has schema version ${current} already, and the backup ${schema}`,
+      'restore into a new data dir (--data-dir), or into an empty database',
+    )
+}
+
+/** The tables of the backup, when this program's schema of that version has the same ones with the same columns. */
+async function sameTables(tx: Database, { path, header }: BackupFile): Promise<readonly CopiedTable[]> {
+  const inWords = (tables: readonly CopiedTable[]) => tables.map(copied).sort().join()
+  const here = await archiveTables(tx)
+  if (inWords(here) === inWords(header.tables)) return here
+  throw new UsageError(`${path} has other tables than schema version ${header.schema} makes here`)
+}
+
+async function loadRows(session: OneConnection, backup: BackupFile, stop: AbortSignal): Promise<void> {
+  const { header, trailer, body, path } = backup
+  const file = createReadStream(path, { start: body.start, end: body.end - 1, highWaterMark: 1_048_576 })
+  const chunks = new PassThrough()
+  const reading = pipeline(file, createZstdDecompress({ chunkSize: 262_144 }), chunks, { signal: stop })
+  reading.catch(() => {}) // Shows where the chunks are read.
+  const text = new CopyText(chunks)
+  for (const table of header.tables) {
+    const name = await text.table()
+    const copy = session.client.query(copyFrom(`copy ${copied(table)} from stdin`))
+    await pipeline(text.rows(), copy, { signal: stop })
+    if (name !== table.name || copy.rowCount !== trailer.rows[table.name])
+      throw new AppError(`${path} does not hold what it says: ${copy.rowCount} rows of ${name}`)
+  }
+  await reading
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { constants, createZstdCompress } from 'node:zlib'
+import { sql } from 'kysely'
+import { to as copyTo } from 'pg-copy-streams'
+import { AppError, UsageError } from '../../base/errors.ts'
+import { VERSION } from '../../base/version.ts'
+import { applicationName, type Database } from '../database.ts'
+import { MIGRATION_LOCK, schemaVersion } from '../migrate.ts'
+import { archiveTables, type CopiedTable, copied } from './archive-tables.ts'
+import { headerFrame, isReplaceable, type Trailer, trailerFrame } from './backup-file.ts'
+import { CopyText } from './copy-text.ts'
+import { connectOnce, type OneConnection, prepareToCopy } from './session.ts'
+
+const CHUNK = 262_144
+
+export interface Written extends Trailer {
+  readonly schema: number
+  /** Of the file. */
+  readonly size: number
+}
+
+/** What goes along with the folders of rows: settings, users' plugins and logins, and what all pages load. */
+const BESIDE = ['archivebox.toml', 'plugins/', 'personas/', 'index.html', 'archive/index/', 'archive/pages/']
+const FOLDERS = 'select output_dir from crawl union all select output_dir from snapshot'
+
+/**
+ * Writes all rows of the archive, as of one moment, to a file, and to another (`PATH.files`) the paths below the data
+ * dir that these rows have, for `rsync --files-from`. Rows may be read and written meanwhile. Each file is there when
+ * it is whole, or as it was before. Throws UsageError when a file of another kind has its name.
+ */
+export async function writeBackup(url: string, path: string, stop: AbortSignal): Promise<Written> {
+  if (!(await isReplaceable(path))) throw new UsageError(`${path} is no backup of ours: it is not replaced`)
+  const session = await connectOnce(url, applicationName('backup'))
+  try {
+    const reading = session.db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+    return await reading.execute(async (tx) => {
+      await prepareToCopy(tx)
+      await keepSchema(tx)
+      const written = await replace(path, async (file) => await writeRows(session, tx, file, stop))
+      await replace(`${path}.files`, async (file) => {
+        await file.writeFile(BESIDE.map((name) => `${name}\n`).join(''))
+        await pipeline(session.client.query(copyTo(`copy (${FOLDERS}) to stdout`)), writerOf(file), { signal: stop })
+      })
+      return written
+    })
+  } finally {
+    await session.close().catch(() => {})
+  }
+}
+
+/** Does not wait: what this transaction sees must not be older than its lock. */
+async function keepSchema(tx: Database): Promise<void> {
+  const { rows } = await sql<{ kept: boolean }>`
+    select pg_try_advisory_xact_lock_shared(${MIGRATION_LOCK}) as kept`.execute(tx)
+  if (!rows[0]!.kept) throw new AppError('the database is being migrated', { hint: 'try again when that is done' })
+}
+
+/** Makes a file aside, and gives it its name when it is on disk. */
+async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>): Promise<T> {
+  const aside = `${path}.part`
+  try {
+    const file = await open(aside, 'w', 0o600)
+    const done = await write(file)
+      .then(async (value) => {
+        await file.sync()
+        return value
+      })
+      .finally(() => file.close())
+    await rename(aside, path)
+    return done
+  } catch (error) {
+    await rm(aside, { force: true })
+    throw error
+  }
+}
+
+async function writeRows(session: OneConnection, tx: Database, file: FileHandle, stop: AbortSignal): Promise<Written> {
+  const tables = await archiveTables(tx)
+  const schema = await schemaVersion(tx)
+  const sha256 = createHash('sha256')
+  const header = headerFrame({ version: VERSION, schema, tables, ...(await nowOn(tx)) })
+  sha256.update(header)
+  await file.writeFile(header)
+  const rows: Record<string, number> = {}
+  const zstd = createZstdCompress({ chunkSize: CHUNK, params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+  await pipeline(textOf(session, tables, rows), zstd, writerOf(file, sha256), { signal: stop })
+  const trailer = { rows, sequences: await sequencesOf(tx, tables), sha256: sha256.digest('hex') }
+  await file.writeFile(trailerFrame(trailer))
+  return { ...trailer, schema, size: (await file.stat()).size }
+}
+
+async function* textOf(
+  { client }: OneConnection,
+  tables: readonly CopiedTable[],
+  rows: Record<string, number>,
+): AsyncGenerator<Buffer | string> {
+  for (const table of tables) {
+    yield CopyText.begin(table.name)
+    const copy = client.query(copyTo(`copy ${copied(table)} to stdout`, { highWaterMark: CHUNK }))
+    yield* copy as AsyncIterable<Buffer>
+    rows[table.name] = copy.rowCount
+    yield CopyText.end
+  }
+}
+
+function writerOf(file: FileHandle, sha256?: ReturnType<typeof createHash>) {
+  return async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const chunk of chunks) {
+      sha256?.update(chunk)
+      await file.writeFile(chunk)
+    }
+  }
+}
+
+async function nowOn(tx: Database): Promise<{ readonly made_at: string; readonly server_version: string }> {
+  const { rows } = await sql<{ made_at: Date; server_version: string }>`
+    select now() as made_at, current_setting('server_version') as server_version`.execute(tx)
+  return { made_at: rows[0]!.made_at.toISOString(), server_version: rows[0]!.server_version }
+}
+
+/** How far the numbers of identity columns are: at least as far as any row that was read. */
+async function sequencesOf(tx: Database, tables: readonly CopiedTable[]): Promise<Trailer['sequences']> {
+  const { rows } = await sql<{ table: string; column: string; sequence: string }>`
+    select c.table_name as "table", c.column_name as "column",
+           pg_get_serial_sequence(quote_ident(c.table_name), c.column_name) as sequence
+    from information_schema.columns c
+    where c.is_identity = 'YES' and c.table_schema = (
+        select relnamespace::regnamespace::text from pg_class where oid = 'schema_migration'::regclass)
+      and c.table_name = any(${tables.map(({ name }) => name)}::text[])
+    order by 1, 2`.execute(tx)
+  const last: { table: string; column: string; last: number }[] = []
+  for (const { table, column, sequence } of rows) {
+    const read = await sql<{ last: number }>`select last_value::float8 as last from ${sql.raw(sequence)}`.execute(tx)
+    last.push({ table, column, last: read.rows[0]!.last })
+  }
+  return last
+}

@@ -1,0 +1,113 @@
+import { statSync } from 'node:fs'
+import { sleep } from '../../base/abort.ts'
+import { AppError } from '../../base/errors.ts'
+import { FileLock } from '../../base/file-lock.ts'
+import { type Account, serverAccount } from './account.ts'
+import { addressOf, urlOf } from './address.ts'
+import { type Binaries, findBinaries } from './binaries.ts'
+import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
+import { initialise, removeCluster, removeLeftovers } from './initialise.ts'
+import { olderPrograms } from './older-programs.ts'
+import { isUnderWay, servingAddress } from './postmaster.ts'
+import { startServer } from './start.ts'
+import { shutDown } from './stop.ts'
+import { finishSwap, nextOf, swap } from './upgrade-swap.ts'
+import { clientsOf, inUse } from './users.ts'
+
+export interface Upgraded {
+  readonly from: number
+  readonly to: number
+  /** Where the old cluster is kept. */
+  readonly kept: string
+}
+
+export interface UpgradeOptions {
+  /** The folder with the programs of the old major. */
+  readonly programs: string | undefined
+  readonly say: (line: string) => void
+  /** Copies everything from one database to another, and throws unless all of it is there. */
+  readonly copy: (fromUrl: string, toUrl: string) => Promise<void>
+}
+
+const LOOK_MS = 100
+
+/**
+ * Moves the cluster of a data dir to the major version that is installed: makes a new one beside it, has everything
+ * copied, and swaps them. Whatever goes wrong before that leaves the old one as it was. Nobody may use it meanwhile.
+ * Returns undefined when it has that version. Throws AppError.
+ */
+export async function upgradeCluster(dataDir: string, options: UpgradeOptions): Promise<Upgraded | undefined> {
+  const cluster = clusterOf(dataDir)
+  const lock = new FileLock(cluster.startLock)
+  const users = new FileLock(cluster.usersLock)
+  try {
+    await lock.exclusive()
+    finishSwap(cluster)
+    const from = majorVersionOf(cluster)
+    if (from === null) throw new AppError('there is no database in this data dir yet: nothing to upgrade')
+    const account = serverAccount(statSync(cluster.pgdata))
+    const binaries = findBinaries(account)
+    const to = binaries.majorVersion
+    if (from === to) return undefined
+    if (from > to)
+      throw new AppError(`the database is of PostgreSQL ${from}, and ${to} is installed`, {
+        hint: 'a newer archivebox-ts made it: install that version',
+      })
+    const older = olderPrograms(from, account, options.programs, options.say)
+    if (!(await users.tryExclusive())) throw await inUse(cluster)
+    if (await isUnderWay(cluster)) {
+      if ((await clientsOf(cluster, users)) === 'some') throw await inUse(cluster)
+      await shutDown(cluster, 'fast')
+    }
+    await fillNext(cluster, older, binaries, account, lock, options)
+    return { from, to, kept: swap(cluster, from) }
+  } finally {
+    users.release()
+    lock.release()
+  }
+}
+
+/** Makes the next cluster, with all that the present one has. */
+async function fillNext(
+  cluster: Cluster,
+  older: Binaries,
+  binaries: Binaries,
+  account: Account | undefined,
+  lock: FileLock,
+  { say, copy }: UpgradeOptions,
+): Promise<void> {
+  const next = nextOf(cluster)
+  // What an upgrade left that was killed.
+  if (await isUnderWay(next)) await shutDown(next, 'immediate')
+  removeLeftovers(cluster)
+  removeCluster(next.pgdata)
+  try {
+    await initialise(next, binaries, account, lock, say)
+    await whileRunning(cluster, older, account, async (from) => {
+      await whileRunning(next, binaries, account, async (to) => await copy(from, to))
+    })
+  } catch (error) {
+    removeCluster(next.pgdata)
+    throw error
+  }
+}
+
+/** Runs the server of a cluster for the time of `work`, which gets its URL. */
+async function whileRunning(
+  cluster: Cluster,
+  binaries: Binaries,
+  account: Account | undefined,
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  await startServer(cluster, binaries, account)
+  try {
+    while (!(await servingAddress(cluster))) {
+      if (!(await isUnderWay(cluster)))
+        throw new AppError('the database server ended while it started', { hint: `its log is ${cluster.log}` })
+      await sleep(LOOK_MS)
+    }
+    await work(urlOf(addressOf(cluster.pgdata)))
+  } finally {
+    if (await isUnderWay(cluster)) await shutDown(cluster, 'fast')
+  }
+}

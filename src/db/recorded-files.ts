@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+import type { Model } from './listings.ts'
+import { withRetry } from './retry.ts'
+
+/** A published file as its result records it. */
+export interface RecordedFile {
+  /** Bytes; 0 for a link. */
+  readonly size: number
+  /** The target of a symbolic link. */
+  readonly link: string | null
+  /** Nothing wrote it after the hashes of its page were taken: they are its own. */
+  readonly hashed: boolean
+}
+
+/** A sealed page, and the files that it must have. */
+export interface RecordedPage {
+  readonly id: string
+  readonly crawl_id: string
+  readonly url: string
+  readonly output_dir: string
+  /** By their paths below `output_dir`. */
+  readonly files: Readonly<Record<string, RecordedFile>>
+}
+
+const PAGE = sql`
+  select s.id, s.crawl_id, s.url, s.output_dir, made.files
+  from snapshot s cross join lateral (
+    select coalesce(jsonb_object_agg(r.plugin || '/' || file.key, jsonb_build_object(
+        'size', file.value -> 'size', 'link', file.value -> 'link',
+        'hashed', coalesce(r.end_ts <= hashes.end_ts, false)
+      )), '{}') as files
+    from archive_result r, jsonb_each(r.output_files) file, lateral (
+      select max(end_ts) as end_ts from archive_result h
+      where h.snapshot_id = s.id and h.plugin = 'hashes' and h.status = 'succeeded'
+    ) hashes
+    where r.snapshot_id = s.id
+  ) made`
+
+/** The next sealed pages behind one, by id. */
+export async function recordedPages(db: Database, after: string, limit: number): Promise<RecordedPage[]> {
+  const select = sql<RecordedPage>`
+    ${PAGE} where s.status = 'sealed' and s.id > ${after}::uuid order by s.id limit ${limit}`
+  return (await withRetry(db, () => select.execute(db))).rows
+}
+
+/** One of them as it is now; undefined when it is at work again, or gone. */
+export async function recordedPage(db: Database, id: string): Promise<RecordedPage | undefined> {
+  const select = sql<RecordedPage>`${PAGE} where s.status = 'sealed' and s.id = ${id}`
+  return (await withRetry(db, () => select.execute(db))).rows[0]
+}
+
+/** Those of these ids that no row has. */
+export async function withoutRow(db: Database, table: Model['table'], ids: readonly string[]): Promise<string[]> {
+  const select = sql<{ id: string }>`
+    select given.id from unnest(${ids}::uuid[]) given (id)
+    where not exists (select from ${sql.table(table)} t where t.id = given.id)`
+  return (await withRetry(db, () => select.execute(db))).rows.map(({ id }) => id)
+}

@@ -1,0 +1,114 @@
+import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.js'
+import WebSocket from 'ws'
+import { AppError } from '../../../base/errors.ts'
+
+type Commands = ProtocolMapping.Commands
+type Events = ProtocolMapping.Events
+type Listener = (params: unknown) => void
+
+interface Answer {
+  readonly id?: number
+  readonly result?: unknown
+  readonly error?: { readonly message: string }
+  readonly method?: string
+  readonly params?: unknown
+  readonly sessionId?: string
+}
+
+/** A conversation with the browser, or with one of its tabs. */
+export interface Session {
+  /** Throws AppError when the browser refuses the command, or is gone. */
+  send<M extends keyof Commands>(method: M, ...params: Commands[M]['paramsType']): Promise<Commands[M]['returnType']>
+  on<E extends keyof Events>(event: E, listener: (...params: Events[E]) => void): void
+}
+
+/** The browser is gone, or does not answer: what was under way may be tried again in the next one. */
+export class BrowserGone extends AppError {
+  constructor() {
+    super('the browser ended')
+  }
+}
+
+/** A connection to a browser's DevTools protocol, with one session per tab ("flat" mode). */
+export class Cdp implements Session {
+  readonly #socket: WebSocket
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  readonly #listeners = new Map<string, Listener[]>()
+  #next = 1
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket
+    socket.on('message', (data) => this.#receive(JSON.parse(String(data)) as Answer))
+    socket.on('error', () => {}) // 'close' follows.
+    socket.once('close', () => {
+      for (const { reject } of this.#waiting.values()) reject(new BrowserGone())
+      this.#waiting.clear()
+    })
+  }
+
+  /** Throws BrowserGone when nobody answers there. */
+  static async connect(endpoint: string): Promise<Cdp> {
+    const socket = new WebSocket(endpoint, {
+      perMessageDeflate: false,
+      maxPayload: 1024 ** 3,
+      handshakeTimeout: 10_000,
+    })
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', resolve)
+      socket.once('error', () => reject(new BrowserGone()))
+    })
+    return new Cdp(socket)
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN
+  }
+
+  send<M extends keyof Commands>(
+    method: M,
+    ...[params]: Commands[M]['paramsType']
+  ): Promise<Commands[M]['returnType']> {
+    return this.#send(method, params)
+  }
+
+  on<E extends keyof Events>(event: E, listener: (...params: Events[E]) => void): void {
+    this.#listen(event, listener as unknown as Listener)
+  }
+
+  /** The conversation with an attached tab. */
+  session(sessionId: string): Session {
+    return {
+      send: (method, ...[params]) => this.#send(method, params, sessionId),
+      on: (event, listener) => this.#listen(`${sessionId} ${event}`, listener as unknown as Listener),
+    }
+  }
+
+  close(): void {
+    this.#socket.terminate()
+  }
+
+  async #send<R>(method: string, params: unknown, sessionId?: string): Promise<R> {
+    if (!this.isOpen) throw new BrowserGone()
+    const id = this.#next++
+    const waiting = Promise.withResolvers<unknown>()
+    this.#waiting.set(id, waiting)
+    this.#socket.send(JSON.stringify({ id, method, params, sessionId }))
+    return (await waiting.promise) as R
+  }
+
+  #listen(key: string, listener: Listener): void {
+    this.#listeners.set(key, [...(this.#listeners.get(key) ?? []), listener])
+  }
+
+  #receive({ id, result, error, method, params, sessionId }: Answer): void {
+    if (id === undefined) {
+      const key = sessionId === undefined ? method : `${sessionId} ${method}`
+      for (const listener of this.#listeners.get(key ?? '') ?? []) listener(params)
+      return
+    }
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    if (error) waiting?.reject(new AppError(`the browser refused: ${error.message}`))
+    else waiting?.resolve(result)
+  }
+}

@@ -1,0 +1,41 @@
+import type { Session } from './cdp.ts'
+
+/** A line of a page's console. */
+export interface ConsoleLine {
+  /** ISO 8601. */
+  readonly at: string
+  readonly level: string
+  readonly text: string
+  /** `URL:LINE`, where known. */
+  readonly source?: string
+}
+
+const MAX_LINES = 5_000
+const MAX_CHARS = 4_000
+
+/** Collects what a page says on its console, and the errors of its scripts, from now on. */
+export function collectConsole(session: Session): { readonly lines: ConsoleLine[]; dropped: number } {
+  const log: { lines: ConsoleLine[]; dropped: number } = { lines: [], dropped: 0 }
+  const add = (at: number, level: string, text: string, url?: string, line?: number) => {
+    if (log.lines.length >= MAX_LINES) log.dropped++
+    else {
+      const source = url ? `${url.slice(0, MAX_CHARS)}:${(line ?? 0) + 1}` : undefined
+      const entry = { at: new Date(at).toISOString(), level, text: text.slice(0, MAX_CHARS).toWellFormed() }
+      log.lines.push(source === undefined ? entry : { ...entry, source })
+    }
+  }
+  session.on('Runtime.consoleAPICalled', ({ type, args, timestamp, stackTrace }) => {
+    const [frame] = stackTrace?.callFrames ?? []
+    const text = args.map(({ value, description }) =>
+      typeof value === 'string' ? value : (description ?? String(value)),
+    )
+    add(timestamp, type, text.join(' '), frame?.url, frame?.lineNumber)
+  })
+  session.on('Runtime.exceptionThrown', ({ timestamp, exceptionDetails: { exception, text, url, lineNumber } }) =>
+    add(timestamp, 'error', exception?.description ?? text, url, lineNumber),
+  )
+  session.on('Log.entryAdded', ({ entry: { timestamp, level, text, url, lineNumber } }) =>
+    add(timestamp, level, text, url, lineNumber),
+  )
+  return log
+}

@@ -1,0 +1,26 @@
+import { isAbsolute, join } from 'node:path'
+import { AppError } from '../../../base/errors.ts'
+import { findProgram } from '../../../base/find-program.ts'
+import type { HookContext } from '../contract.ts'
+import { text } from '../settings.ts'
+import type { Browser } from './packaged.ts'
+
+/** How one gets a browser, for people. */
+export const GET_A_BROWSER = 'npm install @sparticuz/chromium, or set CHROME_BINARY to a Chrome or Chromium'
+
+/**
+ * The browser for captures: CHROME_BINARY (a path, or a name that is looked up in PATH), else the packaged one, which
+ * is unpacked below DATA_DIR/lib when first needed.
+ * @returns undefined when none is installed. Throws AppError when CHROME_BINARY names nothing that can be run.
+ */
+export async function findBrowser(env: HookContext['env']): Promise<Browser | undefined> {
+  const name = text(env, 'CHROME_BINARY')
+  if (name !== undefined) {
+    const program = findProgram(name, env['PATH'])
+    if (program === undefined)
+      throw new AppError(`CHROME_BINARY: ${isAbsolute(name) ? 'no program at' : 'not in PATH:'} ${name}`)
+    return { program, env: {} }
+  }
+  const { unpackBrowser } = await import('./packaged.ts')
+  return await unpackBrowser(join(env['DATA_DIR'] ?? process.cwd(), 'lib'))
+}

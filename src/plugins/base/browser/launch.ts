@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError, messageOf } from '../../../base/errors.ts'
+import { flag, list, text } from '../settings.ts'
+import type { Browser } from './packaged.ts'
+
+const START_MS = 30_000
+/** With less shared memory, tabs crash; Docker gives 64 MB. */
+const SHARED_MEMORY_BYTES = 256 * 1024 * 1024
+const LAST_WORDS = 4_000
+
+const FLAGS = [
+  '--headless=new',
+  '--remote-debugging-port=0',
+  '--no-first-run',
+  '--no-default-browser-check',
+  '--hide-scrollbars',
+  '--mute-audio',
+  '--font-render-hinting=none',
+  '--force-color-profile=srgb',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+  // No window, request, question or file but what a page's visit is about.
+  '--block-new-web-contents',
+  '--deny-permission-prompts',
+  '--disable-background-networking',
+  '--disable-breakpad',
+  '--disable-client-side-phishing-detection',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-domain-reliability',
+  '--disable-extensions',
+  '--disable-notifications',
+  '--disable-sync',
+  '--no-pings',
+  // Pages that are not in front work like those that are.
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
+  // A page's frames are in one process: one session reaches all of them, and a page costs one renderer.
+  '--disable-site-isolation-trials',
+  '--disable-features=IsolateOrigins,site-per-process,Translate,MediaRouter,OptimizationHints,PaintHolding',
+]
+
+/** A browser that runs. */
+export interface RunningBrowser {
+  /** Where its DevTools protocol is spoken: `ws://127.0.0.1:PORT/...`. */
+  readonly endpoint: string
+  readonly process: ChildProcess
+  /** Resolves when it has ended, with its last words. */
+  readonly ended: Promise<string>
+  /** False: the machine does not allow the browser's sandbox, or CHROME_SANDBOX is off. */
+  readonly sandboxed: boolean
+}
+
+/**
+ * Starts a browser with a profile in `folder`, and waits until it can be spoken to. With its sandbox where the machine
+ * allows that. Throws AppError with the browser's own words when it does not start within 30 s.
+ */
+export async function launchBrowser(
+  browser: Browser,
+  folder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<RunningBrowser> {
+  const isRoot = process.getuid?.() === 0 // The browser refuses to run with a sandbox as root.
+  if (isRoot || !flag(env, 'CHROME_SANDBOX', true)) return await start(browser, folder, env, false)
+  try {
+    return await start(browser, folder, env, true)
+  } catch (error) {
+    if (!/sandbox|clone\(\)|namespace/i.test(messageOf(error))) throw error
+    return await start(browser, folder, env, false)
+  }
+}
+
+async function start(
+  browser: Browser,
+  folder: string,
+  env: Readonly<Record<string, string | undefined>>,
+  sandboxed: boolean,
+): Promise<RunningBrowser> {
+  const temp = join(folder, 'tmp')
+  mkdirSync(temp, { recursive: true })
+  const language = text(env, 'CHROME_LANGUAGE')
+  const args = [
+    ...FLAGS,
+    `--user-data-dir=${join(folder, 'profile')}`,
+    ...(sandboxed ? [] : ['--no-sandbox']),
+    ...(sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : []),
+    ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['--ignore-certificate-errors']),
+    ...(language === undefined ? [] : [`--lang=${language}`]),
+    ...list(env, 'CHROME_ARGS_EXTRA', []),
+    'about:blank',
+  ]
+  const child = spawn(browser.program, args, {
+    cwd: folder,
+    env: { ...env, ...browser.env, TMPDIR: temp, HOME: env['HOME'] ?? folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let words = ''
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(messageOf(error)))
+    child.once('close', () => resolve(words.trim()))
+  })
+  const listening = new Promise<string>((resolve) => {
+    child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
+      words = (words + piece).slice(-LAST_WORDS)
+      const endpoint = /DevTools listening on (ws:\/\/\S+)/.exec(words)?.[1]
+      if (endpoint !== undefined) resolve(endpoint)
+    })
+  })
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), START_MS)
+  })
+  const endpoint = await Promise.race([listening, ended.then(() => undefined), late])
+  clearTimeout(timer)
+  if (endpoint !== undefined) return { endpoint, process: child, ended, sandboxed }
+  child.kill('SIGKILL')
+  throw new AppError(`the browser did not start: ${lastWords(await ended)} (${browser.program})`)
+}
+
+/** The line of a browser's output that says most: the last error without its stamp, else the last line. */
+function lastWords(words: string): string {
+  const lines = words.split('\n').filter(Boolean)
+  const error = lines.findLast((line) => /ERROR|FATAL|error while loading/.test(line)) ?? lines.at(-1)
+  return error?.replace(/^\[[^\]]*\]\s*/, '') ?? 'it said nothing'
+}
+
+function sharedMemory(): number {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    return bavail * bsize
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,26 @@
+import { AppError } from '../../../base/errors.ts'
+
+/** What Chromium's error codes mean, in the words of our own requests (network-errors.ts). */
+const LINES: Readonly<Record<string, (host: string) => string>> = {
+  CONNECTION_REFUSED: (host) => `connection refused by ${host}`,
+  CONNECTION_RESET: (host) => `connection reset by ${host}`,
+  CONNECTION_CLOSED: (host) => `connection closed by ${host}`,
+  EMPTY_RESPONSE: (host) => `connection closed by ${host} without an answer`,
+  NAME_NOT_RESOLVED: (host) => `host not found: ${host}`,
+  CONNECTION_TIMED_OUT: (host) => `connection to ${host} timed out`,
+  TIMED_OUT: (host) => `connection to ${host} timed out`,
+  ADDRESS_UNREACHABLE: (host) => `host unreachable: ${host}`,
+  INTERNET_DISCONNECTED: (host) => `network unreachable: ${host}`,
+  TOO_MANY_REDIRECTS: (host) => `too many redirects from ${host}`,
+  UNSAFE_PORT: (host) => `the browser refuses the port of ${host}`,
+}
+
+/** The reason for a navigation that failed with `errorText` (`net::ERR_...`), in one line that names the host. */
+export function explainNavigation(errorText: string, url: string): AppError {
+  const code = errorText.replace(/^net::ERR_/, '')
+  const host = URL.canParse(url) ? new URL(url).host : url
+  const line = LINES[code]
+  if (line) return new AppError(line(host))
+  if (/^(CERT|SSL)_/.test(code)) return new AppError(`TLS problem with ${host}: ${code}`)
+  return new AppError(`${host} cannot be shown by the browser: ${code}`)
+}

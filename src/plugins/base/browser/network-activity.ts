@@ -1,0 +1,45 @@
+import type { Session } from './cdp.ts'
+
+/** A step on the way from the URL that was asked for to the page. */
+export interface Redirect {
+  readonly from: string
+  readonly to: string
+  readonly status: number
+}
+
+/** These stay open as long as the page does. */
+const ENDLESS: ReadonlySet<string> = new Set(['WebSocket', 'EventSource', 'Ping', 'Media', 'Prefetch'])
+
+/** What a tab requests: the answer to its main document, the way there, and whether anything is still under way. */
+export class NetworkActivity {
+  readonly redirects: Redirect[] = []
+  /** Of the main document. */
+  answer: { readonly url: string; readonly status: number; readonly type: string } | undefined
+  requests = 0
+  readonly #open = new Set<string>()
+  #quietSince = performance.now()
+
+  constructor(session: Session, mainFrame: string) {
+    session.on('Network.requestWillBeSent', ({ requestId, frameId, type, request, redirectResponse }) => {
+      this.requests++
+      if (type === 'Document' && frameId === mainFrame && redirectResponse)
+        this.redirects.push({ from: redirectResponse.url, to: request.url, status: redirectResponse.status })
+      if (type === undefined || !ENDLESS.has(type)) this.#open.add(requestId)
+    })
+    session.on('Network.responseReceived', ({ frameId, type, response }) => {
+      if (type !== 'Document' || frameId !== mainFrame) return
+      this.answer = { url: response.url, status: response.status, type: response.mimeType }
+    })
+    session.on('Network.loadingFinished', ({ requestId }) => this.#over(requestId))
+    session.on('Network.loadingFailed', ({ requestId }) => this.#over(requestId))
+  }
+
+  /** How long no request has been under way, in milliseconds; 0 while one is. */
+  get quietMs(): number {
+    return this.#open.size > 0 ? 0 : performance.now() - this.#quietSince
+  }
+
+  #over(requestId: string): void {
+    if (this.#open.delete(requestId) && this.#open.size === 0) this.#quietSince = performance.now()
+  }
+}

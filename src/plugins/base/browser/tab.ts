@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AppError } from '../../../base/errors.ts'
+import { count, text } from '../settings.ts'
+import { Cdp, type Session } from './cdp.ts'
+import { collectConsole } from './console.ts'
+import { explainNavigation } from './net-error.ts'
+import { NetworkActivity, type Redirect } from './network-activity.ts'
+import { NO_POP_UPS, SETTLE } from './page-scripts.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** The network is quiet when nothing was requested for so long. */
+const QUIET_MS = 500
+const LOOK_MS = 25
+/** A page that does not answer a trivial question for so long is busy with itself. */
+const ANSWER_MS = 5_000
+/** How long it may take to end its script, on a busy machine. */
+const INTERRUPT_MS = 15_000
+/** Seconds that a loaded page may take to come to rest, when CHROME_SETTLE_TIMEOUT does not say otherwise. */
+const SETTLE_SECONDS = 10
+
+/** How the visit of a page went. */
+export interface Visited {
+  readonly url: string
+  /** After all redirects, by servers and scripts. */
+  readonly final_url: string
+  readonly http_status: number | null
+  readonly content_type: string
+  readonly title: string
+  readonly redirects: readonly Redirect[]
+  readonly requests: number
+  /** False: the page was still loading or changing when its time was over. */
+  readonly settled: boolean
+  readonly ms: number
+}
+
+/** A tab with a context (cookies, storage, cache) of its own, which ends with it, or with the connection. */
+export class Tab {
+  readonly session: Session
+  readonly console: ReturnType<typeof collectConsole>
+  /** Rejects when the tab crashes or its browser ends. */
+  readonly #lost = Promise.withResolvers<never>()
+  readonly #cdp: Cdp
+  readonly #context: string
+  readonly #network: NetworkActivity
+  readonly #loaded = Promise.withResolvers<void>()
+  #stuck = false
+
+  private constructor(cdp: Cdp, ids: { context: string; session: string; target: string }) {
+    this.#cdp = cdp
+    this.#context = ids.context
+    this.session = cdp.session(ids.session)
+    this.#network = new NetworkActivity(this.session, ids.target) // The main frame has the id of its target.
+    this.console = collectConsole(this.session)
+    this.#lost.promise.catch(() => {})
+    this.session.on('Inspector.targetCrashed', () => this.#lost.reject(new AppError('the page crashed its tab')))
+    this.session.on('Page.loadEventFired', () => this.#loaded.resolve())
+    // Nobody is there who could answer.
+    this.session.on('Page.javascriptDialogOpening', () =>
+      this.session.send('Page.handleJavaScriptDialog', { accept: false }).catch(() => {}),
+    )
+  }
+
+  /** Opens an empty tab in the browser at `endpoint`. Throws BrowserGone. */
+  static async open(endpoint: string, env: Env): Promise<Tab> {
+    const cdp = await Cdp.connect(endpoint)
+    try {
+      const { browserContextId: context } = await cdp.send('Target.createBrowserContext', { disposeOnDetach: true })
+      await cdp.send('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId: context })
+      const { targetId: target } = await cdp.send('Target.createTarget', {
+        url: 'about:blank',
+        browserContextId: context,
+        newWindow: true, // Screenshots of tabs that share a window hang now and then.
+      })
+      const { sessionId: session } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
+      const tab = new Tab(cdp, { context, session, target })
+      await tab.#prepare(env)
+      return tab
+    } catch (error) {
+      cdp.close()
+      throw error
+    }
+  }
+
+  async #prepare(env: Env): Promise<void> {
+    const { send } = this.session
+    const [width, height] = (text(env, 'CHROME_RESOLUTION') ?? '1440,2000').split(',').map(Number)
+    if (!width || !height) throw new AppError('CHROME_RESOLUTION is not WIDTH,HEIGHT')
+    const { userAgent } = await this.#cdp.send('Browser.getVersion')
+    await Promise.all([
+      send('Page.enable'),
+      send('Runtime.enable'),
+      send('Log.enable'),
+      send('Inspector.enable'),
+      send('Page.addScriptToEvaluateOnNewDocument', { source: NO_POP_UPS }),
+      send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
+      send('Network.setBypassServiceWorker', { bypass: true }),
+      send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
+      send('Emulation.setUserAgentOverride', {
+        userAgent: text(env, 'CHROME_USER_AGENT') ?? userAgent.replace('HeadlessChrome', 'Chrome'),
+      }),
+    ])
+  }
+
+  /**
+   * Goes to a page and waits until it is at rest: loaded, scrolled through once for what loads late, its fonts there
+   * and the network quiet; at most CHROME_SETTLE_TIMEOUT after it has loaded, and `budgetMs` in all. What is there by
+   * then counts. Throws AppError with the reason when there is no page: network trouble, a download, a crash, or no
+   * answer within the budget.
+   */
+  async visit(url: string, env: Env, budgetMs: number): Promise<Visited> {
+    const began = performance.now()
+    const left = () => Math.max(0, began + budgetMs - performance.now())
+    const answer = await this.within(this.session.send('Page.navigate', { url }), left())
+    if (answer === undefined) throw new AppError(`timed out after ${Math.round(budgetMs / 1000)} s`)
+    if (answer.isDownload || answer.errorText === 'net::ERR_ABORTED') throw new AppError('a download, not a page')
+    if (answer.errorText !== undefined) throw explainNavigation(answer.errorText, url)
+    const loaded =
+      (await this.within(
+        this.#loaded.promise.then(() => true),
+        left(),
+      )) ?? false
+    const settleMs = Math.min(left(), count(env, 'CHROME_SETTLE_TIMEOUT', SETTLE_SECONDS) * 1000)
+    const settled = loaded && (await this.#settle(settleMs))
+    if (!(await this.#answers())) await this.#interrupt()
+    const { result } = (await this.within(
+      this.session.send('Runtime.evaluate', { expression: 'document.title' }),
+      ANSWER_MS,
+    )) ?? {
+      result: { value: '' },
+    }
+    const main = this.#network.answer
+    const { frameTree } = await this.session.send('Page.getFrameTree')
+    return {
+      url,
+      final_url: frameTree.frame.url,
+      http_status: main?.status || null,
+      content_type: main?.type ?? '',
+      title: String(result.value ?? ''),
+      redirects: this.#network.redirects,
+      requests: this.#network.requests,
+      settled,
+      ms: Math.round(performance.now() - began),
+    }
+  }
+
+  /** The value of an expression in the page, which may be a promise. Throws AppError with the page's own error. */
+  async evaluate<T>(expression: string): Promise<T> {
+    const { result, exceptionDetails: trouble } = await this.send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    })
+    if (trouble) throw new AppError(`the page's script failed: ${trouble.exception?.description ?? trouble.text}`)
+    return result.value as T
+  }
+
+  /** Sends a command, and fails at once when the tab is lost or the page does not answer any more. */
+  readonly send: Session['send'] = async (method, ...params) => {
+    if (this.#stuck) throw new AppError('the page keeps the browser busy and does not answer')
+    return await Promise.race([this.session.send(method, ...params), this.#lost.promise])
+  }
+
+  /** Nothing can be had from this page any more. */
+  giveUp(): void {
+    this.#stuck = true
+  }
+
+  async close(): Promise<void> {
+    const disposed = this.#cdp.send('Target.disposeBrowserContext', { browserContextId: this.#context })
+    await this.within(disposed, ANSWER_MS).catch(() => {})
+    this.#cdp.close()
+  }
+
+  /** What a promise yields; undefined: not within so many milliseconds. Throws when the tab is lost. */
+  async within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+    const over = new AbortController()
+    const late = sleep(ms, undefined, { signal: over.signal }).catch(() => undefined)
+    promise.catch(() => {}) // It may fail after its time.
+    return await Promise.race([promise, late, this.#lost.promise]).finally(() => over.abort())
+  }
+
+  /** Scrolls through the page, and waits until fonts are there and the network is quiet. */
+  async #settle(ms: number): Promise<boolean> {
+    const until = performance.now() + ms
+    const script = { expression: SETTLE(ms / 2), awaitPromise: true }
+    const scrolled = await this.within(this.session.send('Runtime.evaluate', script), ms)
+    if (scrolled === undefined) return false
+    while (performance.now() < until) {
+      if (this.#network.quietMs >= QUIET_MS) return true
+      await this.within(sleep(LOOK_MS), LOOK_MS * 2)
+    }
+    return false
+  }
+
+  /** Asks for what the page's own thread must answer: scripts can be evaluated in the midst of another one. */
+  async #answers(): Promise<boolean> {
+    return (await this.within(this.session.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined
+  }
+
+  /** Ends the script that keeps a page busy, and its loading. */
+  async #interrupt(): Promise<void> {
+    await this.within(this.session.send('Runtime.terminateExecution'), INTERRUPT_MS)
+    await this.within(this.session.send('Page.stopLoading'), INTERRUPT_MS)
+    if (!(await this.#answers())) this.giveUp()
+  }
+}

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError, messageOf } from '../../../base/errors.ts'
+import type { HookContext, HookResult } from '../contract.ts'
+import { lacking, noResults, skipped } from '../hook.ts'
+import { timeoutSeconds } from '../settings.ts'
+import { readSibling, siblingRan, staticFile } from '../siblings.ts'
+import { BrowserGone } from './cdp.ts'
+import { GET_A_BROWSER } from './find-browser.ts'
+import { Tab, type Visited } from './tab.ts'
+
+/** The crawl's browser says here how it is reached, or why there is none. */
+export const ENDPOINT = 'cdp_url.txt'
+export const NO_BROWSER = 'no-browser.txt'
+
+/** A page that was visited. */
+export interface VisitedTab {
+  readonly tab: Tab
+  readonly visited: Visited
+}
+
+/** The part of a time limit that a visit may use: the rest is for what is taken from the page. */
+const SHARE = 0.8
+/** A crashed browser is back within a moment. */
+const RESTART_MS = 10_000
+const LOOK_MS = 200
+
+/**
+ * Does something with the page in the crawl's browser. The hooks of a row share one visit; a hook that runs alone makes
+ * one of its own. When the browser ends meanwhile, both are done once more. The chrome hook says why there is no page;
+ * to the others that is a consequence.
+ */
+export async function withTab(
+  context: HookContext,
+  use: (page: VisitedTab) => Promise<HookResult>,
+): Promise<HookResult> {
+  const file = staticFile(context)
+  if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
+  if (siblingRan(context, 'html') && !readSibling(context, 'html/output.html')) return lacking('html')
+  const crawlDir = context.env['CRAWL_DIR']
+  const chrome = crawlDir === undefined ? undefined : join(crawlDir, 'chrome')
+  if (chrome === undefined || noteOf(chrome, NO_BROWSER) !== undefined || noteOf(chrome, ENDPOINT) === undefined)
+    return skipped((chrome && noteOf(chrome, NO_BROWSER)) ?? `no browser: ${GET_A_BROWSER}`)
+  try {
+    return await once(context, chrome, use)
+  } catch (error) {
+    if (!(error instanceof BrowserGone) || context.signal.aborted) throw error
+    context.log('The browser ended; the page is visited again.')
+    context.visit?.forget('tab')
+    return await once(context, chrome, use)
+  }
+}
+
+async function once(
+  context: HookContext,
+  chrome: string,
+  use: (page: VisitedTab) => Promise<HookResult>,
+): Promise<HookResult> {
+  const { visit, signal } = context
+  const opening = visit ? visit.once('tab', () => open(context, chrome)) : open(context, chrome)
+  const page = await opening
+  visit?.onClose(() => page.tab.close())
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([use(page), aborted.promise])
+  } catch (error) {
+    if (signal.aborted) page.tab.giveUp() // The next hook need not wait as long.
+    throw error
+  } finally {
+    signal.removeEventListener('abort', abort)
+    if (!visit) await page.tab.close()
+  }
+}
+
+async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
+  const tab = await openTab(context, chrome)
+  try {
+    const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
+    return { tab, visited: await tab.visit(context.url, context.env, budgetMs) }
+  } catch (error) {
+    await tab.close()
+    throw error
+  }
+}
+
+/** Waits for a browser that is being started again. */
+async function openTab({ env, signal }: HookContext, chrome: string): Promise<Tab> {
+  const until = performance.now() + RESTART_MS
+  while (true) {
+    try {
+      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env)
+    } catch (error) {
+      if (!(error instanceof BrowserGone) || signal.aborted || performance.now() > until) throw error
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    }
+  }
+}
+
+/** What a note of the crawl's browser says; undefined when there is none. */
+function noteOf(folder: string, name: string): string | undefined {
+  try {
+    return readFileSync(join(folder, name), 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+/** A capture of the visited page: `skipped` when the visit has failed, because the chrome hook says why. */
+export async function capture(
+  context: HookContext,
+  take: (page: VisitedTab) => Promise<HookResult>,
+): Promise<HookResult> {
+  let reached = false
+  try {
+    return await withTab(context, async (page) => {
+      reached = true
+      const { http_status: status } = page.visited
+      return status !== null && status >= 400 ? lacking('chrome') : await take(page)
+    })
+  } catch (error) {
+    if (reached || !context.visit || !(error instanceof AppError)) throw error
+    context.log(messageOf(error))
+    return lacking('chrome')
+  }
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env node
+// The crawl's browser: one for all of its pages, started again when it ends by itself.
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../../base/errors.ts'
+import { findBrowser, GET_A_BROWSER } from '../base/browser/find-browser.ts'
+import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
+import { ENDPOINT, NO_BROWSER } from '../base/browser/with-tab.ts'
+import { writeWhole } from '../base/files.ts'
+
+/** A browser that ends sooner after its start than this is started again only after so long. */
+const SHORT_LIFE_MS = 5_000
+const END_MS = 10_000
+/** ArchiveBox's code for "skipped". */
+const SKIPPED = 10
+
+const folder = process.cwd()
+/** Profile and temporary files; nothing of them outlives the crawl. */
+const temp = join(folder, '.browser')
+
+let running: RunningBrowser | undefined
+let isOver = false
+const over = Promise.withResolvers<void>()
+process.on('SIGTERM', () => {
+  isOver = true
+  over.resolve()
+})
+
+const say = (line: string) => process.stderr.write(`${line}\n`)
+
+/** Why there is no browser, for the hooks of the pages. */
+function giveUp(reason: string): never {
+  writeWhole(folder, NO_BROWSER, `${reason}\n`)
+  say(reason)
+  process.exit(SKIPPED)
+}
+
+rmSync(join(folder, ENDPOINT), { force: true })
+rmSync(join(folder, NO_BROWSER), { force: true })
+const browser = await findBrowser(process.env).catch((error: unknown) => giveUp(messageOf(error)))
+if (!browser) giveUp(`no browser: ${GET_A_BROWSER}`)
+
+for (let isFirst = true; !isOver; isFirst = false) {
+  rmSync(temp, { recursive: true, force: true })
+  mkdirSync(temp, { recursive: true })
+  const began = performance.now()
+  try {
+    running = await launchBrowser(browser, temp, process.env)
+  } catch (error) {
+    if (isFirst) giveUp(messageOf(error))
+    say(messageOf(error))
+  }
+  if (running) {
+    const { endpoint, ended, sandboxed } = running
+    writeWhole(folder, ENDPOINT, `${endpoint}\n`)
+    const { pid } = running.process
+    if (isFirst) process.stdout.write(`${JSON.stringify({ browser: browser.program, pid, sandboxed })}\n`)
+    await Promise.race([ended, over.promise])
+    if (isOver) break
+    say('The browser ended by itself and is started again.')
+    running = undefined
+  }
+  const rest = SHORT_LIFE_MS - (performance.now() - began)
+  if (rest > 0) await Promise.race([new Promise((resolve) => setTimeout(resolve, rest)), over.promise])
+}
+
+rmSync(join(folder, ENDPOINT), { force: true })
+if (running) {
+  running.process.kill('SIGTERM')
+  const late = setTimeout(() => running?.process.kill('SIGKILL'), END_MS)
+  await running.ended
+  clearTimeout(late)
+}
+rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
+process.exit(0)

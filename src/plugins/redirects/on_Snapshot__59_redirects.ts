@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+// The way from the URL that was asked for to the page.
+import { capture } from '../base/browser/with-tab.ts'
+import { writeWhole } from '../base/files.ts'
+import { defineHook, noResults, succeeded } from '../base/hook.ts'
+
+export default defineHook(import.meta, {
+  plugin: 'redirects',
+  run: (context) =>
+    capture(context, async ({ visited }) => {
+      if (visited.redirects.length === 0) return noResults('no redirects')
+      const lines = visited.redirects.map((redirect) => `${JSON.stringify(redirect)}\n`)
+      writeWhole(context.outputDir, 'redirects.jsonl', lines.join(''))
+      return succeeded('redirects/redirects.jsonl')
+    }),
+})

@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+// Pictures of the page: the whole of it, what one sees first, and a small one.
+import { capture } from '../base/browser/with-tab.ts'
+import { writeWhole } from '../base/files.ts'
+import { defineHook, succeeded } from '../base/hook.ts'
+
+/** A picture cannot be taller in Chromium's compositor. */
+const MAX_HEIGHT = 16_384
+const THUMBNAIL_WIDTH = 400
+const THUMBNAIL_HEIGHT = 300
+const QUALITY = 80
+
+export default defineHook(import.meta, {
+  plugin: 'screenshot',
+  run: (context) =>
+    capture(context, async ({ tab }) => {
+      const { cssContentSize: page, cssLayoutViewport: view } = await tab.send('Page.getLayoutMetrics')
+      const width = Math.max(page.width, view.clientWidth)
+      const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT)
+      const save = async (
+        name: string,
+        format: 'png' | 'webp',
+        clip: { width: number; height: number; scale: number },
+      ) => {
+        const { data } = await tab.send('Page.captureScreenshot', {
+          format,
+          ...(format === 'webp' && { quality: QUALITY }),
+          captureBeyondViewport: true,
+          clip: { x: 0, y: 0, ...clip },
+        })
+        writeWhole(context.outputDir, name, Buffer.from(data, 'base64'))
+      }
+      const first = { width: view.clientWidth, height: Math.min(view.clientHeight, height) }
+      const scale = THUMBNAIL_WIDTH / first.width
+      await save('screenshot.png', 'png', { width, height, scale: 1 })
+      await save('viewport.webp', 'webp', { ...first, scale: 1 })
+      await save('thumbnail.webp', 'webp', {
+        ...first,
+        height: Math.min(first.height, THUMBNAIL_HEIGHT / scale),
+        scale,
+      })
+      if (page.height > MAX_HEIGHT) context.log(`The picture ends at ${MAX_HEIGHT} of ${page.height} pixels.`)
+      return succeeded('screenshot/screenshot.png')
+    }),
+})

@@ -1,0 +1,136 @@
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
+import type { Home } from '../../src/db/home.ts'
+import { endedChildrenMs, postgresMs } from './cpu.ts'
+import type { Figure } from './figures.ts'
+import { withHome } from './home.ts'
+import { NPM_ONLY } from './plugins.ts'
+import { archivebox, MAIN, startNode } from './program.ts'
+import { withSite } from './site.ts'
+
+/** However large a crawl is, its pages on disk cost the same part of it. */
+const SIZES = [200, 1_000, 5_000]
+/** The plugins that ship (wget runs where it is installed), and the least work that a page can be. */
+const PLUGINS = { 'all plugins': [], 'without wget': NPM_ONLY } as const
+const MOST_PERCENT = 2
+
+/** What writes pages: all that the rest of the program calls of `workers/index-pages.ts`. */
+const WRITERS = ['writeSnapshotPages', 'writeCrawlPage', 'writeArchivePage']
+
+/**
+ * What the pages on disk cost of an archiving crawl. Measured is the program that ships, in a copy whose writers add up
+ * the CPU of their process while they run (what else it does meanwhile counts, too), and the time of the database's
+ * statements and triggers about pages, as if all of it were CPU.
+ */
+export async function pageShare(rounds: number): Promise<Figure[]> {
+  const root = mkdtempSync(join(tmpdir(), 'archivebox-ts-bench-share-'))
+  try {
+    const program = countedProgram(root)
+    const kinds = Object.entries(PLUGINS).flatMap(([what, plugins]) => SIZES.map((size) => ({ what, plugins, size })))
+    const values = new Map(kinds.map((kind) => [kind, [] as number[]]))
+    await share(program, 100, []) // Compiles.
+    for (let round = 0; round < rounds; round += 1)
+      for (const [{ size, plugins }, list] of values) list.push(await share(program, size, plugins))
+    return [...values].map(([{ what, size }, list]) => ({
+      bench: 'page-share',
+      what: `pages on disk, of the CPU of a crawl of ${size}, ${what}`,
+      unit: '%',
+      values: list,
+      target: { atMost: MOST_PERCENT, of: 'value' },
+    }))
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+interface Counted {
+  readonly main: string
+  /** A line for each process that ended: milliseconds by writer. */
+  readonly log: string
+}
+
+/** A copy of the built program whose writers are counted. */
+function countedProgram(root: string): Counted {
+  const dist = dirname(MAIN)
+  const log = join(root, 'cpu.jsonl')
+  cpSync(dist, join(root, 'dist'), { recursive: true, filter: (path) => !path.endsWith('.compile-cache') })
+  cpSync(join(dirname(dist), 'package.json'), join(root, 'package.json'))
+  symlinkSync(join(dirname(dist), 'node_modules'), join(root, 'node_modules'))
+  const file = join(root, 'dist', 'program.js')
+  let text = readFileSync(file, 'utf8')
+  for (const name of WRITERS) {
+    const declared = `async function ${name}(`
+    if (text.split(declared).length !== 2) throw new Error(`there is not one ${name} in ${file}`)
+    text = text.replace(
+      declared,
+      `${declared}...all){return await benchCounted(${JSON.stringify(name)},()=>${name}Uncounted(...all))}` +
+        `async function ${name}Uncounted(`,
+    )
+  }
+  writeFileSync(file, `${text}\n${benchCounted.toString()}\nbenchCounted.log=${JSON.stringify(log)};\n`)
+  return { main: join(root, 'dist', 'main.js'), log }
+}
+
+/** Goes into the copy as text. */
+async function benchCounted(name: string, work: () => Promise<unknown>): Promise<unknown> {
+  const self = benchCounted as unknown as { log: string; sums?: Record<string, number>; open?: number }
+  if (!self.sums) {
+    const sums: Record<string, number> = {}
+    self.sums = sums
+    process.once('exit', () =>
+      process.getBuiltinModule('node:fs').appendFileSync(self.log, `${JSON.stringify(sums)}\n`),
+    )
+  }
+  // One writer may call another.
+  self.open = (self.open ?? 0) + 1
+  const before = process.cpuUsage()
+  try {
+    return await work()
+  } finally {
+    const { user, system } = process.cpuUsage(before)
+    self.open -= 1
+    if (self.open === 0) self.sums[name] = (self.sums[name] ?? 0) + (user + system) / 1000
+  }
+}
+
+/** Of the CPU of one crawl, in percent. */
+async function share({ main, log }: Counted, pages: number, plugins: readonly string[]): Promise<number> {
+  return await withSite(pages, async (site) =>
+    withHome(
+      async (home) => {
+        await sql`create extension if not exists pg_stat_statements`.execute(home.db)
+        const before = { children: endedChildrenMs(), postgres: postgresMs(home.dataDir) }
+        await archivebox(home.dataDir, 'add', '--depth', '1', ...plugins, `${site}/`)
+        rmSync(log, { force: true })
+        const runner = startNode([main, '--data-dir', home.dataDir, 'run', '--exit-on-idle', '--daemon'], {
+          stdio: 'ignore',
+        })
+        const [code] = await once(runner, 'exit')
+        if (code !== 0 || !existsSync(log)) throw new Error(`the runner ended with ${code}`)
+        const all = endedChildrenMs() - before.children + postgresMs(home.dataDir) - before.postgres
+        const sums: Record<string, number> = { database: await databaseMs(home) }
+        for (const line of readFileSync(log, 'utf8').trim().split('\n'))
+          for (const [name, ms] of Object.entries(JSON.parse(line) as Record<string, number>))
+            sums[name] = (sums[name] ?? 0) + ms
+        const ours = Object.values(sums).reduce((sum, ms) => sum + ms, 0)
+        const each = Object.entries(sums).map(([name, ms]) => `${name} ${(ms / pages).toFixed(3)}`)
+        console.log(`crawl of ${pages}: ${(all / pages).toFixed(1)} ms CPU a page, of it ${each.join(', ')}`)
+        return (100 * ours) / all
+      },
+      { countsStatements: true },
+    ),
+  )
+}
+
+/** Of statements that are about pages alone, those of triggers, too. */
+async function databaseMs({ db }: Home): Promise<number> {
+  const { rows } = await sql<{ ms: number }>`
+    select coalesce(sum(total_exec_time), 0)::float8 as ms from pg_stat_statements
+    where (query like '%archived_page%' or query like '%from crawl_pages where crawl_id%'
+        or query like '%left(c.urls%' or query like '%pg_snapshot_xmin%')
+      and query not like '%page_size%'`.execute(db)
+  return rows[0]!.ms
+}

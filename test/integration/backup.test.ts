@@ -1,0 +1,211 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { headerFrame, inspectBackup } from '../../src/db/backup/backup-file.ts'
+import { readBackup } from '../../src/db/backup/read-backup.ts'
+import { writeBackup } from '../../src/db/backup/write-backup.ts'
+import { migrations } from '../../src/db/migrate.ts'
+import { expectComplete } from '../support/archive.ts'
+import { useDatabases } from '../support/engine.ts'
+import { newFolder, TestHome, useHomes } from '../support/homes.ts'
+import { program } from '../support/program.ts'
+import { brokenPromises } from '../support/promises.ts'
+import { runAll } from '../support/queued.ts'
+import { type Site, startSite } from '../support/site.ts'
+import { working } from '../support/working.ts'
+
+const NEWEST = migrations().at(-1)!.version
+const STABLE = ['archive_result', 'crawl_source', 'machine', 'page_url', 'snapshot_tag', 'tag']
+const never = new AbortController().signal
+
+interface Asked {
+  query<T extends Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<T[]>
+}
+
+/** Whatever the migrations have made, as the catalogue tells it. */
+async function catalogueOf(db: Asked): Promise<unknown> {
+  return {
+    tables: await db.query(`select relname::text from pg_class where relkind in ('r', 'v', 'S') and
+      relnamespace = 'public'::regnamespace order by 1`),
+    indexes: await db.query(`select pg_get_indexdef(indexrelid) as index, indisvalid from pg_index
+      where indrelid::regclass::text !~ '^pg_' order by 1`),
+    keys: await db.query(`select conrelid::regclass::text, conname::text, pg_get_constraintdef(oid) as def
+      from pg_constraint where connamespace = 'public'::regnamespace order by 1, 2`),
+    triggers: await db.query(`select pg_get_triggerdef(oid) as trigger, tgenabled from pg_trigger
+      where not tgisinternal order by 1`),
+  }
+}
+
+const homes = useHomes()
+const databases = useDatabases()
+let site: Site
+let folder: string
+let source: TestHome
+let file: string
+let atWork: { crawl: string; end(): Promise<void> }
+let done: string
+
+beforeAll(async () => {
+  site = await startSite(3)
+  folder = newFolder()
+  file = join(folder, 'rows.zst')
+  source = await homes.original()
+  done = await source.add('--plugins', 'html,hashes', '--tag', 'kept', `${site.url}/page-1.html`)
+  await runAll(source)
+  atWork = await working(source, `${site.url}/page-2.html`)
+  const { code, stderr } = await source.run(['backup', file])
+  expect(code, stderr).toBe(0)
+  expect(stderr).toContain('2 pages of 2 crawls')
+})
+afterAll(async () => {
+  await atWork.end()
+  await site.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const restored = async (dataDir: string, databaseUrl: string, from = file) =>
+  await program(['restore', from], { env: { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } })
+
+describe('a backup of an archive at work', () => {
+  let dataDir: string
+  afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
+
+  it('becomes the same archive elsewhere, where what was under way goes on', async () => {
+    dataDir = newFolder()
+    for (const path of readFileSync(`${file}.files`, 'utf8').trimEnd().split('\n')) {
+      mkdirSync(dirname(join(dataDir, path)), { recursive: true })
+      if (existsSync(join(source.dataDir, path)))
+        cpSync(join(source.dataDir, path), join(dataDir, path), { recursive: true })
+    }
+    const there = await databases.make()
+    const { code, stderr } = await restored(dataDir, there.url)
+    expect(code, stderr).toBe(0)
+
+    for (const table of STABLE) {
+      const rows = `select to_jsonb(t) as row from ${table} t order by to_jsonb(t)::text`
+      expect(await there.query(rows), table).toEqual(await source.query(rows))
+    }
+    const pages = `select id, crawl_id, url, title, depth, status, outcome, output_dir, output_size, created_at
+      from snapshot order by id`
+    expect(await there.query(pages)).toEqual(await source.query(pages))
+    expect(await catalogueOf(there)).toEqual(await catalogueOf(source))
+    expect(await brokenPromises(there)).toEqual([])
+    expect(await there.query('select from snapshot where claim_token is not null or retry_at > now()')).toEqual([])
+    expect(await there.query('select from process where ended_at is null')).toEqual([])
+    const xids = 'select changed > pg_current_xact_id() as ahead from archived_page'
+    expect(await there.query(xids)).toEqual([{ ahead: false }])
+
+    await there.query("update crawl set config = jsonb_set(config, '{env,SLOW_SECONDS}', '\"0\"')")
+    const env = { DATA_DIR: dataDir, DATABASE_URL: there.url }
+    const ran = await program(['run', '--exit-on-idle'], { env })
+    expect(ran.code, ran.stderr).toBe(0)
+    const home = new TestHome(dataDir, there.url, {})
+    await expectComplete(home, done).finally(() => home.close())
+    expect(await there.query("select from snapshot where outcome <> 'archived' or outcome is null")).toEqual([])
+
+    const again = await restored(dataDir, there.url)
+    expect(again.code).toBe(2)
+    expect(again.stderr).toMatch(/an archive in this database already/)
+  })
+
+  it('goes into a data dir that nothing was added to yet', async () => {
+    const fresh = await homes.make()
+    dataDir = newFolder()
+    const { code, stderr } = await fresh.run(['restore', file])
+    expect(code, stderr).toBe(0)
+    expect(await fresh.value('select count(*)::int from snapshot')).toBe(2)
+    expect(await catalogueOf(fresh)).toEqual(await catalogueOf(source))
+  })
+
+  it('holds every table that the migrations have made', async () => {
+    dataDir = newFolder()
+    const { header } = await inspectBackup(file)
+    const tables = await source.query<{ name: string }>(`
+      select relname::text as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+        and relname <> 'schema_migration' order by 1`)
+    expect(header.tables.map(({ name }) => name)).toEqual(tables.map(({ name }) => name))
+  })
+
+  it('is refused, and nothing is changed, when it is cut off, damaged, foreign or of a newer program', async () => {
+    dataDir = newFolder()
+    const whole = readFileSync(file)
+    const empty = await databases.make()
+    const refused = async (bytes: Buffer, reason: RegExp) => {
+      const broken = join(folder, 'broken.zst')
+      writeFileSync(broken, bytes)
+      await expect(inspectBackup(broken)).rejects.toThrow(reason)
+    }
+    for (const length of [whole.length - 1, whole.length - 300, whole.length >> 1, 2_000, 100])
+      await refused(whole.subarray(0, length), /cut off or damaged/)
+    await refused(Buffer.alloc(0), /no backup of archivebox-ts/)
+    await refused(readFileSync(import.meta.filename), /no backup of archivebox-ts/)
+    for (const at of [3_000, whole.length >> 1]) {
+      const changed = Buffer.from(whole)
+      changed[at]! ^= 1
+      await refused(changed, /its checksum differs/)
+    }
+    const backup = await inspectBackup(file)
+    const newer = { ...backup, header: { ...backup.header, schema: NEWEST + 1 } }
+    await expect(readBackup(empty.url, newer, async () => {}, never)).rejects.toThrow(/schema version/)
+    const lying = { ...backup, trailer: { ...backup.trailer, rows: { ...backup.trailer.rows, tag: 7 } } }
+    await expect(readBackup(empty.url, lying, async () => {}, never)).rejects.toThrow(/1 rows of tag/)
+
+    truncateSync(join(folder, 'broken.zst'), whole.length >> 1)
+    const { code, stderr } = await restored(dataDir, empty.url, join(folder, 'broken.zst'))
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: .*cut off or damaged/)
+    expect(existsSync(join(dataDir, 'archivebox.toml'))).toBe(false)
+    expect(await empty.query("select from pg_tables where schemaname = 'public'")).toEqual([])
+  })
+
+  it('replaces an earlier backup, and no other file', async () => {
+    dataDir = newFolder()
+    const notes = join(dataDir, 'notes.txt')
+    writeFileSync(notes, 'mine')
+    await expect(writeBackup(source.databaseUrl, notes, never)).rejects.toThrow(/not replaced/)
+    expect(readFileSync(notes, 'utf8')).toBe('mine')
+    const copy = join(dataDir, 'copy.zst')
+    cpSync(file, copy)
+    await expect(writeBackup(source.databaseUrl, copy, AbortSignal.abort())).rejects.toThrow()
+    expect(readFileSync(copy)).toEqual(readFileSync(file))
+    expect(existsSync(`${copy}.part`)).toBe(false)
+    await writeBackup(source.databaseUrl, copy, never)
+    expect((await inspectBackup(copy)).header.made_at).not.toBe((await inspectBackup(file)).header.made_at)
+  })
+})
+
+it('a backup of an older schema is brought up to date', async () => {
+  const older = migrations().filter(({ version }) => version <= 14)
+  const old = await databases.make(
+    'create table schema_migration (version integer primary key, name text, applied_at timestamptz default now())',
+    ...older.map((migration) => readFileSync(migration.file, 'utf8')),
+    "insert into schema_migration (version, name) values (14, 'outcomes')",
+    `insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c')`,
+    `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
+      select gen_random_uuid(), id, 'http://x/', '', 's', 'sealed', null from crawl`,
+  )
+  const folder = newFolder()
+  try {
+    await writeBackup(old.url, join(folder, 'old.zst'), never)
+    const there = await databases.make()
+    await readBackup(there.url, await inspectBackup(join(folder, 'old.zst')), async () => {}, never)
+    expect(await there.value('select max(version) from schema_migration')).toBe(NEWEST)
+    expect(await there.query('select number::int, url_hash from archived_page')).toHaveLength(1)
+    expect(await there.query('select url from page_url')).toEqual([{ url: 'http://x/' }])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+it('a file of a newer format is named as such', async () => {
+  const folder = newFolder()
+  const header = JSON.parse(
+    headerFrame({ version: '9.0.0', schema: 1, made_at: '', server_version: '', tables: [] }).subarray(8).toString(),
+  ) as object
+  const json = Buffer.from(JSON.stringify({ ...header, archivebox_ts_backup: 2 }))
+  const frame = Buffer.concat([Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]), json])
+  frame.writeUInt32LE(json.length, 4)
+  writeFileSync(join(folder, 'newer.zst'), frame)
+  await expect(inspectBackup(join(folder, 'newer.zst'))).rejects.toThrow(/newer archivebox-ts \(9.0.0\)/)
+  rmSync(folder, { recursive: true, force: true })
+})

@@ -1,0 +1,122 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, type Page, pagesOf, type Result, resultsOf } from '../support/archive.ts'
+import { hardPages } from '../support/hard-pages.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { processesOf } from '../support/processes.ts'
+import { eventually, WITH_BROWSER } from '../support/program.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@sparticuz', 'chromium')
+const noPackage = existsSync(PACKAGE) ? '' : ' (needs the package @sparticuz/chromium)'
+
+const homes = useHomes({ ...WITH_BROWSER, WGET_ENABLED: 'False', CHROME_SETTLE_TIMEOUT: '1' })
+let site: Site
+beforeAll(async () => {
+  site = await startSite(hardPages)
+})
+afterAll(() => site.close())
+
+/** The outputs of one page. */
+interface Captured {
+  readonly page: Page
+  /** `STATUS: WHAT` by plugin. */
+  readonly results: Readonly<Record<string, string>>
+  readonly bytes: (path: string) => Buffer
+  readonly text: (path: string) => string
+}
+
+const browsers = (home: TestHome) =>
+  processesOf(home.dataDir).filter(({ command }) => command.includes('--remote-debugging-port'))
+
+/** What was captured of a finished crawl, by path. */
+async function captured(home: TestHome, crawlId: string): Promise<Record<string, Captured>> {
+  const pages = await expectComplete(home, crawlId)
+  const results = await resultsOf(home, crawlId)
+  const said = ({ plugin, status, output_str }: Result) => [plugin, `${status}: ${output_str}`]
+  return Object.fromEntries(
+    pages.map((page) => {
+      const bytes = (path: string) => readFileSync(join(home.dataDir, page.output_dir, path))
+      const own = results.filter(({ snapshot_id }) => snapshot_id === page.id)
+      const text = (path: string) => bytes(path).toString()
+      return [new URL(page.url).pathname, { page, results: Object.fromEntries(own.map(said)), bytes, text }]
+    }),
+  )
+}
+
+describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
+  it('takes everything from one visit, and pages that try its patience get what can be had', async () => {
+    const home = await homes.make()
+    const paths = ['/moved', '/tall', '/alerts', '/busy', '/restless', '/download', '/not-there']
+    const urls = paths.map((path) => site.url + path)
+    const { stdout, stderr, code } = await home.run(['add', '--run', '--json', ...urls], { deadlineMs: 120_000 })
+    expect(code, stderr).toBe(10)
+    const pages = await captured(home, (JSON.parse(stdout) as { id: string }).id)
+    expect(browsers(home)).toEqual([])
+
+    const { page, results, bytes, text } = pages['/moved']!
+    expect(page.title).toBe('title by a script')
+    expect(site.hits('/frame'), 'visits of the page').toBe(1)
+    expect(site.hits('/pop-up')).toBe(0)
+    const dom = text('dom/output.html')
+    expect(dom).toContain('text by a script <a href="/found-by-a-browser">')
+    expect(dom).toContain('<template shadowrootmode="open"><p>text of a shadow root')
+    const single = text('singlefile/singlefile.html')
+    for (const words of ['text by a script', 'text of a shadow root', 'text of a frame', 'frame script'])
+      expect(single.includes(words), words).toBe(true)
+    expect(single.includes('@import url("data:text/css;base64,')).toBe(true)
+    expect(/<script|\s(src|srcset)="http|url\("?http/.exec(single)).toBeNull()
+    expect(single.match(/src="data:image\/png/g), 'pictures').toHaveLength(2)
+    expect(bytes('pdf/output.pdf').subarray(0, 5).toString()).toBe('%PDF-')
+    expect(sizeOfPng(bytes('screenshot/screenshot.png'))).toEqual({ width: 1440, height: expect.any(Number) })
+    expect(sizeOfPng(bytes('screenshot/screenshot.png')).height).toBeGreaterThan(5000)
+    expect(text('mhtml/snapshot.mhtml')).toContain('multipart/related')
+    expect(text('redirects/redirects.jsonl')).toContain(`"to":"${site.url}/rich","status":302`)
+    expect(text('consolelog/console.jsonl')).toMatch(/"warning","text":"a warning 42".*a late error/s)
+    expect(text('accessibility/accessibility.json')).toContain('link by a script')
+    expect(text('parse_html_urls/urls.jsonl')).toContain('/found-by-a-browser')
+    expect(text('readability/content.txt')).toContain('text by a script')
+    expect(results['chrome']).toBe('succeeded: chrome/navigation.json')
+
+    for (const path of ['/tall', '/alerts', '/busy', '/restless']) {
+      const { outcome } = pages[path]!.page
+      expect({ path, outcome, ...pages[path]!.results }).toMatchObject({
+        path,
+        outcome: 'archived',
+        screenshot: 'succeeded: screenshot/screenshot.png',
+        dom: 'succeeded: dom/output.html',
+      })
+    }
+    expect(sizeOfPng(pages['/tall']!.bytes('screenshot/screenshot.png')).height).toBe(16_384)
+    expect(JSON.parse(pages['/restless']!.text('chrome/navigation.json'))).toMatchObject({ settled: false })
+    expect(pages['/download']!.results['chrome']).toBe('noresults: not a page: staticfile/x.zip')
+    expect(pages['/not-there']!.results).toMatchObject({
+      html: 'failed: HTTP 404 Not Found',
+      chrome: 'skipped: needs html, which failed',
+    })
+  })
+
+  it('is started again when it is killed; a killed runner leaves none behind, and the next one finishes', async () => {
+    const home = await homes.make()
+    const urls = Array.from({ length: 6 }, (_, i) => `${site.url}/restless?${i}`)
+    const id = await home.add(...urls)
+    const runner = home.start(['run'])
+    const first = await eventually(() => browsers(home)[0])
+    await eventually(() => site.hits('/restless') > 3)
+    process.kill(first.pid, 'SIGKILL')
+    const inWork = `select count(*)::int from snapshot where status = 'sealed' and outcome = 'archived'`
+    await eventually(async () => (await home.value<number>(inWork)) > 1, 60_000)
+    runner.signal('SIGKILL')
+    await eventually(() => runner.isOver)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { deadlineMs: 120_000 })
+    expect(code, stderr).toBe(0)
+    const pages = await pagesOf(home, id)
+    expect(pages.map(({ outcome }) => outcome)).toEqual(urls.map(() => 'archived'))
+    expect(browsers(home)).toEqual([])
+  })
+})
+
+function sizeOfPng(file: Buffer): { width: number; height: number } {
+  return { width: file.readUInt32BE(16), height: file.readUInt32BE(20) }
+}

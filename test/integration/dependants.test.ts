@@ -1,0 +1,84 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, type Result, resultsOf } from '../support/archive.ts'
+import { useHomes } from '../support/homes.ts'
+import { hook, plugin, requiring, setUpHook } from '../support/plugins.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+const homes = useHomes()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(1)
+})
+afterAll(() => site.close())
+
+/** For a hook that must not be waited for. */
+const WAITS = 'sleep 1000'
+const SERVES = 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done'
+
+describe('hooks whose plugin requires another one', () => {
+  it('are skipped without a wait when that one is not there, is off or failed, and say which; others run', async () => {
+    const home = await homes.make()
+    const add = (name: string, requires: readonly string[], script: string) => {
+      plugin(home, name, script)
+      requiring(home, name, ...requires)
+    }
+    add('needs_nobody', ['nobody'], WAITS)
+    add('off', [], WAITS)
+    add('needs_off', ['base', 'off'], WAITS)
+    add('needs_needs', ['needs_off'], WAITS)
+    // A browser that does not start: neither its own hooks nor those that need it may wait.
+    setUpHook(home, 'browser', '90_launch.daemon.bg.sh', 'echo "no display" >&2; exit 1')
+    setUpHook(home, 'browser', '91_wait.sh', WAITS)
+    hook(home, 'browser', '01_tab.daemon.bg.sh', WAITS)
+    hook(home, 'browser', '30_navigate.sh', WAITS)
+    add('screenshot', ['browser'], WAITS)
+    // The same for one page.
+    hook(home, 'tab', '02_tab.bg.sh', 'echo "no tab" >&2; exit 1')
+    hook(home, 'tab', '31_go.sh', WAITS)
+    add('needs_tab', ['tab'], WAITS)
+    // A recorder that fails beside a service that runs.
+    hook(home, 'aside', '03_service.bg.sh', SERVES)
+    hook(home, 'aside', '04_recorder.bg.sh', 'exit 1')
+    hook(home, 'aside', '32_go.sh', 'echo went >went.txt')
+    add('needs_aside', ['aside'], 'echo made >made.txt')
+    add('circle_a', ['circle_b', 'circle_a'], 'echo a >a.txt')
+    add('circle_b', ['circle_a'], 'echo b >b.txt')
+    // Of ArchiveBox's suite, and ours.
+    const bin = join(home.dataDir, 'bin')
+    mkdirSync(bin)
+    writeFileSync(join(bin, 'abxpkg'), '#!/bin/sh\nshift 2\nexec "$@"\n', { mode: 0o755 })
+    plugin(home, 'upstream', '#!/usr/bin/env -S abxpkg run --script bash\necho made >made.txt\n')
+    plugin(home, 'ours', 'echo made >made.txt')
+    const crawl = await home.add('-c', 'OFF_ENABLED=false', '-c', 'TIMEOUT=900', `${site.url}/page-1.html`)
+    const run = await home.run(['run', '--exit-on-idle'], { env: { PATH: `${bin}${delimiter}${process.env['PATH']}` } })
+    expect(run.code, run.stderr).toBe(0)
+    await expectComplete(home, crawl)
+    const own = (await resultsOf(home, crawl)).filter(({ hook_name }) => hook_name.endsWith('.sh'))
+    const said = ({ plugin, hook_name, status, output_str }: Result) => [
+      `${plugin} ${hook_name.slice('on_Snapshot__'.length)}`,
+      `${status}: ${output_str}`,
+    ]
+    expect(Object.fromEntries(own.map(said))).toEqual({
+      'needs_nobody 40_needs_nobody.sh': 'skipped: needs nobody, which is not installed',
+      'needs_off 40_needs_off.sh': 'skipped: needs off, which is off',
+      'needs_needs 40_needs_needs.sh': 'skipped: needs needs_off, which needs off, which is off',
+      'browser 01_tab.daemon.bg.sh': 'failed: on_CrawlSetup__90_launch.daemon.bg.sh failed: no display',
+      'browser 30_navigate.sh': 'skipped: needs browser, which failed',
+      'screenshot 40_screenshot.sh': 'skipped: needs browser, which failed',
+      'tab 02_tab.bg.sh': 'failed: no tab',
+      'tab 31_go.sh': 'skipped: needs tab, which failed',
+      'needs_tab 40_needs_tab.sh': 'skipped: needs tab, which failed',
+      'aside 03_service.bg.sh': 'succeeded: ',
+      'aside 04_recorder.bg.sh': 'failed: it ended with exit code 1',
+      'aside 32_go.sh': 'succeeded: ',
+      'needs_aside 40_needs_aside.sh': 'succeeded: ',
+      'circle_a 40_circle_a.sh': 'succeeded: ',
+      'circle_b 40_circle_b.sh': 'succeeded: ',
+      'upstream 40_upstream.sh': 'failed: it ended without an ArchiveResult',
+      'ours 40_ours.sh': 'succeeded: ',
+    })
+  })
+})

@@ -1,0 +1,144 @@
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Page, pagesOf } from '../support/archive.ts'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { runAll } from '../support/queued.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+interface Problem {
+  readonly problem: string
+  readonly path: string
+  readonly snapshot_id: string | null
+}
+
+const homes = useHomes()
+let site: Site
+let original: TestHome
+let crawl: string
+let home: TestHome
+let first: Page
+let second: Page
+
+beforeAll(async () => {
+  site = await startSite(3)
+  original = await homes.original()
+  crawl = await original.add(
+    '--plugins',
+    'headers,html,title,hashes',
+    `${site.url}/page-1.html`,
+    `${site.url}/page-2.html`,
+  )
+  await runAll(original)
+})
+afterAll(() => site.close())
+
+beforeEach(async () => {
+  home = await homes.clone(original)
+  ;[first, second] = (await pagesOf(home, crawl)) as [Page, Page]
+})
+afterEach(() => homes.discard(home))
+
+const inside = (page: Page, file: string) => join(home.dataDir, page.output_dir, file)
+
+/** What `verify` finds, as `problem path`, and what it says. */
+const verified = async (code: number, ...args: string[]) => {
+  const ran = await home.run(['verify', ...args])
+  expect(ran.code, ran.stderr).toBe(code)
+  const problems = ran.stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Problem)
+  return { found: problems.map(({ problem, path }) => `${problem} ${path}`).sort(), problems, said: ran.stderr }
+}
+
+/** The same bytes in number, others in content. */
+const spoil = (file: string) => {
+  const bytes = readFileSync(file)
+  bytes[bytes.length >> 1]! ^= 1
+  writeFileSync(file, bytes)
+}
+
+describe('verify', () => {
+  it('finds a whole archive well, by content and quickly', async () => {
+    const { found, said } = await verified(0)
+    expect(found).toEqual([])
+    expect(said).toMatch(/2 pages, 8 files, 6 of them by content .*: all is well/)
+    expect((await verified(0, '--quick')).said).toMatch(/2 pages, 8 files checked/)
+  })
+
+  it('names each thing that is wrong, and changes none', async () => {
+    spoil(inside(first, 'html/output.html'))
+    truncateSync(inside(first, 'title/title.txt'), 1)
+    rmSync(inside(first, 'headers/headers.json'))
+    rmSync(inside(first, 'index.html'))
+    writeFileSync(inside(second, 'title/notes.txt'), 'mine')
+    rmSync(inside(second, 'html/output.html'))
+    symlinkSync('/etc/passwd', inside(second, 'html/output.html'))
+    const stray = 'archive/snapshots/20200101/example.com/01994f6e-0c1a-7c3e-9d55-0123456789ab'
+    mkdirSync(join(home.dataDir, stray), { recursive: true })
+
+    const quick = [
+      `changed ${first.output_dir}/title/title.txt`,
+      `missing ${first.output_dir}/headers/headers.json`,
+      `no page ${first.output_dir}/index.html`,
+      `unknown ${second.output_dir}/title/notes.txt`,
+      `changed ${second.output_dir}/html/output.html`,
+      `unknown ${stray}`,
+    ]
+    const { found, problems, said } = await verified(1)
+    expect(found).toEqual([...quick, `changed ${first.output_dir}/html/output.html`].sort())
+    expect(problems.find(({ problem }) => problem === 'no page')).toMatchObject({
+      snapshot_id: first.id,
+      url: first.url,
+    })
+    expect(said).toMatch(/7 problems[\s\S]*3 changed: left as it is[\s\S]*1 missing: --mend queues/)
+    expect((await verified(1, '--quick')).found).toEqual(quick.sort())
+  })
+
+  it('--mend gives back what a hook can make, and puts aside what nobody knows', async () => {
+    rmSync(inside(first, 'html/output.html'))
+    rmSync(inside(first, 'index.html'))
+    writeFileSync(inside(second, 'title/notes.txt'), 'mine')
+    expect((await verified(0, '--mend')).said).toMatch(/3 problems/)
+    expect(readFileSync(join(home.dataDir, 'lost+found', second.output_dir, 'title', 'notes.txt'), 'utf8')).toBe('mine')
+    expect(existsSync(inside(first, 'index.html'))).toBe(true)
+    await runAll(home)
+    expect((await verified(0)).found).toEqual([])
+  })
+
+  it('fetches the page of a folder that is gone, but not those of a disk that is gone', async () => {
+    rmSync(join(home.dataDir, second.output_dir), { recursive: true })
+    expect((await verified(1)).found).toEqual([`missing ${second.output_dir}`])
+    const archive = join(home.dataDir, 'archive')
+    renameSync(archive, `${archive}.away`)
+    mkdirSync(archive)
+    const gone = await verified(1, '--mend')
+    expect(gone.found).toEqual([first, second].map((page) => `missing ${page.output_dir}`).sort())
+    expect(gone.said).toMatch(/nothing was mended/)
+    rmSync(archive, { recursive: true })
+    renameSync(`${archive}.away`, archive)
+
+    await verified(0, '--mend')
+    await runAll(home)
+    expect((await verified(0)).found).toEqual([])
+  })
+
+  it('leaves pages that are at work alone', async () => {
+    rmSync(inside(first, 'html/output.html'))
+    await home.query(
+      "update snapshot set status = 'queued', retry_at = now(), outcome = null, cause = null where id = $1",
+      [first.id],
+    )
+    expect((await verified(0)).said).toMatch(/1 page, /)
+  })
+})

@@ -1,0 +1,38 @@
+import { asset, bytes, type Routes } from './site.ts'
+
+/** A page from a template: what only a browser sees is made by its scripts. */
+const page = (title: string, body: string) =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>` +
+  `<link rel="stylesheet" href="/look.css"></head><body>${body}</body></html>`
+
+/** Pages that a request alone does not get, and pages that try a browser's patience. */
+export const hardPages: Routes = {
+  '/look.css': bytes('text/css', '@import "/more.css"; body { background: url("/dusk.png") }'),
+  '/more.css': bytes('text/css', 'h1 { color: rgb(1, 2, 3) }'),
+  '/dusk.png': bytes('image/png', asset('dusk.png')),
+  '/rich': page(
+    'served title',
+    `<h1>Rich</h1><img src="/dusk.png" srcset="/dusk.png 1x" alt="dusk">
+     <div style="height: 5000px"></div><img loading="lazy" src="/dusk.png?lazy" alt="late">
+     <iframe src="/frame"></iframe><fancy-box></fancy-box><p id="made"></p>
+     <script>
+       customElements.define('fancy-box', class extends HTMLElement {
+         connectedCallback() { this.attachShadow({ mode: 'open' }).innerHTML = '<p>text of a shadow root</p>' }
+       })
+       document.title = 'title by a script'
+       made.innerHTML = 'text by a script <a href="/found-by-a-browser">link by a script</a>'
+       console.warn('a warning', 42)
+       setTimeout(() => { throw new Error('a late error') })
+     </script>`,
+  ),
+  '/frame': page('frame', '<p>text of a frame</p><script>document.body.append("frame script")</script>'),
+  '/moved': (_request, response) => response.writeHead(302, { location: '/rich' }).end(),
+  '/tall': page('tall', '<div style="height: 30000px; background: linear-gradient(red, blue)">tall</div>'),
+  '/alerts': page('alerts', '<p>alerts</p><script>open("/pop-up"); for (let i = 0; i < 20; i++) alert(i)</script>'),
+  '/busy': page('busy', '<p>busy</p><script>onload = () => setTimeout(() => { while (true); }, 50)</script>'),
+  '/restless': page(
+    'restless',
+    '<p>restless</p><script>setInterval(() => fetch("/look.css?" + Math.random()), 100)</script>',
+  ),
+  '/download': bytes('application/zip', 'PK', { 'content-disposition': 'attachment; filename=x.zip' }),
+}
