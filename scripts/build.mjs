@@ -124,9 +124,18 @@ for (const [from, to] of [
   ['src/demo/site', 'demo-site'],
   ['src/pages/assets', 'pages'],
   ['src/hooks/bin', 'bin'],
+  ['src/cli/plugin-template', 'plugin-template'],
+  ...['bash', 'zsh', 'fish'].map((shell) => [
+    `src/cli/completion/archivebox-ts.${shell}`,
+    `completion/archivebox-ts.${shell}`,
+  ]),
 ]) {
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
+// The verbs as completion knows them.
+const { commandTree } = await import('../src/cli/program.ts')
+const { verbTree } = await import('../src/cli/completion/tree.ts')
+writeFileSync(join(out, 'verbs.json'), JSON.stringify(verbTree(commandTree())))
 declareTypes(LIBRARY, join(out, 'types'))
 writeFileSync(join(out, 'LICENSES.txt'), licences(new Set(modules)).join(`\n${'-'.repeat(80)}\n\n`))
 console.log(`built ${basename(out)}: ${hooks.length} hooks`)

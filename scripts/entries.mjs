@@ -5,6 +5,7 @@ export const PROGRAM = 'src/program.ts'
 /** What must start fast, by its name in dist. */
 export const SMALL = {
   main: 'src/main.ts',
+  complete: 'src/complete.ts',
   'hook-host': 'src/hooks/host.ts',
   guardian: 'src/runner/guardian-process.ts',
   'check-thread': 'src/cli/verify/check-thread.ts',

@@ -3,7 +3,10 @@ import { HOOKS, LIBRARY, PROGRAM, SMALL, TLS } from './entries.mjs'
 // What ends in ! is the product; the rest is there to build and to prove it.
 const product = [PROGRAM, ...Object.values(SMALL), LIBRARY, HOOKS, TLS].map((entry) => `${entry}!`)
 /** Files that tests and measurements start as processes. */
-const started = ['test/fixtures/**/*.ts', 'test/bench/{bare-process.ts,engine-idle.mjs,site-process.ts}']
+const started = [
+  'test/fixtures/**/*.ts',
+  'test/bench/{bare-process.ts,captures-bare.mjs,engine-idle.mjs,site-process.ts}',
+]
 
 export default {
   entry: [

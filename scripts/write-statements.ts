@@ -3,7 +3,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Home } from '../src/db/home.ts'
-import { claimRowStatement, claimStatement, dueStatement, pickStatement } from '../src/engine/claim-statements.ts'
+import {
+  claimRowStatement,
+  claimStatement,
+  dueStatement,
+  pickStatement,
+  settleAndClaimStatement,
+} from '../src/engine/claim-statements.ts'
 import { countsStatement, unknownStatement } from '../src/engine/count-statements.ts'
 import {
   forgetStatement,
@@ -123,6 +129,12 @@ export function engineStatements(): string {
       claimRowStatement(job, options),
     ],
     [`claims one of the first twenty rows, at random; ${LEASE}, ${CURSOR}, ${values}`, pickStatement(job, options, 20)],
+    [
+      'ends a claim and claims the next row; $1 id, as an array, $2 token, $3 from, $4 to, $5 event, ' +
+        '$6 seconds until due, $7 who, $8 attempts, $9 lease in seconds, $10, $11 cursor, $12 token, $13 owner, ' +
+        '$14 value of `where`, $15 value of `fence`',
+      settleAndClaimStatement(job, options, []),
+    ],
     ['shows what is due; $1 limit, $2 value of `where`', dueStatement(job, options)],
     ['writes another column of a claimed row; $1 id, $2 token, $3 state, $4 value', updateStatement(job, ['kind'])],
     ...afterwards(job),

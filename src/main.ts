@@ -16,6 +16,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
 const [verb, kind] = process.argv.slice(2)
 if (verb === '--version' || verb === '-V' || verb === 'version') {
   console.log(VERSION)
+} else if (verb === 'completion' && kind === 'words') {
+  createRequire(import.meta.filename)(join(import.meta.dirname, BUILT ? 'complete.js' : 'complete.ts'))
 } else {
   // By name: the build shall not put it in here, too.
   const file = join(import.meta.dirname, BUILT ? 'program.js' : 'program.ts')

@@ -11,29 +11,53 @@ export const CONFIG_FILE = 'archivebox.toml'
  */
 export async function readConfigFile(dataDir: string): Promise<Record<string, string>> {
   const file = join(dataDir, CONFIG_FILE)
-  let text: string
+  return await configIn(configText(file) ?? '', file)
+}
+
+/** The text of a configuration file; undefined: there is none. Throws UsageError when it cannot be read. */
+export function configText(file: string): string | undefined {
   try {
-    text = readFileSync(file, 'utf8')
+    return readFileSync(file, 'utf8')
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return {}
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined
     throw new UsageError(`cannot read ${file}: ${messageOf(error)}`)
   }
-  const settings: Record<string, string> = {}
-  const collect = (table: object) => {
-    for (const [key, value] of Object.entries(table)) {
-      if (typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date))
-        collect(value)
-      else settings[key.toUpperCase()] = typeof value === 'object' ? JSON.stringify(value) : String(value)
-    }
-  }
+}
+
+/** The settings in the text of a configuration file, as `readConfigFile` has them. */
+export async function configIn(text: string, file: string): Promise<Record<string, string>> {
+  // A new file has only comments: then the parser need not be loaded.
+  if (!/^\s*[^#\s]/m.test(text)) return {}
   try {
-    // A new file has only comments: then the parser need not be loaded.
-    if (/^\s*[^#\s]/m.test(text)) collect((await import('smol-toml')).parse(text))
+    const { parse } = await import('@decimalturn/toml-patch')
+    return Object.fromEntries(entriesIn(parse(text) as object).map(({ key, value }) => [key, written(value)]))
   } catch (error) {
     throw new UsageError(
       `${file} is not valid TOML: ${messageOf(error)}`,
       'mend the line it names, or move the file away',
     )
   }
-  return settings
+}
+
+/** One setting in a parsed file: its name, and the table that holds it under the key as it is written there. */
+export interface Entry {
+  readonly key: string
+  readonly value: unknown
+  readonly table: Record<string, unknown>
+  readonly as: string
+}
+
+/** Every setting in a parsed file; of one that comes twice the last counts. */
+export function entriesIn(parsed: object): Entry[] {
+  const table = parsed as Record<string, unknown>
+  return Object.entries(table).flatMap(([as, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+      ? entriesIn(value)
+      : [{ key: as.toUpperCase(), value, table, as }],
+  )
+}
+
+/** A value as the environment would hold it. */
+export function written(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

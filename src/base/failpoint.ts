@@ -93,6 +93,7 @@ export const FAILPOINTS = [
 
 export type Failpoint = (typeof FAILPOINTS)[number]
 
+// No setting: tests alone give it, and it shall be in nobody's list of settings or archivebox.toml.
 const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 
 /**
@@ -144,6 +145,7 @@ function parse(text: string | undefined): Map<string, Asked> | undefined {
 }
 
 function firstAmongAll(name: string): boolean {
+  // No setting either.
   const folder = process.env['ARCHIVEBOX_FAILPOINTS_FIRED']
   if (!folder) return true
   try {

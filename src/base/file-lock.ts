@@ -71,7 +71,7 @@ export class FileLock {
   #flock(args: string[], waitMs = WAIT_MS): Promise<'locked' | 'held' | 'late' | 'no flock'> {
     return new Promise((resolve, reject) => {
       // A session of its own: Ctrl-C in the terminal must not end the wait of a process that wants to exit in order.
-      // Without our marks: it may wait for long and is not part of our work.
+      // Without our marks, which is all that this environment is for: it may wait for long, and is no part of our work.
       const env = { PATH: process.env['PATH'] }
       const child = spawn('flock', [...args, '3'], {
         cwd: '/',

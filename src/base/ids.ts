@@ -1,16 +1,29 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
+
+/** What the last id begins with: its millisecond, and 12 bits that count within it. */
+let last = { ms: 0, count: 0 }
 
 /**
- * A UUIDv7 (RFC 9562 section 5.7): 48 bits of Unix milliseconds, then random bits. Ours, because PostgreSQL before 18
+ * A UUIDv7 (RFC 9562 section 5.7): 48 bits of Unix milliseconds, 12 that count, then random bits. Each is larger than
+ * those that this process made before, so that the pages of a list keep its order. Ours, because PostgreSQL before 18
  * has none.
+ * @param at another time than now, for which nothing is counted
  */
-export function uuidv7(now: number = Date.now()): string {
+export function uuidv7(at?: number): string {
   const bytes = randomBytes(16)
-  bytes.writeUIntBE(now, 0, 6)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70
+  const { ms, count } = at === undefined ? next(Date.now()) : { ms: at, count: bytes.readUInt16BE(6) }
+  bytes.writeUIntBE(ms, 0, 6)
+  bytes.writeUInt16BE((count & 0x0fff) | 0x7000, 6)
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+/** The count begins low and at random: another process counts, too. When it is full, the next millisecond is begun. */
+function next(now: number): typeof last {
+  if (now > last.ms) last = { ms: now, count: randomInt(0x0800) }
+  else last = last.count < 0x0fff ? { ms: last.ms, count: last.count + 1 } : { ms: last.ms + 1, count: 0 }
+  return last
 }
 
 /** The smallest id of a millisecond: every UUIDv7 made from then on is larger, every earlier one smaller. */

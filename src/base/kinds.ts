@@ -4,6 +4,8 @@ import { delimiter } from 'node:path'
 export interface Kind<T> {
   /** What it accepts, in words: "a number of seconds". */
   readonly takes: string
+  /** All that it accepts, as it is best written, where that is a fixed few. */
+  readonly words?: readonly string[]
   /** The value; undefined for a text that it does not accept. */
   read(text: string): T | undefined
 }
@@ -11,6 +13,7 @@ export interface Kind<T> {
 /** Yes or no, in every spelling that ArchiveBox accepts; empty is no. */
 export const flag: Kind<boolean> = {
   takes: 'true or false',
+  words: ['true', 'false'],
   read: (text) => FLAGS.get(text.trim().toLowerCase()),
 }
 const FLAGS = new Map([
@@ -56,7 +59,11 @@ export function number(low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_IN
 /** One of these words, in capitals or not. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): Kind<Word> {
   const plain = (word: string) => word.trim().toLowerCase()
-  return { takes: `one of ${words.join(', ')}`, read: (given) => words.find((word) => plain(word) === plain(given)) }
+  return {
+    takes: `one of ${words.join(', ')}`,
+    words,
+    read: (given) => words.find((word) => plain(word) === plain(given)),
+  }
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }

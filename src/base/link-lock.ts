@@ -43,7 +43,7 @@ function identity(pid: number): string {
     if (codeOf(error) === 'ESRCH') return 'gone'
   }
   try {
-    // ps writes times in the caller's language and time zone: every process must read the same text.
+    // Our environment, handed on. ps writes times in the caller's language and time zone: all must read the same text.
     const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' }
     const started = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
       encoding: 'utf8',

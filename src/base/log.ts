@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { shortProcess } from './log-lines.ts'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 const ORDER: readonly Level[] = ['debug', 'info', 'warn', 'error']
@@ -95,17 +96,19 @@ export function toAll(...sinks: readonly Sink[]): Sink {
 export const MAX_LOG_BYTES = 10 * 1024 * 1024
 
 /**
- * Appends lines to a file, each with its UTC time. At 10 MB the file becomes `<file>.1`, replacing the previous one.
- * Synchronous, so that a dying process's last lines are in it; a full disk costs lines, never work.
+ * Appends lines to a file, each with its UTC time and the last digits of the process that said it. At 10 MB the file
+ * becomes `<file>.1`, replacing the previous one. Synchronous, so that a dying process's last lines are in it; a full
+ * disk costs lines, never work.
  */
 export function toFile(file: string): Sink {
-  return ({ level, role, text }) => {
+  return ({ level, role, text, ids }) => {
+    const who = ids?.process_id === undefined ? role : `${role} ${shortProcess(ids.process_id)}`
     try {
       // Other processes write to it, too: only the file system knows its size.
       const size = statSync(file, { throwIfNoEntry: false })?.size
       if (size === undefined) mkdirSync(dirname(file), { recursive: true })
       else if (size > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
-      appendFileSync(file, `${new Date().toISOString()} ${level} ${role}: ${text}\n`, { mode: 0o600 })
+      appendFileSync(file, `${new Date().toISOString()} ${level} ${who}: ${text}\n`, { mode: 0o600 })
     } catch {
       // See above.
     }

@@ -1,4 +1,6 @@
 import { HashedSet } from './hashed-set.ts'
+import { Spool, type Spooled } from './spool.ts'
+import type { UrlDetails } from './url-details.ts'
 
 /** The size of a list's first part, which is shown. */
 const SHOWN_URLS = 100
@@ -6,49 +8,72 @@ const SHOWN_URLS = 100
 const PART_URLS = 2_000
 const PART_CHARS = 500_000
 
-/** The URLs of a crawl, canonical, without duplicates, at least one; in parts with one URL per line. */
+/** A part of a list as it is kept. */
+export interface ListPart {
+  /** One per line. */
+  readonly urls: string
+  /** What else is known of each: one JSON object per line, or nothing. '': nothing of any. */
+  readonly details: string
+}
+
+/** One URL of a list. */
+export interface ListedUrl {
+  readonly url: string
+  readonly details?: UrlDetails | undefined
+}
+
+/** The URLs of a crawl, canonical, without duplicates, at least one; in parts. */
 export class UrlList {
   readonly total: number
   /** The first part: small, shown with the crawl. */
-  readonly first: string
-  // As bytes outside the heap: with hundreds of megabytes of text in it, the collector would let as much garbage pile
-  // up.
-  readonly #others: readonly Buffer[]
+  readonly first: ListPart
+  readonly #others: readonly (() => ListPart)[]
 
-  constructor(total: number, first: string, others: readonly Buffer[]) {
+  constructor(total: number, first: ListPart, others: readonly (() => ListPart)[]) {
     this.total = total
     this.first = first
     this.#others = others
   }
 
-  /** Is there more than the first part? */
-  get isLong(): boolean {
-    return this.#others.length > 0
+  /** Is there more than the row of a crawl has room for: the URLs of the first part? */
+  get isMoreThanUrls(): boolean {
+    return this.#others.length > 0 || this.first.details !== ''
   }
 
   /** The parts after the first. */
-  *others(): Generator<string> {
-    for (const part of this.#others) yield part.toString()
+  *others(): Generator<ListPart> {
+    for (const part of this.#others) yield part()
+  }
+
+  /** All parts, in their order. */
+  *parts(): Generator<ListPart> {
+    yield this.first
+    yield* this.others()
   }
 
   /** All URLs, in their order. */
-  *[Symbol.iterator](): Generator<string> {
-    yield* urlsOfPart(this.first)
-    for (const part of this.others()) yield* urlsOfPart(part)
+  *[Symbol.iterator](): Generator<ListedUrl> {
+    for (const part of this.parts()) yield* urlsOfPart(part)
   }
 }
 
 /** The URLs of one part. */
-export function urlsOfPart(part: string): string[] {
-  return part.split('\n').filter(Boolean)
+export function urlsOfPart({ urls, details }: ListPart): ListedUrl[] {
+  const lines = details === '' ? [] : details.split('\n')
+  return urls.split('\n').flatMap((url, at) => {
+    if (url === '') return []
+    return lines[at] ? { url, details: JSON.parse(lines[at]) as UrlDetails } : { url }
+  })
 }
 
-/** Builds a list from URLs that arrive one by one: there may be millions. */
+/** Builds a list from URLs that arrive one by one: there may be millions. All but the first part lies on disk. */
 export class UrlListBuilder {
   readonly #seen = new HashedSet()
-  readonly #others: Buffer[] = []
-  #first: string | undefined
-  #part: string[] = []
+  readonly #spool = new Spool()
+  readonly #others: (() => ListPart)[] = []
+  #first: ListPart | undefined
+  #urls: string[] = []
+  #details: string[] = []
   #chars = 0
 
   /** How many there are so far. */
@@ -56,26 +81,40 @@ export class UrlListBuilder {
     return this.#seen.size
   }
 
-  /** Adds a canonical URL, unless the list has it. */
-  add(url: string): void {
-    if (!this.#seen.add(url)) return
-    this.#part.push(url)
-    this.#chars += url.length
-    if (this.#part.length >= (this.#first === undefined ? SHOWN_URLS : PART_URLS) || this.#chars >= PART_CHARS)
+  /** Adds a canonical URL. @returns false when the list has it: what came first counts */
+  add(url: string, details?: UrlDetails): boolean {
+    if (!this.#seen.add(url)) return false
+    const text = details === undefined ? '' : JSON.stringify(details)
+    this.#urls.push(url)
+    this.#details.push(text)
+    this.#chars += url.length + text.length
+    if (this.#urls.length >= (this.#first === undefined ? SHOWN_URLS : PART_URLS) || this.#chars >= PART_CHARS)
       this.#cut()
+    return true
   }
 
   /** The list; undefined when no URL was added. */
   list(): UrlList | undefined {
-    if (this.#part.length > 0) this.#cut()
+    if (this.#urls.length > 0) this.#cut()
     return this.#first === undefined ? undefined : new UrlList(this.total, this.#first, this.#others)
   }
 
+  /** Forgets the list. */
+  close(): void {
+    this.#spool.close()
+  }
+
   #cut(): void {
-    const part = this.#part.join('\n')
+    const part = { urls: this.#urls.join('\n'), details: this.#details.some(Boolean) ? this.#details.join('\n') : '' }
     if (this.#first === undefined) this.#first = part
-    else this.#others.push(Buffer.from(part))
-    this.#part = []
+    else this.#others.push(this.#toDisk(part))
+    this.#urls = []
+    this.#details = []
     this.#chars = 0
+  }
+
+  #toDisk({ urls, details }: ListPart): () => ListPart {
+    const places: readonly Spooled[] = [this.#spool.add(urls), this.#spool.add(details)]
+    return () => ({ urls: this.#spool.read(places[0]!), details: this.#spool.read(places[1]!) })
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { EXIT } from '../base/errors.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../db/crawl-progress.ts'
 import type { CrawlRow } from '../db/crawls.ts'
-import { failureGroups } from '../db/failures.ts'
+import { failureGroups, latestFailures } from '../db/failures.ts'
 import type { Home } from '../db/home.ts'
 import { crawlRecord } from '../db/records.ts'
 import { many, shortId } from './format.ts'
@@ -13,6 +13,9 @@ import { oneLine } from './screen/clean.ts'
 import { flow } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
 import { printRecord, terminal, wantsJson } from './terminal.ts'
+
+/** So many of the pages that failed alone are named by their URLs. */
+const NAMED = 100
 
 /** How a crawl that is sealed went, where it lies, what to do about it; and the exit code, 10 when some page failed. */
 export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<void> {
@@ -25,7 +28,9 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
   const bad = counts.failed + counts.partial
   if (bad > 1) {
     const groups = await failureGroups(home.db, { crawlId: crawl.id })
-    for (const line of failuresText(groups, total, canvas.columns)) say(line)
+    const latest = await latestFailures(home.db, { crawlId: crawl.id, limit: NAMED })
+    const urls = new Map(latest.map(({ snapshot_id, url }) => [snapshot_id, url]))
+    for (const line of failuresText(groups, urls, total, canvas.columns)) say(line)
   }
   if (total === 0) say(`${onStderr.yellow('no pages:')} the allow and deny lists leave none of these URLs`)
   const only = total === 1 ? await onlyPageOf(home.db, crawl.id) : undefined

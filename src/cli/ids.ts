@@ -32,7 +32,7 @@ export function checkIds(texts: readonly string[]): void {
  */
 export async function findIds(
   home: Home,
-  model: { readonly noun: string; readonly table: Model['table'] | 'process' },
+  model: { readonly noun: string; readonly table: Model['table'] | 'process' | 'machine' },
   texts: readonly string[],
 ): Promise<string[]> {
   checkIds(texts)

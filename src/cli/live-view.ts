@@ -34,6 +34,7 @@ export class LiveView {
   readonly #draw = () => this.#show()
   #work: Work = { crawls: [], otherCrawls: 0, pages: [] }
   #foot = RUNS
+  #owesAnswer = false
 
   /** @param crawlId shows this crawl alone */
   constructor(home: Home, settings: Settings, crawlId: string | undefined) {
@@ -49,14 +50,23 @@ export class LiveView {
     this.#bell.wake()
   }
 
-  /** A signal stops it: says at once for what that waits, and for how long at most. */
+  /** A signal stops it: a person is told at once for what that waits, and for how long at most. */
   stops(signal: NodeJS.Signals): void {
     if (this.#foot !== RUNS) return
     // Only a person presses keys: who sends another signal knows what it means.
     this.#foot = signal === 'SIGINT' ? 'stopping (Ctrl-C again: now)' : 'stopping'
-    const waits = this.#waits.line(this.#work.pages)
-    if (waits !== undefined) terminal.say(wrapped(waits, terminal.columns - 1).join('\n'))
+    this.#owesAnswer = signal === 'SIGINT'
+    this.#answer()
+    this.#bell.wake()
     this.#show()
+  }
+
+  /** Says for what a stop waits; what has only just begun is seen at the next look. */
+  #answer(): void {
+    const waits = this.#owesAnswer ? this.#waits.line(this.#work.pages) : undefined
+    if (waits === undefined) return
+    this.#owesAnswer = false
+    terminal.say(wrapped(waits, terminal.columns - 1).join('\n'))
   }
 
   end(): void {
@@ -74,6 +84,7 @@ export class LiveView {
         await loadWidths(textsOf(work))
         await this.#waits.learn(work.pages).catch(() => {})
         this.#work = work
+        this.#answer()
         this.#show()
       }
       await this.#bell.wait(work?.pages.length === 0 ? IDLE_MS : LOOK_MS, signal)

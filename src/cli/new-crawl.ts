@@ -1,5 +1,7 @@
 import { ENVIRONMENT } from '../base/config.ts'
 import { UsageError } from '../base/errors.ts'
+import { size } from '../base/kinds.ts'
+import { closest } from '../base/near-miss.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
 import type { CrawlConfig, FrozenSetting } from '../db/tables.ts'
@@ -11,7 +13,8 @@ export interface CrawlOptions {
   readonly tag?: string
   readonly label?: string
   readonly plugins?: string
-  readonly maxUrls: string
+  readonly maxUrls?: string
+  readonly maxSize?: string
   readonly urlAllowlist?: string
   readonly urlDenylist?: string
   readonly config: readonly string[]
@@ -24,8 +27,8 @@ export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
   const { problems } = asked
   const limits: Limits = {
     maxDepth: problems.attempt(() => wholeNumber(verb.depth, '--depth', 4)) ?? 0,
-    maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls, '--max-urls', 10_000_000)) ?? 0,
-    maxSize: 0,
+    maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls ?? '0', '--max-urls', 10_000_000)) ?? 0,
+    maxSize: problems.attempt(() => bytes(verb.maxSize ?? '0', '--max-size')) ?? 0,
     tags: commaList(verb.tag),
     label: verb.label ?? '',
     config: {
@@ -52,6 +55,12 @@ export function wholeNumber(value: string, option: string, max: number): number 
   return number
 }
 
+function bytes(value: string, option: string): number {
+  const read = size.read(value)
+  if (read === undefined) throw new UsageError(`${option} takes ${size.takes}, not "${value}"`)
+  return read
+}
+
 /** The parts of a comma-separated list, each once. */
 export function commaList(value: string | undefined): string[] {
   return [
@@ -67,9 +76,12 @@ export function commaList(value: string | undefined): string[] {
 /** Plugins by name; one that is not here is a problem. */
 function pluginsOf({ known, problems }: Asked, names: readonly string[]): readonly string[] {
   const unknown = names.filter((name) => !known.plugins.includes(name))
+  const meant = unknown.length === 1 ? closest(unknown[0]!, known.plugins) : undefined
+  const perhaps = meant === undefined ? '' : `: did you mean ${meant}?`
   if (unknown.length > 0)
     problems.add(
-      `--plugins: there is no plugin ${unknown.join(', ')} here; there are: ${[...known.plugins].sort().join(', ')}`,
+      `--plugins: there is no plugin ${unknown.join(', ')} here${perhaps}; ` +
+        `there are: ${[...known.plugins].sort().join(', ')}`,
       'plugins lie in the data dir, or in the folders that ABX_PLUGINS_DIR names',
     )
   return names
@@ -93,7 +105,10 @@ function frozenSettings({ known, settings }: Asked): Pick<CrawlConfig, 'frozen'>
 }
 
 /** The settings in `-c KEY=VALUE`, under their names; what the crawl cannot have is a problem. */
-function crawlSettingsOf({ known, settings, problems }: Asked, pairs: readonly string[]): Record<string, string> {
+export function crawlSettingsOf(
+  { known, settings, problems }: Asked,
+  pairs: readonly string[],
+): Record<string, string> {
   const own: Record<string, string> = {}
   for (const pair of pairs) {
     const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(pair)

@@ -23,12 +23,18 @@ export function outcomesText({ archived, partial, failed }: Outcomes, palette = 
 /**
  * What failed, a line for each kind. A page that failed alone was named when it ended, which is out of sight by now
  * only where there are many.
+ * @param urls of pages, by their ids, as far as they are known
  * @param total all pages, those that were archived, too
  */
-export function failuresText(groups: readonly FailureGroup[], total: number, columns: number): string[] {
+export function failuresText(
+  groups: readonly FailureGroup[],
+  urls: ReadonlyMap<string, string>,
+  total: number,
+  columns: number,
+): string[] {
   const lines = failureLines(
     groups.filter(({ pages }) => pages > 1 || total > FEW_PAGES),
-    () => undefined,
+    (id) => urls.get(id),
   )
   // One more takes no more room than to say that there is one.
   const shown = lines.length === KINDS + 1 ? lines : lines.slice(0, KINDS)

@@ -34,6 +34,7 @@ export class OwnRunner {
       options.verbose ? '-v' : '-q',
       ...(options.json ? ['--json'] : []),
     ]
+    // Handed on whole: the runner reads the settings in it itself.
     this.#env = {
       ...process.env,
       DATA_DIR: home.dataDir,

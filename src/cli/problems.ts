@@ -4,6 +4,10 @@ import { UsageError, UsageErrors } from '../base/errors.ts'
 export class Problems {
   readonly #errors: UsageError[] = []
 
+  get all(): readonly UsageError[] {
+    return this.#errors
+  }
+
   add(message: string, hint?: string): void {
     this.#errors.push(new UsageError(message, hint))
   }

@@ -22,6 +22,8 @@ export class RunTally {
   readonly #crawls = new Set<string>()
   readonly #withFailures = new Set<string>()
   readonly #kinds = new Map<string, FailureGroup>()
+  /** Of the first page of each kind. */
+  readonly #urls = new Map<string, string>()
 
   get pages(): number {
     const { archived, partial, failed }: Outcomes = this.#outcomes
@@ -41,6 +43,7 @@ export class RunTally {
     const key = `${cause}\n${host}`
     const before = this.#kinds.get(key)
     if (!before && this.#kinds.size >= MOST_KINDS) return
+    if (!before) this.#urls.set(id, page.url)
     this.#kinds.set(key, {
       cause,
       host,
@@ -63,7 +66,7 @@ export class RunTally {
     if (this.pages === 0) return []
     const groups = [...this.#kinds.values()].sort((a, b) => b.pages - a.pages)
     return [
-      ...failuresText(groups, this.pages, columns),
+      ...failuresText(groups, this.#urls, this.pages, columns),
       `open:      ${onStderr.bold(join(home.dataDir, await this.#place(home), 'index.html'))}`,
       ...(groups.length > 0
         ? [`try again: ${onStderr.bold(this.#retryCommand())}, then ${onStderr.bold('archivebox-ts run')}`]

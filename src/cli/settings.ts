@@ -18,11 +18,19 @@ import { Problems } from './problems.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
-const COMMAND_LINE = 'on the command line'
-
 /** The options of a verb with the settings that hold, and what is wrong with them so far. */
 export interface Asked extends GlobalOptions {
   readonly problems: Problems
+  /** Where settings come from, the strongest first. */
+  readonly sources: readonly Source[]
+}
+
+/** Settings as written, and where. */
+export interface Source {
+  readonly name: 'command line' | 'environment' | typeof CONFIG_FILE
+  readonly texts: Texts
+  /** `set in the environment` */
+  readonly where: string
 }
 
 /**
@@ -40,19 +48,20 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
   }
   const dataDir = readSetting('DATA_DIR', strongest(commandLine, ENVIRONMENT))
   const file = await readConfigFile(dataDir).catch((error: unknown) => problems.keep(error))
-  const sources: readonly (readonly [where: string, texts: Texts])[] = [
-    [COMMAND_LINE, commandLine],
-    ['in the environment', ENVIRONMENT],
-    [`in ${resolve(dataDir, CONFIG_FILE)}`, file ?? {}],
+  const sources: readonly Source[] = [
+    { name: 'command line', texts: commandLine, where: 'on the command line' },
+    { name: 'environment', texts: ENVIRONMENT, where: 'in the environment' },
+    { name: CONFIG_FILE, texts: file ?? {}, where: `in ${resolve(dataDir, CONFIG_FILE)}` },
   ]
-  const texts = strongest(...sources.map(([, each]) => each))
+  const texts = strongest(...sources.map((source) => source.texts))
   const settings = settingsOf(texts)
   const known = new KnownSettings(findPlugins(pluginTrees(dataDir, texts)))
   for (const [name, text] of Object.entries(texts)) {
     const why = text === undefined ? undefined : known.refusal(name, text)
-    const where = sources.find(([, each]) => each[name] !== undefined)?.[0]
-    const option = where === COMMAND_LINE ? SETTINGS[name as SettingName].option : undefined
-    if (why !== undefined) problems.add(option ? why.replace(`${name}=`, `${option} `) : `${why} (set ${where})`)
+    const source = sources.find((each) => each.texts[name] !== undefined)
+    const option = source?.name === 'command line' ? SETTINGS[name as SettingName].option : undefined
+    if (why !== undefined)
+      problems.add(option ? why.replace(`${name}=`, `${option} `) : `${why} (set ${source?.where})`)
   }
   for (const name of ['DATA_DIR', 'DATABASE_URL'] as const) {
     const { option, kind } = SETTINGS[name]
@@ -66,5 +75,5 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
   const unusable = makes && file && !isDataDir(dataDir) ? whyUnusable(dataDir) : undefined
   if (unusable !== undefined) problems.add(unusable, 'choose another with --data-dir')
   const { DATA_DIR, DATABASE_URL } = settings.config
-  return { ...given, dataDir: DATA_DIR, databaseUrl: DATABASE_URL, settings, known, problems }
+  return { ...given, dataDir: DATA_DIR, databaseUrl: DATABASE_URL, settings, known, problems, sources }
 }

@@ -156,3 +156,18 @@ export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'ur
   const select = sql<{ others: boolean }>`select ${otherCopies(page)} as others`
   return (await withRetry(db, () => select.execute(db))).rows[0]!.others
 }
+
+/** Those of these URLs that a copy is here of, by their places: the folder of the latest. */
+export async function archivedAmong(db: Database, urls: readonly string[]): Promise<Map<number, string>> {
+  const select = sql<{ place: number; output_dir: string }>`
+    select asked.place::integer as place, copy.output_dir
+    from unnest(${urls}::text[]) with ordinality as asked (url, place)
+    cross join lateral (
+      select s.output_dir from archived_page a join snapshot s on s.id = a.snapshot_id
+      where a.url_hash = sha256(convert_to(asked.url, 'UTF8')) and s.status = 'sealed'
+        and s.outcome in ('archived', 'partial')
+      order by a.number desc limit 1
+    ) copy`
+  const { rows } = await byIndex(db, (tx) => select.execute(tx))
+  return new Map(rows.map(({ place, output_dir }) => [place - 1, output_dir]))
+}

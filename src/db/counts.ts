@@ -69,6 +69,16 @@ export async function pageCount(tx: Database, crawlId: string): Promise<number> 
   return rows[0]!.pages
 }
 
+/** Do the pages of a crawl that have ended take as much as it may? */
+export async function isFull(
+  db: Database,
+  { id, max_size }: { readonly id: string; readonly max_size: number },
+): Promise<boolean> {
+  if (max_size === 0) return false
+  const sum = sql<{ bytes: number }>`select coalesce(sum(bytes), 0) as bytes from crawl_pages where crawl_id = ${id}`
+  return (await sum.execute(db)).rows[0]!.bytes >= max_size
+}
+
 const sumOf = (which: RawBuilder<unknown>) => sql`coalesce(sum(p.pages) filter (where ${which}), 0)::bigint`
 const countOf = (name: string, which: RawBuilder<unknown>) => sql`${sql.lit(name)}, ${sumOf(which)}`
 
@@ -96,10 +106,11 @@ async function addUpSome(tx: Database): Promise<number> {
       select model, status, outcome, sum(rows), sum(bytes) from taken group by model, status, outcome
       on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
     ), of_crawls as (
-      insert into crawl_total as t (crawl_id, status, outcome, pages)
-      select crawl_id, status, outcome, sum(rows) from taken where crawl_id is not null
+      insert into crawl_total as t (crawl_id, status, outcome, pages, bytes)
+      select crawl_id, status, outcome, sum(rows), sum(bytes) from taken where crawl_id is not null
       group by crawl_id, status, outcome
-      on conflict (crawl_id, status, outcome) do update set pages = t.pages + excluded.pages
+      on conflict (crawl_id, status, outcome)
+        do update set pages = t.pages + excluded.pages, bytes = t.bytes + excluded.bytes
       returning crawl_id, pages
     )
     select (select count(*) from taken) as taken,

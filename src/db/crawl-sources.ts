@@ -1,34 +1,45 @@
 import { sql } from 'kysely'
-import { UrlList } from '../base/url-list.ts'
+import { type ListPart, UrlList } from '../base/url-list.ts'
 import type { Database } from './database.ts'
 
-/** Adds the parts of a crawl's list after the first, which is in its row. */
-export async function insertParts(tx: Database, crawlId: string, parts: Iterable<string>): Promise<void> {
+/** Adds what the row of a crawl has no room for: the parts of its list after the first, and the details of all. */
+export async function insertParts(tx: Database, crawlId: string, list: UrlList): Promise<void> {
   let part = 0
-  for (const urls of parts) {
+  await insertDetails(tx, crawlId, part, list.first)
+  for (const each of list.others()) {
     part += 1
     await sql`
-      insert into crawl_source (crawl_id, part, urls) values (${crawlId}, ${part}, ${urls})
+      insert into crawl_source (crawl_id, part, urls) values (${crawlId}, ${part}, ${each.urls})
       on conflict do nothing`.execute(tx) // Our own, when an answer was lost.
+    await insertDetails(tx, crawlId, part, each)
   }
+}
+
+async function insertDetails(tx: Database, crawlId: string, part: number, { details }: ListPart): Promise<void> {
+  if (details === '') return
+  await sql`
+    insert into crawl_detail (crawl_id, part, details) values (${crawlId}, ${part}, ${details})
+    on conflict do nothing`.execute(tx)
 }
 
 /** The whole list of a crawl; undefined when the crawl does not exist. */
 export async function listOf(db: Database, crawlId: string): Promise<UrlList | undefined> {
-  const { rows: crawls } = await sql<{ urls: string; urls_total: number }>`
-    select urls, urls_total from crawl where id = ${crawlId}`.execute(db)
+  const { rows: crawls } = await sql<ListPart & { urls_total: number }>`
+    select c.urls, c.urls_total, coalesce(d.details, '') as details
+    from crawl c left join crawl_detail d on d.crawl_id = c.id and d.part = 0 where c.id = ${crawlId}`.execute(db)
   const [crawl] = crawls
   if (!crawl) return undefined
-  const { rows } = await sql<{ urls: string }>`
-    select urls from crawl_source where crawl_id = ${crawlId} order by part`.execute(db)
-  const others = rows.map(({ urls }) => Buffer.from(urls))
-  return new UrlList(crawl.urls_total, crawl.urls, others)
-}
-
-/** A part of a crawl's list, one URL per line. */
-export interface ListPart {
-  readonly part: number
-  readonly urls: string
+  const { rows } = await sql<ListPart>`
+    select s.urls, coalesce(d.details, '') as details
+    from crawl_source s left join crawl_detail d on d.crawl_id = s.crawl_id and d.part = s.part
+    where s.crawl_id = ${crawlId} order by s.part`.execute(db)
+  // As bytes outside the heap: with hundreds of megabytes of text in it, the collector would let as much garbage pile
+  // up.
+  const others = rows.map((row) => {
+    const [urls, details] = [Buffer.from(row.urls), Buffer.from(row.details)]
+    return () => ({ urls: urls.toString(), details: details.toString() })
+  })
+  return new UrlList(crawl.urls_total, crawl, others)
 }
 
 /**
@@ -38,17 +49,19 @@ export interface ListPart {
 export async function lockNextPart(
   tx: Database,
   claim: { readonly id: string; readonly token: string },
-): Promise<ListPart | null | undefined> {
+): Promise<(ListPart & { readonly part: number }) | null | undefined> {
   const { rows: crawls } = await sql<{ next_part: number | null; urls: string }>`
     select next_part, urls from crawl
     where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
   const [crawl] = crawls
   if (!crawl) return undefined
-  const { next_part: part, urls } = crawl
-  if (part === null || part === 0) return part === null ? null : { part, urls }
+  const { next_part: part, urls: first } = crawl
+  if (part === null) return null
   const { rows } = await sql<ListPart>`
-    select part, urls from crawl_source where crawl_id = ${claim.id} and part = ${part}`.execute(tx)
-  return rows[0] ?? { part, urls: '' }
+    select (select urls from crawl_source where crawl_id = ${claim.id} and part = ${part}) as urls,
+      (select details from crawl_detail where crawl_id = ${claim.id} and part = ${part}) as details`.execute(tx)
+  const { urls, details } = rows[0]!
+  return { part, urls: (part === 0 ? first : urls) ?? '', details: details ?? '' }
 }
 
 /** Records that this part was expanded: the next one follows, unless the crawl has reached its limit. */
@@ -56,6 +69,7 @@ export async function passPart(tx: Database, crawlId: string, part: number): Pro
   await sql`
     update crawl set next_part = case
       when max_urls > 0 and (select sum(pages) from crawl_pages where crawl_id = ${crawlId}) >= max_urls then null
+      when max_size > 0 and (select sum(bytes) from crawl_pages where crawl_id = ${crawlId}) >= max_size then null
       else (select min(part) from crawl_source where crawl_id = ${crawlId} and part > ${part}) end
     where id = ${crawlId}`.execute(tx)
 }

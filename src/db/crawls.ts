@@ -26,7 +26,7 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
 
 /**
  * Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader.
- * @param id made by the caller of a transaction that may be repeated
+ * @param id made by the caller of a transaction that may be repeated, or of a crawl that may be here
  */
 export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id = uuidv7()): Promise<CrawlRow> {
   const insert = async (tx: Database) =>
@@ -34,7 +34,7 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id
       .insertInto('crawl')
       .values({
         id,
-        urls: list.first,
+        urls: list.first.urls,
         urls_total: list.total,
         max_depth: crawl.maxDepth,
         max_urls: crawl.maxUrls,
@@ -42,22 +42,22 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id
         tags: [...crawl.tags],
         label: crawl.label,
         config: JSON.stringify(crawl.config),
-        output_dir: outputDir('crawls', list.first.split('\n', 1)[0]!, id),
+        output_dir: outputDir('crawls', list.first.urls.split('\n', 1)[0]!, id),
         claim_token: null,
         claimed_by: null,
       })
       .onConflict((row) => row.column('id').doUpdateSet({ id })) // Our own row, when an answer was lost.
       .returningAll()
       .executeTakeFirstOrThrow()
-  if (!list.isLong) return await withRetry(db, () => insert(db))
+  if (!list.isMoreThanUrls) return await withRetry(db, () => insert(db))
   return await transact(db, async (tx) => {
     const row = await insert(tx)
-    await insertParts(tx, id, list.others())
+    await insertParts(tx, id, list)
     return row
   })
 }
 
-export type LockedCrawl = Pick<CrawlRow, 'max_urls' | 'tags'>
+export type LockedCrawl = Pick<CrawlRow, 'id' | 'max_urls' | 'max_size' | 'tags'>
 
 /**
  * Locks a crawl's row for the rest of the transaction. @returns its limits and tags; undefined when it takes no more
@@ -65,7 +65,7 @@ export type LockedCrawl = Pick<CrawlRow, 'max_urls' | 'tags'>
  */
 export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl | undefined> {
   const { rows } = await sql<LockedCrawl>`
-    select max_urls, tags from crawl
+    select id, max_urls, max_size, tags from crawl
     where id = ${id} and status in ('queued', 'started') for no key update`.execute(tx)
   return rows[0]
 }

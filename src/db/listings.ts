@@ -216,7 +216,7 @@ interface IdRange {
  */
 export async function idsInRanges(
   db: Database,
-  table: Model['table'] | 'process',
+  table: Model['table'] | 'process' | 'machine',
   ranges: readonly { readonly begins: IdRange; readonly ends: IdRange }[],
 ): Promise<string[][]> {
   const uuids = (pick: (range: (typeof ranges)[number]) => string) => sql`${ranges.map(pick)}::uuid[]`

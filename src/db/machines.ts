@@ -29,3 +29,32 @@ export async function machineRow(
     returning id, hostname`.execute(db)
   return rows[0]!
 }
+
+/** A machine with what runs there now. */
+export interface ListedMachine {
+  readonly id: string
+  readonly hostname: string
+  readonly os_platform: string
+  readonly os_arch: string
+  readonly created_at: Date
+  /** Live processes of ours, by their rows. */
+  readonly processes: number
+  /** Does a runner lead there? */
+  readonly runner: boolean
+  /** The last sign of life of a runner or command there; null when none runs. */
+  readonly heartbeat_at: Date | null
+}
+
+/** Every machine that has worked on this database, the newest last. */
+export async function machines(db: Database): Promise<ListedMachine[]> {
+  const { rows } = await sql<ListedMachine>`
+    with alive as (
+      select machine_id, count(*) as processes, bool_or(worker_type = 'worker_runner') as runner,
+        max(heartbeat_at) as heartbeat_at
+      from process where status in ('starting', 'running', 'draining') group by machine_id
+    )
+    select m.id, m.hostname, m.os_platform, m.os_arch, m.created_at, coalesce(a.processes, 0) as processes,
+      coalesce(a.runner, false) as runner, a.heartbeat_at
+    from machine m left join alive a on a.machine_id = m.id order by m.id`.execute(db)
+  return rows
+}

@@ -63,9 +63,16 @@ async function insert(home: Home, row: NewRow): Promise<Inserted> {
     .insertInto('process')
     .values(row)
     .onConflict((known) => known.column('id').doUpdateSet({ id: row.id })) // Our own row, when an answer was lost.
-    .returning(['id', 'seq', 'status'])
+    .returning(['id', 'seq', 'status', RELAXED.as('relaxed')])
   return await withRetry(home.db, () => statement.executeTakeFirstOrThrow())
 }
+
+/**
+ * What is written about a hook's process waits for no disk. If a server that dies loses it, the mark and the control
+ * group still say whose process that is, and what is on disk is the claim of its page.
+ */
+const RELAXED = sql<string | null>`
+  case when process_type = 'hook' then set_config('synchronous_commit', 'off', true) end`
 
 /**
  * Registers a runner that waits, or again one that has lost its lead or its row: afterwards the row says what the
@@ -164,7 +171,27 @@ export async function markRunning(db: Database, id: string, identity: Identity):
     update process
     set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace},
         pid = ${identity.pid}, start_ticks = ${identity.startTicks}, started_at = now(), heartbeat_at = now()
-    where id = ${id} and status = 'starting'`
+    where id = ${id} and status = 'starting'
+    returning ${RELAXED}`
+  await withRetry(db, () => update.execute(db))
+}
+
+/** Closes the row of a process that had ended before `markRunning`, and says when it began. */
+export async function markRan(
+  db: Database,
+  id: string,
+  identity: Identity,
+  exit: { code: number | null; signal: string | null },
+  ranMs: number,
+): Promise<void> {
+  const update = sql`
+    update process
+    set status = 'exited', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace},
+        pid = ${identity.pid}, start_ticks = ${identity.startTicks},
+        started_at = now() - make_interval(secs => ${ranMs / 1000}), heartbeat_at = now(),
+        exit_code = ${exit.code}, exit_signal = ${exit.signal}, ended_at = now()
+    where id = ${id} and status = 'starting'
+    returning ${RELAXED}`
   await withRetry(db, () => update.execute(db))
 }
 
@@ -198,7 +225,8 @@ export async function markEnded(
     update process
     set status = ${exit ? 'exited' : 'lost'}, exit_code = ${exit?.code ?? null},
         exit_signal = ${exit?.signal ?? null}, ended_at = now()
-    where id = ${id} and status in ('starting', 'running', 'draining')`
+    where id = ${id} and status in ('starting', 'running', 'draining')
+    returning ${RELAXED}`
   await withRetry(db, () => update.execute(db))
 }
 

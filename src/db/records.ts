@@ -47,6 +47,8 @@ export function snapshotRecord(row: SnapshotRow & { readonly tags?: readonly str
     title: row.title,
     depth: row.depth,
     tags: row.tags ?? [],
+    notes: row.notes,
+    bookmarked_at: row.bookmarked_at,
     status: row.status,
     outcome: row.outcome,
     cause: row.cause,

@@ -9,6 +9,13 @@ export async function serverSize(db: Database): Promise<{ readonly version: stri
   return rows[0]!
 }
 
+/** How many seconds the server's clock is ahead of ours. */
+export async function serverClock(db: Database): Promise<number> {
+  const before = Date.now()
+  const { rows } = await sql<{ now: number }>`select extract(epoch from clock_timestamp())::float8 as now`.execute(db)
+  return rows[0]!.now - (before + Date.now()) / 2000
+}
+
 /**
  * Which server this is: its cluster, and its timeline, which every failover raises. A standby that took over may lack
  * what was committed last. Null where a server does not tell.

@@ -2,13 +2,23 @@ import { createHash } from 'node:crypto'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/machine.ts'
-import { pageCount } from './counts.ts'
+import { isFull, pageCount } from './counts.ts'
 import { type LockedCrawl, lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
 import type { SnapshotTable } from './tables.ts'
 
 export type SnapshotRow = Selectable<SnapshotTable>
+
+/** A page to be added, with what is known of it. */
+export interface NewPage {
+  readonly url: string
+  readonly title?: string
+  readonly tags?: readonly string[]
+  readonly notes?: string
+  /** When it was bookmarked. */
+  readonly at?: string
+}
 
 /**
  * Adds pages to a crawl, up to its limit; pages that the crawl already has are left unchanged. Runs in the caller's
@@ -19,12 +29,12 @@ export type SnapshotRow = Selectable<SnapshotTable>
 export async function insertSnapshots(
   tx: Database,
   crawlId: string,
-  pages: readonly { readonly url: string; readonly title?: string }[],
+  pages: readonly NewPage[],
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
   if (pages.length === 0) return 0
   const crawl = await lockCrawl(tx, crawlId)
-  if (!crawl) return 0
+  if (!crawl || (await isFull(tx, crawl))) return 0
   const allowed = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
   let added = 0
   for (let at = 0; at < pages.length && added < allowed; at += BATCH)
@@ -40,27 +50,31 @@ async function insertBatch(
   crawlId: string,
   crawl: LockedCrawl,
   allowed: number,
-  pages: readonly { readonly url: string; readonly title?: string }[],
+  pages: readonly NewPage[],
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
   const fresh = (await freshPages(tx, crawlId, pages)).slice(0, allowed)
   const ids = fresh.map(() => uuidv7())
   const dirs = fresh.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
+  const column = (of: (page: NewPage) => string | undefined) => fresh.map((page) => of(page) ?? null)
   const inserted = await sql<{ id: string }>`
-    insert into snapshot (id, crawl_id, parent_snapshot_id, url, url_hash, title, depth, output_dir)
-    select page.id, ${crawlId}, ${options.parentId}, url, sha256(convert_to(url, 'UTF8')), title, ${options.depth}, dir
-    from unnest(${ids}::uuid[], ${fresh.map(({ url }) => url)}::text[],
-      ${fresh.map(({ title }) => title ?? null)}::text[], ${dirs}::text[]) as page (id, url, title, dir)
+    insert into snapshot (id, crawl_id, parent_snapshot_id, url, url_hash, title, depth, output_dir, notes,
+      bookmarked_at)
+    select page.id, ${crawlId}, ${options.parentId}, url, sha256(convert_to(url, 'UTF8')), title, ${options.depth}, dir,
+      page.notes, page.at
+    from unnest(${ids}::uuid[], ${column(({ url }) => url)}::text[], ${column(({ title }) => title)}::text[],
+      ${dirs}::text[], ${column(({ notes }) => notes)}::text[], ${column(({ at }) => at)}::timestamptz[])
+      as page (id, url, title, dir, notes, at)
     on conflict (crawl_id, url_hash) do nothing
     returning id`.execute(tx)
-  if (inserted.rows.length > 0 && crawl.tags.length > 0) {
-    await tagSnapshots(
-      tx,
-      inserted.rows.map(({ id }) => id),
-      crawl.tags,
-    )
-  }
-  return inserted.rows.length
+  const added = new Set(inserted.rows.map(({ id }) => id))
+  if (added.size > 0 && crawl.tags.length > 0) await tagSnapshots(tx, [...added], crawl.tags)
+  const own = fresh.flatMap(({ tags = [] }, index) => {
+    const id = ids[index]!
+    return added.has(id) ? tags.map((tag) => ({ id, tag })) : []
+  })
+  if (own.length > 0) await tagEach(tx, own)
+  return added.size
 }
 
 /**
@@ -99,6 +113,20 @@ export async function tagSnapshots(
     on conflict do nothing`.execute(tx)
 }
 
+/** Gives snapshots tags of their own. */
+async function tagEach(tx: Database, pairs: readonly { readonly id: string; readonly tag: string }[]): Promise<void> {
+  const tags = pairs.map(({ tag }) => tag)
+  // In one order: two transactions that make the same tags must not wait for each other.
+  await sql`
+    insert into tag (name) select unnest(${[...new Set(tags)].sort()}::text[])
+    on conflict (name) do nothing`.execute(tx)
+  await sql`
+    insert into snapshot_tag (snapshot_id, tag_id)
+    select pair.id, t.id
+    from unnest(${pairs.map(({ id }) => id)}::uuid[], ${tags}::text[]) as pair (id, name) join tag t using (name)
+    on conflict do nothing`.execute(tx)
+}
+
 /** The names of a page's tags, in order: an SQL expression. */
 export function tagsOf(snapshotId: RawBuilder<unknown>): RawBuilder<string[]> {
   return sql`array(
@@ -115,18 +143,19 @@ export async function snapshotById(db: Database, id: string): Promise<SnapshotRo
   return await db.selectFrom('snapshot').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Sealed snapshots of a crawl in the order of their ids, after `after`; `only`: restricted to these. */
-export async function sealedSnapshots(
+/** Snapshots of a crawl in a state, in the order of their ids, after `after`; `only`: restricted to these. */
+export async function snapshotsIn(
   db: Database,
   crawlId: string,
+  status: 'sealed' | 'paused',
   {
     after,
     limit,
     only,
   }: { readonly after: string | undefined; readonly limit: number; readonly only?: readonly string[] | undefined },
 ): Promise<SnapshotRow[]> {
-  const sealed = db.selectFrom('snapshot').selectAll().where('crawl_id', '=', crawlId).where('status', '=', 'sealed')
-  const wanted = only ? sealed.where(sql<boolean>`id = any(${only}::uuid[])`) : sealed
+  const inState = db.selectFrom('snapshot').selectAll().where('crawl_id', '=', crawlId).where('status', '=', status)
+  const wanted = only ? inState.where(sql<boolean>`id = any(${only}::uuid[])`) : inState
   const rest = after === undefined ? wanted : wanted.where('id', '>', after)
   return await rest.orderBy('id').limit(limit).execute()
 }

@@ -103,6 +103,8 @@ export interface CrawlConfig {
   readonly env?: Readonly<Record<string, string>>
   /** What the environment and archivebox.toml said when it was created: later changes are for later crawls. */
   readonly frozen?: Readonly<Record<string, FrozenSetting>>
+  /** Another program archived its pages: their results have no processes. */
+  readonly adopted?: true
 }
 
 /** A setting with its source. */
@@ -152,6 +154,13 @@ export interface CrawlSourceTable {
   urls: string
 }
 
+export interface CrawlDetailTable {
+  crawl_id: string
+  /** That of the list; 0 is the one in the crawl's row. */
+  part: number
+  details: string
+}
+
 export interface SnapshotTable extends WorkColumns {
   id: string
   crawl_id: string
@@ -159,6 +168,9 @@ export interface SnapshotTable extends WorkColumns {
   url: string
   url_hash: Buffer
   title: string | null
+  /** What whoever bookmarked it wrote about it. */
+  notes: Generated<string | null>
+  bookmarked_at: NullableInstant
   depth: Generated<number>
   output_dir: string
   output_size: Generated<Big>
@@ -249,6 +261,7 @@ export interface Tables {
   runner_term: RunnerTermTable
   crawl: CrawlTable
   crawl_source: CrawlSourceTable
+  crawl_detail: CrawlDetailTable
   snapshot: SnapshotTable
   archive_result: ArchiveResultTable
   latest_result: ArchiveResultTable

@@ -121,6 +121,7 @@ export function processBody(owner: string, child: ChildProcess): ActorBody {
 function startProcess(how: ActorMode & { mode: 'process' }, launchWith: Readonly<Record<string, unknown>>): ActorBody {
   const owner = randomUUID()
   const child = fork(how.module, {
+    // Handed on whole: the engine has no settings of its own, and cannot know what the module needs.
     env: { ...process.env, ...how.env, [LAUNCH_ENV]: JSON.stringify({ owner, with: launchWith }) },
     ...(how.execArgv ? { execArgv: [...how.execArgv] } : {}),
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -7,7 +7,7 @@ import { asError, Executor } from './executor.ts'
 import type { Context, Work } from './handlers.ts'
 import { keepClaims } from './keepers.ts'
 import type { Machine } from './machine.ts'
-import { Queue } from './queue.ts'
+import { type ClaimOptions, Queue } from './queue.ts'
 import type { TickEnd } from './tick.ts'
 import { type QueueView, type ViewName, viewsOf } from './views.ts'
 
@@ -35,6 +35,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   #warmUp: (() => void) | undefined
   /** Monotonic time right before the last claim was requested. */
   #claimedAt = 0
+  /** While it runs: when no further row is to be claimed. */
+  #stop: AbortSignal | undefined
 
   /** Throws TypeError when `handlers` has no function named `eventName`. */
   constructor(options: ActorOptions<M, Row>) {
@@ -65,6 +67,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
       ...{ queue: this.#queue as unknown as Queue<Machine, unknown>, sql, deadlineMs: maxTickMs },
       ...{ log: options.log, leaseSeconds: this.#leaseSeconds, waitForHandlers: options.waitForHandlers },
       ...{ by: options.by ?? null, counts: new Counts(), onSlotsFree: () => {} },
+      next: options.waitForHandlers && !options.onClaiming ? () => this.#nextWithEnd() : undefined,
       onProgress: supervised && ((forMs) => supervised.tell({ type: 'busy', forMs })),
       onError: (error, claim) => this.#report(error, claim as AnyClaimed<M, Row> | undefined),
     })
@@ -125,17 +128,21 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
     const stop = AbortSignal.any([signal, force].filter((each) => each !== undefined))
     if (force) void aborted(force).then(() => this.#executor.putAllBack(asError(force.reason)))
+    this.#stop = stop
     let last: AnyClaimed<M, Row> | undefined
+    let next: AnyClaimed<M, Row> | undefined
     let lastError: Error | undefined
     await this.#options.onStartup?.()
     try {
       const { idleMs, maxIdleTicks } = this.#options
       for (let idleSince = performance.now(); !stop.aborted; ) {
         try {
-          const claim = await this.#next(stop)
+          const claim = next ?? (await this.#next(stop))
+          next = undefined
           if (claim) {
             last = claim
             const end = await this.tick(claim)
+            if (end.how === 'settled') next = end.next as AnyClaimed<M, Row> | undefined
             lastError = end.how === 'failed' ? end.error : undefined
             idleSince = performance.now()
             continue
@@ -151,6 +158,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
         await this.#bell.wait(Math.min(idleMs, leftMs), stop)
       }
     } finally {
+      const unbegun = next
+      if (unbegun) await this.#call(() => this.#queue.release(unbegun))
       await this.#call(() => this.#options.onShutdown?.(last, lastError))
     }
   }
@@ -169,6 +178,12 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
       }
     }
     return undefined
+  }
+
+  /** How to claim the next row with the end of the current one: not outside of `run`, and not at its end. */
+  #nextWithEnd(): ClaimOptions | undefined {
+    const isLast = !this.#stop || this.#stop.aborted || this.#options.mayClaim?.() === false
+    return isLast ? undefined : this.#claimOptions()
   }
 
   async #getFirst(): Promise<AnyClaimed<M, Row>> {

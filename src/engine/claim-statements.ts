@@ -1,6 +1,7 @@
 import type { Machine } from './machine.ts'
 import type { Statement } from './sql.ts'
 import { isDue, named, quote, type Table, tableOf } from './table.ts'
+import { settleAlikeParameters, settledAlike } from './transition-statements.ts'
 
 /** Restricts a queue. Fixed text, never input; its parameters are numbered from the given one. */
 export interface QueueOptions {
@@ -48,20 +49,43 @@ export const LOWEST_ID = {
  * claimants.
  */
 export function claimStatement(machine: Machine, options: QueueOptions, limit: number): Statement {
+  const claim = claimOf(machine, options, limit)
+  return named(machine, `claim ${limit}`, `\n    with ${claim}\n    select taken.* from taken, ${RELAXED}`)
+}
+
+/** The part of a claim that `claimStatement` and `settleAndClaimStatement` share. */
+function claimOf(machine: Machine, options: QueueOptions, limit: number, onlyIf = ''): string {
   const t = tableOf(machine)
   const { fence, from, take } = claimParts(machine, t, options, { tokenAt: 4, one: limit === 1 })
   // Materialized: the limit must not be evaluated again after waiting for a row.
-  return named(
-    machine,
-    `claim ${limit}`,
-    `
-    with ${fence}due as materialized (
-      select ${seen(t)} ${from} and ${ahead(machine, t)}
+  return `${fence}due as materialized (
+      select ${seen(t)} ${from} and ${ahead(machine, t)}${onlyIf}
       order by ${order(t, options)}
       limit ${limit}
       for no key update of work skip locked
-    ), ${take}
-    select taken.* from taken, ${RELAXED}`,
+    ), ${take}`
+}
+
+/**
+ * Parameters: those of `settleAlikeStatement`, then those of a claim. Ends a claim and, if it was ours, claims the
+ * first due row in the same commit, which waits for the disk. Returns one row: `engine_ended`, and the claimed row or
+ * nulls.
+ */
+export function settleAndClaimStatement(
+  machine: Machine,
+  options: QueueOptions,
+  names: readonly string[],
+  where?: string,
+): Statement {
+  const before = settleAlikeParameters(machine, names)
+  const claim = claimOf(machine, options, 1, ' and exists (select from moved)')
+  const renumbered = claim.replace(/\$(\d+)/g, (_, at) => `$${Number(at) + before}`)
+  return named(
+    machine,
+    'settle and claim',
+    `
+    with ${settledAlike(machine, names, where)}, ${renumbered}
+    select exists (select from moved) as engine_ended, taken.* from (values (true)) as one left join taken on true`,
   )
 }
 

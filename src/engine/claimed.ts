@@ -14,6 +14,8 @@ export interface Claimed<M extends Machine, S extends LiveState<M> = WorkState<M
   readonly attempts: number
   /** The owner that let the lease expire, if any: it may be alive, and must be ended before the work begins again. */
   readonly expiredOwner: string | null
+  /** The commit of this claim waited for the disk; else a power cut may undo it. */
+  readonly isOnDisk: boolean
   /** The row as it was claimed. */
   readonly row: Row
   readonly [claimed]: M

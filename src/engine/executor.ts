@@ -6,7 +6,7 @@ import type { Context, Model } from './handlers.ts'
 import type { Machine } from './machine.ts'
 import {
   again,
-  ENDED,
+  Ended,
   FAILED,
   failed,
   isLethal,
@@ -38,6 +38,8 @@ export interface ExecutorOptions {
   readonly waitForHandlers?: boolean | undefined
   /** Called at a handler's start and at each progress with how long it may go on until the next. */
   readonly onProgress?: ((forMs: number) => void) | undefined
+  /** How to claim the next row together with the end of this one, if that is wanted. */
+  readonly next?: Context['next']
   readonly by: string | null
   readonly counts: Counts
   readonly onError: OnError
@@ -162,9 +164,9 @@ export class Executor {
   }
 
   #tickOf(claim: SomeClaim, claimedAt: number, done?: (end: TickEnd) => void): Tick {
-    const { model, sql, log, deadlineMs, onProgress } = this.#options
+    const { model, sql, log, deadlineMs, onProgress, next } = this.#options
     return new Tick(claim, {
-      ...{ sql, log, done, onProgress },
+      ...{ sql, log, done, onProgress, next },
       deadlineMs: model.machine.states[claim.state]?.deadlineMs ?? deadlineMs,
       trustedUntil: claimedAt + this.#trustMs,
     })
@@ -173,8 +175,8 @@ export class Executor {
   #answered(tick: Tick, answer: unknown): void {
     if (!this.#running.has(tick)) return // It was stopped before: its answer is dropped.
     try {
-      if (tick.isLost) this.#drop(tick)
-      else if (answer === ENDED) this.#over(tick, { how: 'settled' })
+      if (answer instanceof Ended) this.#over(tick, { how: 'settled', next: answer.next })
+      else if (tick.isLost) this.#drop(tick)
       else if (tick.stopped instanceof DeadlineExceeded) this.#fail(tick, tick.stopped)
       else if (performance.now() > tick.deadlineAt) this.#overdue(tick, true)
       else this.#end(tick, this.#stepOf(tick, answer), { how: 'settled' })

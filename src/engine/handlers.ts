@@ -1,6 +1,7 @@
 import type { AnyClaimed, Claimed, Held } from './claimed.ts'
 import { GraphError, type LiveState, type Machine, type WorkState, workStates } from './machine.ts'
 import type { Ended, Failed, Outcome, PutBack } from './outcome.ts'
+import type { ClaimOptions } from './queue.ts'
 import type { Sql } from './sql.ts'
 
 /** What a handler gets besides its row. */
@@ -20,11 +21,17 @@ export interface Context {
    * taken from that state.
    */
   holds(claim: Held & { readonly state: string }): void
+  /**
+   * Of an actor that waits for its handlers: how to claim its next row, for a handler that does so with the end of its
+   * claim (`queue.moveAndClaim`) and answers `new Ended(claim)`. Undefined when no row is to be claimed.
+   */
+  next?(): ClaimOptions | undefined
 }
 
 /**
  * What a handler answers: an event of its state, or `again()`, which is the default; `failed(ms)` and `putBack(ms)`
- * release the row for that time and say whether the attempt counts; ENDED: it has ended its claim itself.
+ * release the row for that time and say whether the attempt counts; `ENDED`, or `new Ended(next)`: it has ended its
+ * claim itself.
  */
 export type Answer<M extends Machine, S extends LiveState<M>> =
   | Outcome<M, S>

@@ -39,7 +39,7 @@ export {
   type Again,
   again,
   ENDED,
-  type Ended,
+  Ended,
   FAILED,
   Failed,
   ForeignOutcome,

@@ -32,14 +32,20 @@ export class PutBack {
   }
 }
 
-/** The handler has ended its claim itself, for example in its own transaction: nothing remains to be written. */
-export interface Ended {
-  readonly ended: true
+/**
+ * The handler has ended its claim itself, for example in its own transaction: nothing remains to be written. `next`:
+ * the claim that it made with the end (`queue.moveAndClaim`), which the actor works on next.
+ */
+export class Ended {
+  readonly next: SomeClaim | undefined
+  constructor(next?: SomeClaim) {
+    this.next = next
+  }
 }
 
 export const FAILED = new Failed()
 export const PUT_BACK = new PutBack()
-export const ENDED: Ended = { ended: true }
+export const ENDED = new Ended()
 
 /** The work failed: the row stays, is due again after `afterMs`, and the attempt counts. */
 export function failed(afterMs: number): Failed {

@@ -7,6 +7,7 @@ import {
   LOWEST_ID,
   pickStatement,
   type QueueOptions,
+  settleAndClaimStatement,
 } from './claim-statements.ts'
 import { type AnyClaimed, type Claimed, ClaimLost, type Held } from './claimed.ts'
 import { countsStatement, unknownStatement } from './count-statements.ts'
@@ -20,7 +21,8 @@ import {
   unclaimStatement,
   updateStatement,
 } from './lease-statements.ts'
-import type { Machine, State, WorkState } from './machine.ts'
+import { type EventOf, type Machine, type State, vanishesIn, type WorkState } from './machine.ts'
+import { stepOf } from './outcome.ts'
 import type { Sql, Statement } from './sql.ts'
 import { Transitions } from './transitions.ts'
 
@@ -105,6 +107,49 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     const statement = this.once('claim row', () => claimRowStatement(this.machine, this.options))
     const [row] = await this.#claimRows(statement, [id], token, options)
     return row && this.#claimed(row, token)
+  }
+
+  /**
+   * Ends a claim, as `move` does, and claims the first due row in the same statement: one commit and one answer for
+   * both, and the new claim is on disk.
+   * @param event leads to a state in which nothing is claimed
+   * @param next how to claim; without it, and when the row is deleted by the event, nothing is claimed
+   * @returns the new claim; undefined when no row was found. Throws ClaimLost, and claims nothing, when the row to be
+   *   ended is no longer ours or in that state
+   */
+  async moveAndClaim<S extends WorkState<M>>(
+    claim: Claimed<M, S, Row>,
+    event: EventOf<M, S>,
+    next: Omit<ClaimOptions, 'limit'> | undefined,
+    by: string | null = null,
+    fields?: Readonly<Partial<Row>>,
+    where?: string,
+  ): Promise<AnyClaimed<M, Row> | undefined> {
+    const step = stepOf(this.machine, claim, event)
+    const lost = new ClaimLost(`${this.machine.name} ${claim.id}: ${claim.state} -${event}-> ${step.to}`)
+    if (!next || vanishesIn(this.machine, step.to)) {
+      if ((await this.apply([{ claim, step }], by, fields, where)).size > 0) throw lost
+      return undefined
+    }
+    const names = Object.keys(fields ?? {})
+    const statement = this.once(`settle and claim ${names} ${where}`, () =>
+      settleAndClaimStatement(this.machine, this.options, names, where),
+    )
+    const token = next.token ?? randomUUID()
+    const { at, id } = this.#cursor.place
+    const values = [
+      ...this.alikeValues([claim.id], { claim, step }, by, fields),
+      ...this.#claimValues([at, id], token, next),
+    ]
+    const row = await this.retry(async (isAgain) => {
+      if (isAgain) await this.#unclaim(token, next)
+      const [ended] = await this.sql.query<Record<string, unknown>>(statement, values)
+      if (!ended!['engine_ended'] && !(isAgain && (await this.hasMoved(claim, step.to as State<M>)))) throw lost
+      return ended!
+    })
+    if (row[this.machine.columns.id] === null) return undefined
+    this.#reached(String(row['engine_was']), String(row[this.machine.columns.id]))
+    return this.#claimed(row, token, true)
   }
 
   /**
@@ -216,21 +261,27 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
     statement: Statement,
     which: readonly unknown[],
     token: string,
-    {
-      leaseSeconds = this.machine.leaseSeconds,
-      owner = this.options.owner,
-      values = this.options.values ?? [],
-    }: Omit<ClaimOptions, 'token'>,
+    options: ClaimOptions,
   ): Promise<Record<string, unknown>[]> {
-    const owned = this.machine.columns.owner ? [owner ?? null] : []
     return await this.retry(async (isAgain) => {
-      if (isAgain)
-        await this.sql.query(
-          this.once('unclaim', () => unclaimStatement(this.machine)),
-          [token, ...owned],
-        )
-      return await this.sql.query(statement, [leaseSeconds, ...which, token, ...owned, ...values])
+      if (isAgain) await this.#unclaim(token, options)
+      return await this.sql.query(statement, this.#claimValues(which, token, options))
     })
+  }
+
+  #claimValues(which: readonly unknown[], token: string, options: ClaimOptions): unknown[] {
+    const { leaseSeconds = this.machine.leaseSeconds, values = this.options.values ?? [] } = options
+    return [leaseSeconds, ...which, token, ...this.#owned(options), ...values]
+  }
+
+  /** Undoes a claim whose answer was lost. */
+  async #unclaim(token: string, options: ClaimOptions): Promise<void> {
+    const statement = this.once('unclaim', () => unclaimStatement(this.machine))
+    await this.sql.query(statement, [token, ...this.#owned(options)])
+  }
+
+  #owned({ owner = this.options.owner }: ClaimOptions): unknown[] {
+    return this.machine.columns.owner ? [owner ?? null] : []
   }
 
   get #whereValues(): readonly unknown[] {
@@ -238,8 +289,9 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
   }
 
   #claimed(
-    { engine_was: _, engine_expired_owner: expiredOwner, ...row }: Record<string, unknown>,
+    { engine_was: _, engine_ended: __, engine_expired_owner: expiredOwner, ...row }: Record<string, unknown>,
     token: string,
+    isOnDisk = false,
   ): AnyClaimed<M, Row> {
     const { id, status, attempts } = this.machine.columns
     const count = attempts ? Number(row[attempts]) : 1
@@ -249,6 +301,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Tra
       token,
       attempts: count,
       expiredOwner,
+      isOnDisk,
       row,
     } as unknown as AnyClaimed<M, Row>
   }

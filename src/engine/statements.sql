@@ -98,6 +98,40 @@ with fence as (select 1 from job where id = $7 for share), top as materialized (
 )
 select taken.* from due left join taken on true;
 
+-- ends a claim and claims the next row; $1 id, as an array, $2 token, $3 from, $4 to, $5 event, $6 seconds until due,
+--   $7 who, $8 attempts, $9 lease in seconds, $10, $11 cursor, $12 token, $13 owner, $14 value of `where`,
+--   $15 value of `fence`
+prepare "job: settle and claim" as
+with moved as (
+  update "job" as work
+  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+    else now() + make_interval(secs => $6) end,
+    "claim_token" = null, "owner" = null, "attempts" = $8, "changed_at" = case when $5 = '' then work."changed_at"
+      else now() end, "moved_by" = $2, "modified_at" = now()
+  where work."id" = any($1::bigint[]) and work."claim_token" = $2 and work."status" = $3
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
+), logged as (
+  insert into transition (model, row_id, from_status, to_status, event, process_id)
+  select 'job', id, from_status, to_status, event, by from moved where event <> ''
+), fence as (select 1 from job where id = $15 for share), due as materialized (
+  select work."id" as id, work."retry_at" as was, work."owner"::text as expired_owner from "job" as work, fence
+  where work."status" in ('queued', 'started') and work."retry_at" <= now() and work.kind = $14 and (work."retry_at",
+    work."id") >= ($10::timestamptz, $11::bigint) and exists (select from moved)
+  order by work."retry_at", work."id"
+  limit 1
+  for no key update of work skip locked
+), changed as (
+  update "job" as work
+  set "retry_at" = now() + make_interval(secs => $9), "claim_token" = $12, "owner" = $13,
+    "attempts" = work."attempts" + 1, "modified_at" = now()
+  where work."id" = (select id from due)
+  returning work.*
+), taken as (
+  select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
+  from changed join due on due.id = changed."id"
+)
+select exists (select from moved) as engine_ended, taken.* from (values (true)) as one left join taken on true;
+
 -- shows what is due; $1 limit, $2 value of `where`
 prepare "job: due" as
 select work.* from "job" as work where work."status" in ('queued', 'started') and work."retry_at" <= now()

@@ -11,7 +11,8 @@ export class DeadlineExceeded extends Error {
  * How a tick ended: its outcome, its failure or its release was written; or nothing, because the row is no longer ours.
  */
 export type TickEnd =
-  | { readonly how: 'settled' | 'putBack' | 'lost' }
+  | { readonly how: 'settled'; readonly next?: SomeClaim | undefined }
+  | { readonly how: 'putBack' | 'lost' }
   | { readonly how: 'failed'; readonly error: Error }
 
 /** What an executor knows of a tick at its start. */
@@ -22,6 +23,7 @@ export interface TickOptions {
   /** Until when the lease certainly holds (monotonic). */
   readonly trustedUntil: number
   readonly done: ((end: TickEnd) => void) | undefined
+  readonly next?: Context['next']
   /** Called at each progress with how long the work may go on until the next. */
   readonly onProgress?: ((forMs: number) => void) | undefined
 }
@@ -35,6 +37,7 @@ export class Tick implements Context {
   deadlineAt: number
   trustedUntil: number
   readonly done: ((end: TickEnd) => void) | undefined
+  readonly next?: NonNullable<Context['next']>
   readonly #deadlineMs: number
   readonly #onProgress: ((forMs: number) => void) | undefined
   #controller: AbortController | undefined
@@ -50,6 +53,7 @@ export class Tick implements Context {
     this.done = options.done
     this.#onProgress = options.onProgress
     if (options.log) this.log = options.log
+    if (options.next) this.next = options.next
   }
 
   /** Created on first use: most handlers are too short to need one. */

@@ -52,24 +52,33 @@ export function settleStatement(machine: Machine): Statement {
  * @param where an additional condition on the row, `work`
  */
 export function settleAlikeStatement(machine: Machine, names: readonly string[], where?: string): Statement {
-  const t = tableOf(machine)
-  const attempts = t.attempts ? `, ${t.attempts} = $8` : ''
-  const fields = written(machine, names, t.attempts ? 9 : 8)
-  const changed = t.changedAt ? `, ${t.changedAt} = case when $5 = '' then work.${t.changedAt} else now() end` : ''
   return named(
     machine,
     'settle alike',
     `
-    with moved as (
+    with ${settledAlike(machine, names, where)}
+    ${lost(machine)}`,
+  )
+}
+
+/** How many parameters `settleAlikeStatement` takes. */
+export const settleAlikeParameters = (machine: Machine, names: readonly string[]) =>
+  (tableOf(machine).attempts ? 8 : 7) + names.length
+
+/** The rows that `settleAlikeStatement` moves, as `moved`, with their history. */
+export function settledAlike(machine: Machine, names: readonly string[], where?: string): string {
+  const t = tableOf(machine)
+  const attempts = t.attempts ? `, ${t.attempts} = $8` : ''
+  const fields = written(machine, names, t.attempts ? 9 : 8)
+  const changed = t.changedAt ? `, ${t.changedAt} = case when $5 = '' then work.${t.changedAt} else now() end` : ''
+  return `moved as (
       update ${t.name} as work
       set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR}
         else now() + make_interval(secs => $6) end,
         ${t.unclaim}${attempts}${changed}${fields}${t.moved('$2')}${t.modified}
       where ${oursAlike(machine, t)}${where === undefined ? '' : ` and ${where}`}
       ${endedAlike(t)}
-    )${history(machine)}
-    ${lost(machine)}`,
-  )
+    )${history(machine)}`
 }
 
 /**

@@ -114,7 +114,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     fields?: Readonly<Partial<Row>>,
     where?: string,
   ): Promise<{ id: string }[]> {
-    const { from, to, event, afterSeconds, attempts } = step
+    const { from, to, event } = step
     const [ids] = inOrder(steps, ({ claim }) => claim.id, [({ claim }) => claim.id])
     if (vanishesIn(this.machine, to)) {
       const statement = this.once('vanish alike', () => vanishAlikeStatement(this.machine))
@@ -124,7 +124,17 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
     const statement = this.once(`settle alike ${names} ${where}`, () =>
       settleAlikeStatement(this.machine, names, where),
     )
-    return await this.sql.query(statement, [
+    return await this.sql.query(statement, this.alikeValues(ids, { claim, step }, by, fields))
+  }
+
+  /** The parameters of `settleAlikeStatement`. */
+  protected alikeValues(
+    ids: readonly unknown[],
+    { claim, step: { from, to, event, afterSeconds, attempts } }: Stepped,
+    by: string | null,
+    fields?: Readonly<Partial<Row>>,
+  ): unknown[] {
+    return [
       ids,
       claim.token,
       from,
@@ -134,7 +144,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
       by,
       ...this.#counted(attempts),
       ...Object.values(fields ?? {}),
-    ])
+    ]
   }
 
   async #applyEach(steps: readonly Stepped[], by: string | null): Promise<{ id: string }[]> {

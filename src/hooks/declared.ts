@@ -9,14 +9,16 @@ export interface Declared {
   /** The general setting that applies when this one is not set. */
   readonly fallback: string | undefined
   readonly kind: Kind<unknown>
-  /** Its default, as a hook reads it from its environment. */
-  readonly standard: string | undefined
   readonly secret: boolean
+  /** What config.json gives as its default, as JSON; undefined where it gives none. */
+  readonly standard: unknown
+  readonly means: string
 }
 
 interface Property {
-  readonly default?: unknown
   readonly type?: unknown
+  readonly default?: unknown
+  readonly description?: unknown
   readonly enum?: unknown
   readonly format?: unknown
   readonly pattern?: unknown
@@ -36,8 +38,9 @@ export function declaredSettings(config: unknown): Declared[] {
     aliases: texts(property?.['x-aliases']),
     fallback: texts([property?.['x-fallback']])[0],
     kind: kindOf(property ?? {}),
-    standard: textOf(property?.default),
     secret: property?.['x-sensitive'] === true || isSecretName(name),
+    standard: property?.default,
+    means: texts([property?.description])[0] ?? '',
   }))
 }
 
@@ -66,7 +69,7 @@ function matching(pattern: string): Kind<string> {
 }
 
 /** A value as ArchiveBox writes it into an environment. */
-function textOf(value: unknown): string | undefined {
+export function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

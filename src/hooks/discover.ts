@@ -44,13 +44,14 @@ export interface Plugin {
   readonly folder: string
   readonly tree: string
   readonly builtIn: boolean
+  /** What config.json says about it, in words, and the MIME types, or beginnings of some, of what it makes. */
+  readonly means: string
+  readonly makes: readonly string[]
   readonly requires: readonly string[]
   readonly readsPublished: boolean
   readonly binaries: readonly RequiredBinary[]
   /** The settings that its config.json declares. */
   readonly declares: readonly Declared[]
-  /** What it makes: media types, or their beginnings such as `image/`. */
-  readonly mimetypes: readonly string[]
   /** The programs for which it is made, as they call themselves in ABX_RUNTIME; none: all. */
   readonly runtimes: readonly string[]
   readonly hooks: readonly string[]
@@ -199,11 +200,12 @@ function configOf(folder: string): PluginConfig {
   const config = jsonIn(join(folder, 'config.json'))
   const words = (key: string) => (Array.isArray(config[key]) ? config[key].map(String) : [])
   return {
+    means: typeof config['description'] === 'string' ? config['description'] : '',
+    makes: words('output_mimetypes'),
     readsPublished: config['reads_published'] === true,
     requires: words('required_plugins'),
     binaries: requiredBinaries(config),
     declares: declaredSettings(config),
-    mimetypes: words('output_mimetypes'),
     runtimes: words('x-runtimes').map((name) => name.trim().toLowerCase()),
   }
 }

@@ -3,7 +3,12 @@ import { closest } from '../base/near-miss.ts'
 import { type Plugin, prefixOf } from './discover.ts'
 import { isForEveryHook, isKeptFromHooks } from './environment.ts'
 
-type Known = Pick<Setting, 'kind' | 'secret' | 'perCrawl'>
+/** What is known of a setting. */
+export interface Known extends Pick<Setting, 'kind' | 'secret' | 'perCrawl' | 'standardIs' | 'means'> {
+  readonly standard?: unknown
+  /** The general setting that applies when this one is not set. */
+  readonly fallback?: string
+}
 
 /** Every known setting: the program's own and those of the plugins. */
 export class KnownSettings {
@@ -18,20 +23,31 @@ export class KnownSettings {
   constructor(plugins: readonly Plugin[]) {
     this.plugins = plugins.map(({ name }) => name)
     for (const plugin of plugins) {
-      for (const { name, aliases, fallback, kind, secret } of plugin.declares) {
-        const known: Known = { kind, perCrawl: true, ...(secret && { secret }) }
-        this.#known.set(name, known)
+      for (const { name, aliases, fallback, kind, secret, standard, means } of plugin.declares) {
+        const known: Known = { kind, perCrawl: true, means, ...(secret && { secret }) }
+        this.#known.set(name, { ...known, standard, ...(fallback !== undefined && { fallback }) })
         for (const alias of aliases) this.#aliases.set(alias, name)
         if (fallback !== undefined && !this.#known.has(fallback)) this.#known.set(fallback, known)
       }
     }
     for (const { name, binaries } of plugins) {
       const prefix = prefixOf(name)
-      for (const [last, known] of Object.entries(PLUGIN_SETTINGS)) this.#known.set(prefix + last, known)
+      this.#known.set(`${prefix}ENABLED`, PLUGIN_SETTINGS.ENABLED)
+      this.#known.set(`${prefix}TIMEOUT`, { ...PLUGIN_SETTINGS.TIMEOUT, fallback: 'TIMEOUT' })
       for (const { setting } of binaries) if (setting && !this.#known.has(setting)) this.#known.set(setting, ANY_TEXT)
     }
     for (const [name, known] of Object.entries(SETTINGS)) this.#known.set(name, known)
     this.#silent = plugins.filter(({ declares }) => declares.length === 0).map(({ name }) => prefixOf(name))
+  }
+
+  /** Every setting by its name. */
+  get all(): ReadonlyMap<string, Known> {
+    return this.#known
+  }
+
+  /** The other names of a setting. */
+  aliasesOf(name: string): string[] {
+    return [...this.#aliases].flatMap(([alias, of]) => (of === name ? [alias] : []))
   }
 
   /** The name under which a setting is stored. */
@@ -72,7 +88,12 @@ export class KnownSettings {
     if (known && !known.perCrawl) return `${name} is not for one crawl: set it in the environment or in archivebox.toml`
     if (isKeptFromHooks(name)) return `${name} is kept from hooks: a crawl cannot set it`
     if (known) return this.refusal(name, given)
-    if (isForEveryHook(name, readSetting('HOOK_ENV_ALLOW', surroundings))) return undefined
+    return isForEveryHook(name, readSetting('HOOK_ENV_ALLOW', surroundings)) ? undefined : this.refusalAsUnknown(name)
+  }
+
+  /** Why nobody can know a setting of this name; undefined when somebody may. */
+  refusalAsUnknown(name: string): string | undefined {
+    if (this.knows(name)) return undefined
     const meant = this.meantBy(name)
     if (meant !== undefined) return `${name} is no setting: did you mean ${meant}?`
     if (this.#silent.some((prefix) => name.startsWith(prefix))) return undefined
@@ -80,4 +101,8 @@ export class KnownSettings {
   }
 }
 
-const ANY_TEXT: Known = { kind: { takes: 'anything', read: (given) => given }, perCrawl: true }
+const ANY_TEXT: Known = {
+  kind: { takes: 'anything', read: (given) => given },
+  perCrawl: true,
+  means: 'where a program is that plugins need',
+}

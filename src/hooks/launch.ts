@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs'
 import { dirname, extname } from 'node:path'
+import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
 import type { Home } from '../db/home.ts'
-import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import { insertStarting, markEnded, markRan, markRunning } from '../db/processes.ts'
 import {
   type Container,
   type Containment,
@@ -77,7 +78,7 @@ export async function launchHook(
   claimed: (processId: string) => Promise<void>,
 ): Promise<RunningHook> {
   const id = uuidv7()
-  const argv = [...interpreter(hook), ...(scope.target.args ?? [`--url=${scope.target.url}`])]
+  const argv = commandOf(hook, scope.target)
   const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
   await insertStarting(scope.home, {
     id,
@@ -124,15 +125,23 @@ export async function launchHook(
     return trouble ? { ...exit, error: `it cannot be started: ${trouble}` } : exit
   })
   const record = async () => {
-    if (identity) await markRunning(scope.home.db, id, identity)
-    await failpoint('spawn.hook_running')
-    await markEnded(scope.home.db, id, await exited)
+    const { db } = scope.home
+    const exit = identity && (await Promise.race([exited, sleep(BRIEF_MS).then(() => undefined)]))
+    if (exit) await markRan(db, id, identity, exit, performance.now() - startedAt)
+    else {
+      if (identity) await markRunning(db, id, identity)
+      await failpoint('spawn.hook_running')
+      await markEnded(db, id, await exited)
+    }
     await failpoint('publish.hook_row_closed')
   }
   const recorded = record()
   recorded.catch(() => {}) // Awaited later; until then a rejection must not count as unhandled.
   return { hook, url: scope.target.url, processId: id, pid, logs, startedAt, family, exited, recorded }
 }
+
+/** The row of a hook that ends sooner is closed at once. */
+const BRIEF_MS = 50
 
 /** Neither the system nor `env` found the interpreter. */
 const wasNotFound = ({ code, error }: Exit) => error !== undefined || code === 127
@@ -169,7 +178,8 @@ async function start(spawnIt: () => ChildProcess): Promise<Started> {
   }
 }
 
-function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
+/** Starts a command in its container and in a session of its own, without stdin, its output in files. */
+export function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
   mkdirSync(dirname(logs.stdout), { recursive: true })
   const stdout = openSync(logs.stdout, 'w', 0o600)
   const stderr = openSync(logs.stderr, 'w', 0o600)
@@ -185,6 +195,11 @@ function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv,
     closeSync(stdout)
     closeSync(stderr)
   }
+}
+
+/** The command that runs a hook. */
+export function commandOf(hook: Hook, target: HookTarget): string[] {
+  return [...interpreter(hook), ...(target.args ?? [`--url=${target.url}`])]
 }
 
 /**

@@ -3,15 +3,20 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { RequiredBinary } from './required-binaries.ts'
 import { providersOf, type Wanted } from './search.ts'
 
 /** How long a program may take to print its version. */
 const VERSION_MS = 5_000
 
-/** The output of `--version` if it looks like a version, else ''. A program that does not answer is killed. */
-export function versionOf(abspath: string, env: Readonly<Record<string, string>>): Promise<string> {
+/** The output of `--version` if it looks like a version, else ''. A program that does not answer in time is killed. */
+export function versionOf(
+  abspath: string,
+  env: Readonly<Record<string, string>>,
+  timeout = VERSION_MS,
+): Promise<string> {
   return new Promise((resolve) => {
-    const options = { env, timeout: VERSION_MS, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 } as const
+    const options = { env, timeout, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 } as const
     const child = execFile(abspath, ['--version'], options, (_error, stdout, stderr) =>
       resolve(/\d+(?:\.\d+)+[\w-]*/.exec(`${stdout}\n${stderr}`)?.[0] ?? ''),
     )
@@ -49,17 +54,30 @@ const OURS = new Set(['npm', 'pnpm', 'yarn', 'bun', 'uv', 'pip'])
 /** "wget not found: apt-get install wget", with the command of the first provider that this platform has. */
 export function notFound({ name, plugin, binary }: Omit<Wanted, 'tree'>): string {
   if (isAbsolute(name)) return `${name} not found`
+  const command = installCommand(name, binary.binproviders, binary, plugin)
+  return `${name} not found: ${command ?? 'install it, and make sure that PATH leads to it'}`
+}
+
+/**
+ * The command of the first provider that this platform has; undefined: none of them has one.
+ * @param about names its packages, where those have other names
+ */
+export function installCommand(
+  name: string,
+  binproviders: string,
+  about?: Pick<RequiredBinary, 'rules'>,
+  plugin = '',
+): string | undefined {
   const strange = process.platform === 'darwin' ? 'apt' : 'brew'
-  const providers = binary.binproviders === '*' ? ['apt', 'brew'] : providersOf(binary.binproviders)
+  const providers = binproviders === '*' ? ['apt', 'brew'] : providersOf(binproviders)
   for (const provider of providers.filter((one) => one !== strange)) {
-    if (OURS.has(provider)) return `${name} not found: archivebox-ts plugin install ${plugin}`
+    if (OURS.has(provider)) return `archivebox-ts plugin install ${plugin}`.trim()
     const isBrowser = provider === 'playwright' || provider === 'puppeteer'
     const command = COMMANDS[isBrowser ? (SYSTEM[process.platform] ?? '') : provider]
-    const packages = binary.rules[provider]?.installArgs ?? []
-    if (command)
-      return `${name} not found: ${command} ${isBrowser || packages.length === 0 ? name : packages.join(' ')}`
+    const packages = about?.rules[provider]?.installArgs ?? []
+    if (command) return `${command} ${isBrowser || packages.length === 0 ? name : packages.join(' ')}`
   }
-  return `${name} not found: install it, and make sure that PATH leads to it`
+  return undefined
 }
 
 /** "node 20.1.0 is too old: 22.12.0 or newer is needed". */

@@ -1,6 +1,6 @@
 import type { Texts } from '../base/config.ts'
 import type { Kind } from '../base/kinds.ts'
-import type { Declared } from './declared.ts'
+import { type Declared, textOf } from './declared.ts'
 
 /** `{NAME}` in a value stands for the setting of that name. */
 const PLACEHOLDER = /\{([A-Z][A-Z0-9_]*)\}/g
@@ -30,7 +30,7 @@ export function readDeclared<T>(
   texts: Texts,
   kind: Kind<T>,
 ): T | undefined {
-  const standard = declares.find((declared) => declared.name === name)?.standard
+  const standard = textOf(declares.find((declared) => declared.name === name)?.standard)
   for (const text of [...givenTexts(declares, name, texts), ...(standard === undefined ? [] : [standard])]) {
     const value = kind.read(text)
     if (value !== undefined) return value
@@ -52,7 +52,7 @@ export function resolvedTexts(
   const raw: Record<string, string> = {}
   for (const { name, kind, standard } of declares) {
     const given = givenTexts(declares, name, texts).find((text) => text.trim() === '' || kind.read(text) !== undefined)
-    const text = given ?? (withDefaults ? standard : undefined)
+    const text = given ?? (withDefaults ? textOf(standard) : undefined)
     if (text !== undefined) raw[name] = text
   }
   const all = { ...texts, ...raw, ...known }

@@ -4,7 +4,7 @@ import { delimiter, isAbsolute, join } from 'node:path'
 import type { Texts } from '../base/config.ts'
 import { findProgram, isExecutable } from '../base/find-program.ts'
 import type { Hook } from './discover.ts'
-import { extensionsDir, importRoot, libDir, nodeModulesDir, pythonFor, realAbxpkg } from './plugin-tree.ts'
+import { extensionsDir, importRoot, joinedPaths, libDir, nodeModulesDir, pythonFor, realAbxpkg } from './plugin-tree.ts'
 import { needed, type RequiredBinary, rulesFor } from './required-binaries.ts'
 
 /** What was found: a program, a Node or Python module, or a browser extension. */
@@ -111,14 +111,20 @@ function moduleProvider({ binproviders }: RequiredBinary, name: string): string 
 /**
  * Asks those who can tell more than files do: Python for its modules, and the real abxpkg, if there is one.
  * @param env the environment of the processes that are started for it
+ * @param withinMs how long each may take
  */
 export async function searchByAsking(
   wanted: Wanted,
   settings: Texts,
   env: Readonly<Record<string, string>>,
+  withinMs = ANSWER_MS,
 ): Promise<Found | undefined> {
-  return (await searchPython(wanted, settings, env)) ?? (await searchAbxpkg(wanted, settings, env))
+  const ask: Ask = (program, args, more = {}) => answerOf(program, args, { ...env, ...more }, withinMs)
+  return (await searchPython(wanted, settings, ask)) ?? (await searchAbxpkg(wanted, settings, ask))
 }
+
+/** Asks a program: what it prints when it succeeds. */
+type Ask = (program: string, args: readonly string[], env?: Record<string, string>) => Promise<string | undefined>
 
 /** Prints the file and the version of a module. */
 const FIND_MODULE = `
@@ -129,11 +135,7 @@ if spec and spec.origin:
     except importlib.metadata.PackageNotFoundError: version = ''
     print(spec.origin, version, sep='\\t')`
 
-async function searchPython(
-  { binary, name, tree }: Wanted,
-  settings: Texts,
-  env: Readonly<Record<string, string>>,
-): Promise<Found | undefined> {
+async function searchPython({ binary, name, tree }: Wanted, settings: Texts, ask: Ask): Promise<Found | undefined> {
   const provider = moduleProvider(binary, name)
   const python = pythonFor(tree, settings)
   if (provider === undefined || python === undefined) return undefined
@@ -142,7 +144,7 @@ async function searchPython(
     root ? sitePackages(join(root, 'venv')) : [],
   )
   const paths = [importRoot(tree), settings['PYTHONPATH'], ...own].filter((path) => path !== undefined)
-  const answer = await answerOf(python, ['-c', FIND_MODULE, name], { ...env, PYTHONPATH: paths.join(delimiter) })
+  const answer = await ask(python, ['-c', FIND_MODULE, name], { PYTHONPATH: paths.join(delimiter) })
   const [abspath, version] = (answer ?? '').trim().split('\t')
   return abspath && existsSync(abspath) ? { abspath, version: version || undefined } : undefined
 }
@@ -153,11 +155,7 @@ function sitePackages(environment: string): string[] {
   return python ? [join(environment, 'lib', `python${python}`, 'site-packages')] : []
 }
 
-async function searchAbxpkg(
-  { binary, name }: Wanted,
-  settings: Texts,
-  env: Readonly<Record<string, string>>,
-): Promise<Found | undefined> {
+async function searchAbxpkg({ binary, name }: Wanted, settings: Texts, ask: Ask): Promise<Found | undefined> {
   const abxpkg = realAbxpkg(settings)
   if (!abxpkg) return undefined
   const providers = binary.binproviders === '*' ? [] : [`--binproviders=${binary.binproviders}`]
@@ -167,7 +165,7 @@ async function searchAbxpkg(
   })
   const overrides = roots.length > 0 ? [`--overrides=${JSON.stringify(Object.fromEntries(roots))}`] : []
   const options = [`--lib=${libDir(settings)}`, ...providers, ...overrides]
-  const answer = await answerOf(abxpkg, ['load', ...options, name], { ...env, HOME: settings['HOME'] ?? '/' })
+  const answer = await ask(abxpkg, ['load', ...options, name])
   const words = (answer ?? '').split(/\s+/)
   const abspath = words.find((word) => isAbsolute(word) && existsSync(word))
   return abspath ? { abspath, version: words.find((word) => /^\d+(\.\d+)+/.test(word)) } : undefined
@@ -178,9 +176,10 @@ function answerOf(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  withinMs: number,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const options = { env, cwd: '/', timeout: ANSWER_MS, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const
+    const options = { env, cwd: '/', timeout: withinMs, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const
     const child = execFile(program, [...args], options, (error, stdout) => resolve(error ? undefined : stdout))
     child.stdin?.end()
   })
@@ -204,20 +203,16 @@ function textOf(file: string): string {
   }
 }
 
-/**
- * The folders from which Node and Python import the modules among these paths.
- * @param lib only what lies below counts for Python: the modules of an interpreter are for that one alone
- */
-export function modulePaths(
-  abspaths: readonly string[],
-  lib: string,
-): { readonly node: readonly string[]; readonly python: readonly string[] } {
+/** NODE_PATH and PYTHONPATH with which the modules among these paths are found. */
+export function searchPaths(abspaths: readonly string[], settings: Texts): Texts {
   const within = (folder: string) => (path: string) => {
     const end = path.indexOf(`/${folder}/`)
     return end === -1 ? [] : [path.slice(0, end + folder.length + 1)]
   }
+  // Only what was installed for plugins: the modules of an interpreter are for that one alone.
+  const installed = abspaths.filter((path) => path.startsWith(`${libDir(settings)}/`))
   return {
-    node: abspaths.flatMap(within('node_modules')),
-    python: abspaths.filter((path) => path.startsWith(`${lib}/`)).flatMap(within('site-packages')),
+    NODE_PATH: joinedPaths(settings['NODE_PATH'], ...abspaths.flatMap(within('node_modules'))),
+    PYTHONPATH: joinedPaths(settings['PYTHONPATH'], ...installed.flatMap(within('site-packages'))),
   }
 }

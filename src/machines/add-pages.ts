@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
+import { type UrlList, urlsOfPart } from '../base/url-list.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
-import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
-import { wakeCrawls } from './commands.ts'
+import { insertSnapshots, type NewPage, tagSnapshots } from '../db/snapshots.ts'
+import { pauseCrawls, wakeCrawls } from './commands.ts'
 
 /**
  * Queues a crawl and creates its pages at once.
@@ -14,10 +15,28 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
   const id = uuidv7()
   return await transact(db, async (tx) => {
     await insertCrawl(tx, crawl, id)
-    const pages = await addTo(tx, id, [...crawl.list])
+    const pages = await addTo(tx, id, pagesOf(crawl.list))
     // The list has no part left to expand.
     await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
     return pages
+  })
+}
+
+/**
+ * Makes a crawl and its pages, paused: nothing is archived of them until they are resumed.
+ * @returns the crawl's id
+ */
+export async function addPausedPages(db: Database, crawl: NewCrawl): Promise<string> {
+  const id = uuidv7()
+  return await transact(db, async (tx) => {
+    await insertCrawl(tx, crawl, id)
+    for (const part of crawl.list.parts()) {
+      const pages = urlsOfPart(part).map(({ url, details }) => ({ ...details, url }))
+      await insertSnapshots(tx, id, pages, { depth: 0, parentId: null })
+    }
+    await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
+    await pauseCrawls(tx, [id])
+    return id
   })
 }
 
@@ -28,28 +47,25 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
 export async function addPages(
   db: Database,
   crawlId: string,
-  urls: readonly string[],
+  list: UrlList,
   tags: readonly string[],
 ): Promise<string[]> {
   return await transact(db, async (tx) => {
-    const ids = await addTo(tx, crawlId, urls)
+    const ids = await addTo(tx, crawlId, pagesOf(list))
     if (tags.length > 0) await tagSnapshots(tx, ids, tags)
     await wakeCrawls(tx, [crawlId])
     return ids
   })
 }
 
-async function addTo(tx: Database, crawlId: string, urls: readonly string[]): Promise<string[]> {
-  await insertSnapshots(
-    tx,
-    crawlId,
-    urls.map((url) => ({ url })),
-    { depth: 0, parentId: null },
-  )
+const pagesOf = (list: UrlList): NewPage[] => [...list].map(({ url, details }) => ({ ...details, url }))
+
+async function addTo(tx: Database, crawlId: string, pages: readonly NewPage[]): Promise<string[]> {
+  await insertSnapshots(tx, crawlId, pages, { depth: 0, parentId: null })
   const { rows } = await sql<{ id: string }>`
     select id from snapshot
     where crawl_id = ${crawlId} and url_hash in (select sha256(convert_to(url, 'UTF8'))
-      from unnest(${urls}::text[]) as asked (url))
+      from unnest(${pages.map(({ url }) => url)}::text[]) as asked (url))
     order by id`.execute(tx)
   return rows.map(({ id }) => id)
 }

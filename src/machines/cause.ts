@@ -9,6 +9,7 @@ const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => 
   [/timed out after ([\d.]+ ?m?s)\b/i, ([, time]) => `timed out after ${time}`],
   [/\b(?:HTTP(?:\/[\d.]+)?|status(?: code)?|ERROR)[ :=]+([45]\d\d)\b/i, ([, code]) => `HTTP ${code}`],
   [/does not answer in HTTP/i, 'no HTTP answer'],
+  [/damaged compressed body/i, 'damaged compression'],
   [/connection refused|ECONNREFUSED|ERR_CONNECTION_REFUSED/i, 'connection refused'],
   [/connection (?:was )?reset|connection closed|socket hang up|ECONNRESET|EPIPE/i, 'connection reset'],
   [/ERR_(?:CONNECTION_(?:RESET|CLOSED)|EMPTY_RESPONSE)|no data received/i, 'connection reset'],

@@ -56,8 +56,9 @@ const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
 /**
  * Work that a power cut undoes is repeated by the page's next owner, so of its ends only the commit of the seal waits
  * for the disk, and flushes all earlier ones. When the server alone dies, the worker continues after such a loss: so
- * the seal checks that nothing is missing, and no hook runs before the claim of its page is on disk
- * (`prepareResults`): a server that had forgotten it would give the page to a second worker while the first works.
+ * the seal checks that nothing is missing, and no hook runs before the claim of its page is on disk, by the seal of the
+ * page before or by `prepareResults`: a server that had forgotten it would give the page to a second worker while the
+ * first works.
  */
 const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
 
@@ -123,7 +124,7 @@ export async function prepareResults(
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'archive_result', id, 'queued', 'started', 'start', ${by} from fresh where status = 'started'
     )
-    select * from (
+    select results.*, ${claim.isOnDisk ? RELAXED : sql`null`} from (
       select *, false as has_files from fresh
       union all select *, false from interrupted
       union all select id, plugin, hook_name, status, output_str, attempt, retries, has_files from there

@@ -1,7 +1,7 @@
 import type { Outcome, WorkStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
 import { crawlName, type NamedCrawl } from './crawl-name.ts'
-import { CRAWL_STATUSES, data, foreign, type Html, html, number, page, time } from './layout.ts'
+import { CRAWL_STATUSES, data, duration, foreign, type Html, html, number, page, time } from './layout.ts'
 import { type IndexPlace, pageList } from './page-list.ts'
 
 export interface CrawlPage extends NamedCrawl {
@@ -16,6 +16,8 @@ export interface CrawlPage extends NamedCrawl {
   readonly writtenAt: Date
   /** How many of its pages are in which state. */
   readonly counts: CrawlCounts
+  /** Seconds to its end, as far as its pace tells; null when that would be a guess. */
+  readonly secondsLeft: number | null
   readonly index: IndexPlace
 }
 
@@ -45,7 +47,11 @@ export function crawlPage(crawl: CrawlPage): string {
     }${crawl.tags.map((tag) => html` <span class="chip">${foreign(tag)}</span>`)}</p>
 <p class="progress"><b>${number(done)}</b> of ${number(crawl.pages)} pages done${
       counts.queued + counts.started > 0 ? ` · ${number(counts.started)} in work, ${number(counts.queued)} waiting` : ''
-    }${counts.paused > 0 ? ` · ${number(counts.paused)} paused` : ''}</p>
+    }${counts.paused > 0 ? ` · ${number(counts.paused)} paused` : ''}${
+      crawl.secondsLeft === null
+        ? ''
+        : html`<span id="left"> · about ${duration(Math.max(10, crawl.secondsLeft))} left</span>`
+    }</p>
 ${meter(counts, crawl.pages, done)}
 ${
   isLive

@@ -65,6 +65,13 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
 }
 
+/** `0.35 s`, `43 s`, `3.5 min`, `2.1 h` */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(2)} s`
+  if (seconds < 120) return `${seconds.toFixed(0)} s`
+  return seconds < 7_200 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3_600).toFixed(1)} h`
+}
+
 /** `12,345` */
 export const number = (count: number): string => count.toLocaleString('en')
 

@@ -1,6 +1,18 @@
 import type { Outcome, OutputFile, ResultStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
-import { foreign, type Html, href, html, isVisible, many, outcomeBadge, page, sizeText, time } from './layout.ts'
+import {
+  duration,
+  foreign,
+  type Html,
+  href,
+  html,
+  isVisible,
+  many,
+  outcomeBadge,
+  page,
+  sizeText,
+  time,
+} from './layout.ts'
 import { bestOf, type Group, type Output } from './outputs.ts'
 
 export interface SnapshotPage {
@@ -11,10 +23,13 @@ export interface SnapshotPage {
   readonly outcome: Outcome | null
   readonly cause: string | null
   readonly httpStatus: number | null
-  /** When it came to its end. */
+  /** When it came to its end; of one that was only listed, when that was. */
   readonly sealedAt: Date
   readonly depth: number
   readonly tags: readonly string[]
+  /** What whoever bookmarked it wrote about it, and when that was. */
+  readonly notes: string | null
+  readonly bookmarkedAt: Date | null
   /** Relative paths of the crawl's folder and the top of the archive. */
   readonly crawlPath: string
   readonly topPath: string
@@ -167,7 +182,8 @@ referrerpolicy="no-referrer" ${shown === 'pdf' ? '' : sandboxed}></iframe></div>
   }`
 }
 
-function facts({ id, sealedAt, depth, tags, results, outputs, httpStatus, outcome, cause, url }: SnapshotPage): Html {
+function facts(snapshot: SnapshotPage): Html {
+  const { id, sealedAt, depth, tags, notes, bookmarkedAt, results, outputs, httpStatus, outcome, cause, url } = snapshot
   // What was tried again a day later did not take a day.
   const last = Math.max(...results.map(({ attempt }) => attempt))
   const latest = results.filter(({ attempt }) => attempt === last)
@@ -180,12 +196,14 @@ function facts({ id, sealedAt, depth, tags, results, outputs, httpStatus, outcom
 ${fact('Outcome', outcome && html`${outcomeBadge(outcome)} ${cause ? foreign(cause) : ''}`)}
 ${fact('Answer', httpStatus === null ? null : `HTTP ${httpStatus}`)}
 ${fact('URL', original(url))}
-${fact(outcome === 'failed' ? 'Tried' : 'Archived', time(sealedAt))}
+${fact(outcome === null ? 'Listed' : outcome === 'failed' ? 'Tried' : 'Archived', time(sealedAt))}
 ${fact('It took', seconds === null ? null : duration(seconds))}
 ${fact('Size', sizeText(outputs.reduce((sum, { size }) => sum + size, 0)))}
 ${fact('Links followed', depth > 0 ? String(depth) : null)}
 ${fact('Try again', outcome === 'archived' ? null : html`<code>archivebox-ts snapshot retry ${id}</code>`)}
 ${fact('Tags', tags.length > 0 ? html`${tags.map((tag) => html`<span class="chip">${foreign(tag)}</span> `)}` : null)}
+${fact('Bookmarked', bookmarkedAt && time(bookmarkedAt))}
+${fact('Notes', notes && foreign(notes))}
 </dl>`
 }
 
@@ -207,9 +225,4 @@ function fileLine({ plugin, path, files, size }: Output): Html {
   const others = files > 1 ? html` in <a href="${href(plugin)}/">${many(files, 'file')}</a>` : ''
   return html`<li><a href="${href(path)}">${path}</a> ${sizeText(size)}${others}</li>
 `
-}
-
-function duration(seconds: number): string {
-  if (seconds < 10) return `${seconds.toFixed(2)} s`
-  return seconds < 120 ? `${seconds.toFixed(0)} s` : `${(seconds / 60).toFixed(1)} min`
 }

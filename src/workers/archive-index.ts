@@ -154,9 +154,11 @@ function readChunk(dataDir: string, file: string): string {
 }
 
 function lineOf(dataDir: string, number: number, crawlId: string, page: ListedPage): string {
-  const pictureOf = (plugin: string) =>
-    page.pictures.find((path) => path.startsWith(`${plugin}/`) && /\.(png|jpe?g|webp|gif|ico|svg|avif)$/i.test(path)) ??
-    ''
+  const pictureOf = (plugin: string) => {
+    const isPicture = (path: string) => /\.(png|jpe?g|webp|gif|ico|svg|avif)$/i.test(path)
+    const pictures = page.pictures.filter((path) => path.startsWith(`${plugin}/`) && isPicture(path))
+    return pictures.find((path) => path.startsWith(`${plugin}/thumbnail.`)) ?? pictures[0] ?? ''
+  }
   return chunkLine({
     number,
     crawlId,

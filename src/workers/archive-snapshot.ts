@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
+import { isFull } from '../db/counts.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { hookSupervisors } from '../db/processes.ts'
 import type { Context } from '../engine/handlers.ts'
-import { ENDED, type Ended } from '../engine/outcome.ts'
+import { ENDED, Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
@@ -13,6 +14,7 @@ import { WorkTree } from '../hooks/work-tree.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import { prepareResults, type ResultRow, repeatResults } from '../machines/results.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
+import { sizeText } from '../pages/layout.ts'
 import { resolvedBinaries } from './binaries.ts'
 import { CrawlServices } from './crawl-services.ts'
 import type { HookSequence } from './hook-sequence.ts'
@@ -54,7 +56,9 @@ export async function archiveSnapshot(
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
-  const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
+  // One that was begun is finished.
+  const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
+  const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, hooks, asked)
   const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
   const settings = { ...asked, ...binaries.settings }
@@ -81,7 +85,11 @@ export async function archiveSnapshot(
   tick.holds(started)
   await failpoint('claim.results_prepared')
   const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
-  const serving = new Set(setUp.filter(({ background }) => background).map(({ plugin }) => plugin))
+  const foreign = new Set(plugins.filter(({ builtIn }) => !builtIn).map(({ name }) => name))
+  // Our own browser is started again by its hook, and our own hooks visit the page again.
+  const serving = new Set(
+    setUp.filter(({ background, plugin }) => background && foreign.has(plugin)).map(({ plugin }) => plugin),
+  )
   const services = await CrawlServices.look(home, crawl.id, hooks, serving)
   const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, hooks, results, serving)
   const run = new SnapshotHooks(
@@ -111,9 +119,11 @@ export async function archiveSnapshot(
     return ENDED
   }
   await pageResults.write()
-  const end = await sealSnapshot(context.owner, queue, started, crawl, tree, hooks, run.findings)
+  const whyNone = isBeyond ? `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}` : undefined
+  const { findings } = run
+  const { end, next } = await sealSnapshot(owner, queue, started, crawl, tree, hooks, findings, tick, whyNone)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
-  return ENDED
+  return new Ended(next)
 }
 
 /** Queues results again whose hooks must run again; in `results`, too. */

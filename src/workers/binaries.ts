@@ -12,16 +12,15 @@ import { type Context, withHandlers } from '../engine/handlers.ts'
 import { failed } from '../engine/outcome.ts'
 import type { Hook, HookSettings } from '../hooks/discover.ts'
 import { isOlder, notFound, sha256Of, tooOld, versionOf } from '../hooks/look-up.ts'
-import { joinedPaths, libDir } from '../hooks/plugin-tree.ts'
 import type { BinaryRecord } from '../hooks/records.ts'
 import { needed } from '../hooks/required-binaries.ts'
 import {
   isSearchable,
   mayBeModule,
-  modulePaths,
   providersOf,
   searchByAsking,
   searchFiles,
+  searchPaths,
   type Wanted,
   wantedBy,
 } from '../hooks/search.ts'
@@ -202,10 +201,5 @@ export async function resolvedBinaries(
     if (binary.setting) paths[binary.setting] = row.abspath
     installed.push(row.abspath)
   }
-  const modules = modulePaths(installed, libDir(settings))
-  const searched = {
-    NODE_PATH: joinedPaths(settings['NODE_PATH'], ...modules.node),
-    PYTHONPATH: joinedPaths(settings['PYTHONPATH'], ...modules.python),
-  }
-  return { settings: { ...paths, ...searched }, missing }
+  return { settings: { ...paths, ...searchPaths(installed, settings) }, missing }
 }

@@ -20,13 +20,9 @@ export async function expandPart(db: Database, claim: CrawlClaim): Promise<void>
     if (next === undefined) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
     if (next === null) return
     const inside = urlFilter(config.url_allowlist ?? '', config.url_denylist ?? '')
-    const pages = urlsOfPart(next.urls).map(archivableUrl).filter(inside)
-    await insertSnapshots(
-      tx,
-      id,
-      pages.map((url) => ({ url })),
-      { depth: 0, parentId: null },
-    )
+    const pages = urlsOfPart(next).map(({ url, details }) => ({ ...details, url: archivableUrl(url) }))
+    const wanted = pages.filter(({ url }) => inside(url))
+    await insertSnapshots(tx, id, wanted, { depth: 0, parentId: null })
     await passPart(tx, id, next.part)
     await failpoint('claim.crawl_pages_added')
   })

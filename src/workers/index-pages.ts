@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { earlierLogPaths, logPaths } from '../base/attempt-paths.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
+import { crawlProgress } from '../db/crawl-progress.ts'
 import { crawlCounts, indexedCrawl, latestCrawls } from '../db/crawl-summaries.ts'
 import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
@@ -20,7 +21,7 @@ import { packCopies } from './packed-copies.ts'
 import { publishFile, publishFiles } from './publish-file.ts'
 
 /**
- * Writes index.html and index.jsonl of a snapshot that is sealed or about to be.
+ * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed.
  * @param known its results in order, whether its URL has other copies, and its tags; read from the database when not
  *   given
  */
@@ -48,6 +49,8 @@ export async function writeSnapshotPages(
     sealedAt: snapshot.status_changed_at,
     depth: snapshot.depth,
     tags,
+    notes: snapshot.notes,
+    bookmarkedAt: snapshot.bookmarked_at,
     crawlPath: relative(snapshot.output_dir, crawl.output_dir),
     topPath: above,
     copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
@@ -67,7 +70,10 @@ export async function writeSnapshotPages(
       logs: logsOf(logs, row.plugin, row.hook_name, row.attempt),
     })),
   })
-  const records = [snapshotRecord({ ...snapshot, status: 'sealed', retry_at: null, tags }), ...rows.map(resultRecord)]
+  const records = [
+    snapshotRecord({ ...snapshot, retry_at: snapshot.status === 'sealed' ? null : snapshot.retry_at, tags }),
+    ...rows.map(resultRecord),
+  ]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
   await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html })
 }
@@ -92,6 +98,7 @@ function logsOf(there: ReadonlySet<string>, plugin: string, hook: string, attemp
 
 /** Writes the page of a crawl in its current state. */
 export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<void> {
+  const [progress] = status === 'started' ? await crawlProgress(home.db, { crawlId: crawl.id }) : []
   const [named, counts, chunks] = [
     await indexedCrawl(home.db, crawl.id),
     await crawlCounts(home.db, crawl.id),
@@ -108,6 +115,7 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     createdAt: crawl.created_at,
     writtenAt: new Date(),
     counts,
+    secondsLeft: progress?.seconds_left ?? null,
     index: { top: relative(crawl.output_dir, '.'), chunks: chunks.reverse() },
   })
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)

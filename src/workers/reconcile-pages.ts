@@ -1,6 +1,6 @@
-import { crawlById } from '../db/crawls.ts'
+import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
-import { sealedSnapshots } from '../db/snapshots.ts'
+import { snapshotsIn } from '../db/snapshots.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { writeArchivePage, writeCrawlPage, writeSnapshotPages } from './index-pages.ts'
 
@@ -16,20 +16,31 @@ export async function reconcilePages(home: Home, crawlIds: readonly string[], on
   const failures: unknown[] = []
   for (const id of crawlIds) {
     const crawl = await crawlById(home.db, id)
-    if (!crawl) continue
-    for (let last: string | undefined, isMore = true; isMore; ) {
-      const snapshots = await sealedSnapshots(home.db, id, { after: last, limit: BATCH, only })
-      for (const snapshot of snapshots) {
-        await writeSnapshotPages(home, snapshot, crawl).catch((error: unknown) => {
-          if (isDatabaseAway(error)) throw error
-          failures.push(error)
-        })
-      }
-      last = snapshots.at(-1)?.id ?? last
-      isMore = snapshots.length === BATCH
-    }
-    await writeCrawlPage(home, crawl, crawl.status)
+    if (crawl) failures.push(...(await writePagesOf(home, crawl, 'sealed', only)))
   }
   await writeArchivePage(home)
   if (failures.length > 0) throw failures[0]
+}
+
+/** Writes the page of a crawl, and those of its snapshots in this state. @returns the failures */
+export async function writePagesOf(
+  home: Home,
+  crawl: CrawlRow,
+  status: 'sealed' | 'paused',
+  only?: readonly string[],
+): Promise<unknown[]> {
+  const failures: unknown[] = []
+  for (let after: string | undefined, isMore = true; isMore; ) {
+    const snapshots = await snapshotsIn(home.db, crawl.id, status, { after, limit: BATCH, only })
+    for (const snapshot of snapshots) {
+      await writeSnapshotPages(home, snapshot, crawl).catch((error: unknown) => {
+        if (isDatabaseAway(error)) throw error
+        failures.push(error)
+      })
+    }
+    after = snapshots.at(-1)?.id ?? after
+    isMore = snapshots.length === BATCH
+  }
+  await writeCrawlPage(home, crawl, crawl.status)
+  return failures
 }

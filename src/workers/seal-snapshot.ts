@@ -7,6 +7,7 @@ import type { CrawlOfPage } from '../db/crawls.ts'
 import { transact, withRetry } from '../db/retry.ts'
 import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/claimed.ts'
+import type { Context } from '../engine/handlers.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
@@ -17,13 +18,20 @@ import type { JudgedResult } from '../machines/verdict.ts'
 import type { Findings } from './findings.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 
+interface SealedPage {
+  /** How the page ended. */
+  readonly end: PageEnd
+  /** The page that was claimed with the seal. */
+  readonly next: SnapshotClaim | undefined
+}
+
 /**
  * Ends a page whose hooks have all ended: adds what they found, judges it, writes its index and seals it. The page
  * stays open until the last step, so that its crawl never looks finished in between; after a crash the next claim
  * repeats the steps. No lock is held while files are flushed. Throws ClaimLost, also when the server has died and lost
  * what we wrote.
  * @param hooks the page's hooks, which have ended
- * @returns how the page ended
+ * @param whyNone why it has none of them
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -33,20 +41,24 @@ export async function sealSnapshot(
   tree: WorkTree,
   hooks: readonly Hook[],
   found: Findings,
-): Promise<PageEnd> {
+  tick: Context,
+  whyNone?: string,
+): Promise<SealedPage> {
   const title = titleIn(tree) ?? claim.row.title
   const finished = await addFindings(owner, claim, title, crawl, hooks, found)
   const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
   tree.close()
-  const verdict = await judgeResults(tree.root, latest(results))
+  const judged = await judgeResults(tree.root, latest(results))
+  const verdict = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
   await writeSnapshotPages(owner.home, sealed, crawl, finished)
   await failpoint('publish.page_written')
-  await queue.move(claim, 'seal', owner.processId, { ...verdict, title, output_size }, ALL_ENDED)
+  const written = { ...verdict, title, output_size }
+  const next = await queue.moveAndClaim(claim, 'seal', tick.next?.(), owner.processId, written, ALL_ENDED)
   await failpoint('publish.page_sealed')
-  return { url: claim.row.url, title, outcome: verdict.outcome, cause: verdict.cause }
+  return { end: { url: claim.row.url, title, outcome: verdict.outcome, cause: verdict.cause }, next }
 }
 
 /** The last attempt of each hook. */

@@ -49,6 +49,8 @@ export class SnapshotHooks {
   readonly #services: CrawlServices
   /** A hook of a user had access to the work tree. */
   #isShared = false
+  /** Another process starts right after this one. */
+  #isFollowed = false
   /** A hook failed that needs what runs for the whole crawl. */
   #isDoubtful = false
   /** Results of this round that are worth nothing if that was gone. */
@@ -110,18 +112,34 @@ export class SnapshotHooks {
       else if (failure !== undefined) await this.#results.add({ result, event: 'fail', output: failure })
       else this.#open.set(keyOf(hook), { hook, result })
     }
-    for (const row of inRows([...this.#open.values()])) {
-      if (this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined) break
+    const rows = inRows([...this.#open.values()])
+    for (const [index, row] of rows.entries()) {
+      const isStopped = () => this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined
+      if (isStopped()) break
+      // The hashes are those of all files, also of what background hooks publish at their end.
+      if (rows.slice(index).every((left) => left.every(({ hook }) => hook.readsPublished))) await this.#endBackground()
+      if (isStopped()) break
       const able = await this.#able(row)
       if (able[0]?.hook.hosted) await this.#runRow(able)
-      else if (able[0]) await this.#runOne(able[0])
+      else if (able[0]) {
+        // The start of the next process is written together with the end of this one.
+        this.#isFollowed = rows[index + 1]?.[0]?.hook.hosted === false
+        await this.#runOne(able[0])
+        this.#isFollowed = false
+      }
       for (const end of await this.#sequence.reap()) await this.#settle([end])
       if (await this.lostService()) break
     }
-    const early = [...this.#open.values()].some(({ hook }) => !this.#sequence.isRunning(hook))
-    for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
+    await this.#endBackground()
     for (const { result } of this.#open.values())
       if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' }) // It had not begun.
+  }
+
+  async #endBackground(): Promise<void> {
+    await this.#results.write()
+    const isLeft = ({ hook }: OpenHook) => !hook.readsPublished && !this.#sequence.isRunning(hook)
+    const early = [...this.#open.values()].some(isLeft)
+    for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
   }
 
   /** Has a hook failed because what it needs, and what runs for the whole crawl, is gone? */
@@ -167,7 +185,7 @@ export class SnapshotHooks {
       hook,
       result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
     }))
-    const adopted = this.#tree.hasLeftovers ? await this.#adopt(all) : []
+    const adopted = this.#tree.hasLeftovers ? await this.#adopt(all, results) : []
     await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
     for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
@@ -178,9 +196,10 @@ export class SnapshotHooks {
    * Hosted hooks that ended although their worker died before it wrote that down: their logs are complete. First
    * attempts only, where the files in the plugin's folder can be from no other attempt.
    */
-  async #adopt(all: readonly OpenHook[]): Promise<OpenHook[]> {
+  async #adopt(all: readonly OpenHook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
     const open = all.filter(({ result }) => !FINAL.has(result.status))
-    const isAlone = ({ hook }: OpenHook) => all.filter((other) => other.hook.plugin === hook.plugin).length === 1
+    // Also of hooks that the plugin had before an upgrade.
+    const isAlone = ({ hook }: OpenHook) => results.filter(({ plugin }) => plugin === hook.plugin).length === 1
     const unfinished = open.findIndex(
       (one) =>
         !one.hook.hosted ||
@@ -267,7 +286,7 @@ export class SnapshotHooks {
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
     )
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
-    if (!ends.every(({ hook }) => hook.hosted)) await this.#results.write()
+    if (!this.#isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#results.write()
     await failpoint('publish.hook_settled')
   }
 

@@ -8,10 +8,10 @@ import type { Measure } from './engine-process.ts'
 /** The rivals' packages, in a folder of their own outside of the checkout; installed once. */
 export function installRivals(): string {
   const folder = join(tmpdir(), 'archivebox-ts-bench-rivals')
-  if (!existsSync(join(folder, 'node_modules', 'pg-boss'))) {
-    console.error(`Installing graphile-worker and pg-boss into ${folder}`)
+  if (!existsSync(join(folder, 'node_modules', 'puppeteer-core'))) {
+    console.error(`Installing graphile-worker, pg-boss and puppeteer-core into ${folder}`)
     mkdirSync(folder, { recursive: true })
-    const dependencies = { 'graphile-worker': '0.18.0', 'pg-boss': '12.38.0' }
+    const dependencies = { 'graphile-worker': '0.18.0', 'pg-boss': '12.38.0', 'puppeteer-core': '25.16.0' }
     // pg-boss asks for a patch release of this one that not every registry has.
     writeFileSync(
       join(folder, 'package.json'),

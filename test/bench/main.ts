@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os'
+import { captures } from './captures.ts'
 import { crawl } from './crawl.ts'
 import { engine } from './engine.ts'
 import { engineKill } from './engine-kill.ts'
@@ -6,7 +7,9 @@ import { engineScale } from './engine-scale.ts'
 import { type Figure, tableOf } from './figures.ts'
 import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
+import { hooks } from './hooks.ts'
 import { list } from './list.ts'
+import { backedUp, exported, verified } from './out.ts'
 import { page } from './page.ts'
 import { pageShare } from './page-share.ts'
 import { pages } from './pages.ts'
@@ -26,14 +29,19 @@ const BENCHES = {
   history: { run: history, rounds: 9 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
+  captures: { run: captures, rounds: 3 },
   list: { run: list, rounds: 2 },
+  export: { run: exported, rounds: 3 },
+  verify: { run: verified, rounds: 5 },
+  backup: { run: backedUp, rounds: 1 },
   server: { run: server, rounds: 5 },
   engine: { run: engine, rounds: 3 },
   'engine-scale': { run: engineScale, rounds: 3 },
   'engine-kill': { run: engineKill, rounds: 5 },
   pages: { run: pages, rounds: 5 },
-  'page-share': { run: pageShare, rounds: 3 },
+  'page-share': { run: pageShare, rounds: 1 },
   'scale-views': { run: scaleViews, rounds: 5 },
+  plugins: { run: hooks, rounds: 7 },
   screens: { run: screens, rounds: 3 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES

@@ -13,8 +13,11 @@ import { withSite } from './site.ts'
 
 /** However large a crawl is, its pages on disk cost the same part of it. */
 const SIZES = [200, 1_000, 5_000]
-/** The plugins that ship (wget runs where it is installed), and the least work that a page can be. */
-const PLUGINS = { 'all plugins': [], 'without wget': NPM_ONLY } as const
+/** Two of the cheapest ways to archive a page: a browser would cost a hundred times as much. */
+const PLUGINS = {
+  'with wget': [NPM_ONLY[0], `${NPM_ONLY[1]},wget`],
+  'npm only': NPM_ONLY,
+} as const
 const MOST_PERCENT = 2
 
 /** What writes pages: all that the rest of the program calls of `workers/index-pages.ts`. */
@@ -31,7 +34,7 @@ export async function pageShare(rounds: number): Promise<Figure[]> {
     const program = countedProgram(root)
     const kinds = Object.entries(PLUGINS).flatMap(([what, plugins]) => SIZES.map((size) => ({ what, plugins, size })))
     const values = new Map(kinds.map((kind) => [kind, [] as number[]]))
-    await share(program, 100, []) // Compiles.
+    await share(program, 100, NPM_ONLY) // Compiles.
     for (let round = 0; round < rounds; round += 1)
       for (const [{ size, plugins }, list] of values) list.push(await share(program, size, plugins))
     return [...values].map(([{ what, size }, list]) => ({

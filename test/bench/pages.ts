@@ -122,6 +122,7 @@ function writePages(dir: string): Record<string, string> {
     createdAt: new Date(),
     writtenAt: new Date(0),
     counts,
+    secondsLeft: null,
     index: { top: '../..', chunks: chunks.slice(0, OF_CRAWL / CHUNK) },
   })
   return {

@@ -30,33 +30,51 @@ export async function start(rounds: number): Promise<Figure[]> {
       version: async () => (await runNode([MAIN, '--version'])).ms,
       add: async () => (await archivebox(home.dataDir, 'add', 'http://127.0.0.1:9/')).ms,
       worker: () => workerReadyMs(home, runner.id),
+      words: async () => await wordsMs(home, 'add', '--plugins', 't'),
+      ids: async () => await wordsMs(home, 'crawl', 'show', ''),
+      doctor: async () => (await archivebox(home.dataDir, 'doctor')).ms,
     }
-    const values: Record<keyof typeof measures | 'node', number[]> = { node: [], version: [], add: [], worker: [] }
+    const names = Object.keys(measures) as (keyof typeof measures)[]
+    const values = Object.fromEntries(['node', ...names].map((name) => [name, [] as number[]])) as Record<
+      keyof typeof measures | 'node',
+      number[]
+    >
     for (let round = -1; round < rounds; round += 1) {
       const node = await nodeStartMs()
-      const taken = {
-        node,
-        version: await measures.version(),
-        add: await measures.add(),
-        worker: await measures.worker(),
+      if (round >= 0) values.node.push(node)
+      for (const name of names) {
+        const ms = await measures[name]()
+        // The first round fills the caches of the file system and of compiled code.
+        if (round >= 0) values[name].push(ms)
       }
-      // The first round fills the caches of the file system and of compiled code.
-      if (round >= 0) for (const name of Object.keys(taken) as (keyof typeof taken)[]) values[name].push(taken[name])
     }
-    const figure = (what: string, name: keyof typeof measures, atMost: number): Figure => ({
+    const figure = (
+      what: string,
+      name: keyof typeof measures,
+      atMost: number,
+      of: 'ratio' | 'value' = 'ratio',
+    ): Figure => ({
       bench: 'start',
       what,
       unit: 'ms',
       values: values[name],
       rival: { name: 'node -e 0', values: values.node },
-      target: { atMost, of: 'ratio' },
+      target: { atMost, of },
     })
     return [
       figure('archivebox-ts --version', 'version', 1.5),
       figure('add URL, server running', 'add', 4),
       figure('worker ready (spawn to first idle)', 'worker', 2),
+      figure('completion of plugins', 'words', 2),
+      figure('completion of ids, server running', 'ids', 2),
+      figure('doctor', 'doctor', 1_500, 'value'),
     ]
   })
+}
+
+/** What a press of Tab takes behind these words. */
+async function wordsMs({ dataDir }: Home, ...words: readonly string[]): Promise<number> {
+  return (await runNode([MAIN, 'completion', 'words', 'archivebox-ts', '--data-dir', dataDir, ...words])).ms
 }
 
 /**

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
@@ -47,7 +47,7 @@ it('a page that was disturbed while a browser was at it ends as any other', asyn
   const killProcess = (command: string) => {
     for (const seen of processesOf(home.dataDir)) if (seen.command.includes(command)) process.kill(seen.pid, 'SIGKILL')
   }
-  const disturbances: Record<string, (hold: string) => Promise<void>> = {
+  const disturbances: Record<string, () => Promise<void>> = {
     'its worker was killed': () => kill('snapshot'),
     'the worker of its crawl was killed': () => kill('crawl'),
     'the browser was killed': async () => killProcess('browser/browser.js'),
@@ -57,11 +57,9 @@ it('a page that was disturbed while a browser was at it ends as any other', asyn
       await runner.finished()
       runner = home.start(['run'])
     },
-    'another runner took over': async (hold) => {
+    'another runner took over': async () => {
       const older = runner
-      runner = home.start(['run'])
-      await runner.says(/drain|leading|waiting/)
-      rmSync(hold)
+      runner = home.start(['run', '--handoff-grace', '1'])
       expect((await older.finished()).code).toBe(0)
     },
   }
@@ -72,8 +70,8 @@ it('a page that was disturbed while a browser was at it ends as any other', asyn
     const isHeld = `select count(*) = 1 from archive_result r join snapshot s on s.id = r.snapshot_id
       where s.crawl_id = $1 and r.plugin = 'late' and r.status = 'started'`
     await eventually(() => home.value<boolean>(isHeld, [crawl]), 20_000)
-    await disturb(hold)
-    if (existsSync(hold)) rmSync(hold)
+    await disturb()
+    rmSync(hold)
     await sealedCrawl(home, crawl)
     expect(await endsOf(home, crawl), what).toEqual(ends)
   }

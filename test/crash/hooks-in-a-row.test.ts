@@ -1,8 +1,9 @@
 // The built-in hooks of a page run in a row, and their ends are written together: what a worker takes with it when it
 // dies in between must not be done again, what may have been lost with the machine must.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { uuidv7 } from '../../src/base/ids.ts'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -73,6 +74,37 @@ describe('a worker that dies when a row of hooks has ended', () => {
     expect(await statuses(home, crawl)).toEqual(ALL_FINE)
     expect(site.hits('/page-4.html') - before).toBe(2)
   })
+})
+
+it('what a plugin published before its hook was renamed is not taken for the output of the new one', async () => {
+  const home = await homes.make()
+  const crawl = await home.add('--plugins', 'html,title', `${site.url}/page-1.html`)
+  const step = 'publish.hosted_hook_ended'
+  const runner = home.start(['run'], { env: failpoints(home, `${step}=stop`) })
+  await eventually(() => fired(home).get(step))
+  for (const { pid } of processesOf(home.dataDir)) process.kill(pid, 'SIGKILL')
+  await runner.finished()
+  const [page] = await home.query<{ id: string; output_dir: string }>('select id, output_dir from snapshot')
+  mkdirSync(join(home.dataDir, page!.output_dir, 'title'))
+  writeFileSync(join(home.dataDir, page!.output_dir, 'title', 'old.txt'), 'old')
+  await home.query(
+    `insert into archive_result (id, snapshot_id, plugin, hook_name, status, process_id, start_ts, end_ts, output_files,
+       output_size)
+     select $1, $2, 'title', 'on_Snapshot__53_title.js', 'succeeded', id, now(), now(), $3, 3 from process limit 1`,
+    [uuidv7(), page!.id, JSON.stringify({ 'old.txt': { size: 3, mimetype: 'text/plain' } })],
+  )
+  const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+  expect(code, stderr).toBe(0)
+  await expectComplete(home, crawl)
+  const files = (await resultsOf(home, crawl)).map(({ hook_name, output_files }) => [
+    hook_name,
+    Object.keys(output_files),
+  ])
+  expect(files).toEqual([
+    ['on_Snapshot__20_html.js', expect.arrayContaining(['output.html'])],
+    ['on_Snapshot__53_title.js', ['old.txt']],
+    ['on_Snapshot__54_title.js', ['title.txt']],
+  ])
 })
 
 describe('a worker that slept through a takeover when a row had ended', () => {

@@ -113,8 +113,12 @@ describe('add --run', () => {
     expect(rest.length).toBeGreaterThanOrEqual(8)
   })
 
-  it('says the folder of the page on stdout when nobody asked for JSON, and archives again what is added again', async () => {
-    const { code, stdout, stderr } = await cli('add', '--run', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
+  it('leaves out what is archived already and says where that is, and archives it anew with --again', async () => {
+    const before = await cli('add', '--run', `${site.url}/page-1.html`)
+    expect(before).toMatchObject({ code: 0, stdout: '' })
+    expect(before.stderr).toMatch(/^1 read · 0 new · 1 archived before \(skipped; --again .*\)\nopen: .*index\.html\n$/)
+    const urls = [`${site.url}/page-1.html`, `${site.url}/page-2.html`]
+    const { code, stdout, stderr } = await cli('add', '--run', '--again', ...urls)
     expect(code, stderr).toBe(0)
     expect(stderr.match(/2 pages: 2 archived/)).not.toBeNull()
     await withRows(async (home) => {

@@ -105,7 +105,7 @@ describe('a backup of an archive at work', () => {
 
     const again = await restored(dataDir, there.url)
     expect(again.code).toBe(2)
-    expect(again.stderr).toMatch(/an archive in this database already/)
+    expect(again.stderr).toMatch(/an archive here already/)
   })
 
   it('goes into a data dir that nothing was added to yet', async () => {

@@ -24,7 +24,7 @@ async function collidingOn<T>(db: Database, table: 'crawl' | 'snapshot', work: (
   return done
 }
 
-const list = () => new UrlList(1, 'http://127.0.0.1:9/new', [])
+const list = (urls = 'http://127.0.0.1:9/new') => new UrlList(1, { urls, details: '' }, [])
 const newCrawl = () => ({ list: list(), tags: [], maxDepth: 0, maxUrls: 0, maxSize: 0, label: '', config: {} })
 
 it('adds and retries again after a collision, and each once', async () => {
@@ -39,10 +39,10 @@ it('adds and retries again after a collision, and each once', async () => {
     ])
   try {
     const added = 'http://127.0.0.1:9/added'
-    expect(await collidingOn(db, 'snapshot', () => addPages(db, crawl, [added], ['tag']))).toHaveLength(1)
+    expect(await collidingOn(db, 'snapshot', () => addPages(db, crawl, list(added), ['tag']))).toHaveLength(1)
     expect(await made(added)).toBe('1')
     expect(await collidingOn(db, 'snapshot', () => addCrawlWithPages(db, newCrawl()))).toHaveLength(1)
-    expect(await made(list().first)).toBe('2')
+    expect(await made(list().first.urls)).toBe('2')
     await home.query(`update crawl set status = 'sealed', retry_at = null where id = $1`, [crawl])
     expect(await collidingOn(db, 'crawl', () => retry(db, { crawls: [crawl] }))).toMatchObject({ crawls: [crawl] })
   } finally {

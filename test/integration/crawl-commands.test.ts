@@ -32,7 +32,9 @@ describe('crawl list', () => {
     const home = await homes.make()
     const ids: string[] = []
     for (const label of ['first', 'second', 'third'])
-      ids.unshift(await home.add('--label', label, '--tag', 'a,b', '--depth', '1', pageUrls(site, 1)[0]!))
+      ids.unshift(
+        await home.add('--label', label, '--tag', 'a,b', '--depth', '1', '--max-urls', '9', pageUrls(site, 1)[0]!),
+      )
     const list = async (...args: string[]) => {
       const { code, stdout, stderr } = await home.run(['crawl', 'list', ...args])
       expect(code, stderr).toBe(0)
@@ -51,7 +53,7 @@ describe('crawl list', () => {
       counts: { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 },
       max_depth: 1,
       urls_total: 1,
-      max_urls: 0,
+      max_urls: 9,
       max_size: 0,
       tags: ['a', 'b'],
       label: 'third',

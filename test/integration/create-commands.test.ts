@@ -41,6 +41,8 @@ describe('snapshot create', () => {
       outcome: null,
       cause: null,
       http_status: null,
+      notes: null,
+      bookmarked_at: null,
       sealed_at: null,
       output_size: 0,
       created_at: expect.stringMatching(/^\d{4}-/),

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, type Result, resultsOf } from '../support/archive.ts'
@@ -34,7 +34,7 @@ describe('hooks whose plugin requires another one', () => {
     setUpHook(home, 'browser', '91_wait.sh', WAITS)
     hook(home, 'browser', '01_tab.daemon.bg.sh', WAITS)
     hook(home, 'browser', '30_navigate.sh', WAITS)
-    add('screenshot', ['browser'], WAITS)
+    add('needs_browser', ['browser'], WAITS)
     // The same for one page.
     hook(home, 'tab', '02_tab.bg.sh', 'echo "no tab" >&2; exit 1')
     hook(home, 'tab', '31_go.sh', WAITS)
@@ -52,11 +52,13 @@ describe('hooks whose plugin requires another one', () => {
     writeFileSync(join(bin, 'abxpkg'), '#!/bin/sh\nshift 2\nexec "$@"\n', { mode: 0o755 })
     plugin(home, 'upstream', '#!/usr/bin/env -S abxpkg run --script bash\necho made >made.txt\n')
     plugin(home, 'ours', 'echo made >made.txt')
-    const crawl = await home.add('-c', 'OFF_ENABLED=false', '-c', 'TIMEOUT=900', `${site.url}/page-1.html`)
+    const plugins = readdirSync(join(home.dataDir, 'plugins')).join()
+    const settings = ['-c', 'OFF_ENABLED=false', '-c', 'TIMEOUT=900']
+    const crawl = await home.add('--plugins', plugins, ...settings, `${site.url}/page-1.html`)
     const run = await home.run(['run', '--exit-on-idle'], { env: { PATH: `${bin}${delimiter}${process.env['PATH']}` } })
     expect(run.code, run.stderr).toBe(0)
     await expectComplete(home, crawl)
-    const own = (await resultsOf(home, crawl)).filter(({ hook_name }) => hook_name.endsWith('.sh'))
+    const own = await resultsOf(home, crawl)
     const said = ({ plugin, hook_name, status, output_str }: Result) => [
       `${plugin} ${hook_name.slice('on_Snapshot__'.length)}`,
       `${status}: ${output_str}`,
@@ -67,7 +69,7 @@ describe('hooks whose plugin requires another one', () => {
       'needs_needs 40_needs_needs.sh': 'skipped: needs needs_off, which needs off, which is off',
       'browser 01_tab.daemon.bg.sh': 'failed: on_CrawlSetup__90_launch.daemon.bg.sh failed: no display',
       'browser 30_navigate.sh': 'skipped: needs browser, which failed',
-      'screenshot 40_screenshot.sh': 'skipped: needs browser, which failed',
+      'needs_browser 40_needs_browser.sh': 'skipped: needs browser, which failed',
       'tab 02_tab.bg.sh': 'failed: no tab',
       'tab 31_go.sh': 'skipped: needs tab, which failed',
       'needs_tab 40_needs_tab.sh': 'skipped: needs tab, which failed',

@@ -35,6 +35,7 @@ describe('export', () => {
     expect(await exported('--format', 'urls', '-n', '1')).toBe('https://other.example/\n')
     expect((await home.run(['export', '--outcome', 'nice'])).code).toBe(2)
     expect((await home.run(['export', '--format', 'xml'])).code).toBe(2)
+    expect((await home.run(['export', '--format', 'csv', '--json'])).code).toBe(2)
   })
 
   it('writes tables whose fields hold whatever they hold', async () => {

@@ -93,9 +93,10 @@ describe('what is published', () => {
     const home = await homes.make()
     plugin(home, 'a', `echo left >left; echo '{"type": "ArchiveResult", "status": "failed"}'`)
     hook(home, 'b', '41_b.sh', 'echo b >b.txt')
-    const dir = await folderOf(home, await archived(home, 'a,b,hashes'))
+    hook(home, 'c', '42_c.bg.sh', 'trap "echo late >late.txt; exit 0" TERM; echo ready; while :; do sleep 0.05; done')
+    const dir = await folderOf(home, await archived(home, 'a,b,c,hashes'))
     const { files } = JSON.parse(readFileSync(join(dir, 'hashes/hashes.json'), 'utf8')) as { files: { path: string }[] }
-    expect(files.map(({ path }) => path)).toEqual(['b/b.txt'])
+    expect(files.map(({ path }) => path)).toEqual(['b/b.txt', 'c/late.txt'])
   })
 })
 

@@ -120,10 +120,13 @@ describe.skipIf(WGET.missing)(`wget, when it is there ${WGET.missing || ''}`, ()
     }
   })
 
-  it.each(['/empty', '/blank'])('keeps nothing of an answer without anything in it: %s', async (path) => {
-    expect(await run('wget', at(path), PATH)).toMatchObject({ status: 'noresults', output: 'an empty answer' })
-    expect(readdirSync(join(snapshot, 'wget'))).toEqual([])
-  })
+  it.each(['/empty', '/blank', '/status-204'])(
+    'keeps nothing of an answer without anything in it: %s',
+    async (path) => {
+      expect(await run('wget', at(path), PATH)).toMatchObject({ status: 'noresults', output: 'an empty answer' })
+      expect(readdirSync(join(snapshot, 'wget'))).toEqual([])
+    },
+  )
 
   it.each([
     ['a dead port', DEAD, 'connection refused by 127.0.0.1:1', {}],

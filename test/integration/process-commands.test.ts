@@ -72,6 +72,25 @@ describe('process logs', () => {
     await leave(runner)
   })
 
+  it('of a worker are what it said itself', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', 'html', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
+    const env = { MAX_SNAPSHOT_WORKERS: '2', LOG_LEVEL: 'debug' }
+    expect((await home.run(['run', '--exit-on-idle'], { env })).code).toBe(0)
+    const workers = await home.query<{ id: string; worker_type: string }>(
+      `select id, worker_type from process where process_type = 'worker'`,
+    )
+    const said = await Promise.all(workers.map(({ id }) => home.run(['process', 'logs', id])))
+    const lines = said.flatMap(({ stdout }, index) => {
+      const { id, worker_type: kind } = workers[index]!
+      const own = stdout.split('\n').filter(Boolean)
+      for (const line of own) expect(line).toContain(` ${kind} ${id.slice(-8)}: `)
+      return own
+    })
+    expect(lines.filter((line) => line.includes(`archived ${site.url}`))).toHaveLength(2)
+    expect(lines.join('\n')).toContain(crawl)
+  })
+
   it('-f goes on until the process ends', async () => {
     const { home, runner, hook } = await talking()
     const following = home.start(['process', 'logs', String(hook), '--follow'])

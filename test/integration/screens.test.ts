@@ -169,7 +169,7 @@ describe('without a terminal', () => {
 
   it('add --run says how each page ended in plain lines; with -q nothing', async () => {
     const home = await homes.make()
-    const args = ['add', '--run', '--plugins', 'html,title', `${site.url}/`, 'http://127.0.0.1:1/']
+    const args = ['add', '--again', '--run', '--plugins', 'html,title', `${site.url}/`, 'http://127.0.0.1:1/']
     const { stderr } = await home.run(args)
     expect(stderr).toMatch(/page +failed http:\/\/127\.0\.0\.1:1\/: connection refused\n/)
     expect(stderr).toMatch(

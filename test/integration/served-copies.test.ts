@@ -86,6 +86,8 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
         sealedAt: new Date(),
         depth: 0,
         tags: [],
+        notes: null,
+        bookmarkedAt: null,
         crawlPath: '.',
         topPath: '.',
         copiesPath: undefined,

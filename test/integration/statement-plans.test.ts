@@ -11,7 +11,7 @@ import * as archived from '../../src/db/archived-pages.ts'
 import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
 import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
-import { addUpCounts, allPages, pageCount, rowCounts } from '../../src/db/counts.ts'
+import { addUpCounts, allPages, isFull, pageCount, rowCounts } from '../../src/db/counts.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import * as summaries from '../../src/db/crawl-summaries.ts'
@@ -44,7 +44,8 @@ import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
 import * as terms from '../../src/db/terms.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
-import { addCrawlWithPages, addPages } from '../../src/machines/add-pages.ts'
+import { addCrawlWithPages, addPages, addPausedPages } from '../../src/machines/add-pages.ts'
+import * as adopt from '../../src/machines/adopt.ts'
 import * as commands from '../../src/machines/commands.ts'
 import * as deletion from '../../src/machines/deletion.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
@@ -95,8 +96,8 @@ const owner = (inside = home): queues.Owner => ({ home: inside, processId: worke
 const newCrawl = (...others: string[]): crawls.NewCrawl => {
   const list = new UrlList(
     1 + others.length,
-    'https://example.com/',
-    others.map((part) => Buffer.from(part)),
+    { urls: 'https://example.com/', details: '{"tags":["a"]}' },
+    others.map((urls) => () => ({ urls, details: '' })),
   )
   return { list, maxDepth: 0, maxUrls: 9, maxSize: 0, tags: ['news'], label: '', config: {} }
 }
@@ -161,7 +162,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/counts.ts rowCounts': async () => {
     for (const model of ['crawl', 'snapshot', 'archive_result'] as const) await rowCounts(db, model)
   },
-  'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, ['https://example.com/a']),
+  'db/counts.ts isFull': () => isFull(db, { id: crawl, max_size: 1 }),
+  'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, newCrawl('https://example.com/a').list),
   'db/crawl-sources.ts listOf': () => listOf(db, crawl),
   'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token })),
   'db/crawl-sources.ts passPart': () => passPart(db, crawl, 1),
@@ -204,6 +206,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts markRunning': () => processes.markRunning(db, other, { ...identity, pid: 3 }),
   'db/processes.ts recordContainment': () => processes.recordContainment(db, other, { tier: 'basic' }),
   'db/processes.ts markDraining': () => processes.markDraining(db, other),
+  'db/processes.ts markRan': () => processes.markRan(db, other, { ...identity, pid: 3 }, { code: 0, signal: null }, 1),
   'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
   'db/processes.ts liveRows': () => processes.liveRows(home),
   'db/processes.ts heartbeat': () => processes.heartbeat(home, other, identity, null),
@@ -249,9 +252,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
   'db/snapshots.ts tagsOf': () => Promise.resolve(), // In the next.
   'db/snapshots.ts tagsOfPage': () => snapshots.tagsOfPage(db, other),
-  'db/snapshots.ts sealedSnapshots': async () => {
-    await snapshots.sealedSnapshots(db, crawl, { after: undefined, limit: 500 })
-    await snapshots.sealedSnapshots(db, crawl, { after: other, limit: 500, only: [other] })
+  'db/snapshots.ts snapshotsIn': async () => {
+    await snapshots.snapshotsIn(db, crawl, 'sealed', { after: undefined, limit: 500 })
+    await snapshots.snapshotsIn(db, crawl, 'sealed', { after: other, limit: 500, only: [other] })
   },
   'db/snapshots.ts crawlsOfSnapshots': () => snapshots.crawlsOfSnapshots(db, [other]),
   'db/snapshots.ts openSnapshots': () => snapshots.openSnapshots(db, crawl),
@@ -322,6 +325,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await hookResults.finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
+    await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
@@ -366,6 +370,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/archived-pages.ts chunksOfCrawl': () => archived.chunksOfCrawl(db, other),
   'db/archived-pages.ts copiesOfUrl': () => archived.copiesOfUrl(db, 'ab', 100),
   'db/archived-pages.ts copiedUrls': () => archived.copiedUrls(db, ['ab']),
+  'db/archived-pages.ts archivedAmong': () => archived.archivedAmong(db, ['https://example.com/']),
   'db/archived-pages.ts hasCopies': () => archived.hasCopies(db, { id: other, url_hash: Buffer.from('a') }),
   'db/crawl-summaries.ts indexedCrawl': () => summaries.indexedCrawl(db, other),
   'db/crawl-summaries.ts crawlCounts': () => summaries.crawlCounts(db, other),
@@ -376,7 +381,28 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/results.ts resultsOfPage': () => resultsOfPage(db, other),
   'db/results.ts latestResults': () => latestResults(db, [other]),
   'db/snapshots.ts lockUnjudged': () => inTransaction((tx) => snapshots.lockUnjudged(tx, 100)),
-  'machines/add-pages.ts addPages': () => addPages(db, other, ['https://example.com/'], ['news']),
+  'machines/adopt.ts adoptCrawl': () =>
+    adopt.adoptCrawl(db, { key: 'a', at: new Date(), label: '', list: newCrawl().list }),
+  'machines/adopt.ts adoptedAmong': () => adopt.adoptedAmong(db, [other]),
+  'machines/adopt.ts adoptPage': async () => {
+    const [at, list] = [new Date(), newCrawl().list]
+    const crawlId = await adopt.adoptCrawl(db, { key: 'b', at, label: '', list })
+    const result = {
+      plugin: 'dom',
+      hook_name: 'dom',
+      attempt: 1,
+      status: 'succeeded',
+      output_str: '',
+      files: {},
+    } as const
+    await adopt.adoptPage(db, {
+      ...{ id: uuidv7(), crawlId, url: 'https://example.com/', title: null, depth: 0, tags: ['a'], notes: null },
+      ...{ bookmarkedAt: at, sealedAt: at, outputDir: '', outcome: 'archived', cause: null, http_status: null },
+      results: [{ ...result, start: at, end: at }],
+    })
+  },
+  'machines/add-pages.ts addPages': () => addPages(db, other, newCrawl().list, ['news']),
+  'machines/add-pages.ts addPausedPages': () => addPausedPages(db, newCrawl('https://example.com/d')),
   'machines/add-pages.ts addCrawlWithPages': () => addCrawlWithPages(db, newCrawl('https://example.com/c')),
   'machines/retry.ts retry': () => retry(db, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/retry.ts lockCrawlsAbove': () => Promise.resolve(), // Above.

@@ -19,7 +19,8 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 const LINE = '#!/usr/bin/env -S abxpkg run --script --deps-from=./config.json:required_binaries'
-const SAY = `const say = (status, output_str) => console.log(JSON.stringify({ type: 'ArchiveResult', status, output_str }))`
+const SAY = `const say = (status, output_str) =>
+  console.log(JSON.stringify({ type: 'ArchiveResult', status, output_str }))`
 
 const FILES: Readonly<Record<string, string>> = {
   'suite/__init__.py': '',

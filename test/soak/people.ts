@@ -58,7 +58,7 @@ export class People {
     const added: Added = { urls, plugins: hostile ? HOSTILE : PLUGINS, id: undefined }
     this.#ledger.added.push(added)
     const settings = hostile ? HOSTILE_SETTINGS.flatMap((setting) => ['-c', setting]) : []
-    const args = ['add', ...options, '--plugins', added.plugins, ...settings, ...urls]
+    const args = ['add', '--again', ...options, '--plugins', added.plugins, ...settings, ...urls]
     const running = this.#home.start(args, { env: { DATABASE_URL: '' } })
     const timer = killAfterMs === undefined ? undefined : setTimeout(() => running.signal('SIGKILL'), killAfterMs)
     const end = await running.finished(options.length > 0 ? 2 ** 31 - 1 : 120_000)

@@ -42,9 +42,9 @@ export class TestHome {
     return running
   }
 
-  /** Queues URLs; the id of the crawl. */
+  /** Queues URLs, those archived before, too; the id of the crawl. */
   async add(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.run(['add', ...args])
+    const { code, stdout, stderr } = await this.run(['add', '--again', ...args])
     expect(code, stderr).toBe(0)
     return (JSON.parse(stdout) as { id: string }).id
   }

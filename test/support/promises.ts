@@ -62,10 +62,12 @@ const PROMISES: Readonly<Record<string, string>> = {
     ) counted group by model, status, outcome having sum(rows) <> 0 or sum(bytes) <> 0
     union all
     select from (
-      select crawl_id, status, outcome, pages from crawl_pages union all
-      select crawl_id, status, coalesce(outcome, ''), -1 from snapshot
-    ) counted group by crawl_id, status, outcome having sum(pages) <> 0`,
-  'a success has its process': `select id from archive_result where status = 'succeeded' and process_id is null`,
+      select crawl_id, status, outcome, pages, bytes from crawl_pages union all
+      select crawl_id, status, coalesce(outcome, ''), -1, -output_size from snapshot
+    ) counted group by crawl_id, status, outcome having sum(pages) <> 0 or sum(bytes) <> 0`,
+  'a success has its process, unless another program made it': `
+    select r.id from archive_result r join snapshot s on s.id = r.snapshot_id join crawl c on c.id = s.crawl_id
+    where r.status = 'succeeded' and r.process_id is null and not jsonb_exists(c.config, 'adopted')`,
   'exit code 0 is never made up': `select id from process where status = 'lost' and exit_code is not null`,
   'a child is started by somebody': `
     select id from process where process_type in ('worker', 'hook') and (parent_id is null or runner_id is null)`,

@@ -6,14 +6,14 @@ import { ROOT } from '../support/program.ts'
 /** Rooms from the top down; those of one line stand side by side and do not know each other. */
 const STOREYS = [
   ['main.ts'],
-  ['program.ts'],
+  ['program.ts', 'complete.ts'],
   ['cli'],
   ['runner'],
   ['workers'],
   ['hooks', 'pages', 'demo'],
   ['machines'],
   ['processes'],
-  ['db'],
+  ['db', 'importers'],
   ['engine'],
   ['base'],
 ]

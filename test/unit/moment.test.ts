@@ -46,4 +46,12 @@ describe('a moment on the command line', () => {
       if (ms > 0) expect(uuidv7(ms - 1) < firstIdOf(new Date(ms))).toBe(true)
     }
   })
+
+  it('is larger than those before it, however many there are in a millisecond', () => {
+    const ids = Array.from({ length: 20_000 }, () => uuidv7())
+    expect(ids.toSorted()).toEqual(ids)
+    expect(ids.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id))).toBe(
+      true,
+    )
+  })
 })

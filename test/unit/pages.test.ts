@@ -44,6 +44,8 @@ const snapshot: SnapshotPage = {
   sealedAt: ADDED,
   depth: 1,
   tags: [EVIL],
+  notes: EVIL,
+  bookmarkedAt: ADDED,
   crawlPath: '../../../../crawls/20260203/example.com/id',
   topPath: '../../../../..',
   copiesPath: '../../../../../archive/urls/ab/cd.js',
@@ -66,6 +68,7 @@ const crawl: CrawlPage = {
   createdAt: ADDED,
   writtenAt: ADDED,
   counts: { queued: 4_990, started: 2, paused: 0, archived: 7, partial: 1, failed: 2 },
+  secondsLeft: 200,
   index: { top: '../../../../..', chunks: [7, 3, 1] },
 }
 
@@ -300,6 +303,7 @@ describe('the page of a crawl', () => {
       'of 5,002 pages',
       '2 in work',
       '4,990 waiting',
+      'about 3.3 min left',
       'crawl retry --failed 0199-id',
     ])
       expect(text).toContain(word)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { requiredBinaries } from '../../src/hooks/required-binaries.ts'
-import { modulePaths, searchByAsking, searchFiles, type Wanted } from '../../src/hooks/search.ts'
+import { searchByAsking, searchFiles, searchPaths, type Wanted } from '../../src/hooks/search.ts'
 import { withPrograms } from '../support/bare-path.ts'
 
 let dir: string
@@ -98,8 +98,10 @@ describe('where files do not tell', () => {
 
 it('modules are imported from the folders in which they were found', () => {
   const found = ['/a/node_modules/.bin/x', '/b/node_modules/y/package.json', '/lib/v/site-packages/z.py', '/usr/bin/w']
-  expect(modulePaths([...found, '/other/site-packages/v.py'], '/lib')).toEqual({
-    node: ['/a/node_modules', '/b/node_modules'],
-    python: ['/lib/v/site-packages'],
+  const settings = { ABXPKG_LIB_DIR: '/lib', NODE_PATH: '/b/node_modules' }
+  expect(searchPaths([...found, '/other/site-packages/v.py'], settings)).toEqual({
+    NODE_PATH: '/b/node_modules:/a/node_modules',
+    PYTHONPATH: '/lib/v/site-packages',
   })
+  expect(searchPaths([], {})).toEqual({ NODE_PATH: undefined, PYTHONPATH: undefined })
 })

@@ -24,20 +24,32 @@ describe('a list of URLs', () => {
     const urls = Array.from({ length: 4_200 }, (_, n) => url(n))
     const list = listOf([...urls, ...urls.slice(0, 500)])!
     expect(list.total).toBe(4_200)
-    expect([...list]).toEqual(urls)
-    expect(list.first).toBe(urls.slice(0, 100).join('\n'))
-    expect([...list.others()].map((part) => part.split('\n').length)).toEqual([2_000, 2_000, 100])
+    expect([...list]).toEqual(urls.map((each) => ({ url: each })))
+    expect(list.first).toEqual({ urls: urls.slice(0, 100).join('\n'), details: '' })
+    expect([...list.others()].map((part) => part.urls.split('\n').length)).toEqual([2_000, 2_000, 100])
   })
 
   it('that is short is all in its first part; one without a URL is none', () => {
     const list = listOf([url(1), url(2)])!
-    expect([list.isLong, list.total, list.first]).toEqual([false, 2, `${url(1)}\n${url(2)}`])
+    expect([list.isMoreThanUrls, list.total, list.first.urls]).toEqual([false, 2, `${url(1)}\n${url(2)}`])
     expect(listOf([])).toBeUndefined()
   })
 
   it('of very long URLs has smaller parts', () => {
     const list = listOf(Array.from({ length: 500 }, (_, n) => `${url(n)}/${'x'.repeat(8_000)}`))!
-    for (const part of list.others()) expect(part.length).toBeLessThan(510_000)
+    for (const part of list.others()) expect(part.urls.length).toBeLessThan(510_000)
     expect([...list]).toHaveLength(500)
+  })
+
+  it('keeps with each URL what is known of it, and nothing where nothing is', () => {
+    const builder = new UrlListBuilder()
+    for (let n = 0; n < 300; n += 1)
+      builder.add(url(n), n % 150 === 0 ? { title: `line\n${n}`, tags: ['a'] } : undefined)
+    expect(builder.add(url(0), { title: 'again' })).toBe(false)
+    const list = builder.list()!
+    const known = [...list].filter(({ details }) => details !== undefined)
+    expect(known).toEqual([0, 150].map((n) => ({ url: url(n), details: { title: `line\n${n}`, tags: ['a'] } })))
+    expect([list.total, list.isMoreThanUrls]).toEqual([300, true])
+    builder.close()
   })
 })

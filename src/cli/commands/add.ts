@@ -1,13 +1,20 @@
-import { createReadStream } from 'node:fs'
-import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
+import { isDataDir } from '../../base/data-dir.ts'
+import { EXIT } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
-import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
+import { type CrawlRow, crawlById, insertCrawl, type NewCrawl } from '../../db/crawls.ts'
+import type { Home } from '../../db/home.ts'
 import { crawlRecord } from '../../db/records.ts'
-import { CheckedUrls, checkedUrls } from '../checked-urls.ts'
+import type { Format } from '../../importers/formats.ts'
+import { addPausedPages } from '../../machines/add-pages.ts'
+import { writeArchivePage } from '../../workers/index-pages.ts'
+import { writePagesOf } from '../../workers/reconcile-pages.ts'
 import { follow } from '../follow.ts'
-import { asProcess, openHome } from '../home.ts'
-import { linesOf } from '../lines.ts'
-import { type CrawlOptions, limitsOf } from '../new-crawl.ts'
+import { many, shortId } from '../format.ts'
+import { asProcess, type OpenHome, openHome } from '../home.ts'
+import { Intake, takeIn } from '../intake.ts'
+import { sayIntake } from '../intake-summary.ts'
+import { type CrawlOptions, type Limits, limitsOf } from '../new-crawl.ts'
+import { type NewUrls, newUrls } from '../new-urls.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
@@ -15,83 +22,141 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 export interface AddOptions extends CrawlOptions {
   readonly file?: string
+  readonly fromArchivebox?: string
+  readonly parser: Format | 'auto'
+  readonly again?: boolean
   readonly run?: boolean
   readonly wait?: boolean
+  readonly indexOnly?: boolean
   readonly dryRun?: boolean
   readonly demo?: boolean
 }
 
+/** Who follows links and does not say how far gets at most so many pages besides those of the list. */
+const LINKED_PAGES = 1_000
+
 /** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. */
 export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<void> {
+  if (verb.indexOnly && (verb.run || verb.wait || verb.demo))
+    options.problems.add('--index-only archives nothing: there is nothing to --run, to --wait for or to show')
+  const from = verb.fromArchivebox
+  if (from !== undefined && (args.length > 0 || verb.file !== undefined || verb.run || verb.wait || verb.indexOnly))
+    options.problems.add(
+      '--from-archivebox takes a collection over as it is: no URL, --file, --run, --wait or --index-only',
+    )
   const limits = limitsOf(options, verb)
+  if (from !== undefined)
+    return await (await import('./add-archivebox.ts')).addArchiveBox(options, from, limits, verb.dryRun === true)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
+  const intake = new Intake()
   try {
-    const list = demo ? checkedUrls([demo.url]) : await collect(args, verb.file)
-    const crawl: NewCrawl = {
-      ...limits,
-      ...(demo ? { maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' } : {}),
-      list,
+    if (demo) {
+      intake.take({ url: demo.url })
+      const maxDepth = Math.max(1, limits.maxDepth)
+      return await queue(
+        options,
+        intake,
+        { ...limits, maxDepth, label: limits.label || 'Demo' },
+        { ...verb, run: true },
+      )
     }
-    if (verb.dryRun) return sayPlan(options, crawl)
-    await queue(options, crawl, verb, demo !== undefined)
+    await takeIn(intake, args, verb.file, verb.parser === 'auto' ? undefined : verb.parser)
+    const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
+    const maxUrls = isUnlimited ? intake.list().total + LINKED_PAGES : limits.maxUrls
+    if (isUnlimited && !options.quiet)
+      terminal.say(
+        `depth ${limits.maxDepth}: at most ${LINKED_PAGES} pages that are linked to; --max-urls sets another limit, ` +
+          'of all pages, 0 none',
+      )
+    await queue(options, intake, { ...limits, maxUrls }, verb)
   } finally {
+    intake.close()
     await demo?.close()
   }
 }
 
-async function queue(options: GlobalOptions, crawl: NewCrawl, verb: AddOptions, demo: boolean): Promise<void> {
-  const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
+async function queue(options: GlobalOptions, intake: Intake, limits: Limits, verb: AddOptions): Promise<void> {
+  const all = intake.list()
+  // Whoever follows links needs the pages that they are on.
+  const isAgain = verb.again === true || verb.demo === true || limits.maxDepth > 0
+  if (verb.dryRun && !isDataDir(options.dataDir)) return sayPlan(options, intake, limits, { list: all, archived: 0 })
+  const open = await openHome(options, verb.dryRun ? 'never' : 'if-empty', (line) => terminal.say(line))
   try {
-    // Only one that wants a runner counts as a command that may own it.
-    await asProcess(open.home, verb.run || demo ? 'add' : 'cli', async (processId) => {
-      const row = await insertCrawl(open.home.db, crawl)
-      if (!verb.run && !verb.wait && !demo) {
-        if (wantsJson(options)) printRecord(crawlRecord(row))
-        else
-          terminal.say(
-            `queued ${counted(crawl.list)} as crawl ${row.id}; ${onStderr.bold('archivebox-ts run')} works on it`,
-          )
-        return
-      }
-      terminal.json = options.json === true
-      terminal.ids = { crawl_id: row.id, process_id: processId }
-      await follow(open, options, row.id, { processId, run: verb.run === true || demo })
-    })
+    const fresh = isAgain ? { list: all, archived: 0 } : await newUrls(open.home.db, all)
+    if (verb.dryRun) sayPlan(options, intake, limits, fresh)
+    else await addNew(open, options, intake, limits, fresh, verb)
   } finally {
     await open.close()
   }
 }
 
-/**
- * URLs from the arguments, a file or stdin; one a line there, without `#` comments and blank lines. Throws UsageError.
- */
-async function collect(args: readonly string[], file: string | undefined): Promise<UrlList> {
-  const fromStdin =
-    file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
-  const urls = new CheckedUrls()
-  const take = (line: string) => {
-    if (line && !line.startsWith('#')) urls.take(line)
-  }
-  for (const arg of args) if (arg !== '-') take(arg.trim())
-  if (file !== undefined && file !== '-') {
-    try {
-      for await (const lines of linesOf(createReadStream(file))) lines.forEach(take)
-    } catch (error) {
-      if (error instanceof UsageError) throw error
-      throw new UsageError(`cannot read ${file}: ${messageOf(error)}`)
+async function addNew(
+  open: OpenHome,
+  options: GlobalOptions,
+  intake: Intake,
+  limits: Limits,
+  fresh: NewUrls,
+  verb: AddOptions,
+): Promise<void> {
+  // Only one that wants a runner counts as a command that may own it.
+  await asProcess(open.home, verb.run ? 'add' : 'cli', async (processId) => {
+    const { list } = fresh
+    if (list === undefined) {
+      sayIntake(options, intake, fresh)
+      return endBroken(intake)
     }
+    const crawl = { ...limits, list }
+    const row = verb.indexOnly ? await listOnly(open.home, crawl) : await insertCrawl(open.home.db, crawl)
+    sayIntake(options, intake, fresh)
+    if (verb.run || verb.wait) {
+      terminal.json = options.json === true
+      terminal.ids = { crawl_id: row.id, process_id: processId }
+      await follow(open, options, row.id, { processId, run: verb.run === true })
+    } else if (wantsJson(options)) printRecord(crawlRecord(row))
+    else if (verb.indexOnly)
+      terminal.say(
+        `listed ${counted(list)}; ${onStderr.bold(`archivebox-ts crawl resume ${shortId(row.id)}`)} archives them`,
+      )
+    else terminal.say(`queued ${counted(list)} as crawl ${row.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
+    endBroken(intake)
+  })
+}
+
+/** Makes a crawl and its pages, rows and files, of which nothing is archived until it is resumed. */
+async function listOnly(home: Home, crawl: NewCrawl): Promise<CrawlRow> {
+  const row = (await crawlById(home.db, await addPausedPages(home.db, crawl)))!
+  const [failure] = await writePagesOf(home, row, 'paused')
+  if (failure !== undefined) throw failure
+  await writeArchivePage(home)
+  return row
+}
+
+/** A list that is damaged is a failure, whatever came of the rest of it. */
+function endBroken({ broken }: Intake): void {
+  if (broken > 0) process.exitCode ||= EXIT.failed
+}
+
+function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: Limits, fresh: NewUrls): void {
+  const parts = fresh.list?.parts() ?? []
+  for (const part of parts) {
+    const lines = urlsOfPart(part).map(({ url, details }) =>
+      wantsJson(options) ? `${JSON.stringify(planned(url, tags, details))}\n` : `${url}\n`,
+    )
+    process.stdout.write(lines.join(''))
   }
-  if (fromStdin) for await (const lines of linesOf(process.stdin)) lines.forEach(take)
-  return urls.list()
+  sayIntake(options, intake, fresh)
+  terminal.say(`dry run: ${counted(fresh.list)}, depth ${maxDepth}; nothing was written`)
+  endBroken(intake)
 }
 
-function sayPlan(options: GlobalOptions, { list, tags, maxDepth }: NewCrawl): void {
-  const line = wantsJson(options)
-    ? (url: string) => `${JSON.stringify({ type: 'Snapshot', url, depth: 0, tags })}\n`
-    : (url: string) => `${url}\n`
-  for (const part of [list.first, ...list.others()]) process.stdout.write(urlsOfPart(part).map(line).join(''))
-  terminal.say(`dry run: ${counted(list)}, depth ${maxDepth}; nothing was written`)
-  process.exitCode = EXIT.ok
+function planned(
+  url: string,
+  tags: readonly string[],
+  details: ReturnType<typeof urlsOfPart>[number]['details'],
+): object {
+  const { title = null, notes = null, at = null } = details ?? {}
+  const all = [...new Set([...tags, ...(details?.tags ?? [])])]
+  return { type: 'Snapshot', url, title, depth: 0, tags: all, notes, bookmarked_at: at }
 }
 
-const counted = ({ total }: UrlList) => `${total} URL${total > 1 ? 's' : ''}`
+const counted = (list: UrlList | undefined) => many(list?.total ?? 0, 'URL')

@@ -1,3 +1,4 @@
+import { UsageError } from '../../base/errors.ts'
 import { eachListed } from '../../db/listings.ts'
 import { EXPORTS, type ExportFormat, type ExportName } from '../export/formats.ts'
 import { withHome } from '../home.ts'
@@ -11,10 +12,12 @@ export interface ExportOptions extends FilterOptions {
 }
 
 /** Characters that are written at once. */
-const CHUNK = 65_536
+const CHUNK = 262_144
 
 /** `export`: pages on stdout, newest first, in a format that other programs and `add` read. */
 export async function exportPages(options: GlobalOptions, verb: ExportOptions): Promise<void> {
+  if (options.json && verb.format !== 'jsonl')
+    throw new UsageError(`--json and --format ${verb.format} exclude each other`)
   const { head, page, foot }: ExportFormat = EXPORTS[verb.format]
   const query = queryOf(SNAPSHOT, verb)
   let text = head

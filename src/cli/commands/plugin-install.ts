@@ -1,13 +1,11 @@
-import { openDataDir } from '../../base/data-dir.ts'
-import { AppError, EXIT, messageOf, UsageError } from '../../base/errors.ts'
-import { closest } from '../../base/near-miss.ts'
-import { crawlSettings } from '../../hooks/crawl-settings.ts'
-import { type HookSettings, type Plugin, selectHooks } from '../../hooks/discover.ts'
+import { AppError, EXIT, messageOf } from '../../base/errors.ts'
+import { type HookSettings, selectHooks } from '../../hooks/discover.ts'
 import { install, installationOf } from '../../hooks/install.ts'
 import { isOlder, notFound, tooOld } from '../../hooks/look-up.ts'
 import { searchByAsking, searchFiles, type Wanted, wantedBy } from '../../hooks/search.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { here, named } from './plugin.ts'
 
 /** One requirement of a plugin, as `plugin install` leaves it. */
 interface InstallRecord {
@@ -25,10 +23,8 @@ interface InstallRecord {
  * names the command for what only the system can install. Exit code 1 when something could not be installed.
  */
 export async function pluginInstall(asked: Asked, names: readonly string[]): Promise<void> {
-  const dataDir = openDataDir(asked.dataDir, 'never')
-  asked.problems.refuse()
-  const { plugins, texts } = crawlSettings(dataDir, asked.settings)
-  for (const name of names) refuseUnknown(plugins, name)
+  const { plugins, texts } = here(asked)
+  named(plugins, names)
   const hooks = (['CrawlSetup', 'Snapshot'] as const).flatMap((event) =>
     selectHooks(plugins, event, texts, names.length > 0 ? names : undefined),
   )
@@ -76,10 +72,3 @@ async function find(wanted: Wanted, settings: HookSettings): Promise<There | und
 
 const lack = (wanted: Wanted, there: There | undefined) =>
   there ? tooOld(wanted.name, there.version ?? '', wanted.binary.minVersion) : notFound(wanted)
-
-function refuseUnknown(plugins: readonly Plugin[], name: string): void {
-  const all = plugins.map((plugin) => plugin.name)
-  if (all.includes(name)) return
-  const meant = closest(name, all)
-  throw new UsageError(`there is no plugin ${name} here${meant === undefined ? '' : `: did you mean ${meant}?`}`)
-}

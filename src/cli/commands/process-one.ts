@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { AppError, UsageError } from '../../base/errors.ts'
+import { LinesOf } from '../../base/log-lines.ts'
 import type { Home } from '../../db/home.ts'
 import { rowById } from '../../db/process-rows.ts'
 import { isRunner, type LiveRow, type ProcessRow } from '../../db/processes.ts'
@@ -51,7 +52,7 @@ export async function processShow(options: GlobalOptions, which: string): Promis
 
 /**
  * `process logs ID|PID`: the end of what it printed; with `follow` all that comes until it ends. Runners and workers
- * speak in the runner's log.
+ * speak in the runner's log: of a worker that is what it said itself, of a runner all of it.
  */
 export async function processLogs(
   options: GlobalOptions,
@@ -60,15 +61,18 @@ export async function processLogs(
 ): Promise<void> {
   await withHome(options, async (home) => {
     const row = await find(home, which)
-    const own = verb.stderr ? row.stderr_log : row.stdout_log
-    const file = own === null ? runnerLog(home.dataDir) : join(home.dataDir, own)
+    const log = verb.stderr ? row.stderr_log : row.stdout_log
+    const file = log === null ? runnerLog(home.dataDir) : join(home.dataDir, log)
     const print = (text: string) => process.stdout.write(process.stdout.isTTY ? harmless(text) : text)
-    const before = tail(file, verb.follow ? LINES_BEFORE : LINES)
-    if (before) print(before.text)
+    const lines = verb.follow ? LINES_BEFORE : LINES
+    const own = row.process_type === 'worker' ? new LinesOf(row.id) : undefined
+    const before = tail(file, own ? Number.POSITIVE_INFINITY : lines)
+    const said = own ? lastLines(own.take(before?.text ?? ''), lines) : before?.text
+    if (said) print(said)
     else if (!verb.follow) terminal.say(`it printed nothing${verb.stderr ? ' to stderr' : ''}`)
     if (!verb.follow) return
     const isOver = async () => (await presenceOf(home, (await rowById(home, row.id)) ?? row)) === 'gone'
-    for await (const text of follow(file, before?.end ?? 0, isOver)) print(text)
+    for await (const text of follow(file, before?.end ?? 0, isOver)) print(own ? own.take(text) : text)
   })
 }
 
@@ -97,6 +101,13 @@ export async function processKill(options: GlobalOptions, which: string, verb: {
     if (wantsJson(options)) printRecord(processRecord(closed))
     else process.stdout.write(`${what}: ${endOf(closed)}\n`)
   })
+}
+
+function lastLines(text: string, count: number): string {
+  return text
+    .split('\n')
+    .slice(-count - 1)
+    .join('\n')
 }
 
 /** The row that a pid, an id, or the beginning or end of one means. Throws UsageError when there is none. */

@@ -4,16 +4,17 @@ import { allPages } from '../../db/counts.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import type { Home } from '../../db/home.ts'
 import { run } from '../../runner/run.ts'
+import { sayWhatIsWrong } from '../doctor/machine-report.ts'
 import { databaseWaitMs } from '../door.ts'
 import { many } from '../format.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import { LiveView } from '../live-view.ts'
-import type { GlobalOptions } from '../options.ts'
 import { askedFor, queueRecords } from '../queue-records.ts'
 import { readInput } from '../records/input.ts'
 import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
 import { RunTally } from '../run-tally.ts'
 import { onStderr } from '../screen/palette.ts'
+import type { Asked } from '../settings.ts'
 import { logLevel, terminal, terminalSink } from '../terminal.ts'
 
 export interface RunVerbOptions extends WorkOptions {
@@ -28,7 +29,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
 const CONNECTIONS = 5
 
-/** The parent's row, when a command of ours started this runner. */
+/** The parent's row, when a command of ours started this runner. No setting: nobody else may give it. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 /** What that command hears of us when a page ended: it looks. */
 const PAGE_ENDED = 'page'
@@ -37,7 +38,7 @@ const PAGE_ENDED = 'page'
  * `run`: be the runner.
  * @param input `-`: queue the records on stdin, work on those, and leave
  */
-export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, input?: string): Promise<void> {
+export async function runVerb(options: Asked, verb: RunVerbOptions, input?: string): Promise<void> {
   terminal.json = options.json === true
   const work = workOptions(verb, input)
   const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
@@ -68,6 +69,8 @@ export async function runVerb(options: GlobalOptions, verb: RunVerbOptions, inpu
       view = new LiveView(home, settings, scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined)
       for (const signal of SIGNALS) process.on(signal, onSignal)
     }
+    // Who started us for one crawl hears from its pages what is missing.
+    if (process.env[PARENT_ENV] === undefined) void sayWhatIsWrong(options, log)
     const { why, reason } = await run({
       id,
       home,

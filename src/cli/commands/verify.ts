@@ -54,7 +54,7 @@ function show(options: GlobalOptions, all: readonly Found[]): void {
     return
   }
   for (const { problem, path, detail, page } of all.slice(0, TABLE_LINES)) {
-    const url = page ? `, of ${oneLine(page.url)}` : ''
+    const url = page ? ` (${oneLine(page.url)})` : ''
     process.stdout.write(`${onStdout.red(problem)}  ${oneLine(path)}\n    ${detail}${url}\n`)
   }
   if (all.length > TABLE_LINES) terminal.say(`these are the first ${TABLE_LINES}; --json shows all`)

@@ -12,13 +12,18 @@ export interface ExportFormat {
 /** The columns of a table; a name stands for the same as in the record. */
 const COLUMNS = [
   ...['url', 'title', 'tags', 'created_at', 'status', 'outcome', 'cause', 'http_status', 'sealed_at', 'depth'],
-  ...['output_size', 'output_dir', 'id', 'crawl_id'],
+  ...['output_size', 'output_dir', 'id', 'crawl_id', 'bookmarked_at', 'notes'],
 ]
 
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)
 
-const link = ({ url, title, tags, created_at }: ListedSnapshot) =>
-  html`<A HREF="${url}" ADD_DATE="${seconds(created_at)}" TAGS="${tags.join(',')}">${title ?? url}</A>`.text
+/** When it was bookmarked, else when it came here. */
+const added = ({ bookmarked_at, created_at }: ListedSnapshot) => bookmarked_at ?? created_at
+
+const link = (page: ListedSnapshot) => {
+  const { url, title, tags } = page
+  return html`<A HREF="${url}" ADD_DATE="${seconds(added(page))}" TAGS="${tags.join(',')}">${title ?? url}</A>`.text
+}
 
 /** `add` reads each of them back. */
 export const EXPORTS = {
@@ -38,7 +43,7 @@ export const EXPORTS = {
 <H1>Bookmarks</H1>
 <DL><p>
 `,
-    page: (page) => `    <DT>${link(page)}\n`,
+    page: (page) => `    <DT>${link(page)}\n${page.notes ? html`    <DD>${page.notes}\n`.text : ''}`,
     foot: '</DL><p>\n',
   },
   html: {
@@ -57,9 +62,9 @@ small { opacity: .7 }
 <ul>
 `,
     page: (page) => {
-      const { created_at: added, tags } = page
-      const text = [added.toISOString().slice(0, 10), ...tags].join(' · ')
-      return `<li>${link(page)} <small>${html`${text}`.text}</small></li>\n`
+      const text = [added(page).toISOString().slice(0, 10), ...page.tags].join(' · ')
+      const notes = page.notes && html`<p>${page.notes}</p>`
+      return `<li>${link(page)} ${html`<small>${text}</small>${notes}`.text}</li>\n`
     },
     foot: '</ul>\n',
   },

@@ -4,9 +4,9 @@ import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { type ListedCrawl, listedByIds } from '../../db/listings.ts'
 import { addCrawlWithPages, addPages } from '../../machines/add-pages.ts'
-import { checkedUrls } from '../checked-urls.ts'
 import { asProcess, withHome } from '../home.ts'
 import { findIds, isUuid } from '../ids.ts'
+import { checkedUrls } from '../intake.ts'
 import { type CrawlOptions, commaList, type Limits, limitsOf } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
@@ -62,7 +62,7 @@ export async function createSnapshots(
       const ids =
         crawl === undefined
           ? await addCrawlWithPages(home.db, { list, tags, maxDepth: 0, maxUrls: 0, maxSize: 0, label: '', config: {} })
-          : await addPages(home.db, crawl.id, [...list], tags)
+          : await addPages(home.db, crawl.id, list, tags)
       if (ids.length < list.total)
         terminal.say(`${list.total - ids.length} of ${list.total} URLs are beyond the limit of their crawl`)
       await printerOf(options, SNAPSHOT, {}).all(await listedByIds(home.db, SNAPSHOT, ids))

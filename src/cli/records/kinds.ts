@@ -47,7 +47,13 @@ export const CRAWL: Kind<ListedCrawl> = {
   columns: [
     ID,
     coloured('status', ({ status }) => status),
-    { name: 'pages', value: ({ sealed, pages }) => `${sealed}/${pages}`, right: true },
+    {
+      name: 'pages',
+      value: ({ sealed, pages }) => `${sealed}/${pages}`,
+      // Where there is no room for the next column, it is still seen that there is something in it.
+      style: ({ counts }, palette) => (counts.failed > 0 ? palette.red : (text) => text),
+      right: true,
+    },
     {
       name: 'failed',
       value: ({ counts }) => (counts.failed > 0 ? String(counts.failed) : ''),

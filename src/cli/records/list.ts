@@ -7,6 +7,7 @@ import { withHome } from '../home.ts'
 import { findIds } from '../ids.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
+import { onStderr } from '../screen/palette.ts'
 import { printRecord, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
 import type { PrintOptions } from './formats.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
@@ -50,9 +51,17 @@ export async function list<Row extends { readonly id: string }>(
     const rows: Row[] = []
     await eachListed(home.db, kind, { filters, limit: limit ?? TABLE_LINES + 1 }, (row) => rows.push(row) > 0)
     const shown = limit === undefined ? rows.slice(0, TABLE_LINES) : rows
+    // Headings without a row say nothing.
+    if (rows.length === 0) return terminal.say(nothingFound(kind, Object.keys(filters).length > 0))
     await printer.all(shown)
     if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
   })
+}
+
+function nothingFound({ noun }: Model, isFiltered: boolean): string {
+  return isFiltered
+    ? `no ${noun} is as asked for`
+    : `there is no ${noun} yet: ${onStderr.bold('archivebox-ts add URL')} adds pages`
 }
 
 /** `show`: every field of what has these ids. */

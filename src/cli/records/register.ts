@@ -23,14 +23,20 @@ export function registerRecordVerbs(
   const result = async () => (await import('../commands/result.ts')).resultVerbs
 
   const crawls = verb(root, 'crawl', 'the crawls: what was added, and how far it is')
-  limitOptions(verb(crawls, 'create', 'queue a crawl; like add, for pipelines'))
+  limitOptions(
+    verb(crawls, 'create', 'queue a crawl; like add, for pipelines', [
+      'archivebox-ts crawl create --depth 1 --max-urls 20 https://example.com',
+    ]),
+  )
     .argument('[url...]', 'or from stdin, one a line, or records')
     .action(async (urls, options) => (await crawl()).create(await asked(), urls, options))
   registerReading(crawls, crawl, globals)
   registerSteering(crawls, crawl, globals)
 
   const snapshots = verb(root, 'snapshot', 'the pages of the crawls')
-  verb(snapshots, 'create', 'queue pages, in a crawl of their own or in one that is there')
+  verb(snapshots, 'create', 'queue pages, in a crawl of their own or in one that is there', [
+    'archivebox-ts snapshot create --tag news https://example.com',
+  ])
     .argument('[url...]', 'or from stdin, one a line, or records')
     .option('--crawl-id <id>', 'add them to this crawl')
     .option('--tag <names>', 'tags for them, comma-separated')
@@ -48,7 +54,8 @@ export function limitOptions(command: Command): Command {
     .option('--tag <names>', 'tags for every page, comma-separated')
     .option('--label <text>', 'a name for this crawl')
     .option('--plugins <names>', 'only these plugins, comma-separated')
-    .option('--max-urls <n>', 'at most so many pages; 0: no limit', '0')
+    .option('--max-urls <n>', 'at most so many pages; 0: no limit')
+    .option('--max-size <size>', 'begin no page once those that ended take so many bytes, such as 50mb; 0: no limit')
     .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')
     .option('--url-denylist <patterns>', 'no URL that matches one')
     .addOption(
@@ -87,14 +94,14 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
   const list = verb(group, 'list', `${noun}s, newest first`, [
     `archivebox-ts ${noun} list --status queued -n 20`,
     `archivebox-ts ${noun} list --url__icontains example.com --tag news --json`,
-    `archivebox-ts ${noun} list --columns id,status,url -o csv`,
+    `archivebox-ts ${noun} list --columns id,status,${noun === 'crawl' ? 'urls' : 'url'} -o csv`,
   ])
   filterOptions(list, noun)
     .option('--wide', 'whole ids, every column, nothing cut')
     .addOption(new Option('-o, --output <format>', 'how to show them').choices(FORMATS))
     .option('--columns <names>', 'only these: columns of the table, or fields of the records, comma-separated')
     .action(async (options: ListOptions) => (await load()).list(await globals(), [], options))
-  verb(group, 'show', 'every field')
+  verb(group, 'show', 'every field', [`archivebox-ts ${noun} show 9c41d2e7`])
     .argument('<id...>', 'whole, or its first or last digits, at least 6')
     .action(async (ids: string[], options: object) => (await load()).show(await globals(), ids, options))
   verb(group, 'retry', 'run hooks again that failed, were skipped, or found nothing; earlier attempts are kept', [
@@ -105,7 +112,11 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     .option('--failed', noun === 'result' ? 'only those that failed' : 'only of pages that failed, in whole or in part')
     .option('--plugin <names>', 'only of these plugins, comma-separated')
     .action(async (ids: string[], options: RetryOptions) => (await load()).retry(await globals(), ids, options))
-  verb(group, 'delete', `delete ${noun}s, all that belongs to them, and their files, for good`)
+  verb(group, 'delete', `delete ${noun}s, all that belongs to them, and their files, for good`, [
+    `archivebox-ts ${noun} delete --dry-run 9c41d2e7`,
+    `archivebox-ts ${noun} list --status ${noun === 'result' ? 'failed' : 'sealed'} -n 5 | ` +
+      `archivebox-ts ${noun} delete --yes -`,
+  ])
     .argument('[id...]', IDS)
     .option('--yes', 'do it: without this nothing is deleted')
     .option('--dry-run', 'only list them')
@@ -121,7 +132,7 @@ function registerSteering(group: Command, load: () => Promise<Steering>, globals
     ['resume', `go on with paused ${noun}s`],
     ['cancel', `seal ${noun}s with what they have`],
   ] as const) {
-    verb(group, name, description)
+    verb(group, name, description, [`archivebox-ts ${noun} ${name} 9c41d2e7`])
       .argument('[id...]', IDS)
       .action(async (ids: string[], options: object) => (await load())[name](await globals(), ids, options))
   }

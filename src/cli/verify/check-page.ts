@@ -28,6 +28,15 @@ const buffer = Buffer.allocUnsafe(1_048_576)
 
 /** Compares a page's folder with its rows and, unless `quick`, the content of its files with their hashes. */
 export function checkPage(dataDir: string, page: RecordedPage, quick: boolean): Checked {
+  try {
+    return check(dataDir, page, quick)
+  } catch (error) {
+    const problem: Problem = { problem: 'unreadable', path: page.output_dir, detail: messageOf(error) }
+    return { id: page.id, problems: [problem], ...NOTHING }
+  }
+}
+
+function check(dataDir: string, page: RecordedPage, quick: boolean): Checked {
   const problems: Problem[] = []
   const at = (path: string) => `${page.output_dir}/${path}`
   const say = (problem: Problem['problem'], path: string, detail: string) =>

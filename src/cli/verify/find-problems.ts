@@ -1,6 +1,6 @@
 import type { Home } from '../../db/home.ts'
 import { type RecordedPage, recordedPage, recordedPages } from '../../db/recorded-files.ts'
-import { type Checked, checkPage, type Problem } from './check-page.ts'
+import { checkPage, type Problem } from './check-page.ts'
 import { CheckPool } from './check-pool.ts'
 import { strayFolders } from './stray-folders.ts'
 
@@ -37,7 +37,8 @@ export async function findProblems(
       progress.files += each.files
       progress.hashed += each.hashed
       progress.bytes += each.bytes
-      for (const problem of await confirmed(home, each, quick)) say({ ...problem, page: pages[index]! })
+      if (each.problems.length === 0) continue
+      for (const problem of await problemsNow(home, each.id, quick)) say({ ...problem, page: pages[index]! })
     }
   }
   try {
@@ -58,9 +59,8 @@ export async function findProblems(
   }
 }
 
-/** What is wrong with a page still, by its rows of now: it may be at work again, or changed in between. */
-async function confirmed(home: Home, { id, problems }: Checked, quick: boolean): Promise<readonly Problem[]> {
-  if (problems.length === 0) return problems
-  const now = await recordedPage(home.db, id)
-  return now ? checkPage(home.dataDir, now, quick).problems : []
+/** What is wrong with a page by its rows of now: it may be at work again, or changed since it was looked at. */
+export async function problemsNow({ db, dataDir }: Home, id: string, quick: boolean): Promise<readonly Problem[]> {
+  const now = await recordedPage(db, id)
+  return now ? checkPage(dataDir, now, quick).problems : []
 }

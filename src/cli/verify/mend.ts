@@ -6,7 +6,7 @@ import { resultsOfPage } from '../../db/results.ts'
 import { retry } from '../../machines/retry.ts'
 import { reconcilePages } from '../../workers/reconcile-pages.ts'
 import type { Problem } from './check-page.ts'
-import type { Found } from './find-problems.ts'
+import { type Found, problemsNow } from './find-problems.ts'
 
 /** Where what nobody knows is kept, under its old path. */
 const ASIDE = 'lost+found'
@@ -40,7 +40,11 @@ export async function mend(home: Home, found: readonly Found[], pages: number): 
     throw new AppError(`not one of ${pages} pages has its folder: nothing was mended`, {
       hint: `is the disk of ${join(home.dataDir, 'archive')} there?`,
     })
-  for (const { problem, path } of found) if (problem === 'unknown') moveAside(home.dataDir, path)
+  for (const [page, problems] of Map.groupBy(found.filter(isUnknown), (each) => each.page)) {
+    // A hook may have made it known in the meantime.
+    const still = page ? (await problemsNow(home, page.id, true)).filter(isUnknown) : problems
+    for (const { path } of problems) if (still.some((now) => now.path === path)) moveAside(home.dataDir, path)
+  }
   await reconcilePages(
     home,
     [...new Set(found.flatMap(({ problem, page }) => (problem === 'no page' && page ? [page.crawl_id] : [])))],
@@ -60,6 +64,8 @@ export async function mend(home: Home, found: readonly Found[], pages: number): 
     await retry(home.db, { results: [...new Set(latest)] })
   }
 }
+
+const isUnknown = ({ problem }: Problem): boolean => problem === 'unknown'
 
 function moveAside(dataDir: string, path: string): void {
   const to = join(dataDir, ASIDE, path)

@@ -44,6 +44,7 @@ export async function readBackup(
       const names = tables.map(({ name }) => name)
       await sql.raw(`truncate ${names.map(quoted).join(', ')}`).execute(tx)
       await withBareTables(tx, names, async () => await loadRows(session, backup, stop))
+      stop.throwIfAborted()
       for (const { table, column, last } of trailer.sequences)
         await sql`select setval(pg_get_serial_sequence(${quoted(table)}, ${column}), ${last}::bigint)`.execute(tx)
       await settle(tx)
@@ -66,7 +67,7 @@ async function requireEmpty(tx: Database, schema: number): Promise<void> {
     const { rows } = await sql`select from ${sql.table(name)} limit 1`.execute(tx)
     if (rows.length > 0)
       throw new UsageError(
-        `there is an archive in this database already (table ${name} has rows): a backup does not go over it`,
+        'there is an archive here already: a backup does not go over it',
         'restore into a new data dir (--data-dir), or into an empty database',
       )
   }
@@ -96,12 +97,16 @@ async function loadRows(session: OneConnection, backup: BackupFile, stop: AbortS
   const reading = pipeline(file, createZstdDecompress({ chunkSize: 262_144 }), chunks, { signal: stop })
   reading.catch(() => {}) // Shows where the chunks are read.
   const text = new CopyText(chunks)
-  for (const table of header.tables) {
-    const name = await text.table()
-    const copy = session.client.query(copyFrom(`copy ${copied(table)} from stdin`))
-    await pipeline(text.rows(), copy, { signal: stop })
-    if (name !== table.name || copy.rowCount !== trailer.rows[table.name])
-      throw new AppError(`${path} does not hold what it says: ${copy.rowCount} rows of ${name}`)
+  try {
+    for (const table of header.tables) {
+      const name = await text.table()
+      const copy = session.client.query(copyFrom(`copy ${copied(table)} from stdin`))
+      await pipeline(text.rows(), copy, { signal: stop })
+      if (name !== table.name || copy.rowCount !== trailer.rows[table.name])
+        throw new AppError(`${path} does not hold what it says: ${copy.rowCount} rows of ${name}`)
+    }
+    await reading
+  } finally {
+    chunks.destroy()
   }
-  await reading
 }

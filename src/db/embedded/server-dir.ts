@@ -8,6 +8,7 @@ import { makeFolder } from '../../base/make-folder.ts'
  * our user.
  */
 export function serverDir(): string {
+  // No setting: it says where all data dirs of this machine share files, so archivebox.toml in one is no place for it.
   const chosen = process.env['ARCHIVEBOX_SERVER_DIR']
   if (chosen) return chosen
   return process.geteuid?.() === 0 ? '/var/lib/archivebox-ts' : join(homedir(), '.local', 'share', 'archivebox-ts')

@@ -10,6 +10,8 @@
   const SETTLE_MS = 60_000
   /** A crawl is written every 2 s while it is worked on and pages end; one page may take minutes. */
   const QUIET_MS = 90_000
+  /** For so long how long it takes still is what was written. */
+  const ESTIMATE_MS = 10_000
   /** While chunks arrive the list is put together so often. */
   const SETTLE_LIST_MS = 150
   /** Browsers draw nothing that is higher. */
@@ -202,6 +204,7 @@
         find('#quiet').hidden = false
         find('.head .status').textContent = 'Unfinished'
       }
+      if (Date.now() - this.data.writtenAt > ESTIMATE_MS) find('#left')?.remove()
       const isNew = Date.now() - this.data.writtenAt < SETTLE_MS
       if (!this.data.live && !(isNew && this.entries.length < this.data.total)) return
       setTimeout(() => {
@@ -314,7 +317,8 @@
         label.querySelector('b').textContent = count(counts[value])
       }
       const { total } = this.data
-      const waits = isOver && this.isComplete ? '' : ' so far'
+      // What was done last before somebody pulled the plug is listed when the crawl goes on.
+      const waits = isOver && this.isComplete && this.entries.length >= total ? '' : ' so far'
       const isAll = this.results.length === this.entries.length
       this.found.textContent =
         this.entries.length === 0

@@ -30,6 +30,7 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
   }
   process.once('SIGTERM', stop).once('SIGINT', stop)
 
+  // A hook has its settings and its page in its environment, and nowhere else: that is the plugins' contract.
   const stamp = recordStamp(process.env)
   let pending = ''
   const flush = (done: () => void) => {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Pictures of the page: the whole of it, what one sees first, and a small one.
+// Pictures of the page: the whole of it, what one sees first of a long one, and a small one.
+import { extname } from 'node:path'
 import { capture } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
@@ -9,6 +10,7 @@ const MAX_HEIGHT = 16_384
 const THUMBNAIL_WIDTH = 400
 const THUMBNAIL_HEIGHT = 300
 const QUALITY = 80
+const FORMATS: Readonly<Record<string, 'png' | 'jpeg' | 'webp'>> = { '.png': 'png', '.jpg': 'jpeg', '.webp': 'webp' }
 
 export default defineHook(import.meta, {
   plugin: 'screenshot',
@@ -17,14 +19,11 @@ export default defineHook(import.meta, {
       const { cssContentSize: page, cssLayoutViewport: view } = await tab.send('Page.getLayoutMetrics')
       const width = Math.max(page.width, view.clientWidth)
       const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT)
-      const save = async (
-        name: string,
-        format: 'png' | 'webp',
-        clip: { width: number; height: number; scale: number },
-      ) => {
+      const save = async (name: string, clip: { width: number; height: number; scale: number }) => {
+        const format = FORMATS[extname(name)]!
         const { data } = await tab.send('Page.captureScreenshot', {
           format,
-          ...(format === 'webp' && { quality: QUALITY }),
+          ...(format !== 'png' && { quality: QUALITY }),
           captureBeyondViewport: true,
           clip: { x: 0, y: 0, ...clip },
         })
@@ -32,13 +31,9 @@ export default defineHook(import.meta, {
       }
       const first = { width: view.clientWidth, height: Math.min(view.clientHeight, height) }
       const scale = THUMBNAIL_WIDTH / first.width
-      await save('screenshot.png', 'png', { width, height, scale: 1 })
-      await save('viewport.webp', 'webp', { ...first, scale: 1 })
-      await save('thumbnail.webp', 'webp', {
-        ...first,
-        height: Math.min(first.height, THUMBNAIL_HEIGHT / scale),
-        scale,
-      })
+      await save('screenshot.png', { width, height, scale: 1 })
+      if (height > first.height) await save('viewport.jpg', { ...first, scale: 1 })
+      await save('thumbnail.webp', { ...first, height: Math.min(first.height, THUMBNAIL_HEIGHT / scale), scale })
       if (page.height > MAX_HEIGHT) context.log(`The picture ends at ${MAX_HEIGHT} of ${page.height} pixels.`)
       return succeeded('screenshot/screenshot.png')
     }),

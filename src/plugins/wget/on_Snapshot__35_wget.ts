@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The page with everything it needs, by wget: browsable files and a WARC of the traffic.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
@@ -40,7 +40,9 @@ export default defineHook(import.meta, {
       const page = savedPage(exit.log)
       if (page === undefined || exit.signal !== null) throw new AppError(failureReason(exit, context.url))
       if (!isAnswered(exit.log)) throw new AppError(`${new URL(context.url).host} does not answer in HTTP`)
-      if (isBlank(readFileSync(join(stage, page)))) return noResults('an empty answer')
+      // For an answer without a body it names a file that it does not write.
+      const file = join(stage, page)
+      if (!existsSync(file) || isBlank(readFileSync(file))) return noResults('an empty answer')
       for (const entry of readdirSync(stage)) {
         rmSync(join(context.outputDir, entry), { recursive: true, force: true })
         renameSync(join(stage, entry), join(context.outputDir, entry))

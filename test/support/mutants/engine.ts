@@ -53,10 +53,26 @@ export const ENGINE: readonly Mutant[] = [
   {
     name: 'a claim whose answer was lost holds its row for a lease',
     file: 'src/engine/queue.ts',
-    find: '      if (isAgain)\n',
-    replacement: '      if (!isAgain)\n',
+    find: '    await this.sql.query(statement, [token, ...this.#owned(options)])\n',
+    replacement: '',
     test: 'test/integration/engine-held.test.ts',
     only: 'whose answer was lost is made again',
+  },
+  {
+    name: 'an end that is refused claims the next row',
+    file: 'src/engine/claim-statements.ts',
+    find: "' and exists (select from moved)')",
+    replacement: "'')",
+    test: 'test/integration/engine-next.test.ts',
+    only: 'is refused claims nothing',
+  },
+  {
+    name: 'an actor that stops keeps what it has just claimed',
+    file: 'src/engine/actor.ts',
+    find: 'if (unbegun) await',
+    replacement: 'if (!unbegun) await',
+    test: 'test/integration/engine-next.test.ts',
+    only: 'puts back what it has claimed',
   },
   {
     name: 'an idle worker that stands still counts as one that will work',

@@ -45,8 +45,8 @@ export const HOOKS: readonly Mutant[] = [
   {
     name: '`exited` is written while the hook still runs',
     file: 'src/hooks/launch.ts',
-    find: 'await markEnded(scope.home.db, id, await exited)',
-    replacement: 'await markEnded(scope.home.db, id, { code: 0, signal: null })',
+    find: 'await markEnded(db, id, await exited)',
+    replacement: 'await markEnded(db, id, { code: 0, signal: null })',
     test: 'test/crash/kill.test.ts',
     only: 'of a hook process',
   },

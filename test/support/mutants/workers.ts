@@ -13,7 +13,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'hooks that ended with their worker run again',
     file: 'src/workers/snapshot-hooks.ts',
-    find: 'this.#tree.hasLeftovers ? await this.#adopt(all) : []',
+    find: 'this.#tree.hasLeftovers ? await this.#adopt(all, results) : []',
     replacement: '[]',
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: 'none of them runs again',
@@ -45,8 +45,8 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'a page is sealed whether or not its results are there',
     file: 'src/workers/seal-snapshot.ts',
-    find: 'title, output_size }, ALL_ENDED)',
-    replacement: 'title, output_size })',
+    find: 'written, ALL_ENDED)',
+    replacement: 'written)',
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: ': the hooks run again',
   },

@@ -19,8 +19,7 @@ const FLAGS = [
   '--mute-audio',
   '--font-render-hinting=none',
   '--force-color-profile=srgb',
-  '--use-angle=swiftshader',
-  '--enable-unsafe-swiftshader',
+  '--disable-gpu',
   // No window, request, question or file but what a page's visit is about.
   '--block-new-web-contents',
   '--deny-permission-prompts',

@@ -109,7 +109,10 @@ class Inliner {
     const part = this.#files.get(attribs['href'] ?? '')
     if (kinds.includes('stylesheet') && part) {
       element.name = 'style'
-      element.children = [new Text(this.#css(part.body.toString('utf8'), part))]
+      const text = new Text(this.#css(part.body.toString('utf8'), part).replaceAll('</', '<\\/'))
+      // Text whose parent is not known to be a style is written with `&gt;` for `>`.
+      text.parent = element
+      element.children = [text]
       element.attribs = attribs['media'] === undefined ? {} : { media: attribs['media'] }
     } else if (kinds.includes('icon') && part) attribs['href'] = this.#dataUrl(part)
     else if (!kinds.includes('canonical')) delete attribs['href']

@@ -1,0 +1,100 @@
+import { chmodSync, chownSync, existsSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { CONFIG_FILE, configIn, configText, entriesIn, written } from './config-file.ts'
+import { AppError, messageOf, UsageError } from './errors.ts'
+import { FileLock } from './file-lock.ts'
+
+/** What TOML can hold for a setting. */
+export type TomlValue = string | number | boolean | readonly string[]
+
+/** Settings by name, and what becomes of them: undefined removes one. */
+export type Changes = ReadonlyMap<string, TomlValue | undefined>
+
+/**
+ * Changes settings in DATA_DIR/archivebox.toml, all at once; all other lines and comments stay as they are. Several
+ * processes may do so at once.
+ * @returns whether the file is another now
+ * Throws UsageError for a file that is not TOML, and AppError when more than that would change.
+ */
+export async function editConfig(dataDir: string, changes: Changes): Promise<boolean> {
+  return await locked(dataDir, async (file) => {
+    const before = configText(file) ?? ''
+    const expected = await configIn(before, file)
+    let after = before
+    for (const [key, value] of changes) {
+      after = await edited(after, key, value)
+      if (value === undefined) delete expected[key]
+      else expected[key] = written(value)
+    }
+    if (!isDeepStrictEqual(await configIn(after, file), expected))
+      throw new AppError(`${file} cannot be changed so without changing more`, {
+        hint: 'change it by hand: archivebox-ts config edit',
+      })
+    if (after === before) return false
+    replaceFile(file, after)
+    return true
+  })
+}
+
+/** Replaces DATA_DIR/archivebox.toml by `text`, unless somebody has changed it since it was `before`: false. */
+export async function replaceConfig(dataDir: string, before: string, text: string): Promise<boolean> {
+  return await locked(dataDir, async (file) => {
+    if ((configText(file) ?? '') !== before) return false
+    replaceFile(file, text)
+    return true
+  })
+}
+
+async function locked<T>(dataDir: string, work: (file: string) => Promise<T>): Promise<T> {
+  const lock = new FileLock(join(dataDir, '.config.lock'))
+  try {
+    await lock.exclusive()
+    return await work(join(dataDir, CONFIG_FILE))
+  } finally {
+    lock.release()
+  }
+}
+
+async function edited(text: string, key: string, value: TomlValue | undefined): Promise<string> {
+  const { parse, patch } = await import('@decimalturn/toml-patch')
+  const parsed = parse(text) as Record<string, unknown>
+  const found = entriesIn(parsed).filter((entry) => entry.key === key)
+  if (value !== undefined) {
+    if (found.length === 0) parsed[key] = value
+    for (const { table, as } of found) table[as] = value
+    return patch(text, parsed)
+  }
+  if (found.length === 0) return text
+  // Patching a key away takes comments above it along: only its own line shall go.
+  for (const { table, as } of found) table[as] = DOOMED
+  const marked = patch(text, parsed)
+  const rest = marked.replaceAll(DOOMED_LINE, '')
+  if (!rest.includes(DOOMED)) return rest
+  for (const { table, as } of found) delete table[as]
+  return patch(text, parsed)
+}
+
+/** Stands for a value whose line goes. */
+const DOOMED = 'archivebox-ts-removes-this-line'
+const DOOMED_LINE = new RegExp(`^[^\\n{]*=[ \\t]*"${DOOMED}"[^\\n]*(\\n|$)`, 'gm')
+
+/**
+ * Replaces a file as a whole: whoever reads it sees the old text or the new one. A link to it, its mode and its owner
+ * stay as they are. Under a lock.
+ */
+function replaceFile(path: string, text: string): void {
+  const file = existsSync(path) ? realpathSync(path) : path
+  const aside = `${file}.new`
+  const was = statSync(file, { throwIfNoEntry: false })
+  rmSync(aside, { force: true }) // Of one that was killed.
+  try {
+    writeFileSync(aside, text, { flag: 'wx', flush: true, mode: 0o600 })
+    chmodSync(aside, was ? was.mode & 0o777 : 0o644 & ~process.umask())
+    if (was && (was.uid !== process.getuid?.() || was.gid !== process.getgid?.())) chownSync(aside, was.uid, was.gid)
+    renameSync(aside, file)
+  } catch (error) {
+    rmSync(aside, { force: true })
+    throw new UsageError(`cannot write ${file}: ${messageOf(error)}`, 'mend the owner and mode of its folder')
+  }
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
+import type { UrlList } from '../../base/url-list.ts'
+import { crawlById, insertCrawl } from '../../db/crawls.ts'
+import { crawlRecord } from '../../db/records.ts'
+import { fromFiles } from '../../importers/archivebox/from-files.ts'
+import { fromIndex } from '../../importers/archivebox/from-index.ts'
+import { adoptedId } from '../../machines/adopt.ts'
+import { type Adoption, adoptCollection, type Collection, filesOf } from '../../workers/adopt-collection.ts'
+import { many } from '../format.ts'
+import { asProcess, openHome } from '../home.ts'
+import type { Limits } from '../new-crawl.ts'
+import type { GlobalOptions } from '../options.ts'
+import { onStderr } from '../screen/palette.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+
+/** Of what was not taken so many are named. */
+const NAMED = 10
+
+/**
+ * `add --from-archivebox`: takes over a collection of ArchiveBox with its files. What was not archived there is queued.
+ * Throws UsageError for a folder that is no collection.
+ */
+export async function addArchiveBox(
+  options: GlobalOptions,
+  dir: string,
+  limits: Limits,
+  isDry: boolean,
+): Promise<void> {
+  const damaged: string[] = []
+  const collection = collectionIn(resolve(dir), damaged)
+  if (isDry) return sayPlan(options, collection)
+  const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
+  try {
+    await asProcess(open.home, 'cli', async () => {
+      const adoption = await adoptCollection(open.home, collection, ({ read, taken }) =>
+        terminal.live([`${read} snapshots read, ${taken} taken`]),
+      )
+      terminal.live([])
+      const rest = adoption.open.list()
+      const queued = rest && (await insertCrawl(open.home.db, { ...limits, list: rest }, idOfList(rest)))
+      say(options, adoption, damaged, queued?.id)
+      if (wantsJson(options))
+        for (const id of [...adoption.crawls, ...(queued ? [queued.id] : [])])
+          printRecord(crawlRecord((await crawlById(open.home.db, id))!))
+      if (adoption.refused.length + damaged.length > 0) process.exitCode = EXIT.failed
+      adoption.open.close()
+    })
+  } finally {
+    await open.close()
+  }
+}
+
+/** The same list gets the same crawl, so that whoever begins again does not queue it twice. */
+function idOfList(list: UrlList): string {
+  const hash = createHash('sha256')
+  for (const { urls } of list.parts()) hash.update(`${urls}\n`)
+  const [first] = list
+  return adoptedId(`list ${hash.digest('hex')}`, new Date(first?.details?.at ?? 0))
+}
+
+function collectionIn(folder: string, damaged: string[]): Collection {
+  const index = join(folder, 'index.sqlite3')
+  const label = `ArchiveBox ${basename(folder)}`
+  const hint = 'it is the folder with index.sqlite3 and archive/ in it'
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`${folder} is no folder`, hint)
+  if (!existsSync(join(folder, 'archive'))) throw new UsageError(`${folder} is no collection of ArchiveBox`, hint)
+  const snapshots = existsSync(index)
+    ? () => fromIndex(index)
+    : () => fromFiles(folder, (file) => void (damaged.includes(file) || damaged.push(file)))
+  const collection = { folder, label, snapshots }
+  try {
+    for (const _ of snapshots()) break // Can it be read at all?
+  } catch (error) {
+    throw new UsageError(`cannot read ${index}: ${messageOf(error)}`, hint)
+  }
+  return collection
+}
+
+function say(options: GlobalOptions, adoption: Adoption, damaged: readonly string[], queued: string | undefined): void {
+  const { read, taken, before, linked, copied, bytes, refused, left, open } = adoption
+  const lacking = [...refused, ...damaged.map((file) => `${file}: cannot be read`)]
+  for (const reason of lacking.slice(0, NAMED)) terminal.say(`${onStderr.yellow('not taken:')} ${reason}`)
+  if (lacking.length > NAMED) terminal.say(`${onStderr.yellow('not taken:')} ${lacking.length - NAMED} more like these`)
+  if (options.quiet) return
+  const parts = [
+    many(read, 'snapshot'),
+    `${taken} taken`,
+    before > 0 && `${before} here before`,
+    open.total > 0 && `${open.total} not archived there: queued as crawl ${queued}`,
+    lacking.length > 0 && `${lacking.length} not taken`,
+  ]
+  terminal.say(parts.filter(Boolean).join(' · '))
+  if (taken > 0) terminal.say(`${many(linked + copied, 'file')}, ${bytes} bytes: ${linked} linked, ${copied} copied`)
+  if (left.length > 0) terminal.say(`left there: ${many(left.length, 'link')} among the files, the first ${left[0]}`)
+}
+
+function sayPlan(options: GlobalOptions, collection: Collection): void {
+  let [read, archived] = [0, 0]
+  for (const snapshot of collection.snapshots()) {
+    const { url, title, depth, tags, notes, bookmarkedAt } = snapshot
+    const source = filesOf(collection, snapshot)
+    read += 1
+    if (source) archived += 1
+    if (wantsJson(options))
+      printRecord({ type: 'Snapshot', url, title, depth, tags, notes, bookmarked_at: bookmarkedAt, from: source?.path })
+    else process.stdout.write(`${url}\n`)
+  }
+  terminal.say(`dry run: ${many(read, 'snapshot')}, ${archived} of them with files; nothing was written`)
+}

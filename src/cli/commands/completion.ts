@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { asset } from '../../base/package-root.ts'
+
+/** `completion SHELL`: what this shell is to read. */
+export function completion(shell: string): void {
+  const file = `completion/archivebox-ts.${shell}`
+  process.stdout.write(readFileSync(asset(file, `cli/${file}`), 'utf8'))
+}

@@ -1,0 +1,62 @@
+import { EXIT } from '../../base/errors.ts'
+import { type Check, examine, type Found, type Status } from '../doctor/check.ts'
+import { DATA_DIR_CHECKS } from '../doctor/data-dir-checks.ts'
+import { DATABASE_CHECK } from '../doctor/database-checks.ts'
+import { CONTAINMENT_CHECK, MACHINE_CHECKS, OWN_CHECKS } from '../doctor/machine-checks.ts'
+import { PLUGINS_CHECK, PROGRAM_VERSION_CHECKS } from '../doctor/plugin-checks.ts'
+import { oneLine } from '../screen/clean.ts'
+import { isAscii, onStdout } from '../screen/palette.ts'
+import type { Asked } from '../settings.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+
+/** All that is looked at must be known by then: the whole command takes 1.5 s at most. */
+const PATIENCE_MS = 1_200
+
+const ALL: readonly Check[] = [
+  ...OWN_CHECKS,
+  ...DATA_DIR_CHECKS,
+  DATABASE_CHECK,
+  ...MACHINE_CHECKS,
+  CONTAINMENT_CHECK,
+  ...PROGRAM_VERSION_CHECKS,
+  PLUGINS_CHECK,
+]
+
+/**
+ * `doctor`: looks at all that archiving needs; exit code 1 when no page could be archived. `fix` mends first what needs
+ * no rights.
+ */
+export async function doctor(asked: Asked, { fix }: { fix?: boolean }): Promise<void> {
+  let found = await examine(asked, ALL, PATIENCE_MS)
+  const mendable = found.filter((each) => each.fix !== undefined)
+  if (fix && mendable.length > 0) {
+    for (const each of mendable) terminal.say(`${each.name}: ${await each.fix!()}`)
+    found = await examine(asked, ALL, PATIENCE_MS)
+  }
+  const width = Math.max(...found.map(({ name }) => name.length))
+  for (const each of found) {
+    if (wantsJson(asked)) printRecord(record(each))
+    else process.stdout.write(line(each, width))
+  }
+  if (!fix && mendable.length > 0) terminal.say('archivebox-ts doctor --fix mends what needs no rights')
+  if (found.some(({ status }) => status === 'red')) process.exitCode = EXIT.failed
+  // A program that was asked for its version may still be at it.
+  process.exit()
+}
+
+function record({ name, status, message, command }: Found) {
+  return { type: 'Check', name, status, message, command: command ?? null }
+}
+
+const SIGNS: Readonly<Record<Status, readonly [sign: string, ascii: string]>> = {
+  green: ['✓', 'ok'],
+  yellow: ['!', '! '],
+  red: ['✗', 'X '],
+}
+
+function line(found: Found, width: number): string {
+  const { name, status, message, command } = found
+  const sign = onStdout[status](SIGNS[status][isAscii() ? 1 : 0])
+  const mend = command === undefined ? '' : ` ${onStdout.dim('->')} ${oneLine(command)}`
+  return `${sign} ${name.padEnd(width)}  ${oneLine(message)}${mend}\n`
+}

@@ -1,0 +1,93 @@
+import { binariesOf } from '../../db/binaries.ts'
+import type { Home } from '../../db/home.ts'
+import { type ListedMachine, machines } from '../../db/machines.ts'
+import { ago, shortId } from '../format.ts'
+import { withHome } from '../home.ts'
+import { findIds } from '../ids.ts'
+import type { GlobalOptions } from '../options.ts'
+import { oneLine } from '../screen/clean.ts'
+import { onStdout } from '../screen/palette.ts'
+import { type Column, table } from '../screen/table.ts'
+import { printRecord, wantsJson } from '../terminal.ts'
+
+/** `machine list`: every machine that has worked on this database. */
+export async function machineList(options: GlobalOptions): Promise<void> {
+  await withHome(options, async (home) => {
+    const all = await machines(home.db)
+    if (wantsJson(options)) return all.map((machine) => record(machine, home)).forEach(printRecord)
+    process.stdout.write(await table(columns(home), all, { width: process.stdout.columns || 80, palette: onStdout }))
+  })
+}
+
+/** `machine show ID...`: each with the programs that were looked for on it. */
+export async function machineShow(options: GlobalOptions, given: readonly string[]): Promise<void> {
+  await withHome(options, async (home) => {
+    const ids = await findIds(home, { noun: 'machine', table: 'machine' }, given)
+    for (const machine of (await machines(home.db)).filter(({ id }) => ids.includes(id))) {
+      const programs = (await binariesOf(home.db, machine.id)).map(({ name, status, abspath, version, message }) => ({
+        name,
+        status,
+        path: abspath || null,
+        version: version || null,
+        message: message || null,
+      }))
+      if (wantsJson(options)) printRecord({ ...record(machine, home), programs })
+      else process.stdout.write(inFull({ ...record(machine, home), programs }))
+    }
+  })
+}
+
+function record(machine: ListedMachine, home: Home) {
+  const { id, hostname, os_platform, os_arch, created_at, processes, runner, heartbeat_at } = machine
+  const here = id === home.machineId
+  return {
+    type: 'Machine',
+    id,
+    hostname,
+    os_platform,
+    os_arch,
+    here,
+    processes,
+    runner,
+    heartbeat_at,
+    created_at,
+  } as const
+}
+
+function columns(home: Home): readonly Column<ListedMachine>[] {
+  return [
+    {
+      name: 'machine',
+      value: ({ hostname, id }) => `${oneLine(hostname)}${id === home.machineId ? ' (here)' : ''}`,
+      cut: 'end',
+    },
+    { name: 'system', value: ({ os_platform, os_arch }) => `${os_platform} ${os_arch}`, rank: 3 },
+    { name: 'processes', value: ({ processes }) => String(processes), right: true, rank: 2 },
+    { name: 'runner', value: ({ runner }) => (runner ? 'leads' : '-'), rank: 1 },
+    {
+      name: 'heard of',
+      value: (each) => (each.heartbeat_at ? `${ago(each.heartbeat_at)} ago` : '-'),
+      right: true,
+      rank: 4,
+    },
+    { name: 'id', value: ({ id }) => shortId(id) },
+  ]
+}
+
+type Shown = ReturnType<typeof record> & { readonly programs: readonly Program[] }
+type Program = Readonly<Record<'name' | 'status', string> & Record<'path' | 'version' | 'message', string | null>>
+
+function inFull({ hostname, id, os_platform, os_arch, here, processes, runner, programs }: Shown): string {
+  const rows: readonly (readonly [string, string])[] = [
+    ['machine', `${hostname}${here ? ' (here)' : ''}`],
+    ['id', id],
+    ['system', `${os_platform} ${os_arch}`],
+    ['runs', `${processes} of our processes${runner ? ', the leader among them' : ''}`],
+    ...programs.map((program) => ['program', `${program.name}: ${whereIs(program)}`] as const),
+  ]
+  return rows.map(([key, text]) => `${onStdout.dim(key.padEnd(8))} ${oneLine(text)}\n`).join('')
+}
+
+function whereIs({ path, version, message }: Program): string {
+  return path === null ? (message ?? 'not looked for yet') : `${version ?? ''} (${path})`.trim()
+}

@@ -1,0 +1,27 @@
+import { ENVIRONMENT, readSetting, strongest } from '../../base/config.ts'
+import { readConfigFile } from '../../base/config-file.ts'
+import { findPlugins, pluginTrees } from '../../hooks/discover.ts'
+import { KnownSettings } from '../../hooks/known-settings.ts'
+import type { LookUp, Word } from './words.ts'
+
+/** Plugins and settings of the data dir that the command line means; ids and tags of its database if that is up. */
+export const lookUp: LookUp = async (source, begun, typed) => {
+  const commandLine = { DATA_DIR: typed.get('--data-dir'), DATABASE_URL: typed.get('--database-url') }
+  const dataDir = readSetting('DATA_DIR', strongest(commandLine, ENVIRONMENT))
+  const texts = strongest(commandLine, ENVIRONMENT, await readConfigFile(dataDir).catch(() => ({})))
+  if (source === 'plugin' || source === 'setting') {
+    const plugins = findPlugins(pluginTrees(dataDir, texts))
+    if (source === 'setting') return settings(new KnownSettings(plugins), begun)
+    return plugins.map(({ name, means }) => ({ word: name, about: means })).sort((a, b) => (a.word < b.word ? -1 : 1))
+  }
+  const { latestRows } = await import('../../db/latest-rows.ts')
+  return await latestRows(readSetting('DATABASE_URL', texts), dataDir, source.replace(/-id$/, ''), begun)
+}
+
+/** Their names; behind `KEY=` what it can be. */
+function settings(known: KnownSettings, begun: string): Word[] {
+  const [key = '', value] = begun.split('=')
+  if (value !== undefined)
+    return (known.all.get(key)?.kind.words ?? []).map((word) => ({ word: `${key}=${word}`, about: '' }))
+  return [...known.all].map(([name, { means }]) => ({ word: name, about: means }))
+}

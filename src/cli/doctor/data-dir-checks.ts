@@ -1,0 +1,100 @@
+import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isDataDir, openDataDir } from '../../base/data-dir.ts'
+import { lacksSpace } from '../../base/disk-space.ts'
+import { makeFolder, whyUnusable } from '../../base/make-folder.ts'
+import type { Asked } from '../settings.ts'
+import { type Check, type Finding, green, red, yellow } from './check.ts'
+
+const GB = 1_000_000_000
+/** Below so many times DISK_FLOOR, the end is near. */
+const NEAR = 5
+/** A page takes a few dozen files. */
+const FEW_INODES = 20_000
+const NO_INODES = 1_000
+const FOLDERS = ['archive', 'plugins', 'personas', 'logs']
+
+export const DATA_DIR_CHECKS: readonly Check[] = [
+  { name: 'settings', look: settings },
+  { name: 'data dir', look: dataDir },
+  { name: 'disk', look: disk },
+  { name: 'inodes', look: inodes },
+]
+
+function settings({ problems }: Asked): Finding {
+  const [first] = problems.all
+  if (!first) return green('none is wrong')
+  const more = problems.all.length > 1 ? ` (and ${problems.all.length - 1} more)` : ''
+  return red(`${first.message}${more}`, 'archivebox-ts config edit')
+}
+
+function dataDir({ dataDir: given }: Asked): Finding {
+  const path = resolve(given)
+  if (!isDataDir(path)) {
+    const why = whyUnusable(path)
+    if (why !== undefined) return red(why, 'archivebox-ts doctor --data-dir DIR')
+    return {
+      ...yellow(`${path} is not there yet: add and run make it`, `archivebox-ts init --data-dir ${path}`),
+      fix: async () => `made ${openDataDir(path, 'if-empty')}`,
+    }
+  }
+  const missing = FOLDERS.map((name) => join(path, name)).filter((folder) => !existsSync(folder))
+  const closed = [path, ...FOLDERS.map((name) => join(path, name))].filter((folder) => !isOpen(folder))
+  if (closed.length > 0) {
+    const ours = closed.every((folder) => statSync(folder).uid === process.getuid?.())
+    const finding = red(
+      `${closed.join(', ')} may not be written`,
+      ours ? `chmod u+rwx ${closed.join(' ')}` : `chown -R ${process.getuid?.()} ${path}`,
+    )
+    return ours ? { ...finding, fix: async () => open(closed) } : finding
+  }
+  if (missing.length > 0)
+    return {
+      ...yellow(`not there: ${missing.join(', ')}`, `mkdir ${missing.join(' ')}`),
+      fix: async () => {
+        for (const folder of missing) makeFolder(folder)
+        return `made ${missing.join(', ')}`
+      },
+    }
+  return green(path)
+}
+
+async function open(folders: readonly string[]): Promise<string> {
+  for (const folder of folders) chmodSync(folder, statSync(folder).mode | constants.S_IRWXU)
+  return `opened ${folders.join(', ')}`
+}
+
+function isOpen(folder: string): boolean {
+  try {
+    if (existsSync(folder)) accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function disk(asked: Asked): Finding {
+  const floor = asked.settings.config.DISK_FLOOR
+  const folder = nearest(asked)
+  const lack = lacksSpace(folder, floor)
+  if (lack !== undefined) return red(lack, `du -xh ${folder} | sort -h | tail`)
+  const { bavail, bsize } = statfsSync(folder)
+  const free = `${((bavail * bsize) / GB).toFixed(1)} GB free`
+  return lacksSpace(folder, NEAR * floor) === undefined
+    ? green(free)
+    : yellow(`${free}: below ${floor} MB (DISK_FLOOR) no page is begun`, `du -xh ${folder} | sort -h | tail`)
+}
+
+function inodes(asked: Asked): Finding {
+  const { files, ffree } = statfsSync(nearest(asked))
+  if (files === 0) return green('as many as needed') // btrfs, say.
+  if (ffree < NO_INODES) return red(`${ffree} files can be made: less than a few pages`, 'df -i')
+  return ffree < FEW_INODES ? yellow(`${ffree} files can be made`, 'df -i') : green(`${ffree} files can be made`)
+}
+
+/** The data dir, or what is there above it. */
+function nearest({ dataDir: given }: Asked): string {
+  let folder = resolve(given)
+  while (!existsSync(folder)) folder = join(folder, '..')
+  return folder
+}

@@ -1,0 +1,101 @@
+import { readFileSync, readlinkSync, statfsSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
+import { uuidv7 } from '../../base/ids.ts'
+import { VERSION } from '../../base/version.ts'
+import { detectContainment } from '../../processes/containment/containment.ts'
+import { type Check, type Finding, green, yellow } from './check.ts'
+
+const MB = 1_000_000
+/** A browser takes so much for a heavy page; a runner with its workers and hooks takes about a third of it. */
+const BROWSER_MB = 500
+const RUNNER_MB = 150
+/** What Docker gives, which browsers overflow. */
+const SMALL_SHM_MB = 128
+/** What shells give; each page at work takes a few dozen. */
+const DESCRIPTORS = 1_024
+
+/** What is asked of the machine, and costs next to nothing. */
+export const MACHINE_CHECKS: readonly Check[] = [
+  { name: 'memory', look: memory },
+  { name: '/dev/shm', look: sharedMemory },
+  { name: 'descriptors', look: descriptors },
+  { name: 'network', look: network },
+]
+
+export const OWN_CHECKS: readonly Check[] = [
+  { name: 'node', look: () => green(`${process.versions.node} (${process.execPath})`) },
+  { name: 'package', look: () => green(`archivebox-ts ${VERSION}`) },
+]
+
+/** How processes of hooks are kept together; finding that out starts some. */
+export const CONTAINMENT_CHECK: Check = {
+  name: 'containment',
+  look: async ({ settings }) => {
+    const found = await detectContainment(settings.config.CONTAINMENT, uuidv7())
+    if (found.tier !== 'basic') return green(found.tier)
+    if (found.deathSignal) return green('basic: sessions, marks, and the death signal; no control group is ours here')
+    return yellow('basic, without a death signal: there is no setpriv', 'apt-get install util-linux')
+  },
+}
+
+function memory(): Finding {
+  const free = Math.floor(process.availableMemory() / MB)
+  if (free < RUNNER_MB) return yellow(`${free} MB free: that is little even without a browser`, 'free')
+  return free < BROWSER_MB
+    ? yellow(`${free} MB free: a browser takes ${BROWSER_MB} MB`, 'archivebox-ts config set MAX_SNAPSHOT_WORKERS 1')
+    : green(`${free} MB free`)
+}
+
+function sharedMemory(): Finding {
+  if (process.platform !== 'linux') return green('not needed here')
+  try {
+    const { blocks, bsize } = statfsSync('/dev/shm')
+    const size = Math.floor((blocks * bsize) / MB)
+    return size < SMALL_SHM_MB
+      ? yellow(`${size} MB: browsers crash on heavy pages`, 'docker run --shm-size=1g')
+      : green(`${size} MB`)
+  } catch {
+    return yellow('there is none: browsers crash', 'mount -t tmpfs tmpfs /dev/shm')
+  }
+}
+
+function descriptors(): Finding {
+  const limit = /^Max open files\s+(\S+)/m.exec(textOf('/proc/self/limits'))?.[1]
+  if (limit === undefined) return green('not known here')
+  return Number(limit) < DESCRIPTORS
+    ? yellow(`${limit} at most`, `ulimit -n ${4 * DESCRIPTORS}`)
+    : green(`${limit} at most`)
+}
+
+/** Whether there is a way out, and whether the network is one of a container. */
+function network(): Finding {
+  const others = Object.values(networkInterfaces())
+    .flat()
+    .filter((each) => each && !each.internal)
+  const whose = ownNetwork() ? ', in a network namespace of its own' : ''
+  if (others.length > 0)
+    return green(
+      `${others
+        .map((each) => each?.address)
+        .slice(0, 2)
+        .join(', ')}${whose}`,
+    )
+  return yellow(`only this machine can be reached${whose}: pages of the network cannot be archived`, 'ip link')
+}
+
+/** Is our network another than that of the first process? Not known where we may not ask: no. */
+function ownNetwork(): boolean {
+  try {
+    return readlinkSync('/proc/self/ns/net') !== readlinkSync('/proc/1/ns/net')
+  } catch {
+    return false
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

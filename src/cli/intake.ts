@@ -1,0 +1,117 @@
+import { statSync } from 'node:fs'
+import { messageOf, UsageError } from '../base/errors.ts'
+import { urlDetails } from '../base/url-details.ts'
+import { type UrlList, UrlListBuilder } from '../base/url-list.ts'
+import { archivableUrl } from '../base/urls.ts'
+import type { Found } from '../importers/entry.ts'
+import type { Format } from '../importers/formats.ts'
+import { readEntries } from '../importers/read.ts'
+import { urlsInLine } from '../importers/text.ts'
+import { onStderr } from './screen/palette.ts'
+import { terminal } from './terminal.ts'
+
+/** Of what is left out so many are named. */
+const NAMED = 10
+const MOST_URLS = 10_000_000
+
+/** Takes in what lists hold: URLs that can be archived, each once, with what is known of them; and counts the rest. */
+export class Intake {
+  readonly #urls = new UrlListBuilder()
+  readonly #named: string[] = []
+  read = 0
+  /** That cannot be archived: no URLs, or of another kind. */
+  refused = 0
+  /** Where the list itself is damaged. */
+  broken = 0
+  twice = 0
+
+  /** Throws UsageError when there are more than a crawl can have. */
+  take(found: Found): void {
+    this.read += 1
+    if ('broken' in found) {
+      this.broken += 1
+      this.#name(found.broken, found.line)
+      return
+    }
+    try {
+      if (found.url === '')
+        throw new Error(`an entry without a URL${found.title ? `: ${found.title.slice(0, 60)}` : ''}`)
+      // Where a list has no title, many a program writes the URL again.
+      const details = urlDetails(found.title === found.url ? { ...found, title: undefined } : found)
+      if (!this.#urls.add(archivableUrl(found.url), details)) this.twice += 1
+    } catch (error) {
+      this.refused += 1
+      this.#name(messageOf(error), found.line)
+    }
+    if (this.#urls.total > MOST_URLS) throw new UsageError(`more than ${MOST_URLS} URLs`, 'add them as several crawls')
+  }
+
+  /** The first thing that was left out, and where. */
+  get firstLeftOut(): string | undefined {
+    return this.#named[0]
+  }
+
+  /** Names what was left out, the first few of it. Throws UsageError when no URL is left. */
+  list(): UrlList {
+    const list = this.#urls.list()
+    if (!list) {
+      const hint = 'archivebox-ts add https://example.com, or a list with --file or on stdin'
+      throw new UsageError(this.#named[0] ?? 'no URL given', hint)
+    }
+    for (const reason of this.#named) terminal.say(`${onStderr.yellow('left out:')} ${reason}`)
+    const more = this.refused + this.broken - this.#named.length
+    if (more > 0) terminal.say(`${onStderr.yellow('left out:')} ${more} more like these`)
+    return list
+  }
+
+  close(): void {
+    this.#urls.close()
+  }
+
+  #name(reason: string, line: number | undefined): void {
+    if (this.#named.length < NAMED) this.#named.push(line === undefined ? reason : `line ${line}: ${reason}`)
+  }
+}
+
+/**
+ * Takes in URLs from the arguments, a file, and stdin: for `-`, or when nothing else was named. Throws UsageError.
+ * @param format of the file and of stdin; undefined: found out
+ */
+export async function takeIn(
+  intake: Intake,
+  args: readonly string[],
+  file: string | undefined,
+  format: Format | undefined,
+): Promise<void> {
+  const isStdin =
+    file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
+  for (const arg of args) {
+    if (arg === '-' || arg.trim() === '') continue
+    if (isFile(arg)) throw new UsageError(`${arg} is a file`, `to add what is in it: archivebox-ts add --file ${arg}`)
+    for (const url of urlsInLine(arg.trim())) intake.take({ url })
+  }
+  for (const source of [...(file !== undefined && file !== '-' ? [file] : []), ...(isStdin ? [process.stdin] : [])]) {
+    try {
+      for await (const found of readEntries(source, format)) for (const each of found) intake.take(each)
+    } catch (error) {
+      if (error instanceof UsageError) throw error
+      throw new UsageError(`cannot read ${typeof source === 'string' ? source : 'stdin'}: ${messageOf(error)}`)
+    }
+  }
+}
+
+/** What names a file that is here and is no URL by its looks. */
+function isFile(arg: string): boolean {
+  try {
+    return !/^[a-z][a-z\d+.-]*:/i.test(arg) && statSync(arg).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** The URLs among lines, which may lack their schemes. Others are named. Throws UsageError when none is left. */
+export function checkedUrls(lines: Iterable<string>): UrlList {
+  const intake = new Intake()
+  for (const line of lines) for (const url of urlsInLine(line.trim())) intake.take({ url })
+  return intake.list()
+}

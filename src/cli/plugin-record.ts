@@ -1,0 +1,115 @@
+import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../hooks/discover.ts'
+import { isOlder, notFound, tooOld, versionOf } from '../hooks/look-up.ts'
+import { needed } from '../hooks/required-binaries.ts'
+import { lackingPlugins } from '../hooks/required-plugins.ts'
+import {
+  type Found,
+  isSearchable,
+  mayBeModule,
+  providersOf,
+  searchByAsking,
+  searchFiles,
+  type Wanted,
+} from '../hooks/search.ts'
+
+/** A person waits. */
+const VERSION_MS = 1_000
+const EVENTS: readonly HookEvent[] = ['CrawlSetup', 'Snapshot', 'Install', 'BinaryRequest']
+
+/** A plugin as people and programs see it. */
+export type PluginRecord = Awaited<ReturnType<typeof pluginRecord>>
+
+/**
+ * The record of one plugin, with what it lacks on this machine.
+ * @param all every plugin that is here
+ * @param asking how programs are asked
+ */
+export async function pluginRecord(
+  plugin: Plugin,
+  all: readonly Plugin[],
+  settings: HookSettings,
+  asking: Asking = askingOnce(settings),
+) {
+  const { name, folder, builtIn, means, makes, requires, declares } = plugin
+  // Its hooks as they would run, were it enabled.
+  const whole = { ...settings, [enabledSetting(name)]: 'true' }
+  const hooks = EVENTS.flatMap((event) =>
+    selectHooks([plugin], event, whole).map((hook) => ({
+      event,
+      name: hook.name,
+      background: hook.background,
+      timeout: hook.timeoutMs / 1000,
+    })),
+  )
+  const programs = await Promise.all(
+    plugin.binaries.map((binary) =>
+      program({ binary, name: needed(binary, settings).name, plugin: name, tree: plugin.tree }, settings, asking),
+    ),
+  )
+  const lacking = lackingPlugins(all, settings, new Map()).get(name)
+  return {
+    type: 'Plugin',
+    name,
+    enabled: isEnabled(plugin, settings),
+    built_in: builtIn,
+    folder,
+    description: means,
+    makes,
+    hooks,
+    needs: { plugins: requires, programs: programs.map(({ lacks: _, ...rest }) => rest) },
+    lacks: [...(lacking === undefined ? [] : [lacking]), ...programs.flatMap(({ lacks }) => lacks ?? [])],
+    settings: declares.map((setting) => setting.name),
+  } as const
+}
+
+/** The setting that turns a plugin on and off. */
+export function enabledSetting(plugin: string): string {
+  return `${plugin.toUpperCase()}_ENABLED`
+}
+
+/** How much programs are asked for. */
+export interface Asking {
+  /** The version of a program, by its path; not asked for where any will do. */
+  versionAt(path: string): string | Promise<string>
+  /** Where a module is that files do not tell; undefined: nobody is asked, and it may be there. */
+  readonly moduleOf: ((wanted: Wanted) => Promise<Found | undefined>) | undefined
+}
+
+/** Starts no program: what is too old, and modules that are missing, are not known then. */
+export const QUICKLY: Asking = { versionAt: () => '', moduleOf: undefined }
+
+/** Starts programs, each once, however many plugins need it. */
+export function askingOnce(settings: HookSettings): Asking {
+  const versions = new Map<string, Promise<string>>()
+  const modules = new Map<string, Promise<Found | undefined>>()
+  const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '' }
+  return {
+    versionAt: (path) => once(versions, path, () => versionOf(path, env, VERSION_MS)),
+    moduleOf: (wanted) =>
+      once(modules, `${wanted.tree} ${wanted.name}`, () => searchByAsking(wanted, settings, env, VERSION_MS)),
+  }
+}
+
+function once<T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise<T>): Promise<T> {
+  const asked = known.get(key) ?? ask()
+  known.set(key, asked)
+  return asked
+}
+
+async function program(wanted: Wanted, settings: HookSettings, { versionAt, moduleOf }: Asking) {
+  const { name, binary } = wanted
+  const { minVersion } = binary
+  const file = searchFiles(wanted, settings)
+  const asksModule = file === undefined && mayBeModule(wanted)
+  const found = asksModule ? await moduleOf?.(wanted) : file
+  const version = found && minVersion !== '' ? (found.version ?? (await versionAt(found.abspath))) : ''
+  const old = isOlder(version, minVersion) ? tooOld(name, version, minVersion) : undefined
+  const isUnknown =
+    (asksModule && moduleOf === undefined) || !providersOf(binary.binproviders).every((one) => isSearchable(one))
+  return {
+    name,
+    path: found?.abspath ?? null,
+    min_version: minVersion || null,
+    lacks: found === undefined && !isUnknown ? notFound(wanted) : old,
+  }
+}

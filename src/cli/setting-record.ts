@@ -1,0 +1,57 @@
+import type { Known } from '../hooks/known-settings.ts'
+import type { Asked } from './settings.ts'
+
+/** A setting as people and programs see it. */
+export interface SettingRecord {
+  readonly type: 'Setting'
+  readonly key: string
+  /** Null: it has none. `***`: it has one, and that is secret. */
+  readonly value: unknown
+  /** What gave it its value; a setting where that stands in for this one. */
+  readonly source: string
+  readonly default: unknown
+  readonly secret: boolean
+}
+
+const MASK = '***'
+
+/** The record of one setting: its value from the strongest source that has one which it can have. */
+export function settingRecord(asked: Asked, key: string): SettingRecord {
+  const known = asked.known.all.get(key)
+  const given = givenFor(asked, key, known)
+  const stand = given === undefined && known?.fallback !== undefined ? known.fallback : undefined
+  const general = stand === undefined ? undefined : settingRecord(asked, stand)
+  const isGeneral = general !== undefined && (general.source !== 'default' || known?.standard === undefined)
+  const standard = orNull(known?.standard ?? general?.default)
+  const secret = known?.secret === true
+  const value = given?.value ?? (isGeneral ? general.value : standard)
+  return {
+    type: 'Setting',
+    key,
+    value: secret && value !== null && value !== '' ? MASK : orNull(value),
+    source: given?.source ?? (isGeneral && general.source !== 'default' ? stand! : 'default'),
+    default: standard,
+    secret,
+  }
+}
+
+/** The records of all settings that are known here, and of what else is in archivebox.toml, by name. */
+export function settingRecords(asked: Asked): SettingRecord[] {
+  const file = asked.sources.find(({ name }) => name === 'archivebox.toml')?.texts ?? {}
+  const keys = new Set([...asked.known.all.keys(), ...Object.keys(file).map((key) => asked.known.nameOf(key))])
+  return [...keys].sort().map((key) => settingRecord(asked, key))
+}
+
+function givenFor({ known: all, sources }: Asked, key: string, known: Known | undefined) {
+  for (const { name, texts } of sources) {
+    for (const as of [key, ...all.aliasesOf(key)]) {
+      const text = texts[as]
+      if (text === undefined || text.trim() === '') continue
+      const value = known ? known.kind.read(text) : text
+      if (value !== undefined) return { value, source: as === key ? name : `${name} (${as})` }
+    }
+  }
+  return undefined
+}
+
+const orNull = (value: unknown) => (value === undefined ? null : value)

@@ -1,0 +1,30 @@
+import { uuidv7 } from '../base/ids.ts'
+import { containerFor, familyIn } from '../processes/containment/containment.ts'
+import { hasDeathSignal } from '../processes/containment/death-signal.ts'
+import { identityOf } from '../processes/identity.ts'
+import { spawned } from '../processes/spawned.ts'
+import type { Hook, HookSettings } from './discover.ts'
+import { type HookTarget, hookEnvironment } from './environment.ts'
+import { commandOf, type Exit, type HookLogs, type RunningHook, spawnToFiles } from './launch.ts'
+
+/**
+ * Starts a hook by hand, as `launchHook` does, but for nobody's page and without rows: it ends with us where the system
+ * can tie it to us. Throws when it cannot be started.
+ */
+export async function tryHook(
+  hook: Hook,
+  settings: HookSettings,
+  target: HookTarget,
+  { cwd, logs }: { readonly cwd: string; readonly logs: HookLogs },
+): Promise<RunningHook> {
+  const processId = uuidv7()
+  const containment = { tier: 'basic', deathSignal: await hasDeathSignal() } as const
+  const container = containerFor(containment, { processId, workerId: processId }, commandOf(hook, target))
+  const env = hookEnvironment(settings, target, [hook], { processId, workerId: processId, runnerId: processId })
+  const startedAt = performance.now()
+  const child = await spawned(() => spawnToFiles(container, cwd, env, logs))
+  const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
+  const family = familyIn(container, processId, await identityOf(child.pid).catch(() => null))
+  const recorded = exited.then(() => {})
+  return { hook, url: target.url, processId, pid: child.pid, logs, startedAt, family, exited, recorded }
+}

@@ -1,0 +1,87 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { dateOf } from '../dates.ts'
+import { tagsOf } from '../fields.ts'
+import type { SourceResult, SourceSnapshot } from './snapshot.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Each snapshot's own index: records since 0.9, one document before. */
+const INDEXES = ['archive/users/*/snapshots/*/*/*/index.jsonl', 'archive/*/index.json']
+
+/**
+ * The snapshots of a collection that lost its `index.sqlite3`, from the indexes beside their files.
+ * @param damaged gets the index files that cannot be read
+ */
+export function* fromFiles(folder: string, damaged: (file: string) => void): Generator<SourceSnapshot> {
+  for (const pattern of INDEXES) {
+    for (const file of globSync(pattern, { cwd: folder }).sort()) {
+      let snapshot: SourceSnapshot | undefined
+      try {
+        const text = readFileSync(join(folder, file), 'utf8')
+        snapshot = file.endsWith('.jsonl') ? fromRecords(text, dirname(file)) : fromDocument(text, dirname(file))
+      } catch {
+        snapshot = undefined
+      }
+      if (snapshot) yield snapshot
+      else damaged(file)
+    }
+  }
+}
+
+function fromRecords(text: string, folder: string): SourceSnapshot | undefined {
+  const records = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Fields)
+  const page = records.find(({ type }) => type === 'Snapshot')
+  const results = records.filter(({ type }) => type === 'ArchiveResult')
+  return (
+    page &&
+    snapshotOf(
+      page,
+      folder,
+      results.map((result) => resultOf(result, String(result['plugin']))),
+    )
+  )
+}
+
+function fromDocument(text: string, folder: string): SourceSnapshot | undefined {
+  const page = JSON.parse(text) as Fields
+  const history = Object.entries((page['history'] ?? {}) as Readonly<Record<string, readonly Fields[]>>)
+  return snapshotOf(
+    page,
+    folder,
+    history.flatMap(([extractor, results]) => results.map((result) => resultOf(result, extractor))),
+  )
+}
+
+function snapshotOf(page: Fields, folder: string, results: readonly SourceResult[]): SourceSnapshot | undefined {
+  const { id, url, title, tags, notes, depth, timestamp, bookmarked_at, added, updated, downloaded_at } = page
+  if (typeof url !== 'string') return undefined
+  return {
+    id: String(id ?? timestamp ?? folder),
+    crawl: '', // They come in the order of their folders, not crawl by crawl.
+    url,
+    title: typeof title === 'string' ? title : null,
+    tags: tagsOf(tags),
+    notes: typeof notes === 'string' ? notes : '',
+    depth: Number(depth ?? 0),
+    bookmarkedAt: dateOf(bookmarked_at ?? added) ?? dateOf(timestamp) ?? new Date(),
+    savedAt: dateOf(downloaded_at ?? updated),
+    folders: [folder],
+    results,
+  }
+}
+
+function resultOf(result: Fields, plugin: string): SourceResult {
+  const { hook_name, status, output_str, output, start_ts, end_ts } = result
+  return {
+    plugin,
+    hook: String(hook_name ?? ''),
+    status: String(status),
+    output: String(output_str ?? output ?? ''),
+    start: dateOf(start_ts),
+    end: dateOf(end_ts),
+  }
+}

@@ -1,0 +1,194 @@
+import type { Fields } from './fields.ts'
+
+/** Lists with these names hold entries; all others belong to an entry: its tags, its attachments. */
+export const LISTS = new Set(
+  ' items bookmarks links children collections entries results data list articles urls'.split(' '),
+)
+/** No entry is longer, the text of its page included. */
+const LONGEST = 32_000_000
+/** So much may stand in an object before its list. */
+const LONGEST_HEAD = 10_000
+
+export interface JsonVisitor {
+  /** @param above what was said before its list began about the object that the list belongs to */
+  value(value: string | Fields, line: number, above: Fields | undefined): void
+  broken(why: string, line: number): void
+}
+
+/** A list or an object that is open. */
+interface Frame {
+  readonly isList: boolean
+  /** Are the values in it entries, or lists of entries? */
+  readonly holdsEntries: boolean
+  readonly above?: Fields | undefined
+}
+
+/** An object that is one, unless it turns out to hold a list of them. */
+interface OpenEntry {
+  readonly begin: number
+  readonly depth: number
+  readonly line: number
+  readonly indent: number
+}
+
+/**
+ * Finds the entries in JSON that comes in chunks: strings and objects in lists of entries, however deep those lie. Each
+ * is parsed alone, so that memory stays flat, and what is broken costs the entry it is in, not the lines after it.
+ */
+export class JsonScanner {
+  readonly #visitor: JsonVisitor
+  #frames: Frame[] = []
+  // Positions are those in `#text`, which begins with what is still needed.
+  #text = ''
+  #at = 0
+  #line = 1
+  #lineBegin = 0
+  #entry: OpenEntry | undefined
+  /** Where the string that is open begins. */
+  #string: number | undefined
+  /** The string that was the last value or name so far. */
+  #last: string | undefined
+  #name = ''
+  /** After something broken nothing counts before the next line that begins an object. */
+  #isLost = false
+
+  constructor(visitor: JsonVisitor) {
+    this.#visitor = visitor
+  }
+
+  write(chunk: string): void {
+    const needed = Math.min(this.#entry?.begin ?? this.#at, this.#string ?? this.#at, this.#at)
+    this.#text = this.#text.slice(needed) + chunk
+    this.#at -= needed
+    this.#lineBegin -= needed
+    if (this.#entry) this.#entry = { ...this.#entry, begin: this.#entry.begin - needed }
+    if (this.#string !== undefined) this.#string -= needed
+    for (; this.#at < this.#text.length; this.#at += 1) this.#step(this.#text[this.#at]!)
+    if (this.#entry && this.#at - this.#entry.begin > LONGEST) this.#break('an entry of more than 32 MB')
+  }
+
+  end(): void {
+    if (this.#isLost) return
+    this.#endOfValue()
+    if (this.#entry) this.#visitor.broken('it ends in the middle of an entry', this.#entry.line)
+    else if (this.#frames.length > 0) this.#visitor.broken('it ends too early: a list is not closed', this.#line)
+  }
+
+  #step(char: string): void {
+    if (char === '\n') this.#newLine()
+    else if (this.#string !== undefined) this.#inString(char)
+    else if (char === '{') this.#openObject()
+    else if (this.#isLost) return
+    else if (char === '"') this.#string = this.#at
+    else if (char === ':') this.#colon()
+    else if (char === ',') this.#endOfValue()
+    else if (char === '[') this.#openList()
+    else if (char === '}' || char === ']') this.#close(char === ']')
+    else if (char > ' ' && !this.#entry && this.#frames.at(-1)?.isList !== false)
+      this.#break(`not JSON: ${this.#text.slice(this.#at, this.#at + 40).split('\n', 1)[0]}`)
+  }
+
+  #inString(char: string): void {
+    if (char === '\\') this.#at += 1
+    else if (char === '"') {
+      this.#last = this.#text.slice(this.#string!, this.#at + 1)
+      this.#string = undefined
+    }
+  }
+
+  #newLine(): void {
+    if (this.#string !== undefined) this.#break('a quotation mark is missing')
+    this.#line += 1
+    this.#lineBegin = this.#at + 1
+  }
+
+  #colon(): void {
+    if (this.#last !== undefined && this.#frames.at(-1)?.isList !== false) {
+      this.#break('a brace is missing')
+      return
+    }
+    this.#name = this.#last?.slice(1, -1) ?? ''
+    this.#last = undefined
+  }
+
+  #openObject(): void {
+    const before = this.#text.slice(Math.max(0, this.#lineBegin), this.#at)
+    const isFirst = /^[\s,[]*$/.test(before)
+    const entry = this.#entry
+    if (entry && isFirst && this.#line > entry.line && before.length <= entry.indent)
+      this.#break('it ends in the middle of an entry')
+    if (this.#isLost && !isFirst) return
+    this.#isLost = false
+    const list = this.#frames.at(-1)
+    const holdsEntries = list?.holdsEntries ?? true
+    if (holdsEntries && list?.isList !== false) {
+      const indent = isFirst ? before.length : Number.MAX_SAFE_INTEGER
+      this.#entry = { begin: this.#at, depth: this.#frames.length, line: this.#line, indent }
+    }
+    this.#last = undefined
+    this.#frames.push({ isList: false, holdsEntries })
+  }
+
+  #openList(): void {
+    const parent = this.#frames.at(-1)
+    const name = parent && !parent.isList ? this.#name : ''
+    const holdsEntries = (parent?.holdsEntries ?? true) && LISTS.has(name)
+    this.#frames.push({ isList: true, holdsEntries, above: holdsEntries ? this.#head() : undefined })
+    this.#last = undefined
+  }
+
+  /** What the open entry says before the list that begins here. */
+  #head(): Fields | undefined {
+    const entry = this.#entry
+    if (!entry || this.#at - entry.begin > LONGEST_HEAD) return undefined
+    try {
+      const ends = '}'.repeat(this.#frames.length - entry.depth)
+      return JSON.parse(`${this.#text.slice(entry.begin, this.#at)}null${ends}`) as Fields
+    } catch {
+      return undefined
+    }
+  }
+
+  #close(isList: boolean): void {
+    if (isList) this.#endOfValue()
+    this.#last = undefined
+    if ((this.#frames.at(-1)?.isList ?? !isList) !== isList) {
+      this.#break('a brace is missing, or one too many')
+      return
+    }
+    this.#frames.pop()
+    const entry = this.#entry
+    if (!entry || this.#frames.length > entry.depth) return
+    this.#entry = undefined
+    const text = this.#text.slice(entry.begin, this.#at + 1)
+    try {
+      this.#visitor.value(JSON.parse(text) as Fields, entry.line, this.#frames.at(-1)?.above)
+    } catch (error) {
+      const position = Number(/position (\d+)/.exec(String(error))?.[1] ?? 0)
+      this.#visitor.broken('broken JSON', entry.line + (text.slice(0, position).match(/\n/g)?.length ?? 0))
+    }
+  }
+
+  /** A string in a list of entries is a URL. */
+  #endOfValue(): void {
+    const last = this.#last
+    this.#last = undefined
+    const list = this.#frames.at(-1)
+    if (last === undefined || !(list ? list.isList && list.holdsEntries : !this.#entry)) return
+    this.#entry = undefined // It was the owner of this list.
+    try {
+      this.#visitor.value(JSON.parse(last) as string, this.#line, list?.above)
+    } catch {
+      this.#visitor.broken('broken JSON', this.#line)
+    }
+  }
+
+  #break(why: string): void {
+    this.#visitor.broken(why, this.#entry?.line ?? this.#line)
+    if (this.#entry) this.#frames = this.#frames.slice(0, this.#entry.depth)
+    this.#entry = undefined
+    this.#string = undefined
+    this.#last = undefined
+    this.#isLost = true
+  }
+}

@@ -1,0 +1,56 @@
+/** No line of a list of URLs is so long; of a longer one the beginning is read. */
+const LONGEST = 10_000_000
+
+export interface Line {
+  /** Trimmed. */
+  readonly text: string
+  /** Counted from 1. */
+  readonly number: number
+}
+
+/** The lines of a text, many at a time as they come; their ends may be \n, \r\n or \r. */
+export async function* numberedLines(chunks: AsyncIterable<string>): AsyncGenerator<Line[]> {
+  let rest = ''
+  let number = 0
+  const lineOf = (text: string): Line => {
+    number += 1
+    return { text: text.trim(), number }
+  }
+  for await (const chunk of chunks) {
+    // A \r at the end may be half of a line end.
+    const lines = (rest + chunk).split(/\r\n|\n|\r(?!$)/)
+    rest = lines.pop()!
+    if (rest.length > LONGEST) rest = rest.slice(0, LONGEST)
+    if (lines.length > 0) yield lines.map(lineOf)
+  }
+  yield [lineOf(rest)]
+}
+
+/** Tells in which line a character is, of a text that is passed on chunk by chunk. */
+export class LineCounter {
+  #chunk = ''
+  #begin = 0
+  #counted = 0
+  #line = 1
+
+  /** The next chunk; what was asked about the one before is forgotten. */
+  next(chunk: string): void {
+    this.at(this.#begin + this.#chunk.length)
+    this.#begin += this.#chunk.length
+    this.#chunk = chunk
+    this.#counted = 0
+  }
+
+  /** @param index of a character, counted from the beginning of the text; not before one that was asked for */
+  at(index: number): number {
+    const end = Math.min(index - this.#begin, this.#chunk.length)
+    for (;;) {
+      const newline = this.#chunk.indexOf('\n', this.#counted)
+      if (newline < 0 || newline >= end) break
+      this.#line += 1
+      this.#counted = newline + 1
+    }
+    this.#counted = Math.max(this.#counted, end)
+    return this.#line
+  }
+}

@@ -1,0 +1,70 @@
+import { createReadStream, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { csv } from './csv.ts'
+import { decoded } from './decode.ts'
+import { formatOf, isSqlite } from './detect.ts'
+import type { Found, Importer } from './entry.ts'
+import { feed } from './feed.ts'
+import type { Format } from './formats.ts'
+import { history } from './history.ts'
+import { json } from './json.ts'
+import { jsonl } from './jsonl.ts'
+import { markup } from './markup.ts'
+import { text } from './text.ts'
+import { withHead } from './with-head.ts'
+
+const IMPORTERS: Readonly<Record<Exclude<Format, 'history'>, Importer>> = {
+  txt: text,
+  html: markup,
+  netscape: markup,
+  rss: feed,
+  opml: feed,
+  json,
+  csv,
+  jsonl,
+}
+
+/** Enough to tell a format. */
+const HEAD_BYTES = 65_536
+
+/**
+ * Reads the entries of a list, many at a time.
+ * @param source the path of a file, or a stream of bytes
+ * @param format undefined: found out from its beginning
+ */
+export async function* readEntries(source: string | Readable, format: Format | undefined): AsyncGenerator<Found[]> {
+  const bytes = typeof source === 'string' ? createReadStream(source) : source
+  const iterator = bytes[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  const heads: Buffer[] = []
+  let size = 0
+  for (let next = { done: false } as IteratorResult<Buffer>; size < HEAD_BYTES && !next.done; ) {
+    next = await iterator.next()
+    if (!next.done) size += heads[heads.push(next.value) - 1]!.length
+  }
+  const head = Buffer.concat(heads)
+  if (isSqlite(head) || format === 'history') {
+    if (!isSqlite(head)) throw new Error('not a SQLite database')
+    if (typeof source !== 'string') return yield* spooled(withHead(head, iterator))
+    bytes.destroy()
+    return yield* history(source)
+  }
+  const texts = decoded(withHead(head, iterator))
+  const first = await texts.next()
+  if (first.done) return
+  yield* IMPORTERS[format ?? formatOf(first.value)](withHead(first.value, texts))
+}
+
+/** A history that comes through a pipe: SQLite needs a file. */
+async function* spooled(bytes: AsyncIterable<Buffer>): AsyncGenerator<Found[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-stdin-'))
+  try {
+    const file = join(folder, 'history.sqlite')
+    await pipeline(Readable.from(bytes), createWriteStream(file))
+    yield* history(file)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

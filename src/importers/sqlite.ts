@@ -1,0 +1,61 @@
+import { constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+
+/** A copy of a SQLite database, opened for reading. */
+export interface SqliteCopy {
+  readonly db: DatabaseSync
+  /** Closes and removes the copy. */
+  close(): void
+}
+
+/**
+ * Copies a SQLite database, with what was written lately, and opens the copy with Node's own SQLite: the original may
+ * be in use, and even a reader may write beside it.
+ */
+export function copyOfSqlite(file: string): SqliteCopy {
+  const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-sqlite-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const copy = join(folder, 'copy.sqlite')
+    for (const end of ['', '-wal'])
+      if (existsSync(file + end)) copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
+    const db = openSqlite(copy)
+    return {
+      db,
+      close() {
+        db.close()
+        remove()
+      },
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+/** Without Node's remark that its SQLite is experimental. */
+function openSqlite(file: string): DatabaseSync {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    const sqlite = createRequire(import.meta.url)('node:sqlite') as typeof import('node:sqlite')
+    return new sqlite.DatabaseSync(file)
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+/** The names of its tables. */
+export function tablesOf(db: DatabaseSync): Set<string> {
+  const rows = db.prepare(`select name from sqlite_master where type = 'table'`).all()
+  return new Set(rows.map(({ name }) => String(name)))
+}
+
+/** The names of a table's columns. */
+export function columnsOf(db: DatabaseSync, table: string): Set<string> {
+  const rows = db.prepare('select name from pragma_table_info(?)').all(table)
+  return new Set(rows.map(({ name }) => String(name)))
+}

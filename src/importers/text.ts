@@ -1,0 +1,49 @@
+import type { Entry, Found } from './entry.ts'
+import { numberedLines } from './lines.ts'
+import { lacksScheme, withScheme } from './scheme.ts'
+
+const IN_PROSE = /(?:https?:\/\/|www\.)[^\s<>"`{}|\\^\u201c\u201d\u00ab\u00bb]+/gi
+const PAIRS: readonly (readonly [open: string, close: string])[] = [
+  ['(', ')'],
+  ['[', ']'],
+]
+
+/** Text: one URL a line (its scheme may be missing), or prose with URLs in it; `#` begins a comment. */
+export async function* text(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
+  for await (const lines of numberedLines(chunks))
+    yield lines.flatMap(({ text: line, number }) =>
+      line === '' || line.startsWith('#') ? [] : urlsInLine(line).map((url): Entry => ({ url, line: number })),
+    )
+}
+
+/**
+ * The URLs of a line: of a word its own, of words that all are URLs each, of prose those with a scheme. A line without
+ * any is returned as it is.
+ */
+export function urlsInLine(line: string): string[] {
+  const word = /\s/.test(line) ? '' : unwrapped(line)
+  if (/^[a-z][a-z0-9+.-]*:/i.test(word) || lacksScheme(word)) return [withScheme(word)]
+  const words = line.split(/[\s,;]+/).filter(Boolean)
+  const bare = words.map(unwrapped)
+  if (bare.every((each) => /^https?:\/\//i.test(each) || lacksScheme(each))) return bare.map(withScheme)
+  const found = [...line.matchAll(IN_PROSE)].map(([url]) => withScheme(withoutEnd(url)))
+  return found.length > 0 ? found : [line]
+}
+
+/** A word without the quotes, brackets and commas around it. */
+function unwrapped(word: string): string {
+  const inner = word.replace(/^["'<`\u201c\u201d\u2018\u2019\u00ab]+/, '')
+  return inner === word ? word.replace(/[,;]+$/, '') : inner.replace(/["'>`\u201c\u201d\u2018\u2019\u00bb,;]+$/, '')
+}
+
+/** A URL in prose without what ends the sentence or closes the bracket around it. */
+function withoutEnd(url: string): string {
+  let end = url.length
+  for (;;) {
+    const last = url[end - 1]!
+    const pair = PAIRS.find(([, close]) => close === last)
+    const cut = url.slice(0, end)
+    if (pair ? cut.split(pair[1]).length <= cut.split(pair[0]).length : !/[.,;:!?'\u2019]/.test(last)) return cut
+    end -= 1
+  }
+}

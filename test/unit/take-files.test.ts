@@ -1,0 +1,27 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { takeFiles } from '../../src/workers/take-files.ts'
+import { putFiles } from '../support/archivebox.ts'
+import { newFolder } from '../support/folders.ts'
+
+const SHARED_MEMORY = '/dev/shm'
+const here = newFolder()
+const isElsewhere = existsSync(SHARED_MEMORY) && statSync(SHARED_MEMORY).dev !== statSync(here).dev
+const folders = [here]
+
+afterEach(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+it.skipIf(!isElsewhere)('files of another file system are copied (no /dev/shm of its own here)', async () => {
+  const from = mkdtempSync(join(SHARED_MEMORY, 'archivebox-ts-test-'))
+  folders.push(from)
+  putFiles(from, { 'wget/a/b.html': 'some text', 'index.html': 'own' })
+  putFiles(join(here, 'to'), { 'wget/old.html': 'of an earlier attempt' })
+  const taken = await takeFiles(from, join(here, 'to'), (name, isFolder) => (isFolder ? name : undefined))
+  expect(taken).toMatchObject({ linked: 0, copied: 1, bytes: 9, left: [] })
+  expect(taken.files).toEqual(new Map([['wget', { 'a/b.html': { size: 9, mimetype: 'text/html' } }]]))
+  expect(readFileSync(join(here, 'to', 'wget', 'a', 'b.html'), 'utf8')).toBe('some text')
+  expect(existsSync(join(here, 'to', 'wget', 'old.html'))).toBe(false)
+})
