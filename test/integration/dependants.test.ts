@@ -37,7 +37,7 @@ describe('hooks whose plugin requires another one', () => {
     add('needs_browser', ['browser'], WAITS)
     // One that leaves its browser to the crawl: what it started stays there.
     setUpHook(home, 'leaver', '92_leave.daemon.bg.sh', 'sleep 1000 & echo $! >pid; echo ready; sleep 0.3; exit 0')
-    hook(home, 'leaver', '35_sees.sh', 'sleep 0.5; kill -0 "$(cat "$CRAWL_DIR/leaver/pid")" && echo there >there.txt')
+    hook(home, 'leaver', '35_sees.sh', 'sleep 2.5; kill -0 "$(cat "$CRAWL_DIR/leaver/pid")" && echo there >there.txt')
     // No tab, on one page.
     hook(home, 'tab', '02_tab.bg.sh', 'echo "no tab" >&2; exit 1')
     hook(home, 'tab', '31_go.sh', WAITS)
