@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
@@ -14,6 +14,9 @@ beforeAll(async () => {
   site = await startSite(1)
 })
 afterAll(() => site.close())
+
+/** A secret of the machine that is nobody's business. */
+const CANARY = 'canary-5f1c'
 
 /** What becomes of each probe in test/fixtures/probes. For others see test/crash/hostile-hooks.test.ts. */
 const OUTCOMES = {
@@ -39,15 +42,16 @@ it('bad plugins on one page have their outcome each, and no other goes down with
   cpSync(join(ROOT, 'test', 'fixtures', 'probes'), join(home.dataDir, 'plugins'), { recursive: true })
   // No formatter of ours takes such a file.
   writeFileSync(join(home.dataDir, 'plugins', 'bad_config', 'config.json'), '{ "required_plugins": [')
-  const plugins = [...Object.keys(OUTCOMES), 'headers', 'hashes'].join()
+  home.install('env_dump')
+  const plugins = [...Object.keys(OUTCOMES), 'headers', 'hashes', 'env_dump'].join()
   const crawl = await home.add('--depth', '0', '--plugins', plugins, `${site.url}/page-1.html`)
-  const run = await home.run(['run', '--exit-on-idle'])
+  const run = await home.run(['run', '--exit-on-idle'], { env: { AWS_SECRET_ACCESS_KEY: CANARY } })
   expect(run.code, run.stderr).toBe(0)
   const [page, ...others] = await expectComplete(home, crawl)
   expect(others).toEqual([])
   const results = await resultsOf(home, crawl)
-  const ours = results.filter(({ plugin }) => plugin === 'headers' || plugin === 'hashes')
-  expect(ours.map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
+  const ours = results.filter(({ plugin }) => ['headers', 'hashes', 'env_dump'].includes(plugin))
+  expect(ours.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
   expect(
     Object.fromEntries(
       results
@@ -56,7 +60,9 @@ it('bad plugins on one page have their outcome each, and no other goes down with
     ),
   ).toEqual(OUTCOMES)
   expect(await home.value('select count(*) from crawl')).toBe('1')
-  const published = publishedIn(join(home.dataDir, page!.output_dir)).filter((path) => !/^h(eaders|ashes)\//.test(path))
+  const published = publishedIn(join(home.dataDir, page!.output_dir)).filter(
+    (path) => !/^(headers|hashes|env_dump)\//.test(path),
+  )
   expect(published.sort()).toEqual([
     'bad_config/made.txt',
     'not_executable/made.txt',
@@ -67,4 +73,8 @@ it('bad plugins on one page have their outcome each, and no other goes down with
     'victim/victim.txt',
   ])
   expect(readFileSync(join(home.dataDir, page!.output_dir, 'victim/victim.txt'), 'utf8')).toBe('whole\n')
+  for (const name of readdirSync(home.dataDir, { recursive: true, encoding: 'utf8' })) {
+    const file = join(home.dataDir, name)
+    if (lstatSync(file).isFile()) expect(readFileSync(file).includes(CANARY), name).toBe(false)
+  }
 })
