@@ -33,7 +33,7 @@ export interface AddOptions extends CrawlOptions {
 }
 
 /** Who follows links and does not say how far gets at most so many pages besides those of the list. */
-const LINKED_PAGES = 1_000
+export const LINKED_PAGES = 1_000
 
 /** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. */
 export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<void> {
