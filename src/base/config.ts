@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { amount, flag, type Kind, oneOf, path, paths, size, text, whole } from './kinds.ts'
+import { amount, flag, type Kind, list, oneOf, path, paths, size, text, whole } from './kinds.ts'
 
 /** One setting of the program. */
 export interface Setting<T = unknown, Standard = unknown> {
@@ -132,6 +132,26 @@ export const SETTINGS = {
     perCrawl: true,
     means: 'additional plugin folders; later ones win',
   }),
+  ABXPKG_LIB_DIR: setting(path, undefined, {
+    standardIs: "`abx/lib` in the user's configuration folder, as for abx-dl",
+    means: 'where the programs and modules lie that `plugin install` or abxpkg have installed for plugins',
+  }),
+  NODE_MODULES_DIR: setting(path, undefined, {
+    standardIs: '`npm/node_modules` in ABXPKG_LIB_DIR',
+    means: 'the Node modules that plugins find, and where `plugin install` puts them',
+  }),
+  PYTHON_BINARY: setting(path, undefined, {
+    standardIs: "that of the plugins' own virtual environment, else `python3`",
+    means: 'the Python that runs the hooks of plugins',
+  }),
+  CHROMEWEBSTORE_EXTENSIONS_DIR: setting(path, undefined, {
+    standardIs: '`chromewebstore/extensions` in ABXPKG_LIB_DIR',
+    means: 'the browser extensions that plugins find',
+  }),
+  HOOK_ENV_ALLOW: setting(list, [], {
+    standardIs: 'none',
+    means: 'variables of our environment that hooks get, beside those that the contract or their plugins name',
+  }),
   MAX_CRAWL_WORKERS: setting(WORKERS, Math.min(availableParallelism(), MOST_WORKERS), {
     standardIs: `cores, at most ${MOST_WORKERS}`,
     means: 'how many crawls are worked on at once',
@@ -168,11 +188,11 @@ export const PLUGIN_SETTINGS = {
 const MAX_TIMEOUT_SECONDS = 43_200
 
 /**
- * How long hooks of a plugin may take, in seconds: `<PLUGIN>_TIMEOUT`, else `standard`, which is `TIMEOUT` by default.
- * 0 and a text that is no number count as not set; the command line has refused the latter.
+ * How long hooks of a plugin may take, in seconds: `own`, else `standard`, which is `TIMEOUT` by default. 0 counts as
+ * not set.
+ * @param own `<PLUGIN>_TIMEOUT`
  */
-export function timeoutOf(plugin: string, texts: Texts, standard = readSetting('TIMEOUT', texts)): number {
-  const own = PLUGIN_SETTINGS.TIMEOUT.kind.read(texts[`${plugin.toUpperCase()}_TIMEOUT`] ?? '')
+export function timeoutOf(own: number | undefined, texts: Texts, standard = readSetting('TIMEOUT', texts)): number {
   return Math.min(own || standard || SETTINGS.TIMEOUT.standard, MAX_TIMEOUT_SECONDS)
 }
 
@@ -186,6 +206,11 @@ export type Config = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)
 export function described(name: SettingName): string {
   const { means, standard, standardIs }: Setting = SETTINGS[name]
   return `${means} (also ${name}; default: ${standardIs ?? String(standard)})`
+}
+
+/** Is a setting of this name secret, whatever else is known of it? */
+export function isSecretName(name: string): boolean {
+  return /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name)
 }
 
 /** Settings as written, by name. */

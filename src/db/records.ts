@@ -1,10 +1,11 @@
 import type { Selectable } from 'kysely'
+import { isSecretName } from '../base/config.ts'
 import { NO_PAGES, type PageCounts } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { ProcessRow } from './processes.ts'
 import type { ListedSchedule } from './schedules.ts'
 import type { SnapshotRow } from './snapshots.ts'
-import type { ArchiveResultTable } from './tables.ts'
+import type { ArchiveResultTable, CrawlConfig, FrozenSetting } from './tables.ts'
 
 // Rows as JSON on stdout and in index.jsonl. These names are a stable interface; the tables' are not.
 
@@ -22,10 +23,19 @@ export function crawlRecord(row: CrawlRow & { readonly counts?: PageCounts }) {
     tags: row.tags,
     label: row.label,
     message: row.message,
+    settings: settingsOf(row.config),
     created_at: row.created_at,
     retry_at: row.retry_at,
     output_dir: row.output_dir,
   }
+}
+
+/** The settings that a crawl carries, with their sources; its own win. */
+function settingsOf({ env = {}, frozen = {} }: CrawlConfig): Record<string, FrozenSetting> {
+  const own = Object.entries(env).map(
+    ([name, value]) => [name, { value: isSecretName(name) ? '***' : value, source: 'crawl' }] as const,
+  )
+  return { ...frozen, ...Object.fromEntries(own) }
 }
 
 export function snapshotRecord(row: SnapshotRow & { readonly tags?: readonly string[] }) {

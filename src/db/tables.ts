@@ -101,8 +101,16 @@ export interface CrawlConfig {
   readonly url_allowlist?: string
   readonly url_denylist?: string
   readonly env?: Readonly<Record<string, string>>
+  /** What the environment and archivebox.toml said when it was created: later changes are for later crawls. */
+  readonly frozen?: Readonly<Record<string, FrozenSetting>>
   /** Another program archived its pages: their results have no processes. */
   readonly adopted?: true
+}
+
+/** A setting with its source. */
+export interface FrozenSetting {
+  readonly value: string
+  readonly source: 'crawl' | 'environment' | 'archivebox.toml'
 }
 
 interface WorkColumns {

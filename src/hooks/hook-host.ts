@@ -211,7 +211,12 @@ export class HookHost {
   #jobOf(scope: HookScope, row: readonly HostedRun[]): HostJob {
     const { runnerId, parentId: workerId, settings, target } = scope
     const ids = { processId: this.processId, workerId, runnerId }
-    const { EXTRA_CONTEXT: _, ...env } = hookEnvironment(settings, target, row[0]!.hook, ids)
+    const { EXTRA_CONTEXT: _, ...env } = hookEnvironment(
+      settings,
+      target,
+      row.map(({ hook }) => hook),
+      ids,
+    )
     const hooks = row.map(({ hook, outputDir, logs }) => ({
       path: hook.path,
       outputDir,

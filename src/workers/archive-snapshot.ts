@@ -57,7 +57,7 @@ export async function archiveSnapshot(
   const crawl = await crawlOfPage(home.db, snapshot.crawl_id, hookSupervisors(home, { snapshotId: snapshot.id }))
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
-  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
+  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
   // One that was begun is finished.
   const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
   const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)

@@ -28,7 +28,7 @@ export interface Ending {
 
 /** An ended hook that is to be settled. */
 export interface EndedHook {
-  readonly hook: Pick<Hook, 'plugin' | 'name' | 'timeoutMs' | 'mustReport'>
+  readonly hook: Pick<Hook, 'plugin' | 'name' | 'timeoutMs' | 'hosted' | 'mustReport'>
   readonly attempt: number
   readonly end: Ending
   /** No other hook of this plugin is running or still to run in this round. */
@@ -61,12 +61,19 @@ const EXIT_TEMPORARY = 75
 export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], move = false): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
   for (const one of ended) verdicts.push(await verdictOn(tree, one))
-  const isMade = verdicts.map((verdict) => verdict.event === 'succeed' || isServed(verdict))
+  // A hook of a user that found nothing may have left a file that says so; ours leave none.
+  const isMade = verdicts.map(
+    (verdict, index) =>
+      verdict.event === 'succeed' || isServed(verdict) || (verdict.event === 'empty' && !ended[index]!.hook.hosted),
+  )
   const made = ended.filter(({ published }, index) => isMade[index] && !published)
+  for (const { hook } of made)
+    if (hook.plugin === STATICFILE) rmSync(stdoutForSiblings(tree), { recursive: true, force: true })
   const published = await tree.publish(
     made.map(({ hook }) => hook.plugin),
     move,
   )
+  if (!move) for (const { hook, end } of made) keepStdoutForSiblings(tree, hook.plugin, end.logs)
   for (const [index, { hook, attempt, isLast, ...one }] of ended.entries()) {
     const verdict = verdicts[index]!
     if (isMade[index]) verdicts[index] = withFiles(verdict, one.published ?? published.get(hook.plugin)!)
@@ -85,7 +92,6 @@ async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook): Pr
   // On a full disk a failure says nothing about the hook, whatever it reports.
   if (verdict.event === 'fail' && isFull(tree.root))
     throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
-  if (verdict.event === 'succeed' || isServed(verdict)) keepStdoutForSiblings(tree, hook.plugin, logs)
   return { ...verdict, records }
 }
 
@@ -99,7 +105,7 @@ function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict
       records: verdict.records,
     }
   }
-  if (verdict.event === 'fail') return { ...verdict, published }
+  if (verdict.event !== 'succeed') return { ...verdict, published }
   // Without a record, the files decide.
   const any = [published.written, published.standing].some((files) => Object.keys(files).length > 0)
   return { ...verdict, event: verdict.records.result || any ? 'succeed' : 'empty', published }
@@ -159,13 +165,19 @@ function judge(
   }
 }
 
-/** Upstream's plugins look into staticfile's stdout.log, by that name, to see whether it has already saved the page. */
-function keepStdoutForSiblings(tree: WorkTree, plugin: string, logs: HookLogs): void {
-  if (plugin !== 'staticfile') return
-  const copy = join(tree.dirFor(plugin), 'stdout.log')
-  rmSync(copy, { force: true }) // The hook may have put a link there.
-  copyFileSync(logs.stdout, copy, constants.COPYFILE_EXCL)
+/**
+ * Upstream's plugins look into staticfile's stdout.log, by that name, to see whether it has already saved the page. It
+ * is there for them, and no output: it is never published.
+ */
+export function keepStdoutForSiblings(tree: WorkTree, plugin: string, { stdout }: HookLogs): void {
+  if (plugin !== STATICFILE) return
+  const copy = stdoutForSiblings(tree)
+  rmSync(copy, { recursive: true, force: true }) // The hook may have put a link there.
+  copyFileSync(stdout, copy, constants.COPYFILE_EXCL)
 }
+
+const STATICFILE = 'staticfile'
+const stdoutForSiblings = (tree: WorkTree) => join(tree.dirFor(STATICFILE), 'stdout.log')
 
 /** The last line of a file that may be huge. */
 export function lastLine(file: string): string {

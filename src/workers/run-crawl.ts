@@ -129,9 +129,7 @@ const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.sta
 
 /** A crawl made by an older version may hold settings that `add` refuses today: warns, and continues without them. */
 function sayWhatIsLeftOut({ owner, settings, log }: WorkerProcessContext, { id, config }: CrawlRow): void {
-  crawlSettings(owner.home.dataDir, settings, config.env, (why) =>
-    log.warn(`crawl ${id}: ${why}; it counts as not set`),
-  )
+  crawlSettings(owner.home.dataDir, settings, config, (why) => log.warn(`crawl ${id}: ${why}; it counts as not set`))
   for (const { pattern, why } of brokenPatterns(`${config.url_allowlist ?? ''}\n${config.url_denylist ?? ''}`))
     log.warn(`crawl ${id}: the pattern ${pattern} matches nothing: ${why}`)
 }

@@ -35,7 +35,7 @@ export async function runSetupHooks(
 ): Promise<SetUp> {
   const { owner, runnerId, log } = context
   const { home } = owner
-  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
+  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
   const hooks = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
   const crawlDir = join(home.dataDir, crawl.output_dir)
   const url = crawl.urls.split('\n')[0] ?? ''

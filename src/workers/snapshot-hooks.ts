@@ -14,7 +14,7 @@ import { earlierEnd, endedBefore } from './ended-before.ts'
 import { Findings } from './findings.ts'
 import { inRows, isFinal, type OpenHook } from './hook-rows.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
-import { settleHooks, type Verdict } from './hook-settle.ts'
+import { keepStdoutForSiblings, settleHooks, type Verdict } from './hook-settle.ts'
 import { keepAway } from './host-manners.ts'
 import type { PageResults } from './page-results.ts'
 import { Postponed } from './postponed.ts'
@@ -334,6 +334,8 @@ export class SnapshotHooks {
     this.#postponed.recall(result)
     this.#tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logs = keptLogs(this.#tree.root, hook, result.attempt)
-    if (logs) await this.findings.recall(logs.stdout, join(this.#tree.root, hook.plugin))
+    if (!logs) return
+    if (result.status === 'succeeded') keepStdoutForSiblings(this.#tree, hook.plugin, logs)
+    await this.findings.recall(logs.stdout, join(this.#tree.root, hook.plugin))
   }
 }
