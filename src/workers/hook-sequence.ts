@@ -169,13 +169,16 @@ export class HookSequence {
     }
   }
 
-  /** The background hooks that have exited since the last call. */
-  async reap(): Promise<HookEnd[]> {
+  /**
+   * The background hooks that have exited since the last call, and whose leftovers are killed.
+   * @param isOver with which exit; the others stay as if they ran
+   */
+  async reap(isOver: (exit: Exit) => boolean = () => true): Promise<HookEnd[]> {
     const now = sleep(0).then(() => undefined)
     const ends = await Promise.all(
       this.#background.map(async (running) => ({ running, exit: await Promise.race([running.exited, now]) })),
     )
-    const over = ends.flatMap(({ running, exit }) => (exit ? [{ running, exit }] : []))
+    const over = ends.flatMap(({ running, exit }) => (exit && isOver(exit) ? [{ running, exit }] : []))
     for (const { running } of over) await killFamily(running.family)
     if (over.length > 0) await failpoint('publish.background_reaped')
     return await Promise.all(over.map(({ running, exit }) => this.#ended(running, exit, 'exit')))

@@ -4,8 +4,7 @@ import { ClaimLost } from '../engine/queue.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
 import type { HookSequence } from './hook-sequence.ts'
-import { EXIT_SKIPPED } from './hook-settle.ts'
-import { runSetupHooks } from './setup-hooks.ts'
+import { hasFailed, runSetupHooks } from './setup-hooks.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
 /** How often they are started again while no page comes to its end. */
@@ -56,7 +55,7 @@ export class Services {
   /** Has one of them ended although nobody asked it to, other than with success? */
   async haveEnded(): Promise<boolean> {
     if (this.#context.stop.drain.aborted) return false
-    const ends = (await this.#sequence.reap()).filter(({ exit }) => exit.code !== 0 && exit.code !== EXIT_SKIPPED)
+    const ends = await this.#sequence.reap(hasFailed)
     for (const { hook, exit } of ends) {
       this.#context.log.warn(`${hook.name} of crawl ${this.#claim.id} ended with ${describeExit(exit)}`)
       this.#ended.set(hook.plugin, `${hook.name} ended with ${describeExit(exit)}`)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { CrawlRow } from '../db/crawls.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { selectHooks } from '../hooks/discover.ts'
+import type { Exit } from '../hooks/launch.ts'
 import { lackingPlugins } from '../hooks/required-plugins.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import { needs } from '../machines/cause.ts'
@@ -11,6 +12,9 @@ import { type HookEnd, type HookSequence, logsFor } from './hook-sequence.ts'
 import { EXIT_SKIPPED, lastLine } from './hook-settle.ts'
 import { providersAmong } from './providers.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
+
+/** A background hook that exits with success may leave a browser running for the crawl. */
+export const hasFailed = ({ code }: Exit) => code !== 0 && code !== EXIT_SKIPPED
 
 /** How the set-up of a crawl went. */
 export interface SetUp {
@@ -55,7 +59,7 @@ export async function runSetupHooks(
   const unable = new Map<string, string>()
   const down = new Set<string>()
   const judge = ({ hook, exit, cause, logs }: HookEnd) => {
-    if (exit.code === 0 || exit.code === EXIT_SKIPPED) return void unable.delete(hook.plugin)
+    if (!hasFailed(exit)) return void unable.delete(hook.plugin)
     const late = cause === 'timeout' ? `timed out after ${hook.timeoutMs / 1000} s` : ''
     const why = `${hook.name} failed: ${late || lastLine(logs.stderr) || describeExit(exit)}`
     log.warn(`${why} (on ${target.url}, see ${logs.stderr})`)
@@ -78,7 +82,7 @@ export async function runSetupHooks(
     if (end?.cause === 'interrupt') return { isCutOff: true }
     if (end) judge(end)
     else unable.delete(hook.plugin)
-    for (const ended of await sequence.reap()) judge(ended)
+    for (const ended of await sequence.reap(hasFailed)) judge(ended)
   }
   return { isCutOff: false, unable }
 }

@@ -201,7 +201,7 @@ export class SnapshotHooks {
     const adopted = this.#tree.hasLeftovers ? await this.#adopt(all, results) : []
     await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
-    for (const { hook, result } of all) if (isFinal(result)) await this.#recall(hook, result)
+    for (const one of all) if (isFinal(one.result)) await this.#recall(one, all)
     return all.filter((one) => !isFinal(one.result) && !adopted.includes(one))
   }
 
@@ -329,8 +329,12 @@ export class SnapshotHooks {
   }
 
   /** Reads what a hook of an earlier round found from its log and files. */
-  async #recall(hook: Hook, result: ResultRow): Promise<void> {
-    this.#consequences.note(hook.plugin, result.status, result.output_str)
+  async #recall({ hook, result }: OpenHook, all: readonly OpenHook[]): Promise<void> {
+    // As in `#take`, as far as results tell.
+    const ranBefore = ({ hook: { plugin, name, background }, result: { status } }: OpenHook) =>
+      background && plugin === hook.plugin && name < hook.name && (status === 'succeeded' || status === 'queued')
+    if (!(hook.background && all.some(ranBefore)))
+      this.#consequences.note(hook.plugin, result.status, result.output_str)
     this.#postponed.recall(result)
     this.#tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logs = keptLogs(this.#tree.root, hook, result.attempt)

@@ -139,7 +139,7 @@ describe('a page with a hook that ends, each time,', () => {
       const home = await homes.make()
       hook(home, 'murder', file, `${KNOWS_ALL}${ON_PAGE_2}${NOTE}${script}`)
       const urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
-      const crawl = await home.add('--plugins', 'html,murder,hashes', ...urls)
+      const crawl = await home.add('--plugins', 'html,murder,title,hashes', ...urls)
       await supervised(home, crawl, 9)
       const archived = await expectComplete(home, crawl)
       const poisoned = archived.find(({ url }) => url.endsWith('page-2.html'))!

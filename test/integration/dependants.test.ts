@@ -35,7 +35,10 @@ describe('hooks whose plugin requires another one', () => {
     hook(home, 'browser', '01_tab.daemon.bg.sh', WAITS)
     hook(home, 'browser', '30_navigate.sh', WAITS)
     add('needs_browser', ['browser'], WAITS)
-    // The same for one page.
+    // One that leaves its browser to the crawl: what it started stays there.
+    setUpHook(home, 'leaver', '92_leave.daemon.bg.sh', 'sleep 1000 & echo $! >pid; echo ready; sleep 0.3; exit 0')
+    hook(home, 'leaver', '35_sees.sh', 'sleep 2.5; kill -0 "$(cat "$CRAWL_DIR/leaver/pid")" && echo there >there.txt')
+    // No tab, on one page.
     hook(home, 'tab', '02_tab.bg.sh', 'echo "no tab" >&2; exit 1')
     hook(home, 'tab', '31_go.sh', WAITS)
     add('needs_tab', ['tab'], WAITS)
@@ -70,6 +73,7 @@ describe('hooks whose plugin requires another one', () => {
       'browser 01_tab.daemon.bg.sh': 'failed: on_CrawlSetup__90_launch.daemon.bg.sh failed: no display',
       'browser 30_navigate.sh': 'skipped: needs browser, which failed',
       'needs_browser 40_needs_browser.sh': 'skipped: needs browser, which failed',
+      'leaver 35_sees.sh': 'succeeded: ',
       'tab 02_tab.bg.sh': 'failed: no tab',
       'tab 31_go.sh': 'skipped: needs tab, which failed',
       'needs_tab 40_needs_tab.sh': 'skipped: needs tab, which failed',
