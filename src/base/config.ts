@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { amount, flag, type Kind, oneOf, path, paths, text, whole } from './kinds.ts'
+import { amount, flag, type Kind, list, oneOf, path, paths, size, text, whole } from './kinds.ts'
 
 /** One setting of the program. */
 export interface Setting<T = unknown, Standard = unknown> {
@@ -81,9 +81,38 @@ export const SETTINGS = {
     means: '`false` runs each built-in hook in a process of its own',
   }),
   USER_AGENT: setting(text, undefined, {
-    standardIs: 'archivebox-ts',
+    standardIs: '`archivebox-ts` and `CONTACT`',
     perCrawl: true,
     means: 'how the built-in hooks introduce themselves',
+  }),
+  CONTACT: setting(text, undefined, {
+    standardIs: 'none',
+    perCrawl: true,
+    means: 'a URL or mail address that `USER_AGENT` names by default, for those whose pages are archived',
+  }),
+  MANNERS: setting(oneOf('public', 'all', 'off'), 'public', {
+    perCrawl: true,
+    means: 'which hosts have the limits below: those with a public address, all, or none',
+  }),
+  HOST_CONCURRENCY: setting(whole(0, 1_000), 4, {
+    perCrawl: true,
+    means: 'how many pages of one host are archived at once, by all workers of all machines; 0: no limit',
+  }),
+  HOST_DELAY: setting(amount('seconds', 3_600), 0.25, {
+    perCrawl: true,
+    means: 'from the beginning of one page of a host to that of the next',
+  }),
+  ROBOTS_TXT: setting(flag, false, {
+    perCrawl: true,
+    means: '`true` archives no page that the robots.txt of its host forbids, and keeps its Crawl-delay',
+  }),
+  MAX_PAGES_PER_HOST: setting(whole(0, 10_000_000), 0, {
+    perCrawl: true,
+    means: 'how many pages of one host a crawl archives; 0: no limit',
+  }),
+  MAX_SIZE_PER_HOST: setting(size, 0, {
+    perCrawl: true,
+    means: 'when a crawl has kept so much of one host, it begins no more pages of it; 0: no limit',
   }),
   CHECK_SSL_VALIDITY: setting(flag, true, {
     perCrawl: true,
@@ -102,6 +131,26 @@ export const SETTINGS = {
     standardIs: 'none',
     perCrawl: true,
     means: 'additional plugin folders; later ones win',
+  }),
+  ABXPKG_LIB_DIR: setting(path, undefined, {
+    standardIs: "`abx/lib` in the user's configuration folder, as for abx-dl",
+    means: 'where the programs and modules lie that `plugin install` or abxpkg have installed for plugins',
+  }),
+  NODE_MODULES_DIR: setting(path, undefined, {
+    standardIs: '`npm/node_modules` in ABXPKG_LIB_DIR',
+    means: 'the Node modules that plugins find, and where `plugin install` puts them',
+  }),
+  PYTHON_BINARY: setting(path, undefined, {
+    standardIs: "that of the plugins' own virtual environment, else `python3`",
+    means: 'the Python that runs the hooks of plugins',
+  }),
+  CHROMEWEBSTORE_EXTENSIONS_DIR: setting(path, undefined, {
+    standardIs: '`chromewebstore/extensions` in ABXPKG_LIB_DIR',
+    means: 'the browser extensions that plugins find',
+  }),
+  HOOK_ENV_ALLOW: setting(list, [], {
+    standardIs: 'none',
+    means: 'variables of our environment that hooks get, beside those that the contract or their plugins name',
   }),
   MAX_CRAWL_WORKERS: setting(WORKERS, Math.min(availableParallelism(), MOST_WORKERS), {
     standardIs: `cores, at most ${MOST_WORKERS}`,
@@ -139,11 +188,11 @@ export const PLUGIN_SETTINGS = {
 const MAX_TIMEOUT_SECONDS = 43_200
 
 /**
- * How long hooks of a plugin may take, in seconds: `<PLUGIN>_TIMEOUT`, else `standard`, which is `TIMEOUT` by default.
- * 0 and a text that is no number count as not set; the command line has refused the latter.
+ * How long hooks of a plugin may take, in seconds: `own`, else `standard`, which is `TIMEOUT` by default. 0 counts as
+ * not set.
+ * @param own `<PLUGIN>_TIMEOUT`
  */
-export function timeoutOf(plugin: string, texts: Texts, standard = readSetting('TIMEOUT', texts)): number {
-  const own = PLUGIN_SETTINGS.TIMEOUT.kind.read(texts[`${plugin.toUpperCase()}_TIMEOUT`] ?? '')
+export function timeoutOf(own: number | undefined, texts: Texts, standard = readSetting('TIMEOUT', texts)): number {
   return Math.min(own || standard || SETTINGS.TIMEOUT.standard, MAX_TIMEOUT_SECONDS)
 }
 
@@ -157,6 +206,11 @@ export type Config = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)
 export function described(name: SettingName): string {
   const { means, standard, standardIs }: Setting = SETTINGS[name]
   return `${means} (also ${name}; default: ${standardIs ?? String(standard)})`
+}
+
+/** Is a setting of this name secret, whatever else is known of it? */
+export function isSecretName(name: string): boolean {
+  return /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name)
 }
 
 /** Settings as written, by name. */

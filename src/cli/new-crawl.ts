@@ -1,8 +1,10 @@
+import { ENVIRONMENT } from '../base/config.ts'
 import { UsageError } from '../base/errors.ts'
 import { size } from '../base/kinds.ts'
 import { closest } from '../base/near-miss.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
+import type { CrawlConfig, FrozenSetting } from '../db/tables.ts'
 import type { Asked } from './settings.ts'
 
 /** What a crawl is asked for with, as it was typed. */
@@ -38,6 +40,7 @@ export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
         ? {}
         : { url_denylist: patternsOf(asked, verb.urlDenylist, '--url-denylist') }),
       ...(verb.config.length === 0 ? {} : { env: crawlSettingsOf(asked, verb.config) }),
+      ...frozenSettings(asked),
     },
   }
   problems.refuse()
@@ -88,6 +91,17 @@ function patternsOf({ problems }: Asked, list: string, option: string): string {
   for (const { pattern, why } of brokenPatterns(list))
     problems.add(`${option}: ${pattern} is neither a domain nor a regular expression: ${why}`)
   return list
+}
+
+/** The settings of the surroundings that a crawl keeps, with their sources. */
+function frozenSettings({ known, settings }: Asked): Pick<CrawlConfig, 'frozen'> {
+  const frozen: Record<string, FrozenSetting> = {}
+  for (const [name, value] of Object.entries(settings.texts)) {
+    const isAlias = known.nameOf(name) !== name && settings.texts[known.nameOf(name)] !== undefined
+    if (value === undefined || isAlias || !known.isFrozen(name)) continue
+    frozen[known.nameOf(name)] = { value, source: ENVIRONMENT[name] === undefined ? 'archivebox.toml' : 'environment' }
+  }
+  return Object.keys(frozen).length === 0 ? {} : { frozen }
 }
 
 /** The settings in `-c KEY=VALUE`, under their names; what the crawl cannot have is a problem. */

@@ -1,8 +1,16 @@
-import { findProgram } from '../base/find-program.ts'
 import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../hooks/discover.ts'
-import { isOlder, notFound, versionOf } from '../hooks/look-up.ts'
+import { isOlder, notFound, tooOld, versionOf } from '../hooks/look-up.ts'
 import { needed } from '../hooks/required-binaries.ts'
 import { lackingPlugins } from '../hooks/required-plugins.ts'
+import {
+  type Found,
+  isSearchable,
+  mayBeModule,
+  providersOf,
+  searchByAsking,
+  searchFiles,
+  type Wanted,
+} from '../hooks/search.ts'
 
 /** A person waits. */
 const VERSION_MS = 1_000
@@ -14,13 +22,13 @@ export type PluginRecord = Awaited<ReturnType<typeof pluginRecord>>
 /**
  * The record of one plugin, with what it lacks on this machine.
  * @param all every plugin that is here
- * @param versionAt the version of a program, by its path; not asked for where any will do
+ * @param asking how programs are asked
  */
 export async function pluginRecord(
   plugin: Plugin,
   all: readonly Plugin[],
   settings: HookSettings,
-  versionAt: VersionAt = askingOnce(settings),
+  asking: Asking = askingOnce(settings),
 ) {
   const { name, folder, builtIn, means, makes, requires, declares } = plugin
   // Its hooks as they would run, were it enabled.
@@ -34,13 +42,15 @@ export async function pluginRecord(
     })),
   )
   const programs = await Promise.all(
-    plugin.binaries.map((binary) => program(needed(binary, settings), settings, versionAt)),
+    plugin.binaries.map((binary) =>
+      program({ binary, name: needed(binary, settings).name, plugin: name, tree: plugin.tree }, settings, asking),
+    ),
   )
   const lacking = lackingPlugins(all, settings, new Map()).get(name)
   return {
     type: 'Plugin',
     name,
-    enabled: isEnabled(name, settings),
+    enabled: isEnabled(plugin, settings),
     built_in: builtIn,
     folder,
     description: means,
@@ -57,28 +67,49 @@ export function enabledSetting(plugin: string): string {
   return `${plugin.toUpperCase()}_ENABLED`
 }
 
-type VersionAt = (path: string) => string | Promise<string>
+/** How much programs are asked for. */
+export interface Asking {
+  /** The version of a program, by its path; not asked for where any will do. */
+  versionAt(path: string): string | Promise<string>
+  /** Where a module is that files do not tell; undefined: nobody is asked, and it may be there. */
+  readonly moduleOf: ((wanted: Wanted) => Promise<Found | undefined>) | undefined
+}
 
-/** Versions by starting programs, each once, however many plugins need it. */
-export function askingOnce(settings: HookSettings): VersionAt {
-  const known = new Map<string, Promise<string>>()
+/** Starts no program: what is too old, and modules that are missing, are not known then. */
+export const QUICKLY: Asking = { versionAt: () => '', moduleOf: undefined }
+
+/** Starts programs, each once, however many plugins need it. */
+export function askingOnce(settings: HookSettings): Asking {
+  const versions = new Map<string, Promise<string>>()
+  const modules = new Map<string, Promise<Found | undefined>>()
   const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '' }
-  return (path) => {
-    const asked = known.get(path) ?? versionOf(path, env, VERSION_MS)
-    known.set(path, asked)
-    return asked
+  return {
+    versionAt: (path) => once(versions, path, () => versionOf(path, env, VERSION_MS)),
+    moduleOf: (wanted) =>
+      once(modules, `${wanted.tree} ${wanted.name}`, () => searchByAsking(wanted, settings, env, VERSION_MS)),
   }
 }
 
-async function program(binary: ReturnType<typeof needed>, settings: HookSettings, versionAt: VersionAt) {
-  const { name, binproviders, minVersion } = binary
-  const path = findProgram(name, settings['PATH'])
-  const version = path !== undefined && minVersion !== '' ? await versionAt(path) : ''
-  const old = isOlder(version, minVersion) ? `${name} ${version} is older than ${minVersion}` : undefined
+function once<T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise<T>): Promise<T> {
+  const asked = known.get(key) ?? ask()
+  known.set(key, asked)
+  return asked
+}
+
+async function program(wanted: Wanted, settings: HookSettings, { versionAt, moduleOf }: Asking) {
+  const { name, binary } = wanted
+  const { minVersion } = binary
+  const file = searchFiles(wanted, settings)
+  const asksModule = file === undefined && mayBeModule(wanted)
+  const found = asksModule ? await moduleOf?.(wanted) : file
+  const version = found && minVersion !== '' ? (found.version ?? (await versionAt(found.abspath))) : ''
+  const old = isOlder(version, minVersion) ? tooOld(name, version, minVersion) : undefined
+  const isUnknown =
+    (asksModule && moduleOf === undefined) || !providersOf(binary.binproviders).every((one) => isSearchable(one))
   return {
     name,
-    path: path ?? null,
+    path: found?.abspath ?? null,
     min_version: minVersion || null,
-    lacks: path === undefined ? notFound(name, binproviders) : old,
+    lacks: found === undefined && !isUnknown ? notFound(wanted) : old,
   }
 }

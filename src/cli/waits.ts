@@ -33,7 +33,7 @@ export class Waits {
     for (const id of crawls) {
       if (this.#hooks.has(id)) continue
       const crawl = await crawlById(this.#home.db, id)
-      const { texts, plugins } = crawlSettings(this.#home.dataDir, this.#settings, crawl?.config.env)
+      const { texts, plugins } = crawlSettings(this.#home.dataDir, this.#settings, crawl?.config)
       this.#hooks.set(id, selectHooks(plugins, 'Snapshot', texts))
     }
   }

@@ -1,9 +1,11 @@
 import type { Selectable } from 'kysely'
+import { isSecretName } from '../base/config.ts'
 import { NO_PAGES, type PageCounts } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { ProcessRow } from './processes.ts'
+import type { ListedSchedule } from './schedules.ts'
 import type { SnapshotRow } from './snapshots.ts'
-import type { ArchiveResultTable } from './tables.ts'
+import type { ArchiveResultTable, CrawlConfig, FrozenSetting } from './tables.ts'
 
 // Rows as JSON on stdout and in index.jsonl. These names are a stable interface; the tables' are not.
 
@@ -21,10 +23,19 @@ export function crawlRecord(row: CrawlRow & { readonly counts?: PageCounts }) {
     tags: row.tags,
     label: row.label,
     message: row.message,
+    settings: settingsOf(row.config),
     created_at: row.created_at,
     retry_at: row.retry_at,
     output_dir: row.output_dir,
   }
+}
+
+/** The settings that a crawl carries, with their sources; its own win. */
+function settingsOf({ env = {}, frozen = {} }: CrawlConfig): Record<string, FrozenSetting> {
+  const own = Object.entries(env).map(
+    ([name, value]) => [name, { value: isSecretName(name) ? '***' : value, source: 'crawl' }] as const,
+  )
+  return { ...frozen, ...Object.fromEntries(own) }
 }
 
 export function snapshotRecord(row: SnapshotRow & { readonly tags?: readonly string[] }) {
@@ -88,5 +99,27 @@ export function processRecord(row: ProcessRow) {
     timeout: row.timeout,
     url: row.url,
     term: row.term,
+  }
+}
+
+export function scheduleRecord({ crawl, ...row }: ListedSchedule) {
+  return {
+    type: 'Schedule',
+    id: row.id,
+    status: row.status,
+    every: row.every,
+    cron: row.cron,
+    timezone: row.timezone,
+    next_at: row.status === 'paused' ? null : row.next_at,
+    last_at: row.last_at,
+    last_crawl_id: row.last_crawl_id,
+    message: row.message,
+    urls: row.urls.split('\n'),
+    max_depth: crawl.maxDepth,
+    max_urls: crawl.maxUrls,
+    max_size: crawl.maxSize,
+    tags: crawl.tags,
+    label: crawl.label,
+    created_at: row.created_at,
   }
 }

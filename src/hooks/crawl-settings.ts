@@ -1,4 +1,5 @@
 import { type Settings, strongest, type Texts } from '../base/config.ts'
+import type { CrawlConfig } from '../db/tables.ts'
 import { findPlugins, type Plugin, pluginTrees } from './discover.ts'
 import { hookSettings } from './environment.ts'
 import { KnownSettings } from './known-settings.ts'
@@ -10,16 +11,18 @@ export interface CrawlSettings {
 }
 
 /**
- * A crawl's own settings on top of those of the process, without the ones that hooks never see. Values that `add`
- * refuses today, from an older version, count as not set, so that they do not fail the crawl.
+ * A crawl's settings: its own, then those that were frozen when it was created, then those of the process, without the
+ * ones that hooks never see. Values that `add` refuses today, from an older version, count as not set, so that they do
+ * not fail the crawl.
  * @param complain called with the reason for each value that is left out
  */
 export function crawlSettings(
   dataDir: string,
   process: Settings,
-  own: Texts = {},
+  config: CrawlConfig = {},
   complain: (why: string) => void = () => {},
 ): CrawlSettings {
+  const own: Texts = { ...frozenTexts(config), ...config.env }
   const plugins = findPlugins(pluginTrees(dataDir, strongest(own, process.texts)))
   const taken = Object.keys(own).length === 0 ? own : withoutRefused(own, new KnownSettings(plugins), complain)
   return { texts: hookSettings([process.texts, taken]), plugins }
@@ -32,4 +35,8 @@ function withoutRefused(own: Texts, known: KnownSettings, complain: (why: string
     return why === undefined
   }
   return Object.fromEntries(Object.entries(own).filter(isTaken))
+}
+
+function frozenTexts({ frozen = {} }: CrawlConfig): Texts {
+  return Object.fromEntries(Object.entries(frozen).map(([name, { value }]) => [name, value]))
 }

@@ -1,3 +1,4 @@
+import { isSecretName } from '../base/config.ts'
 import { flag, type Kind, list, number, oneOf, size, whole } from '../base/kinds.ts'
 
 /** A setting that a plugin's config.json declares. */
@@ -37,15 +38,10 @@ export function declaredSettings(config: unknown): Declared[] {
     aliases: texts(property?.['x-aliases']),
     fallback: texts([property?.['x-fallback']])[0],
     kind: kindOf(property ?? {}),
-    secret: property?.['x-sensitive'] === true || soundsSecret(name),
+    secret: property?.['x-sensitive'] === true || isSecretName(name),
     standard: property?.default,
     means: texts([property?.description])[0] ?? '',
   }))
-}
-
-/** Is what has this name better not shown, whoever knows it? */
-export function soundsSecret(name: string): boolean {
-  return /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name)
 }
 
 const ANYTHING: Kind<string> = { takes: 'anything', read: (given) => given }
@@ -70,6 +66,13 @@ function matching(pattern: string): Kind<string> {
   } catch {
     return ANYTHING
   }
+}
+
+/** A value as ArchiveBox writes it into an environment. */
+export function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 const numeric = (value: unknown) => (typeof value === 'number' ? value : undefined)

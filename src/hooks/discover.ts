@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
+import type { Kind } from '../base/kinds.ts'
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
-import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
+import { pythonNeeds, type RequiredBinary, requiredBinaries } from './required-binaries.ts'
+import { readDeclared } from './resolved.ts'
 import { speaksUpstream } from './shebang.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
@@ -28,12 +30,19 @@ export interface Hook {
   readonly requires: readonly string[]
   /** Programs that the plugin needs. */
   readonly binaries: readonly RequiredBinary[]
+  /** The settings that it may read: those of its plugin, and of all that this requires. */
+  readonly declares: readonly Declared[]
+  /** Its plugin declares no settings: it may read all that begin with this, `<PLUGIN>_`. */
+  readonly prefix: string | undefined
+  /** The plugin tree that it lies in. */
+  readonly tree: string
 }
 
 /** A folder of hooks. */
 export interface Plugin {
   readonly name: string
   readonly folder: string
+  readonly tree: string
   readonly builtIn: boolean
   /** What config.json says about it, in words, and the MIME types, or beginnings of some, of what it makes. */
   readonly means: string
@@ -43,6 +52,8 @@ export interface Plugin {
   readonly binaries: readonly RequiredBinary[]
   /** The settings that its config.json declares. */
   readonly declares: readonly Declared[]
+  /** The programs for which it is made, as they call themselves in ABX_RUNTIME; none: all. */
+  readonly runtimes: readonly string[]
   readonly hooks: readonly string[]
   /** Those of its hooks that are written for ArchiveBox's own runner. */
   readonly upstream: readonly string[]
@@ -94,13 +105,23 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       const folder = join(tree, name)
       const hooks = entriesOf(folder)?.filter((file) => HOOK_NAME.test(file))
       if (!hooks) continue
+      const config = configOf(folder)
+      const binaries = [...config.binaries, ...pythonNeeds(tree, hooks)]
       const builtIn = index === 0
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
-      plugins.set(name, { name, folder, builtIn, ...requirements(folder), hooks, upstream })
+      plugins.set(name, { name, folder, tree, builtIn, ...config, binaries, hooks, upstream })
     }
   }
-  return [...plugins.values()]
+  const isStranded = ({ builtIn, requires }: Plugin) =>
+    builtIn && requires.includes(BROWSER) && plugins.get(BROWSER)?.builtIn === false
+  return [...plugins.values()].filter((plugin) => !isStranded(plugin))
 }
+
+/**
+ * Built-in plugins that capture what a browser shows do so in the one visit of this plugin. Where a plugin of a user
+ * replaces it, they would visit the page once more, in a browser of their own: they are left out.
+ */
+const BROWSER = 'chrome'
 
 /** The entries of a folder; undefined when there is none: a missing tree, a stray file, a dangling link. */
 function entriesOf(folder: string): string[] | undefined {
@@ -121,66 +142,85 @@ export function selectHooks(
   settings: HookSettings,
   only?: readonly string[],
 ): Hook[] {
-  const wanted = only && closure(plugins, only)
+  const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
+  const wanted = only && closure(byName, only)
   const graceMs = readSetting('BACKGROUND_GRACE', settings) * 1000
   const hooks: Hook[] = []
   for (const plugin of plugins) {
-    if ((wanted && !wanted.has(plugin.name)) || !isEnabled(plugin.name, settings)) continue
+    const names = plugin.hooks.filter((name) => name.startsWith(`on_${event}__`))
+    if (names.length === 0 || (wanted && !wanted.has(plugin.name)) || !isEnabled(plugin, settings)) continue
+    const declares = [...closure(byName, [plugin.name])].flatMap((name) => byName.get(name)?.declares ?? [])
+    const prefix = prefixOf(plugin.name)
     const installs = event === 'BinaryRequest' || event === 'Install'
-    const timeoutMs = timeoutOf(plugin.name, settings, installs ? INSTALL_SECONDS : undefined) * 1000
-    for (const name of plugin.hooks) {
-      if (!name.startsWith(`on_${event}__`)) continue
+    const own = readDeclared(declares, `${prefix}TIMEOUT`, settings, POSITIVE_SECONDS)
+    const timeoutMs = timeoutOf(own, settings, installs ? INSTALL_SECONDS : undefined) * 1000
+    const { requires, binaries, readsPublished, tree } = plugin
+    for (const name of names) {
       const background = name.split('.').includes('bg')
-      const hosted = plugin.builtIn && !background && readSetting('HOOK_HOST', settings)
       hooks.push({
         plugin: plugin.name,
         name,
         path: join(plugin.folder, name),
         background,
-        hosted,
-        readsPublished: plugin.readsPublished,
-        timeoutMs,
-        graceMs,
+        hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
         mustReport: plugin.upstream.includes(name),
-        requires: plugin.requires,
-        binaries: plugin.binaries,
+        prefix: plugin.declares.length === 0 ? prefix : undefined,
+        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, declares, tree },
       })
     }
   }
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** Is a plugin on? */
-export function isEnabled(plugin: string, settings: HookSettings): boolean {
-  const { kind, standard } = PLUGIN_SETTINGS.ENABLED
-  const given = settings[`${plugin.toUpperCase()}_ENABLED`]
-  return (given === undefined ? undefined : kind.read(given)) ?? standard
+/** What the names of a plugin's settings begin with. */
+export function prefixOf(plugin: string): string {
+  return `${plugin.toUpperCase()}_`
 }
 
-type Requirements = Pick<Plugin, 'means' | 'makes' | 'requires' | 'readsPublished' | 'binaries' | 'declares'>
+/** What we call ourselves to plugins, in ABX_RUNTIME. */
+export const RUNTIME = 'archivebox'
 
-function requirements(folder: string): Requirements {
-  try {
-    const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
-    const { required_plugins: required, reads_published, ...about } = (config ?? {}) as Record<string, unknown>
-    const { description, output_mimetypes: makes } = about
-    return {
-      means: typeof description === 'string' ? description : '',
-      makes: Array.isArray(makes) ? makes.map(String) : [],
-      readsPublished: reads_published === true,
-      requires: Array.isArray(required) ? required.map(String) : [],
-      binaries: requiredBinaries(config),
-      declares: declaredSettings(config),
-    }
-  } catch {
-    // config.json is optional; one that is not JSON counts as missing.
-    return { means: '', makes: [], requires: [], readsPublished: false, binaries: [], declares: [] }
+/** 0 counts as not set. */
+const POSITIVE_SECONDS: Kind<number> = {
+  ...PLUGIN_SETTINGS.TIMEOUT.kind,
+  read: (given) => PLUGIN_SETTINGS.TIMEOUT.kind.read(given) || undefined,
+}
+
+/** Is a plugin on, and made for us? */
+export function isEnabled({ name, declares, runtimes }: Plugin, settings: HookSettings): boolean {
+  const { kind, standard } = PLUGIN_SETTINGS.ENABLED
+  if (runtimes.length > 0 && !runtimes.includes(RUNTIME)) return false
+  return readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, kind) ?? standard
+}
+
+type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks' | 'upstream'>
+
+/** What its config.json says. The file is optional; one that is not JSON counts as missing. */
+function configOf(folder: string): PluginConfig {
+  const config = jsonIn(join(folder, 'config.json'))
+  const words = (key: string) => (Array.isArray(config[key]) ? config[key].map(String) : [])
+  return {
+    means: typeof config['description'] === 'string' ? config['description'] : '',
+    makes: words('output_mimetypes'),
+    readsPublished: config['reads_published'] === true,
+    requires: words('required_plugins'),
+    binaries: requiredBinaries(config),
+    declares: declaredSettings(config),
+    runtimes: words('x-runtimes').map((name) => name.trim().toLowerCase()),
   }
 }
 
-function closure(plugins: readonly Plugin[], names: readonly string[]): Set<string> {
+function jsonIn(file: string): Record<string, unknown> {
+  try {
+    return ((JSON.parse(readFileSync(file, 'utf8')) as unknown) ?? {}) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+/** Plugins and all that they require. */
+function closure(plugins: ReadonlyMap<string, Plugin>, names: readonly string[]): Set<string> {
   const wanted = new Set(names)
-  for (const name of wanted)
-    for (const required of plugins.find((plugin) => plugin.name === name)?.requires ?? []) wanted.add(required)
+  for (const name of wanted) for (const required of plugins.get(name)?.requires ?? []) wanted.add(required)
   return wanted
 }

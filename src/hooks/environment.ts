@@ -1,7 +1,9 @@
 import { join } from 'node:path'
-import { readSetting } from '../base/config.ts'
+import { readSetting, SETTINGS, type Setting, type Texts } from '../base/config.ts'
 import { MARKER } from '../processes/family.ts'
-import type { HookSettings } from './discover.ts'
+import { type Hook, type HookSettings, RUNTIME } from './discover.ts'
+import { treeEnvironment } from './plugin-tree.ts'
+import { resolvedTexts } from './resolved.ts'
 
 /** What a hook works on. */
 export interface HookTarget {
@@ -26,6 +28,28 @@ export function isKeptFromHooks(name: string): boolean {
   return FORBIDDEN.test(name)
 }
 
+/** What every program may need to know of its surroundings: locale, proxies, certificates, display, where files go. */
+const SURROUNDINGS = new RegExp(
+  `^(${[
+    'PATH|HOME|USER|LOGNAME|SHELL|TZ|TMPDIR|LANG|LANGUAGE|LC_[A-Z]+',
+    '(http|https|ftp|all|no)_proxy|(HTTP|HTTPS|FTP|ALL|NO)_PROXY',
+    'SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE',
+    'DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|XDG_(CONFIG|CACHE|DATA|STATE)_HOME|XDG_RUNTIME_DIR',
+  ].join('|')})$`,
+)
+
+/** The general settings that every hook gets, if they are set: those that a crawl may set. */
+const GENERAL = new Set(
+  Object.entries(SETTINGS as Readonly<Record<string, Setting>>).flatMap(([name, { perCrawl }]) =>
+    perCrawl ? name : [],
+  ),
+)
+
+/** Does every hook get a variable of this name? */
+export function isForEveryHook(name: string, allowed: readonly string[]): boolean {
+  return SURROUNDINGS.test(name) || GENERAL.has(name) || allowed.includes(name)
+}
+
 /** The settings that hooks get: the configuration file, overridden by the environment, overridden by the crawl. */
 export function hookSettings(layers: readonly HookSettings[]): Record<string, string | undefined> {
   const merged: Record<string, string | undefined> = {}
@@ -34,16 +58,20 @@ export function hookSettings(layers: readonly HookSettings[]): Record<string, st
   return merged
 }
 
-/** The environment of one hook process: ArchiveBox's plugin contract and our marks. */
+/**
+ * The environment of one hook process: what every hook gets, the settings that its plugin declares, ArchiveBox's plugin
+ * contract, and our marks; nothing else of our own environment.
+ * @param hooks more than one when they share a process; they are built in then, and know their defaults
+ */
 export function hookEnvironment(
   settings: HookSettings,
   target: HookTarget,
-  hook: { plugin: string; name: string },
+  hooks: readonly Hook[],
   ids: { processId: string; workerId: string; runnerId: string },
 ): Record<string, string> {
   const { dataDir } = target
-  const env: Record<string, string | undefined> = {
-    ...settings,
+  const [hook] = hooks
+  const contract: Texts = {
     DATA_DIR: dataDir,
     ARCHIVE_DIR: join(dataDir, 'archive'),
     PERSONAS_DIR: join(dataDir, 'personas'),
@@ -53,16 +81,37 @@ export function hookEnvironment(
     CRAWL_ID: target.crawlId,
     SNAPSHOT_ID: target.snapshotId,
     SNAPSHOT_DEPTH: String(target.depth),
-    ABX_RUNTIME: 'archivebox',
+    ABX_RUNTIME: RUNTIME,
     PYTHONDONTWRITEBYTECODE: '1',
     NODE_BINARY: readSetting('NODE_BINARY', settings),
-    EXTRA_CONTEXT: extraContext(target, hook),
+    EXTRA_CONTEXT: hook && extraContext(target, hook),
+    ...(hook && !hook.hosted && treeEnvironment(hook.tree, settings)),
     ARCHIVEBOX_PUBLISHED_DIR: target.publishedDir,
     [MARKER.process]: ids.processId,
     [MARKER.worker]: ids.workerId,
     [MARKER.runner]: ids.runnerId,
   }
-  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
+  const allowed = readSetting('HOOK_ENV_ALLOW', settings)
+  const passed = Object.entries(settings).filter(
+    ([name]) => isForEveryHook(name, allowed) || hooks.some((each) => mayRead(each, name)),
+  )
+  const declared = hooks.map((each) => resolvedTexts(each.declares, settings, contract, !each.hosted))
+  const env: Texts = Object.assign(Object.fromEntries(passed), ...declared, contract)
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined && (entry[0] in contract || !isKeptFromHooks(entry[0])),
+    ),
+  )
+}
+
+/** May a hook read this setting, beside what every hook gets and those that its plugin declares? */
+function mayRead({ prefix, binaries, declares }: Hook, name: string): boolean {
+  return (
+    (prefix !== undefined && name.startsWith(prefix)) ||
+    binaries.some(({ setting }) => setting === name) ||
+    declares.some(({ fallback }) => fallback === name)
+  )
 }
 
 /** The context that a hook's records carry on, as JSON. */

@@ -1,7 +1,7 @@
-import { PLUGIN_SETTINGS, refusal, SETTINGS, type Setting, type Texts } from '../base/config.ts'
+import { PLUGIN_SETTINGS, readSetting, refusal, SETTINGS, type Setting, type Texts } from '../base/config.ts'
 import { closest } from '../base/near-miss.ts'
-import type { Plugin } from './discover.ts'
-import { isKeptFromHooks } from './environment.ts'
+import { type Plugin, prefixOf } from './discover.ts'
+import { isForEveryHook, isKeptFromHooks } from './environment.ts'
 
 /** What is known of a setting. */
 export interface Known extends Pick<Setting, 'kind' | 'secret' | 'perCrawl' | 'standardIs' | 'means'> {
@@ -59,6 +59,15 @@ export class KnownSettings {
     return this.#known.has(this.nameOf(name))
   }
 
+  /**
+   * Does a crawl keep the value that this setting has when the crawl is created? Not so a secret, which lies in no row,
+   * and what is about a machine: where programs, modules and folders are.
+   */
+  isFrozen(name: string): boolean {
+    const known = this.#known.get(this.nameOf(name))
+    return known?.perCrawl === true && !known.secret && !isKeptFromHooks(name) && !/(^|_)(BINARY|DIR|PATH)$/.test(name)
+  }
+
   /** The setting that an unknown name most likely stands for. */
   meantBy(name: string): string | undefined {
     return closest(name, [...this.#known.keys(), ...this.#aliases.keys()])
@@ -72,14 +81,14 @@ export class KnownSettings {
 
   /**
    * Why a crawl cannot have this setting.
-   * @param surroundings the settings for all crawls; a crawl may override any of them
+   * @param surroundings the settings for all crawls; a crawl may override what HOOK_ENV_ALLOW names
    */
   refusalForCrawl(name: string, given: string, surroundings: Texts): string | undefined {
     const known = this.#known.get(this.nameOf(name))
     if (known && !known.perCrawl) return `${name} is not for one crawl: set it in the environment or in archivebox.toml`
     if (isKeptFromHooks(name)) return `${name} is kept from hooks: a crawl cannot set it`
     if (known) return this.refusal(name, given)
-    return surroundings[name] === undefined ? this.refusalAsUnknown(name) : undefined
+    return isForEveryHook(name, readSetting('HOOK_ENV_ALLOW', surroundings)) ? undefined : this.refusalAsUnknown(name)
   }
 
   /** Why nobody can know a setting of this name; undefined when somebody may. */
@@ -92,7 +101,6 @@ export class KnownSettings {
   }
 }
 
-const prefixOf = (plugin: string) => `${plugin.toUpperCase()}_`
 const ANY_TEXT: Known = {
   kind: { takes: 'anything', read: (given) => given },
   perCrawl: true,

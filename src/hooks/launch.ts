@@ -104,7 +104,7 @@ export async function launchHook(
     throw error
   }
   const { runnerId, parentId: workerId } = scope
-  const env = hookEnvironment(scope.settings, scope.target, hook, { processId: id, workerId, runnerId })
+  const env = hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId })
   const startedAt = performance.now()
   const { pid, ended } = await start(() => spawnToFiles(container, cwd, env, logs)).catch(async (error: unknown) => {
     await closeUnstarted(scope.home, container, id)

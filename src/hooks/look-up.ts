@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { RequiredBinary } from './required-binaries.ts'
+import { providersOf, type Wanted } from './search.ts'
 
 /** How long a program may take to print its version. */
 const VERSION_MS = 5_000
@@ -42,21 +44,43 @@ export function isOlder(version: string, than: string): boolean {
 const COMMANDS: Readonly<Record<string, string>> = {
   apt: 'apt-get install',
   brew: 'brew install',
-  npm: 'npm install -g',
-  pip: 'pip install',
   cargo: 'cargo install',
 }
+/** Browsers, of which the system's own does as well. */
+const SYSTEM = { linux: 'apt', darwin: 'brew' } as Readonly<Record<string, string>>
+/** `plugin install` does what they would do. */
+const OURS = new Set(['npm', 'pnpm', 'yarn', 'bun', 'uv', 'pip'])
 
 /** "wget not found: apt-get install wget", with the command of the first provider that this platform has. */
-export function notFound(name: string, binproviders: string): string {
+export function notFound({ name, plugin, binary }: Omit<Wanted, 'tree'>): string {
   if (isAbsolute(name)) return `${name} not found`
-  return `${name} not found: ${installCommand(name, binproviders) ?? 'install it, and make sure that PATH leads to it'}`
+  const command = installCommand(name, binary.binproviders, binary, plugin)
+  return `${name} not found: ${command ?? 'install it, and make sure that PATH leads to it'}`
 }
 
-/** The command of the first provider that this platform has; undefined: none of them has one. */
-export function installCommand(name: string, binproviders: string): string | undefined {
-  const here = binproviders === '*' ? ['apt', 'brew'] : binproviders.split(',').map((provider) => provider.trim())
+/**
+ * The command of the first provider that this platform has; undefined: none of them has one.
+ * @param about names its packages, where those have other names
+ */
+export function installCommand(
+  name: string,
+  binproviders: string,
+  about?: Pick<RequiredBinary, 'rules'>,
+  plugin = '',
+): string | undefined {
   const strange = process.platform === 'darwin' ? 'apt' : 'brew'
-  const command = here.filter((provider) => provider !== strange).flatMap((provider) => COMMANDS[provider] ?? [])[0]
-  return command === undefined ? undefined : `${command} ${name}`
+  const providers = binproviders === '*' ? ['apt', 'brew'] : providersOf(binproviders)
+  for (const provider of providers.filter((one) => one !== strange)) {
+    if (OURS.has(provider)) return `archivebox-ts plugin install ${plugin}`.trim()
+    const isBrowser = provider === 'playwright' || provider === 'puppeteer'
+    const command = COMMANDS[isBrowser ? (SYSTEM[process.platform] ?? '') : provider]
+    const packages = about?.rules[provider]?.installArgs ?? []
+    if (command) return `${command} ${isBrowser || packages.length === 0 ? name : packages.join(' ')}`
+  }
+  return undefined
+}
+
+/** "node 20.1.0 is too old: 22.12.0 or newer is needed". */
+export function tooOld(name: string, version: string, needed: string): string {
+  return `${name} ${version} is too old: ${needed} or newer is needed`
 }

@@ -16,8 +16,9 @@ export function lackingPlugins(
   const lacking = new Map<string, string>()
   const known = new Map(plugins.map((plugin) => [plugin.name, plugin]))
   const why = (required: string): string | undefined => {
-    if (!known.has(required)) return required === SHARED ? undefined : 'is not installed'
-    if (!isEnabled(required, settings)) return 'is off'
+    const plugin = known.get(required)
+    if (!plugin) return required === SHARED ? undefined : 'is not installed'
+    if (!isEnabled(plugin, settings)) return 'is off'
     const own = unable.get(required)
     return own === undefined ? lacking.get(required) : `cannot run: ${own}`
   }

@@ -22,7 +22,7 @@ export async function tryHook(
   const processId = uuidv7()
   const containment = { tier: 'basic', deathSignal: await hasDeathSignal() } as const
   const container = containerFor(containment, { processId, workerId: processId }, commandOf(hook, target))
-  const env = hookEnvironment(settings, target, hook, { processId, workerId: processId, runnerId: processId })
+  const env = hookEnvironment(settings, target, [hook], { processId, workerId: processId, runnerId: processId })
   const startedAt = performance.now()
   const child = await spawned(() => spawnToFiles(container, cwd, env, logs))
   const ended = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))

@@ -1,26 +1,29 @@
+import { existsSync } from 'node:fs'
 import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { findProgram, isExecutable } from '../base/find-program.ts'
-import {
-  type BinaryRow,
-  binariesOf,
-  declareBinaries,
-  hintBinary,
-  lookUpNow,
-  loseBinary,
-  type NeededBinary,
-} from '../db/binaries.ts'
+import { isExecutable } from '../base/find-program.ts'
+import { type BinaryRow, binariesOf, declareBinaries, hintBinary, lookUpNow, loseBinary } from '../db/binaries.ts'
 import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { Actor } from '../engine/actor.ts'
 import { ClaimLost } from '../engine/claimed.ts'
-import { withHandlers } from '../engine/handlers.ts'
+import { type Context, withHandlers } from '../engine/handlers.ts'
 import { failed } from '../engine/outcome.ts'
 import type { Hook, HookSettings } from '../hooks/discover.ts'
-import { isOlder, notFound, sha256Of, versionOf } from '../hooks/look-up.ts'
+import { isOlder, notFound, sha256Of, tooOld, versionOf } from '../hooks/look-up.ts'
 import type { BinaryRecord } from '../hooks/records.ts'
 import { needed } from '../hooks/required-binaries.ts'
+import {
+  isSearchable,
+  mayBeModule,
+  providersOf,
+  searchByAsking,
+  searchFiles,
+  searchPaths,
+  type Wanted,
+  wantedBy,
+} from '../hooks/search.ts'
 import { binaryMachine } from '../machines/binary.ts'
 import { binaryQueue } from '../machines/queues.ts'
 import { excludes } from '../machines/scope.ts'
@@ -42,20 +45,24 @@ export async function prepareBinaries(
   abort: AbortSignal,
 ): Promise<void> {
   const { home } = context.owner
-  const all = new Map<string, NeededBinary>()
-  for (const hook of hooks)
-    for (const binary of hook.binaries) all.set(needed(binary, settings).name, needed(binary, settings))
   if (excludes(context.scope, 'binary')) return
-  await declareBinaries(home.db, home.machineId, [...all.values()])
+  const all = Map.groupBy(wantedBy(hooks, settings), ({ name }) => name)
+  await declareBinaries(
+    home.db,
+    home.machineId,
+    [...all.values()].map(([first]) => needed(first!.binary, settings)),
+  )
   const names = [...all.keys()]
   for (const row of await binariesOf(home.db, home.machineId, names)) {
-    const found = findProgram(row.name, settings['PATH'])
-    if (row.status === 'installed' && (!isExecutable(row.abspath) || (found && found !== row.abspath)))
+    const wanted = all.get(row.name)!
+    const found = wanted.map((one) => searchFiles(one, settings)).find((one) => one !== undefined)?.abspath
+    const isOutdated = wanted.some(({ binary }) => isOlder(row.version, binary.minVersion))
+    if (row.status === 'installed' && (!existsSync(row.abspath) || (found && found !== row.abspath) || isOutdated))
       await loseBinary(home.db, row)
-    else if (row.status === 'queued' && found) await lookUpNow(home.db, row)
+    else if (row.status === 'queued' && (found || wanted.some(mayBeModule))) await lookUpNow(home.db, row)
   }
   for (;;) {
-    await lookUpDue(context, settings, provide, abort)
+    await lookUpDue(context, all, settings, provide, abort)
     // Another worker may be looking one of them up. If it dies, its lease ends and we take over.
     const rows = await binariesOf(home.db, home.machineId, names)
     if (abort.aborted || context.stop.drain.aborted || rows.every((row) => row.claim_token === null)) return
@@ -66,6 +73,7 @@ export async function prepareBinaries(
 /** Looks up every program of this machine that is due, and has missing ones provided by a plugin where possible. */
 async function lookUpDue(
   context: WorkerContext,
+  all: ReadonlyMap<string, readonly Wanted[]>,
   settings: HookSettings,
   provide: Provide,
   abort: AbortSignal,
@@ -77,10 +85,10 @@ async function lookUpDue(
   const handlers = withHandlers<typeof binaryMachine, BinaryRow>(binaryMachine, {
     queued: async (claim, tick) => {
       try {
-        const found = await find(claim.row, settings, (row) => provide(row, tick), marks)
+        const found = await find(claim.row, all.get(claim.row.name) ?? [], settings, provide, tick, marks)
         await queue.update(claim, found)
         await failpoint('claim.binary_looked_up')
-        return found.message === '' ? 'install' : inVain
+        return found.abspath === '' ? inVain : 'install'
       } catch (error) {
         if (error instanceof ClaimLost) throw error
         log.warn(`binary ${claim.row.name}: ${messageOf(error)}`)
@@ -100,29 +108,62 @@ async function lookUpDue(
   await actor.run({ signal: stop.drain, force: abort })
 }
 
+/** Where something lies; its version where that is known without running it. */
+type Place = NonNullable<ReturnType<typeof searchFiles>>
 type Found = Pick<BinaryRow, 'abspath' | 'version' | 'sha256' | 'message'>
 
+/** @param required the requirements of this name; none when a hook asked for it */
 async function find(
   row: BinaryRow,
+  required: readonly Wanted[],
   settings: HookSettings,
-  provide: (row: BinaryRow) => Promise<string | undefined>,
+  provide: Provide,
+  tick: Context,
   marks: Record<string, string>,
 ): Promise<Found> {
   const { name, binproviders, min_version } = row
   const missing = (message: string): Found => ({ abspath: '', version: '', sha256: '', message })
   if (name === '' || binproviders === '') return missing('no provider is allowed')
-  const providers = binproviders.split(',').map((provider) => provider.trim())
-  const there = providers.includes('*') || providers.includes('env') ? findProgram(name, settings['PATH']) : undefined
-  const abspath = there ?? (isExecutable(row.abspath) ? row.abspath : await provide(row))
-  if (!abspath) return missing(notFound(name, binproviders))
-  const version = await versionOf(abspath, {
-    PATH: settings['PATH'] ?? '',
-    HOME: settings['HOME'] ?? '/',
-    LC_ALL: 'C',
-    ...marks,
+  const asked = { setting: undefined, name, binproviders, minVersion: min_version, rules: {} }
+  const wanted = required.length > 0 ? required : [{ binary: asked, name, plugin: '', tree: '' }]
+  const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C', ...marks }
+  const minimums = wanted.map(({ binary }) => binary.minVersion).sort((a, b) => (isOlder(a || '0', b || '0') ? -1 : 1))
+  const look = async (abspath: string, version?: string) => ({
+    abspath,
+    version: version ?? (isExecutable(abspath) ? await versionOf(abspath, env) : ''),
   })
-  if (isOlder(version, min_version)) return missing(`${name} ${version} is too old: ${min_version} or newer is needed`)
-  return { abspath, version, sha256: await sha256Of(abspath), message: '' }
+  const there = await search(wanted, row.abspath, settings, env)
+  const found = there && (await look(there.abspath, there.version))
+  const suffices = found && !isOlder(found.version, minimums.at(-1)!)
+  const provided = suffices ? undefined : await provide.ask(row, tick)
+  const best = provided === undefined ? found : await look(provided)
+  if (!best) {
+    const isCertain = wanted.every(({ binary }) =>
+      providersOf(binary.binproviders).every((one) => isSearchable(one) || provide.serves(one)),
+    )
+    return missing(isCertain ? notFound(wanted[0]!) : '')
+  }
+  if (isOlder(best.version, minimums[0]!)) return missing(tooOld(name, best.version, minimums[0]!))
+  return { ...best, sha256: await sha256Of(best.abspath), message: '' }
+}
+
+/** Where a requirement is: in a place of its providers, where a hook said, or where those know who are asked. */
+async function search(
+  wanted: readonly Wanted[],
+  hint: string,
+  settings: HookSettings,
+  env: Readonly<Record<string, string>>,
+): Promise<Place | undefined> {
+  for (const one of wanted) {
+    const found = searchFiles(one, settings)
+    if (found) return found
+  }
+  if (isExecutable(hint)) return { abspath: hint }
+  for (const one of wanted) {
+    const found = await searchByAsking(one, settings, env)
+    if (found) return found
+  }
+  return undefined
 }
 
 /** Queues the programs that a hook requested or found; the next crawl that starts looks them up. */
@@ -135,8 +176,8 @@ export async function queueBinaries(context: WorkerContext, records: readonly Bi
 
 /** The programs that the hooks of one target may use. */
 export interface ResolvedBinaries {
-  /** `<NAME>_BINARY`: the path of each program. */
-  readonly settings: Readonly<Record<string, string>>
+  /** `<NAME>_BINARY`: the path of each program; and the search paths on which Node and Python find modules. */
+  readonly settings: HookSettings
   /** Plugins that cannot run, with the reason. */
   readonly missing: ReadonlyMap<string, string>
 }
@@ -148,14 +189,17 @@ export async function resolvedBinaries(
 ): Promise<ResolvedBinaries> {
   const missing = new Map<string, string>()
   const paths: Record<string, string> = {}
-  const required = hooks.filter(({ binaries }) => binaries.length > 0)
-  const rows = required.length === 0 ? [] : await binariesOf(db, machineId)
-  for (const { plugin, binaries } of required) {
-    for (const binary of binaries) {
-      const row = rows.find(({ name }) => name === needed(binary, settings).name)
-      if (row?.status === 'installed' && binary.setting) paths[binary.setting] = row.abspath
-      if (row?.status === 'queued' && row.message !== '') missing.set(plugin, row.message)
-    }
+  const wanted = wantedBy(hooks, settings)
+  const rows = wanted.length === 0 ? [] : await binariesOf(db, machineId)
+  const installed: string[] = []
+  for (const { plugin, binary, name } of wanted) {
+    const row = rows.find((one) => one.name === name)
+    if (missing.has(plugin)) continue
+    if (row?.status === 'queued' && row.message !== '') missing.set(plugin, row.message)
+    if (row?.status !== 'installed') continue
+    if (isOlder(row.version, binary.minVersion)) missing.set(plugin, tooOld(name, row.version, binary.minVersion))
+    if (binary.setting) paths[binary.setting] = row.abspath
+    installed.push(row.abspath)
   }
-  return { settings: paths, missing }
+  return { settings: { ...paths, ...searchPaths(installed, settings) }, missing }
 }

@@ -10,6 +10,7 @@ import type { Exit, HookLogs } from '../hooks/launch.ts'
 import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/records.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { busyIn } from '../machines/busy.ts'
 
 /** What ended a hook. `asked`: our SIGTERM at the end of the snapshot, the normal end of a background hook. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
@@ -27,11 +28,13 @@ export interface Ending {
 
 /** An ended hook that is to be settled. */
 export interface EndedHook {
-  readonly hook: Pick<Hook, 'plugin' | 'name' | 'timeoutMs' | 'mustReport'>
+  readonly hook: Pick<Hook, 'plugin' | 'name' | 'timeoutMs' | 'hosted' | 'mustReport'>
   readonly attempt: number
   readonly end: Ending
   /** No other hook of this plugin is running or still to run in this round. */
   readonly isLast: boolean
+  /** It may be tried again when the server was too busy. */
+  readonly mayRetry?: boolean
   /** Its files are published already. */
   readonly published?: PublishedFiles | undefined
 }
@@ -58,12 +61,19 @@ const EXIT_TEMPORARY = 75
 export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], move = false): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
   for (const one of ended) verdicts.push(await verdictOn(tree, one))
-  const isMade = verdicts.map((verdict) => verdict.event === 'succeed' || isServed(verdict))
+  // A hook of a user that found nothing may have left a file that says so; ours leave none.
+  const isMade = verdicts.map(
+    (verdict, index) =>
+      verdict.event === 'succeed' || isServed(verdict) || (verdict.event === 'empty' && !ended[index]!.hook.hosted),
+  )
   const made = ended.filter(({ published }, index) => isMade[index] && !published)
+  for (const { hook } of made)
+    if (hook.plugin === STATICFILE) rmSync(stdoutForSiblings(tree), { recursive: true, force: true })
   const published = await tree.publish(
     made.map(({ hook }) => hook.plugin),
     move,
   )
+  if (!move) for (const { hook, end } of made) keepStdoutForSiblings(tree, hook.plugin, end.logs)
   for (const [index, { hook, attempt, isLast, ...one }] of ended.entries()) {
     const verdict = verdicts[index]!
     if (isMade[index]) verdicts[index] = withFiles(verdict, one.published ?? published.get(hook.plugin)!)
@@ -73,15 +83,15 @@ export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], m
   return verdicts
 }
 
-async function verdictOn(tree: WorkTree, { hook, end }: EndedHook): Promise<Verdict> {
+async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook): Promise<Verdict> {
   const { logs, stdout, isQuiet } = end
   const records = stdout === undefined ? await readRecords(logs.stdout).catch(() => NO_RECORDS) : recordsIn(stdout)
-  const verdict = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
+  const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
+  const verdict = mayRetry ? orLater(judged) : judged
   if (!isQuiet) dropIfEmpty(logs.stderr)
   // On a full disk a failure says nothing about the hook, whatever it reports.
   if (verdict.event === 'fail' && isFull(tree.root))
     throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
-  if (verdict.event === 'succeed' || isServed(verdict)) keepStdoutForSiblings(tree, hook.plugin, logs)
   return { ...verdict, records }
 }
 
@@ -95,7 +105,7 @@ function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict
       records: verdict.records,
     }
   }
-  if (verdict.event === 'fail') return { ...verdict, published }
+  if (verdict.event !== 'succeed') return { ...verdict, published }
   // Without a record, the files decide.
   const any = [published.written, published.standing].some((files) => Object.keys(files).length > 0)
   return { ...verdict, event: verdict.records.result || any ? 'succeed' : 'empty', published }
@@ -104,6 +114,13 @@ function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict
 /** A failure whose output is kept all the same, such as the body of an error response. The hook's record says so. */
 const isServed = ({ event, json }: Judgement) =>
   event === 'fail' && typeof (json as { served?: unknown } | null | undefined)?.served === 'string'
+
+/** What a server was too busy for is tried again: what it sent instead is not the page. */
+function orLater(judged: Judgement): Judgement {
+  const busy = busyIn(judged.json)
+  const isOver = judged.event === 'succeed' || judged.event === 'empty' || judged.event === 'fail'
+  return busy && isOver ? { event: 'delay', output: `HTTP ${busy.status}`, json: judged.json } : judged
+}
 
 class NoSpace extends Error {
   readonly code = 'ENOSPC'
@@ -148,13 +165,19 @@ function judge(
   }
 }
 
-/** Upstream's plugins look into staticfile's stdout.log, by that name, to see whether it has already saved the page. */
-function keepStdoutForSiblings(tree: WorkTree, plugin: string, logs: HookLogs): void {
-  if (plugin !== 'staticfile') return
-  const copy = join(tree.dirFor(plugin), 'stdout.log')
-  rmSync(copy, { force: true }) // The hook may have put a link there.
-  copyFileSync(logs.stdout, copy, constants.COPYFILE_EXCL)
+/**
+ * Upstream's plugins look into staticfile's stdout.log, by that name, to see whether it has already saved the page. It
+ * is there for them, and no output: it is never published.
+ */
+export function keepStdoutForSiblings(tree: WorkTree, plugin: string, { stdout }: HookLogs): void {
+  if (plugin !== STATICFILE) return
+  const copy = stdoutForSiblings(tree)
+  rmSync(copy, { recursive: true, force: true }) // The hook may have put a link there.
+  copyFileSync(stdout, copy, constants.COPYFILE_EXCL)
 }
+
+const STATICFILE = 'staticfile'
+const stdoutForSiblings = (tree: WorkTree) => join(tree.dirFor(STATICFILE), 'stdout.log')
 
 /** The last line of a file that may be huge. */
 export function lastLine(file: string): string {

@@ -6,11 +6,17 @@ import type { Context } from '../engine/handlers.ts'
 import { type Hook, type HookSettings, type Plugin, selectHooks } from '../hooks/discover.ts'
 import type { HookTarget } from '../hooks/environment.ts'
 import { readRecords } from '../hooks/records.ts'
+import { providersOf } from '../hooks/search.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import type { WorkerContext } from './worker-context.ts'
 
-/** Has a program provided by a plugin; returns its path, if any plugin could. */
-export type Provide = (row: BinaryRow, tick: Context) => Promise<string | undefined>
+/** The plugins that provide programs. */
+export interface Provide {
+  /** Is there a plugin for this provider? */
+  serves(provider: string): boolean
+  /** Has a program provided by a plugin; returns its path, if any plugin could. */
+  ask(row: BinaryRow, tick: Context): Promise<string | undefined>
+}
 
 /**
  * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. The providers of a
@@ -26,8 +32,8 @@ export function providersAmong(
 ): Provide {
   const { owner, runnerId, containment, log } = context
   const hooks = (['BinaryRequest', 'Install'] as const).flatMap((event) => selectHooks(plugins, event, settings))
-  return async (row, tick) => {
-    const providers = row.binproviders.split(',').map((provider) => provider.trim())
+  const ask: Provide['ask'] = async (row, tick) => {
+    const providers = providersOf(row.binproviders)
     const root = join(target.dataDir, 'binaries', row.id)
     for (const hook of hooks.filter(({ plugin }) => providers.includes('*') || providers.includes(plugin))) {
       if (tick.signal.aborted || context.stop.drain.aborted) return undefined
@@ -45,15 +51,16 @@ export function providersAmong(
         settings,
         target: { ...target, args },
       }
-      const abspath = await ask(sequence, scope, hook, root, row.name, tick.signal)
+      const abspath = await askOne(sequence, scope, hook, root, row.name, tick.signal)
       if (abspath !== undefined) return abspath
       log.warn(`${hook.plugin} cannot provide ${row.name} (see ${logsFor(root, hook, 1).stderr})`)
     }
     return undefined
   }
+  return { ask, serves: (provider) => hooks.some(({ plugin }) => plugin === provider) }
 }
 
-async function ask(
+async function askOne(
   sequence: HookSequence,
   scope: Parameters<HookSequence['foreground']>[0],
   hook: Hook,

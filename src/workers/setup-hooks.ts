@@ -35,7 +35,7 @@ export async function runSetupHooks(
 ): Promise<SetUp> {
   const { owner, runnerId, log } = context
   const { home } = owner
-  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config.env)
+  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
   const hooks = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
   const crawlDir = join(home.dataDir, crawl.output_dir)
   const url = crawl.urls.split('\n')[0] ?? ''
@@ -54,9 +54,10 @@ export async function runSetupHooks(
   const scope = { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings }
   const unable = new Map<string, string>()
   const down = new Set<string>()
-  const judge = ({ hook, exit, logs }: HookEnd) => {
+  const judge = ({ hook, exit, cause, logs }: HookEnd) => {
     if (exit.code === 0 || exit.code === EXIT_SKIPPED) return void unable.delete(hook.plugin)
-    const why = `${hook.name} failed: ${lastLine(logs.stderr) || describeExit(exit)}`
+    const late = cause === 'timeout' ? `timed out after ${hook.timeoutMs / 1000} s` : ''
+    const why = `${hook.name} failed: ${late || lastLine(logs.stderr) || describeExit(exit)}`
     log.warn(`${why} (on ${target.url}, see ${logs.stderr})`)
     if (hook.background && sequence.runsBefore(hook)) return
     unable.set(hook.plugin, why)

@@ -166,7 +166,7 @@ describe('a hook that', () => {
   it('gets more environment than the system takes (E2BIG) fails once, and says why', async () => {
     const home = await homes.make()
     plugin(home, 'hostile', GOOD)
-    writeFileSync(join(home.dataDir, 'archivebox.toml'), `HUGE = "${'x'.repeat(200_000)}"\n`, { flag: 'a' })
+    writeFileSync(join(home.dataDir, 'archivebox.toml'), `HOSTILE_HUGE = "${'x'.repeat(200_000)}"\n`, { flag: 'a' })
     const crawl = await home.add('--plugins', 'headers,hostile', `${site.url}/page-1.html`)
     const { code, stderr } = await home.run(['run', '--exit-on-idle'])
     expect(code, stderr).toBe(0)

@@ -149,7 +149,7 @@ describe('a program that a plugin needs', () => {
     const crawl = await add(home)
     await run(home, env, '--exclude', 'binary')
     expect(await home.query('select id from "binary"')).toEqual([])
-    expect(await told(home, crawl)).toBe('none')
+    expect(await told(home, crawl)).toBe('abx-test-tool') // Its default.
   })
 
   it('is looked up once, however many crawls begin at the same time', async () => {

@@ -17,6 +17,8 @@ beforeAll(() => {
     MINE_TOKEN: { type: 'string', description: 'who we are' },
     MINE_LIST: { type: 'array', default: ['a'] },
     MINE_TIMEOUT: { type: 'integer', default: 5, 'x-fallback': 'TIMEOUT' },
+    MINE_ROUND: { type: 'string', 'x-fallback': 'MINE_ABOUT' },
+    MINE_ABOUT: { type: 'string', 'x-fallback': 'MINE_ROUND' },
     MINE_FAST: { type: 'boolean', default: true, 'x-aliases': ['SAVE_MINE'] },
   }
   writeFileSync(join(dir, 'plugins', 'mine', 'config.json'), JSON.stringify({ properties }))
@@ -46,6 +48,7 @@ describe('config', () => {
     expect(all['MINE_TOKEN']).toEqual({ value: '***', source: 'environment', default: null, secret: true })
     expect(all['MINE_LIST']).toEqual({ value: ['a'], source: 'default', default: ['a'], secret: false })
     expect(all['MINE_TIMEOUT']).toMatchObject({ value: 30, source: 'TIMEOUT' })
+    expect(all['MINE_ROUND']).toEqual({ value: null, source: 'default', default: null, secret: false })
     expect(all['MINE_FAST']).toEqual({ value: false, source: 'environment (SAVE_MINE)', default: true, secret: false })
   })
 
@@ -56,7 +59,7 @@ describe('config', () => {
   })
 
   it('sets and removes them in the file, whose comments stay', async () => {
-    const set = await config('set timeout=45 MINE_LIST=x,y SAVE_MINE=off USER_AGENT=1.50', { TIMEOUT: '9' })
+    const set = await config('set timeout=45 MINE_LIST=x,y SAVE_MINE=0 USER_AGENT=1.50', { TIMEOUT: '9' })
     expect(set.code, set.stderr).toBe(0)
     expect(set.stderr).toContain('careful: TIMEOUT is set in the environment, too, and that wins')
     const expected = TEXT.replace('30', '45')

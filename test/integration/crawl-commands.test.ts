@@ -58,6 +58,7 @@ describe('crawl list', () => {
       tags: ['a', 'b'],
       label: 'third',
       message: '',
+      settings: expect.any(Object),
       created_at: expect.stringMatching(/^\d{4}-/),
       retry_at: expect.stringMatching(/^\d{4}-/),
       output_dir: expect.stringMatching(/^archive\/crawls\//),

@@ -111,8 +111,10 @@ describe('hooks', () => {
     expect(await home.value('select count(*) from snapshot')).toBe('1')
   })
 
-  it('get the plugin contract in their environment, and nothing that leads to our database', async () => {
+  it('get the plugin contract and what is allowed in their environment, and nothing else of ours', async () => {
     const secrets = {
+      AWS_SECRET_ACCESS_KEY: 'hush',
+      HOOK_ENV_ALLOW: 'HARMLESS, PGPASSWORD',
       PGPASSWORD: 'hush',
       PGHOST: '/nowhere',
       ARCHIVEBOX_DATABASE_URL: 'postgres://hush',
@@ -150,7 +152,7 @@ describe('hooks', () => {
     expect(await home.value('select worker_type from process where id = $1', [env['ARCHIVEBOX_RUNNER_ID']])).toBe(
       'worker_runner',
     )
-    expect(Object.keys(env).filter((key) => /^PG|DATABASE|^NODE_CHANNEL|^npm_/.test(key))).toEqual([])
+    expect(Object.keys(env).filter((key) => /^PG|DATABASE|^NODE_CHANNEL|^npm_|^AWS|^HOOK_/.test(key))).toEqual([])
     expect(lines.filter((line) => /hush|%2F|postgres:/.test(line))).toEqual([])
     expect(file('env_dump/arguments.txt')).toBe(`--url=${site.url}/page-1.html`)
     expect(file('env_dump/pwd.txt')).toBe(join(snapDir, 'env_dump'))

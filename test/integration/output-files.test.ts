@@ -91,7 +91,7 @@ describe('what is published', () => {
 
   it('is what hashes.json lists: neither what a hook left unpublished nor what it made of its siblings’ files', async () => {
     const home = await homes.make()
-    plugin(home, 'a', `echo left >left; echo '{"type": "ArchiveResult", "status": "noresults"}'`)
+    plugin(home, 'a', `echo left >left; echo '{"type": "ArchiveResult", "status": "failed"}'`)
     hook(home, 'b', '41_b.sh', 'echo b >b.txt')
     hook(home, 'c', '42_c.bg.sh', 'trap "echo late >late.txt; exit 0" TERM; echo ready; while :; do sleep 0.05; done')
     const dir = await folderOf(home, await archived(home, 'a,b,c,hashes'))

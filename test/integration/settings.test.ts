@@ -185,22 +185,51 @@ describe('add', () => {
     ])
     expect(code, stderr).toBe(0)
     const { id } = JSON.parse(stdout) as { id: string }
-    expect(await home.value('select config from crawl where id = $1', [id])).toEqual({
-      env: {
-        TIMEOUT: '5',
-        TITLE_ENABLED: 'no',
-        WGET_TIMEOUT: '0.5',
-        HTML_MAX_SIZE: '1mb',
-        WGET_ARGS_EXTRA: '["-4"]',
-        FAVICON_ENABLED: 'false', // An alias is kept under the name that counts.
-        WGET_BINARY: '/usr/bin/wget',
-        USER_AGENT: 'me',
-        HOME: '/tmp',
-        QUIET_COLOUR: 'red',
-        QUIET_TIMEOUT: '3',
-      },
+    expect(await home.value(`select config -> 'env' from crawl where id = $1`, [id])).toEqual({
+      TIMEOUT: '5',
+      TITLE_ENABLED: 'no',
+      WGET_TIMEOUT: '0.5',
+      HTML_MAX_SIZE: '1mb',
+      WGET_ARGS_EXTRA: '["-4"]',
+      FAVICON_ENABLED: 'false', // An alias is kept under the name that counts.
+      WGET_BINARY: '/usr/bin/wget',
+      USER_AGENT: 'me',
+      HOME: '/tmp',
+      QUIET_COLOUR: 'red',
+      QUIET_TIMEOUT: '3',
     })
     expectRefused(await home.run(['add', '-c', 'QUIET_TIMEUOT=3', URL]), 'did you mean QUIET_TIMEOUT?')
+  })
+})
+
+describe('a crawl', () => {
+  it('keeps the settings with which it was created, and shows where they came from; a machine keeps its own', async () => {
+    const home = await homes.make()
+    plugin(home, 'notes', `printf '%s ' "$NOTES_A" "$NOTES_B" "$NOTES_C" "$NOTES_D" "$NOTES_DIR" >env.txt`)
+    const names = ['A', 'B', 'C', 'D', 'DIR', 'API_KEY'].map((name) => [`NOTES_${name}`, { type: 'string' }])
+    const config = { properties: { ...Object.fromEntries(names), NOTES_D: { default: 'plain' } } }
+    writeFileSync(join(home.dataDir, 'plugins', 'notes', 'config.json'), JSON.stringify(config))
+    const file = join(home.dataDir, 'archivebox.toml')
+    const written = readFileSync(file, 'utf8')
+    writeFileSync(file, `${written}\nNOTES_B = "file"\nNOTES_C = "file"\n`)
+    const args = ['add', '--plugins', 'notes', '-c', 'NOTES_A=crawl', '-c', 'NOTES_API_KEY=hush']
+    const env = { NOTES_A: 'environment', NOTES_B: 'environment', NOTES_DIR: '/then', NOTES_API_KEY: 'hush' }
+    const added = await home.run([...args, `${site.url}/page-1.html`], { env })
+    expect(added.code, added.stderr).toBe(0)
+    const { id, settings } = JSON.parse(added.stdout) as { id: string; settings: object }
+    expect(Object.fromEntries(Object.entries(settings).filter(([name]) => name.startsWith('NOTES')))).toEqual({
+      NOTES_A: { value: 'crawl', source: 'crawl' },
+      NOTES_API_KEY: { value: '***', source: 'crawl' },
+      NOTES_B: { value: 'environment', source: 'environment' },
+      NOTES_C: { value: 'file', source: 'archivebox.toml' },
+    })
+    writeFileSync(file, `${written}\nNOTES_C = "later"\n`)
+    const later = { NOTES_A: 'later', NOTES_B: 'later', NOTES_DIR: '/now' }
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: later })
+    expect(code, stderr).toBe(0)
+    const [page] = await expectComplete(home, id)
+    const told = readFileSync(join(home.dataDir, page!.output_dir, 'notes', 'env.txt'), 'utf8')
+    expect(told).toBe('crawl environment file plain /now ')
   })
 })
 
@@ -243,16 +272,16 @@ describe('the command line', () => {
 describe('the settings of a runner', () => {
   it('hold for its workers until it ends, whatever becomes of archivebox.toml', async () => {
     const home = await homes.make()
-    plugin(home, 'notes', 'printf %s "$TIMEOUT" >timeout.txt')
-    writeFileSync(join(home.dataDir, 'archivebox.toml'), 'TIMEOUT = 50\n')
+    plugin(home, 'notes', 'printf %s "$NOTES_PLACE" >place.txt')
+    writeFileSync(join(home.dataDir, 'archivebox.toml'), 'NOTES_PLACE = "here"\n')
     const runner = home.start(['run'])
     await runner.says(/leading/)
-    writeFileSync(join(home.dataDir, 'archivebox.toml'), 'TIMEOUT = 7\n')
+    writeFileSync(join(home.dataDir, 'archivebox.toml'), 'NOTES_PLACE = "there"\n')
     const crawl = await home.add('--plugins', 'notes', `${site.url}/page-1.html`)
     await eventually(() => home.value(`select true from crawl where id = $1 and status = 'sealed'`, [crawl]))
     runner.signal('SIGINT')
     expect((await runner.finished()).code).toBe(0)
     const [page] = await expectComplete(home, crawl)
-    expect(readFileSync(join(home.dataDir, page!.output_dir, 'notes', 'timeout.txt'), 'utf8')).toBe('50')
+    expect(readFileSync(join(home.dataDir, page!.output_dir, 'notes', 'place.txt'), 'utf8')).toBe('here')
   })
 })

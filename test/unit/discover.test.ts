@@ -162,4 +162,18 @@ describe('plugin trees', () => {
     const [replaced] = selectHooks(findPlugins([first, second]), 'Snapshot', {}, ['same'])
     expect(replaced).toMatchObject({ path: join(second, 'same', 'on_Snapshot__4.sh'), hosted: false })
   })
+
+  it('with a browser of their own leave out built-in plugins that need ours, and no others', () => {
+    const ours = plugin('ours', 'chrome', ['on_Snapshot__1.js'])
+    plugin('ours', 'mhtml', ['on_Snapshot__2.js'], '{"required_plugins": ["chrome"]}')
+    plugin('ours', 'title', ['on_Snapshot__3.js'])
+    expect(hooks([ours])).toHaveLength(3)
+    const theirs = plugin('theirs', 'chrome', ['on_Snapshot__4.js'])
+    plugin('theirs', 'dom', ['on_Snapshot__5.js'], '{"required_plugins": ["chrome"]}')
+    expect(hooks([ours, theirs])).toEqual([
+      'title/on_Snapshot__3.js',
+      'chrome/on_Snapshot__4.js',
+      'dom/on_Snapshot__5.js',
+    ])
+  })
 })

@@ -27,9 +27,9 @@ describe('the programs that a config.json asks for', () => {
 
   it('are named by a setting, or by themselves; what is none is left out', () => {
     expect(requiredBinaries(config)).toEqual([
-      { setting: 'WGET_BINARY', name: 'wget', binproviders: 'env,apt', minVersion: '1.20' },
-      { setting: undefined, name: 'node', binproviders: '*', minVersion: '' },
-      { setting: undefined, name: 'sh', binproviders: '*', minVersion: '' },
+      { setting: 'WGET_BINARY', name: 'wget', binproviders: 'env,apt', minVersion: '1.20', rules: {} },
+      { setting: undefined, name: 'node', binproviders: '*', minVersion: '', rules: {} },
+      { setting: undefined, name: 'sh', binproviders: '*', minVersion: '', rules: {} },
     ])
     for (const nothing of [null, {}, [], 'text', { required_binaries: 'wget' }])
       expect(requiredBinaries(nothing)).toEqual([])
@@ -68,12 +68,29 @@ describe('a version', () => {
 })
 
 describe('a program that is not there', () => {
+  const lacking = (name: string, binproviders: string, rules = {}) =>
+    notFound({
+      name,
+      plugin: 'p',
+      binary: requiredBinaries({ required_binaries: [{ name, binproviders, ...rules }] })[0]!,
+    })
+
   it('comes with the command of the first provider that this platform has', () => {
-    expect(notFound('wget', 'env,apt,brew')).toBe(
-      `wget not found: ${process.platform === 'darwin' ? 'brew' : 'apt-get'} install wget`,
+    const system = process.platform === 'darwin' ? 'brew' : 'apt-get'
+    expect(lacking('wget', 'env,apt,brew')).toBe(`wget not found: ${system} install wget`)
+    expect(lacking('tool', 'env')).toBe('tool not found: install it, and make sure that PATH leads to it')
+    expect(lacking('/opt/tool', 'env,apt')).toBe('/opt/tool not found')
+    expect(lacking('chromium', 'env,playwright,puppeteer')).toBe(`chromium not found: ${system} install chromium`)
+  })
+
+  it.skipIf(process.platform === 'darwin')('comes with the names of its packages', () => {
+    const rules = { overrides: { apt: { install_args: ['tesseract-ocr', 'tesseract-ocr-eng'] } } }
+    expect(lacking('tesseract', 'env,apt', rules)).toBe(
+      'tesseract not found: apt-get install tesseract-ocr tesseract-ocr-eng',
     )
-    expect(notFound('single-file', 'env,npm')).toBe('single-file not found: npm install -g single-file')
-    expect(notFound('tool', 'env')).toBe('tool not found: install it, and make sure that PATH leads to it')
-    expect(notFound('/opt/tool', 'env,apt')).toBe('/opt/tool not found')
+  })
+
+  it.each(['env,npm', 'pnpm', 'uv,apt', 'pip'])('is installed by us where %s would do it', (binproviders) => {
+    expect(lacking('single-file', binproviders)).toBe('single-file not found: archivebox-ts plugin install p')
   })
 })

@@ -96,7 +96,9 @@ function pairsIn(words: readonly string[]): (readonly [key: string, text: string
 function tomlValue(text: string, about: Known | undefined): TomlValue {
   const value = about?.kind.read(text) as TomlValue | undefined
   const isKept = value !== undefined && isDeepStrictEqual(about?.kind.read(written(value)), value)
-  return isKept && Number.isFinite(Number(text)) === (typeof value === 'number') ? value : text
+  // A size such as 50mb is a number of bytes, which nobody would write.
+  const isSaid = typeof value !== 'number' || Number.isFinite(Number(text))
+  return isKept && isSaid ? value : text
 }
 
 function sayWhatIsWrong(problems: Problems): void {

@@ -4,21 +4,20 @@ import { constants, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { sleep } from '../../base/abort.ts'
 import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
-import { findProgram } from '../../base/find-program.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import { Log } from '../../base/log.ts'
 import { archivableUrl } from '../../base/urls.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
-import { type Hook, selectHooks } from '../../hooks/discover.ts'
+import { type Hook, type HookSettings, selectHooks } from '../../hooks/discover.ts'
 import type { HookTarget } from '../../hooks/environment.ts'
 import type { Exit, RunningHook } from '../../hooks/launch.ts'
 import { notFound } from '../../hooks/look-up.ts'
-import { needed } from '../../hooks/required-binaries.ts'
+import { searchFiles, searchPaths, wantedBy } from '../../hooks/search.ts'
 import { describeExit, endForeground, exitWithin, terminateHooks } from '../../hooks/terminate.ts'
 import { tryHook } from '../../hooks/try-hook.ts'
 import { killFamily } from '../../processes/family.ts'
 import { crawlSettingsOf } from '../new-crawl.ts'
-import { enabledSetting } from '../plugin-record.ts'
+import { askingOnce, enabledSetting } from '../plugin-record.ts'
 import { harmless } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
@@ -45,7 +44,9 @@ export async function pluginRun(asked: Asked, name: string, given: string, verb:
   const own = crawlSettingsOf(asked, verb.config)
   const { dataDir, plugins } = here(asked)
   named(plugins, [name])
-  const { texts } = crawlSettings(dataDir, asked.settings, { ...own, [enabledSetting(name)]: 'true' })
+  const { texts } = crawlSettings(dataDir, asked.settings, {
+    env: { ...own, [enabledSetting(name)]: 'true' },
+  })
   const url = asked.problems.attempt(() => urlOf(given))
   const events = ['CrawlSetup', 'Snapshot'] as const
   const hooks = events.flatMap((event) => selectHooks(plugins, event, texts, [name]).map((hook) => ({ event, hook })))
@@ -56,10 +57,10 @@ export async function pluginRun(asked: Asked, name: string, given: string, verb:
     { dataDir, folder },
     {
       ...texts,
-      ...programsFor(
+      ...(await programsFor(
         hooks.map(({ hook }) => hook),
         texts,
-      ),
+      )),
     },
     url!,
   )
@@ -148,9 +149,10 @@ class Trial {
   async #toItsEnd(running: RunningHook): Promise<void> {
     const exit = await exitWithin(running, running.hook.timeoutMs, this.#force.signal)
     if (exit) await killFamily(running.family) // Processes that it left behind.
-    const late = `killed after its timeout of ${running.hook.timeoutMs / 1000} s`
-    const end = exit ?? { ...(await endForeground(running, this.#force.signal)), error: late, code: LATE }
-    this.#show(running, end)
+    if (exit) return this.#show(running, exit)
+    const ended = await endForeground(running, this.#force.signal)
+    const late = { error: `killed after its timeout of ${running.hook.timeoutMs / 1000} s`, code: LATE }
+    this.#show(running, this.interrupted ? ended : { ...ended, ...late })
   }
 
   #show(running: RunningHook, exit: Exit): void {
@@ -180,15 +182,17 @@ function urlOf(given: string): string {
 }
 
 /** `<NAME>_BINARY` for the programs that hooks require; those that are not here are said. */
-function programsFor(hooks: readonly Hook[], texts: Readonly<Record<string, string | undefined>>) {
+async function programsFor(hooks: readonly Hook[], texts: HookSettings): Promise<HookSettings> {
+  const { moduleOf } = askingOnce(texts)
   const paths: Record<string, string> = {}
-  for (const binary of new Set(hooks.flatMap(({ binaries }) => binaries))) {
-    const { name, binproviders } = needed(binary, texts)
-    const path = findProgram(name, texts['PATH'])
-    if (path === undefined) terminal.say(`${onStderr.yellow('careful:')} ${notFound(name, binproviders)}`)
-    else if (binary.setting) paths[binary.setting] = path
+  const found: string[] = []
+  for (const wanted of wantedBy(hooks, texts)) {
+    const place = searchFiles(wanted, texts) ?? (await moduleOf?.(wanted))
+    if (!place) terminal.say(`${onStderr.yellow('careful:')} ${notFound(wanted)}`)
+    else found.push(place.abspath)
+    if (place && wanted.binary.setting) paths[wanted.binary.setting] = place.abspath
   }
-  return paths
+  return { ...paths, ...searchPaths(found, texts) }
 }
 
 async function sayFiles(folder: string): Promise<void> {

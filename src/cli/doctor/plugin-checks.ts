@@ -7,7 +7,7 @@ import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
 import { installCommand, versionOf } from '../../hooks/look-up.ts'
 import { needed } from '../../hooks/required-binaries.ts'
-import { askingOnce, pluginRecord } from '../plugin-record.ts'
+import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugin-record.ts'
 import type { Asked } from '../settings.ts'
 import { type Check, type Finding, green, yellow } from './check.ts'
 
@@ -36,7 +36,7 @@ async function program(asked: Asked, binary: string): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const path = findProgram(binary, texts['PATH'])
   if (path !== undefined) return await answering(path, texts)
-  const users = plugins.filter((plugin) => isEnabled(plugin.name, texts) && uses(plugin, binary, texts))
+  const users = plugins.filter((plugin) => isEnabled(plugin, texts) && uses(plugin, binary, texts))
   if (users.length === 0) return green('not found; no plugin here needs it')
   return yellow(`not found: ${users.map(({ name }) => name).join(', ')} cannot do without`, installCommand(binary, '*'))
 }
@@ -55,7 +55,7 @@ async function browser(asked: Asked): Promise<Finding> {
   if (given) return yellow(`CHROME_BINARY: no program ${given}`, 'archivebox-ts config unset CHROME_BINARY')
   const version = packagedVersion()
   if (version !== undefined) return green(`${version}, packaged`)
-  if (!plugins.some(({ name }) => name === 'chrome' && isEnabled(name, texts)))
+  if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, texts)))
     return green('none; no plugin here needs one')
   const other = BROWSERS.map((name) => findProgram(name, texts['PATH'])).find((found) => found !== undefined)
   return yellow(
@@ -79,25 +79,38 @@ async function answering(path: string, texts: Texts): Promise<Finding> {
   return green(`${await versionOf(path, environment, VERSION_MS)} (${path})`.trim())
 }
 
-/** All plugins at once: those that lack something here. */
+/** What plugins lack here, each of it by itself. */
 export const PLUGINS_CHECK: Check = {
   name: 'plugins',
-  look: (asked) => plugins(asked, askingOnce(asked.settings.texts)),
+  look: async (asked) => {
+    const { on, lacks } = await plugins(asked, askingOnce(asked.settings.texts))
+    return lacks.length > 0 ? lacks : green(`${on} are on, and have what they need`)
+  },
 }
 
-/** The same without starting any program: those that are too old are not known then. */
-export const QUICK_PLUGINS_CHECK: Check = { name: 'plugins', look: (asked) => plugins(asked, () => '') }
+/** More than so many are counted in a runner's log. */
+const FEW = 3
 
-async function plugins(asked: Asked, versionAt: ReturnType<typeof askingOnce>): Promise<Finding> {
+/** The same without starting any program, so that those that are too old are not known; many as one. */
+export const QUICK_PLUGINS_CHECK: Check = {
+  name: 'plugins',
+  look: async (asked) => {
+    const { lacks } = await plugins(asked, QUICKLY)
+    return lacks.length <= FEW
+      ? lacks
+      : yellow(`${lacks.length} things are missing that plugins need`, 'archivebox-ts plugin list --lacking')
+  },
+}
+
+async function plugins(asked: Asked, asking: Asking) {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
-  const on = plugins.filter(({ name }) => isEnabled(name, texts))
-  const records = await Promise.all(on.map((plugin) => pluginRecord(plugin, plugins, texts, versionAt)))
-  const lacking = records.filter(({ lacks }) => lacks.length > 0)
-  if (lacking.length === 0) return green(`${on.length} are on, and have what they need`)
-  const [first] = lacking
-  if (lacking.length === 1 && first!.lacks.length === 1) {
-    const [, message = '', command] = /^(.*?)(?:: (.*))?$/.exec(first!.lacks[0]!) ?? []
-    return yellow(`${first!.name}: ${message}`, command)
-  }
-  return yellow(`${lacking.map(({ name }) => name).join(', ')} lack something`, 'archivebox-ts plugin list --lacking')
+  const on = plugins.filter((plugin) => isEnabled(plugin, texts))
+  const records = await Promise.all(on.map((plugin) => pluginRecord(plugin, plugins, texts, asking)))
+  const lacks = records.flatMap(({ name, lacks }) =>
+    lacks.map((lack) => {
+      const [, message = '', command] = /^(.*?)(?:: (.*))?$/.exec(lack) ?? []
+      return yellow(`${name}: ${message}`, command)
+    }),
+  )
+  return { on: on.length, lacks }
 }

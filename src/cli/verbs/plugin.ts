@@ -38,6 +38,14 @@ export function registerPlugin(root: Command, asked: () => Promise<Asked>): void
     .action(async (name: string, options: { lang: 'sh' | 'js' | 'py' }) =>
       (await import('../commands/plugin-new.ts')).pluginNew(await asked(), name, options),
     )
+  verb(group, 'install', 'install the modules that plugins lack, and name the programs that they lack', [
+    'archivebox-ts plugin install',
+    'archivebox-ts plugin install headers title',
+  ])
+    .argument('[name...]', 'plugins; none: all that are on')
+    .action(async (names: string[]) =>
+      (await import('../commands/plugin-install.ts')).pluginInstall(await asked(), names),
+    )
   for (const [name, on] of [
     ['enable', true],
     ['disable', false],

@@ -24,8 +24,8 @@ export function flag(env: Texts, name: string, fallback: boolean): boolean {
 
 /** `timeoutOf` for a hook that may be started by hand: throws AppError for a value that is no number. */
 export function timeoutSeconds(env: Texts, prefix: string): number {
-  for (const name of [`${prefix}_TIMEOUT`, 'TIMEOUT']) read(env, name, SETTINGS.TIMEOUT.kind, 'a number of seconds')
-  return timeoutOf(prefix, env)
+  const seconds = (name: string) => read(env, name, SETTINGS.TIMEOUT.kind, 'a number of seconds')
+  return timeoutOf(seconds(`${prefix}_TIMEOUT`), env, seconds('TIMEOUT'))
 }
 
 /** A whole number of at least 1. Throws AppError for anything else. */

@@ -1,0 +1,74 @@
+import { AppError, EXIT, messageOf } from '../../base/errors.ts'
+import { type HookSettings, selectHooks } from '../../hooks/discover.ts'
+import { install, installationOf } from '../../hooks/install.ts'
+import { isOlder, notFound, tooOld } from '../../hooks/look-up.ts'
+import { searchByAsking, searchFiles, type Wanted, wantedBy } from '../../hooks/search.ts'
+import type { Asked } from '../settings.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { here, named } from './plugin.ts'
+
+/** One requirement of a plugin, as `plugin install` leaves it. */
+interface InstallRecord {
+  readonly type: 'Binary'
+  readonly name: string
+  readonly plugin: string
+  readonly status: 'there' | 'installed' | 'missing'
+  readonly abspath: string
+  /** Why it is missing, and what to do. */
+  readonly message: string
+}
+
+/**
+ * `plugin install [NAME...]`: installs the Node and Python modules that plugins lack, all enabled ones by default, and
+ * names the command for what only the system can install. Exit code 1 when something could not be installed.
+ */
+export async function pluginInstall(asked: Asked, names: readonly string[]): Promise<void> {
+  const { plugins, texts } = here(asked)
+  named(plugins, names)
+  const hooks = (['CrawlSetup', 'Snapshot'] as const).flatMap((event) =>
+    selectHooks(plugins, event, texts, names.length > 0 ? names : undefined),
+  )
+  let isComplete = true
+  for (const all of Map.groupBy(wantedBy(hooks, texts), ({ name }) => name).values()) {
+    const record = await provide(all[0]!, texts)
+    isComplete &&= record.status === 'there'
+    if (wantsJson(asked)) printRecord(record)
+    if (record.status === 'installed') terminal.say(`installed: ${record.name} (for ${record.plugin})`)
+    if (record.status === 'missing') terminal.say(`missing:   ${record.message}`)
+  }
+  if (isComplete) terminal.say('nothing is missing')
+}
+
+async function provide(wanted: Wanted, settings: HookSettings): Promise<InstallRecord> {
+  const { name, plugin } = wanted
+  const about = { type: 'Binary', name, plugin } as const
+  const there = await find(wanted, settings)
+  if (there?.suffices) return { ...about, status: 'there', abspath: there.abspath, message: '' }
+  try {
+    const installation = installationOf(wanted, settings)
+    if (installation === undefined) return { ...about, status: 'missing', abspath: '', message: lack(wanted, there) }
+    terminal.say(`installing ${name} into ${installation.folder}`)
+    await install(installation, settings)
+    const found = await find(wanted, settings)
+    if (!found?.suffices) throw new AppError(`${name} was installed, and still ${lack(wanted, found)}`)
+    return { ...about, status: 'installed', abspath: found.abspath, message: '' }
+  } catch (error) {
+    process.exitCode = EXIT.failed
+    return { ...about, status: 'missing', abspath: '', message: `${name}: ${messageOf(error)}` }
+  }
+}
+
+interface There {
+  readonly abspath: string
+  readonly version: string | undefined
+  readonly suffices: boolean
+}
+
+async function find(wanted: Wanted, settings: HookSettings): Promise<There | undefined> {
+  const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C' }
+  const found = searchFiles(wanted, settings) ?? (await searchByAsking(wanted, settings, env))
+  return found && { version: undefined, ...found, suffices: !isOlder(found.version ?? '', wanted.binary.minVersion) }
+}
+
+const lack = (wanted: Wanted, there: There | undefined) =>
+  there ? tooOld(wanted.name, there.version ?? '', wanted.binary.minVersion) : notFound(wanted)

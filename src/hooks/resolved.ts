@@ -1,0 +1,65 @@
+import type { Texts } from '../base/config.ts'
+import type { Kind } from '../base/kinds.ts'
+import { type Declared, textOf } from './declared.ts'
+
+/** `{NAME}` in a value stands for the setting of that name. */
+const PLACEHOLDER = /\{([A-Z][A-Z0-9_]*)\}/g
+/** Placeholders within placeholders; more is a circle. */
+const MAX_DEPTH = 8
+
+/**
+ * The texts that apply to a setting, the strongest first: its own name, its other names, then the same of the setting
+ * on which it falls back. Defaults are not among them: a general default does not override a plugin's own.
+ */
+export function givenTexts(declares: readonly Declared[], name: string, texts: Texts): string[] {
+  const given: string[] = []
+  const seen = new Set<string>()
+  for (let next: string | undefined = name; next !== undefined && !seen.has(next); ) {
+    seen.add(next)
+    const declared: Declared | undefined = declares.find((one) => one.name === next)
+    for (const key of [next, ...(declared?.aliases ?? [])]) if (texts[key] !== undefined) given.push(texts[key])
+    next = declared?.fallback
+  }
+  return given
+}
+
+/** The value of a plugin's setting: the strongest text that is accepted, its default included. */
+export function readDeclared<T>(
+  declares: readonly Declared[],
+  name: string,
+  texts: Texts,
+  kind: Kind<T>,
+): T | undefined {
+  const standard = textOf(declares.find((declared) => declared.name === name)?.standard)
+  for (const text of [...givenTexts(declares, name, texts), ...(standard === undefined ? [] : [standard])]) {
+    const value = kind.read(text)
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+/**
+ * The declared settings as a hook gets them, under their own names. A text that is refused counts as not set.
+ * @param known what placeholders may name besides
+ * @param withDefaults also those that nobody has set
+ */
+export function resolvedTexts(
+  declares: readonly Declared[],
+  texts: Texts,
+  known: Texts,
+  withDefaults: boolean,
+): Record<string, string> {
+  const raw: Record<string, string> = {}
+  for (const { name, kind, standard } of declares) {
+    const given = givenTexts(declares, name, texts).find((text) => text.trim() === '' || kind.read(text) !== undefined)
+    const text = given ?? (withDefaults ? textOf(standard) : undefined)
+    if (text !== undefined) raw[name] = text
+  }
+  const all = { ...texts, ...raw, ...known }
+  const fill = (text: string, depth = 0): string =>
+    text.replace(PLACEHOLDER, (whole, name: string) => {
+      const value = all[name]
+      return value === undefined || depth === MAX_DEPTH ? whole : fill(value, depth + 1)
+    })
+  return Object.fromEntries(Object.entries(raw).map(([name, text]) => [name, fill(text)]))
+}

@@ -1,0 +1,218 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, isAbsolute, join } from 'node:path'
+import type { Texts } from '../base/config.ts'
+import { findProgram, isExecutable } from '../base/find-program.ts'
+import type { Hook } from './discover.ts'
+import { extensionsDir, importRoot, joinedPaths, libDir, nodeModulesDir, pythonFor, realAbxpkg } from './plugin-tree.ts'
+import { needed, type RequiredBinary, rulesFor } from './required-binaries.ts'
+
+/** What was found: a program, a Node or Python module, or a browser extension. */
+export interface Found {
+  readonly abspath: string
+  /** Where it does not come from the program itself. */
+  readonly version?: string | undefined
+}
+
+/** A requirement of a plugin in this tree. */
+export interface Wanted {
+  readonly binary: RequiredBinary
+  /** Its name, under the settings that hold. */
+  readonly name: string
+  readonly plugin: string
+  readonly tree: string
+}
+
+/** Providers of Node modules. */
+export const NODE_MODULES: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun'])
+/** Providers of Python modules. */
+export const PYTHON_MODULES: ReadonlySet<string> = new Set(['uv', 'pip'])
+/** They put programs where PATH leads, or into `bin` of their folder in ABXPKG_LIB_DIR. */
+const PROGRAMS = new Set(
+  ['env', 'apt', 'brew', 'node', 'bash', 'cargo', 'gem', 'goget', 'nix', 'deno', 'puppeteer', 'playwright'].concat(
+    [...NODE_MODULES],
+    [...PYTHON_MODULES],
+  ),
+)
+const EXTENSIONS = 'chromewebstore'
+/** How long Python, or abxpkg, may take to answer. */
+const ANSWER_MS = 15_000
+
+/** What the plugins of hooks require. */
+export function wantedBy(hooks: readonly Hook[], settings: Texts): Wanted[] {
+  const plugins = new Map(hooks.map((hook) => [hook.plugin, hook]))
+  return [...plugins.values()].flatMap(({ plugin, tree, binaries }) =>
+    binaries.map((binary) => ({ binary, name: needed(binary, settings).name, plugin, tree })),
+  )
+}
+
+/** The providers of a requirement, by name; `*`: any. */
+export function providersOf(binproviders: string): string[] {
+  return binproviders
+    .split(',')
+    .map((provider) => provider.trim())
+    .filter(Boolean)
+}
+
+/** Can we tell what this provider has? */
+export function isSearchable(provider: string): boolean {
+  return provider === '*' || provider === EXTENSIONS || PROGRAMS.has(provider)
+}
+
+/**
+ * Looks for a requirement in every place where one of its providers puts it, in their order, without running anything.
+ * A path that the user gives counts whatever the providers are.
+ */
+export function searchFiles({ binary, name }: Wanted, settings: Texts): Found | undefined {
+  if (isAbsolute(name)) return isExecutable(name) ? { abspath: name } : undefined
+  for (const provider of providersOf(binary.binproviders)) {
+    const found = searchProvider(binary, provider, name, settings)
+    if (found) return found
+  }
+  return undefined
+}
+
+function searchProvider(binary: RequiredBinary, provider: string, name: string, settings: Texts): Found | undefined {
+  const { installRoot, abspath, version } = rulesFor(binary, provider, settings)
+  if (abspath !== undefined && existsSync(abspath)) return { abspath, version }
+  const lib = join(libDir(settings), provider)
+  if (provider === EXTENSIONS) {
+    const file = join(extensionsDir(settings), `${name}.extension.json`)
+    return existsSync(file) ? { abspath: file, version: versionIn(file) } : undefined
+  }
+  const roots = [installRoot, join(lib, 'packages', name), lib].filter((root) => root !== undefined)
+  const folders = [
+    ...roots.map((root) => join(root, 'bin')),
+    ...(PYTHON_MODULES.has(provider) ? roots.map((root) => join(root, 'venv', 'bin')) : []),
+  ]
+  const modules = NODE_MODULES.has(provider)
+    ? [
+        ...roots.map((root) => join(root, 'node_modules')),
+        nodeModulesDir(settings),
+        ...(settings['NODE_PATH'] ?? '').split(delimiter).filter(Boolean),
+      ]
+    : []
+  const places = [...folders, ...modules.map((folder) => join(folder, '.bin')), settings['PATH'] ?? '']
+  const program = findProgram(name, places.join(delimiter))
+  if (program) return { abspath: program, version }
+  const manifest = modules.map((folder) => join(folder, name, 'package.json')).find((file) => existsSync(file))
+  return manifest ? { abspath: manifest, version: version ?? versionIn(manifest) } : undefined
+}
+
+/** May this be a Python module, of which files alone do not tell? */
+export function mayBeModule({ binary, name }: Pick<Wanted, 'binary' | 'name'>): boolean {
+  return moduleProvider(binary, name) !== undefined
+}
+
+function moduleProvider({ binproviders }: RequiredBinary, name: string): string | undefined {
+  return /^\w+$/.test(name) ? providersOf(binproviders).find((one) => PYTHON_MODULES.has(one)) : undefined
+}
+
+/**
+ * Asks those who can tell more than files do: Python for its modules, and the real abxpkg, if there is one.
+ * @param env the environment of the processes that are started for it
+ * @param withinMs how long each may take
+ */
+export async function searchByAsking(
+  wanted: Wanted,
+  settings: Texts,
+  env: Readonly<Record<string, string>>,
+  withinMs = ANSWER_MS,
+): Promise<Found | undefined> {
+  const ask: Ask = (program, args, more = {}) => answerOf(program, args, { ...env, ...more }, withinMs)
+  return (await searchPython(wanted, settings, ask)) ?? (await searchAbxpkg(wanted, settings, ask))
+}
+
+/** Asks a program: what it prints when it succeeds. */
+type Ask = (program: string, args: readonly string[], env?: Record<string, string>) => Promise<string | undefined>
+
+/** Prints the file and the version of a module. */
+const FIND_MODULE = `
+import importlib.metadata, importlib.util, sys
+spec = importlib.util.find_spec(sys.argv[1])
+if spec and spec.origin:
+    try: version = importlib.metadata.version(sys.argv[1])
+    except importlib.metadata.PackageNotFoundError: version = ''
+    print(spec.origin, version, sep='\\t')`
+
+async function searchPython({ binary, name, tree }: Wanted, settings: Texts, ask: Ask): Promise<Found | undefined> {
+  const provider = moduleProvider(binary, name)
+  const python = pythonFor(tree, settings)
+  if (provider === undefined || python === undefined) return undefined
+  const { installRoot } = rulesFor(binary, provider, settings)
+  const own = [installRoot, join(libDir(settings), provider, 'packages', name)].flatMap((root) =>
+    root ? sitePackages(join(root, 'venv')) : [],
+  )
+  const paths = [importRoot(tree), settings['PYTHONPATH'], ...own].filter((path) => path !== undefined)
+  const answer = await ask(python, ['-c', FIND_MODULE, name], { PYTHONPATH: paths.join(delimiter) })
+  const [abspath, version] = (answer ?? '').trim().split('\t')
+  return abspath && existsSync(abspath) ? { abspath, version: version || undefined } : undefined
+}
+
+/** Where a virtual environment keeps its modules. */
+function sitePackages(environment: string): string[] {
+  const python = /^version(?:_info)? *= *(\d+\.\d+)/m.exec(textOf(join(environment, 'pyvenv.cfg')))?.[1]
+  return python ? [join(environment, 'lib', `python${python}`, 'site-packages')] : []
+}
+
+async function searchAbxpkg({ binary, name }: Wanted, settings: Texts, ask: Ask): Promise<Found | undefined> {
+  const abxpkg = realAbxpkg(settings)
+  if (!abxpkg) return undefined
+  const providers = binary.binproviders === '*' ? [] : [`--binproviders=${binary.binproviders}`]
+  const roots = Object.keys(binary.rules).flatMap((provider) => {
+    const { installRoot } = rulesFor(binary, provider, settings)
+    return installRoot === undefined ? [] : [[provider, { install_root: installRoot }]]
+  })
+  const overrides = roots.length > 0 ? [`--overrides=${JSON.stringify(Object.fromEntries(roots))}`] : []
+  const options = [`--lib=${libDir(settings)}`, ...providers, ...overrides]
+  const answer = await ask(abxpkg, ['load', ...options, name])
+  const words = (answer ?? '').split(/\s+/)
+  const abspath = words.find((word) => isAbsolute(word) && existsSync(word))
+  return abspath ? { abspath, version: words.find((word) => /^\d+(\.\d+)+/.test(word)) } : undefined
+}
+
+/** What a program prints when it succeeds. One that does not answer in time is killed. */
+function answerOf(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  withinMs: number,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const options = { env, cwd: '/', timeout: withinMs, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const
+    const child = execFile(program, [...args], options, (error, stdout) => resolve(error ? undefined : stdout))
+    child.stdin?.end()
+  })
+}
+
+/** The `version` in a JSON file. */
+function versionIn(file: string): string | undefined {
+  try {
+    const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version?: unknown }
+    return typeof version === 'string' ? version : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** NODE_PATH and PYTHONPATH with which the modules among these paths are found. */
+export function searchPaths(abspaths: readonly string[], settings: Texts): Texts {
+  const within = (folder: string) => (path: string) => {
+    const end = path.indexOf(`/${folder}/`)
+    return end === -1 ? [] : [path.slice(0, end + folder.length + 1)]
+  }
+  // Only what was installed for plugins: the modules of an interpreter are for that one alone.
+  const installed = abspaths.filter((path) => path.startsWith(`${libDir(settings)}/`))
+  return {
+    NODE_PATH: joinedPaths(settings['NODE_PATH'], ...abspaths.flatMap(within('node_modules'))),
+    PYTHONPATH: joinedPaths(settings['PYTHONPATH'], ...installed.flatMap(within('site-packages'))),
+  }
+}
