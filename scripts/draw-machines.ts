@@ -5,6 +5,7 @@ import type { Machine } from '../src/engine/machine.ts'
 import { archiveResultMachine } from '../src/machines/archive-result.ts'
 import { binaryMachine } from '../src/machines/binary.ts'
 import { crawlMachine } from '../src/machines/crawl.ts'
+import { scheduleMachine } from '../src/machines/schedule.ts'
 import { snapshotMachine } from '../src/machines/snapshot.ts'
 
 const file = join(import.meta.dirname, '..', 'src', 'machines', 'README.md')
@@ -48,7 +49,9 @@ const time = (ms: number) => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${
 
 /** The README with the graphs as the code has them. */
 export function withGraphs(text: string): string {
-  const graphs = [crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine].map(draw).join('\n\n')
+  const graphs = [crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine, scheduleMachine]
+    .map(draw)
+    .join('\n\n')
   return `${text.slice(0, text.indexOf(begin) + begin.length)}\n\n${graphs}\n\n${text.slice(text.indexOf(end))}`
 }
 

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { amount, flag, type Kind, list, oneOf, path, paths, text, whole } from './kinds.ts'
+import { amount, flag, type Kind, list, oneOf, path, paths, size, text, whole } from './kinds.ts'
 
 /** One setting of the program. */
 export interface Setting<T = unknown, Standard = unknown> {
@@ -81,9 +81,38 @@ export const SETTINGS = {
     means: '`false` runs each built-in hook in a process of its own',
   }),
   USER_AGENT: setting(text, undefined, {
-    standardIs: 'archivebox-ts',
+    standardIs: '`archivebox-ts` and `CONTACT`',
     perCrawl: true,
     means: 'how the built-in hooks introduce themselves',
+  }),
+  CONTACT: setting(text, undefined, {
+    standardIs: 'none',
+    perCrawl: true,
+    means: 'a URL or mail address that `USER_AGENT` names by default, for those whose pages are archived',
+  }),
+  MANNERS: setting(oneOf('public', 'all', 'off'), 'public', {
+    perCrawl: true,
+    means: 'which hosts have the limits below: those with a public address, all, or none',
+  }),
+  HOST_CONCURRENCY: setting(whole(0, 1_000), 4, {
+    perCrawl: true,
+    means: 'how many pages of one host are archived at once, by all workers of all machines; 0: no limit',
+  }),
+  HOST_DELAY: setting(amount('seconds', 3_600), 0.25, {
+    perCrawl: true,
+    means: 'from the beginning of one page of a host to that of the next',
+  }),
+  ROBOTS_TXT: setting(flag, false, {
+    perCrawl: true,
+    means: '`true` archives no page that the robots.txt of its host forbids, and keeps its Crawl-delay',
+  }),
+  MAX_PAGES_PER_HOST: setting(whole(0, 10_000_000), 0, {
+    perCrawl: true,
+    means: 'how many pages of one host a crawl archives; 0: no limit',
+  }),
+  MAX_SIZE_PER_HOST: setting(size, 0, {
+    perCrawl: true,
+    means: 'when a crawl has kept so much of one host, it begins no more pages of it; 0: no limit',
   }),
   CHECK_SSL_VALIDITY: setting(flag, true, {
     perCrawl: true,

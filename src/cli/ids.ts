@@ -32,7 +32,7 @@ export function checkIds(texts: readonly string[]): void {
  */
 export async function findIds(
   home: Home,
-  model: { readonly noun: string; readonly table: Model['table'] | 'process' | 'machine' },
+  model: { readonly noun: string; readonly table: Model['table'] | 'process' | 'machine' | 'schedule' },
   texts: readonly string[],
 ): Promise<string[]> {
   checkIds(texts)

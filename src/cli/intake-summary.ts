@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Intake } from './intake.ts'
 import type { NewUrls } from './new-urls.ts'
 import type { GlobalOptions } from './options.ts'
+import { wrapped } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
@@ -22,9 +23,15 @@ export function sayIntake(options: GlobalOptions, intake: Intake, { list, archiv
     refused > 0 && `${number(refused)} not URLs${first}`,
     broken > 0 && `${number(broken)} broken${refused > 0 ? '' : first}`,
   ]
-  terminal.say(parts.filter(Boolean).join(' · '))
+  sayWrapped(parts.filter(Boolean).join(' · '))
   if (fresh === 0 && copy !== undefined)
     terminal.say(`open: ${onStderr.bold(join(options.dataDir, copy, 'index.html'))}`)
+}
+
+/** Says a line that may be longer than a terminal is wide: broken between its words there. */
+export function sayWrapped(text: string): void {
+  const lines = process.stderr.isTTY ? wrapped(text, terminal.columns) : [text]
+  for (const line of lines) terminal.say(line)
 }
 
 const number = (count: number) => count.toLocaleString('en-US')

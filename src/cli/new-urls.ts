@@ -1,4 +1,4 @@
-import { type UrlList, UrlListBuilder, urlsOfPart } from '../base/url-list.ts'
+import { type UrlList, UrlListBuilder } from '../base/url-list.ts'
 import { archivedAmong } from '../db/archived-pages.ts'
 import type { Database } from '../db/database.ts'
 
@@ -13,17 +13,23 @@ export interface NewUrls {
 
 /** The URLs of a list that no copy is here of. */
 export async function newUrls(db: Database, list: UrlList): Promise<NewUrls> {
-  const builder = new UrlListBuilder()
+  /** Places in the list. */
+  const archived = new Set<number>()
   let copy: string | undefined
-  for (const part of list.parts()) {
-    const urls = urlsOfPart(part)
-    const copies = await archivedAmong(
-      db,
-      urls.map(({ url }) => url),
-    )
-    for (const [at, { url, details }] of urls.entries()) if (!copies.has(at)) builder.add(url, details)
+  let begin = 0
+  for (const { urls: text } of list.parts()) {
+    const urls = text.split('\n')
+    const copies = await archivedAmong(db, urls)
+    for (const at of copies.keys()) archived.add(begin + at)
     copy ??= copies.values().next().value
+    begin += urls.length
   }
-  const archived = list.total - builder.total
-  return { list: archived === 0 ? list : builder.list(), archived, copy }
+  if (archived.size === 0) return { list, archived: 0 }
+  const builder = new UrlListBuilder()
+  let place = 0
+  for (const { url, details } of list) {
+    if (!archived.has(place)) builder.add(url, details)
+    place += 1
+  }
+  return { list: builder.list(), archived: archived.size, copy }
 }

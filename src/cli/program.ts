@@ -17,6 +17,8 @@ import { registerConfig } from './verbs/config.ts'
 import { registerDoctor } from './verbs/doctor.ts'
 import { registerMachine } from './verbs/machine.ts'
 import { registerPlugin } from './verbs/plugin.ts'
+import { registerSchedule } from './verbs/schedule.ts'
+import { registerTag } from './verbs/tag.ts'
 
 const LEAVE_MS = 500
 
@@ -170,6 +172,8 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))
+  registerTag(root, globals)
+  registerSchedule(root, globals, () => asked(true))
 
   registerTakingOut(root, globals)
 

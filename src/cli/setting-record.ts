@@ -1,3 +1,4 @@
+import { isSecretName } from '../base/config.ts'
 import type { Known } from '../hooks/known-settings.ts'
 import type { Asked } from './settings.ts'
 
@@ -15,15 +16,20 @@ export interface SettingRecord {
 
 const MASK = '***'
 
-/** The record of one setting: its value from the strongest source that has one which it can have. */
-export function settingRecord(asked: Asked, key: string): SettingRecord {
+/**
+ * The record of one setting: its value from the strongest source that has one which it can have.
+ * @param above the settings for which it stands in
+ */
+export function settingRecord(asked: Asked, key: string, above: readonly string[] = []): SettingRecord {
   const known = asked.known.all.get(key)
   const given = givenFor(asked, key, known)
-  const stand = given === undefined && known?.fallback !== undefined ? known.fallback : undefined
-  const general = stand === undefined ? undefined : settingRecord(asked, stand)
+  const path = [...above, key]
+  // A circle of them, which a plugin may declare, leads to no value.
+  const stand = known?.fallback !== undefined && !path.includes(known.fallback) ? known.fallback : undefined
+  const general = given !== undefined || stand === undefined ? undefined : settingRecord(asked, stand, path)
   const isGeneral = general !== undefined && (general.source !== 'default' || known?.standard === undefined)
   const standard = orNull(known?.standard ?? general?.default)
-  const secret = known?.secret === true
+  const secret = known === undefined ? isSecretName(key) : known.secret === true
   const value = given?.value ?? (isGeneral ? general.value : standard)
   return {
     type: 'Setting',

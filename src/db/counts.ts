@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
-import { transact } from './retry.ts'
+import { transact, withRetry } from './retry.ts'
 
 // Counts are kept: triggers append each change to row_change in the transaction that makes it, so that counts are exact
 // and no transaction waits for another. Gathered changes are added to row_total and crawl_total; readers sum both.
@@ -67,6 +67,13 @@ export async function pageCount(tx: Database, crawlId: string): Promise<number> 
   const { rows } = await sql<{ pages: number }>`
     select coalesce(sum(pages), 0) as pages from crawl_pages where crawl_id = ${crawlId}`.execute(tx)
   return rows[0]!.pages
+}
+
+/** How many pages of a crawl are sealed. */
+export async function sealedPageCount(db: Database, crawlId: string): Promise<number> {
+  const sum = sql<{ pages: number }>`
+    select coalesce(sum(pages), 0) as pages from crawl_pages where crawl_id = ${crawlId} and status = 'sealed'`
+  return (await withRetry(db, () => sum.execute(db))).rows[0]!.pages
 }
 
 /** Do the pages of a crawl that have ended take as much as it may? */

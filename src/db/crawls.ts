@@ -5,18 +5,14 @@ import { domainOf } from '../base/urls.ts'
 import { insertParts } from './crawl-sources.ts'
 import type { Database } from './database.ts'
 import { transact, withRetry } from './retry.ts'
-import type { CrawlConfig, CrawlTable } from './tables.ts'
+import type { CrawlTable, ScheduledCrawl } from './tables.ts'
 
 export type CrawlRow = Selectable<CrawlTable>
 
-export interface NewCrawl {
+export interface NewCrawl extends ScheduledCrawl {
   readonly list: UrlList
-  readonly maxDepth: number
-  readonly maxUrls: number
-  readonly maxSize: number
-  readonly tags: readonly string[]
-  readonly label: string
-  readonly config: CrawlConfig
+  /** The schedule that it belongs to, and the moment that it is made for. */
+  readonly schedule?: { readonly id: string; readonly dueAt: Date }
 }
 
 /** The folder for a row's files below the data dir: archive/<kind>/<YYYYMMDD>/<domain>/<id>. */
@@ -45,6 +41,7 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id
         output_dir: outputDir('crawls', list.first.urls.split('\n', 1)[0]!, id),
         claim_token: null,
         claimed_by: null,
+        ...(crawl.schedule && { schedule_id: crawl.schedule.id, due_at: crawl.schedule.dueAt }),
       })
       .onConflict((row) => row.column('id').doUpdateSet({ id })) // Our own row, when an answer was lost.
       .returningAll()

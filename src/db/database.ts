@@ -15,6 +15,9 @@ const CONNECT_MS = 5_000
  * noticed in time.
  */
 export const STATEMENT_MS = 15_000
+/** How long a connection beyond these stays idle before it is closed: a backend takes 4 MB. */
+const IDLE_MS = 10_000
+const KEPT = 2
 /** After so much silence the kernel asks whether the other side is still there. */
 const KEEP_ALIVE_MS = 10_000
 
@@ -58,9 +61,10 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: forPg(url),
     max: connections,
+    min: Math.min(connections, KEPT),
     application_name: name,
     connectionTimeoutMillis: CONNECT_MS,
-    idleTimeoutMillis: 0,
+    idleTimeoutMillis: IDLE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: types as pg.CustomTypesConfig,

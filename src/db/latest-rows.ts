@@ -18,6 +18,8 @@ const KINDS: Readonly<Record<string, string>> = {
   process: `select id::text as name, concat_ws(' ', status, process_type, worker_type, 'pid', pid) as about
     from process order by id desc limit ${ROWS}`,
   machine: `select id::text as name, hostname as about from machine order by id desc limit ${ROWS}`,
+  schedule: `select id::text as name, concat_ws(' ', status, every, split_part(urls, E'\\n', 1)) as about
+    from schedule order by id desc limit ${ROWS}`,
   tag: `select name, '' as about from tag order by name limit 1000`,
 }
 

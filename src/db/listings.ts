@@ -108,8 +108,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   type: 'Snapshot',
   table: 'snapshot',
   statuses: WORK_STATUSES,
-  rows: sql`
-select it.*, ${tagsOf(sql`it.id`)} as tags from snapshot it`,
+  rows: sql`select it.*, ${tagsOf(sql`it.id`)} as tags from snapshot it`,
   where: {
     status: (status) => sql`it.status = ${unseen(status)}`,
     outcomes: (outcome) => sql`it.outcome = ${unseen(outcome)}`,
@@ -216,7 +215,7 @@ interface IdRange {
  */
 export async function idsInRanges(
   db: Database,
-  table: Model['table'] | 'process' | 'machine',
+  table: Model['table'] | 'process' | 'machine' | 'schedule',
   ranges: readonly { readonly begins: IdRange; readonly ends: IdRange }[],
 ): Promise<string[][]> {
   const uuids = (pick: (range: (typeof ranges)[number]) => string) => sql`${ranges.map(pick)}::uuid[]`

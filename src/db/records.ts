@@ -3,6 +3,7 @@ import { isSecretName } from '../base/config.ts'
 import { NO_PAGES, type PageCounts } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { ProcessRow } from './processes.ts'
+import type { ListedSchedule } from './schedules.ts'
 import type { SnapshotRow } from './snapshots.ts'
 import type { ArchiveResultTable, CrawlConfig, FrozenSetting } from './tables.ts'
 
@@ -98,5 +99,27 @@ export function processRecord(row: ProcessRow) {
     timeout: row.timeout,
     url: row.url,
     term: row.term,
+  }
+}
+
+export function scheduleRecord({ crawl, ...row }: ListedSchedule) {
+  return {
+    type: 'Schedule',
+    id: row.id,
+    status: row.status,
+    every: row.every,
+    cron: row.cron,
+    timezone: row.timezone,
+    next_at: row.status === 'paused' ? null : row.next_at,
+    last_at: row.last_at,
+    last_crawl_id: row.last_crawl_id,
+    message: row.message,
+    urls: row.urls.split('\n'),
+    max_depth: crawl.maxDepth,
+    max_urls: crawl.maxUrls,
+    max_size: crawl.maxSize,
+    tags: crawl.tags,
+    label: crawl.label,
+    created_at: row.created_at,
   }
 }

@@ -126,7 +126,8 @@ export async function deadClaimants(home: Home, dying: readonly string[]): Promi
     select p.id from process p
     where p.id = any(array(select claimed_by from crawl where claimed_by is not null
         union select claimed_by from snapshot where claimed_by is not null
-        union select claimed_by from "binary" where claimed_by is not null))
+        union select claimed_by from "binary" where claimed_by is not null
+        union select claimed_by from schedule where claimed_by is not null))
       and p.data_dir_id = ${home.dataDirId}
       and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))`
   const { rows } = await byIndex(home.db, (tx) => select.execute(tx))

@@ -144,6 +144,39 @@ export interface CrawlTable extends WorkColumns {
   output_dir: string
   /** Plugins whose set-up for this crawl failed, with the reason. */
   unable: ColumnType<Readonly<Record<string, string>>, never, string>
+  /** The schedule that made it, and the moment that it was made for. */
+  schedule_id: Generated<string | null>
+  due_at: ColumnType<Date | null, Date | undefined, never>
+}
+
+export const SCHEDULE_STATUSES = ['active', 'paused'] as const
+
+export interface ScheduleTable extends Omit<WorkColumns, 'status' | 'retry_at'> {
+  id: string
+  /** As it was typed. */
+  every: string
+  cron: string
+  timezone: string
+  /** One a line. */
+  urls: string
+  /** The limits, tags and settings of its crawls. */
+  crawl: ColumnType<ScheduledCrawl, string, string>
+  next_at: Instant
+  last_at: NullableInstant
+  /** What was skipped or made up for last. */
+  message: Generated<string>
+  status: Generated<(typeof SCHEDULE_STATUSES)[number]>
+  retry_at: Instant
+}
+
+/** Each crawl of a schedule, but for its URLs. */
+export interface ScheduledCrawl {
+  readonly maxDepth: number
+  readonly maxUrls: number
+  readonly maxSize: number
+  readonly tags: readonly string[]
+  readonly label: string
+  readonly config: CrawlConfig
 }
 
 export interface CrawlSourceTable {
@@ -262,6 +295,7 @@ export interface Tables {
   crawl: CrawlTable
   crawl_source: CrawlSourceTable
   crawl_detail: CrawlDetailTable
+  schedule: ScheduleTable
   snapshot: SnapshotTable
   archive_result: ArchiveResultTable
   latest_result: ArchiveResultTable

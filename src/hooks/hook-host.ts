@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
@@ -22,10 +22,10 @@ import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-p
 import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
 /**
- * A bounded heap: a hook that needs more dies of it and runs again alone. There are as many hosts as cores, so threads
- * that help one take time from another: one to compile, none to collect garbage, which saves a tenth of the work.
+ * A bounded heap: a hook that needs more dies of it and runs again alone. One helper thread: there are as many hosts as
+ * cores.
  */
-const HOST_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=80', '--single-threaded-gc', '--v8-pool-size=1']
+const HOST_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=80', '--v8-pool-size=1']
 /** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
@@ -261,12 +261,24 @@ function endOf(run: HostedRun, { code, stdout, complained, began, ended }: Hoste
   }
 }
 
-/** The ends of the hooks that have left their complete output, in order. */
-function endedBy(row: readonly HostedRun[], since: number): HostedEnd[] {
-  const running = row.findIndex(({ logs }) => !existsSync(logs.stdout))
-  const over = running === -1 ? row : row.slice(0, running)
-  const now = performance.now()
-  return over.map((run, index) => finishedRun(run, index === 0 ? since : now, now))
+/**
+ * The ends of the hooks that have left their complete output, in order: each ended when that was written, and began
+ * when the one before it had ended.
+ * @param since when the first of them began, by `performance.now()`
+ */
+export function endedBy(row: readonly Pick<HostedRun, 'hook' | 'logs'>[], since: number): HostedEnd[] {
+  const ends: HostedEnd[] = []
+  let began = since
+  for (const run of row) {
+    const written = statSync(run.logs.stdout, { throwIfNoEntry: false })
+    if (!written) break
+    const now = performance.now()
+    // The clock of the files may have been set meanwhile.
+    const ended = Math.min(Math.max(began, now - (Date.now() - written.mtimeMs)), now)
+    ends.push(finishedRun(run, began, ended))
+    began = ended
+  }
+  return ends
 }
 
 /**

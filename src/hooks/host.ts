@@ -49,7 +49,6 @@ async function runHook(
   }
   let code = 1
   let result: object
-  mkdirSync(dirname(hook.stdout), { recursive: true })
   try {
     const module = await moduleAt(hook.path)
     const said = await module.run(context)
@@ -76,6 +75,7 @@ async function runJob(job: HostJob): Promise<HostReply> {
   const ended: HostedOutcome[] = []
   stopped = false
   const visit = new Visit()
+  for (const folder of new Set(job.hooks.map(({ stdout }) => dirname(stdout)))) mkdirSync(folder, { recursive: true })
   for (const hook of job.hooks) {
     await turn() // Lets a STOP arrive.
     if (stopped) break

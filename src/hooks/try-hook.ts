@@ -1,11 +1,13 @@
 import { uuidv7 } from '../base/ids.ts'
 import { containerFor, familyIn } from '../processes/containment/containment.ts'
 import { hasDeathSignal } from '../processes/containment/death-signal.ts'
+import { killFamily } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { spawned } from '../processes/spawned.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
 import { commandOf, type Exit, type HookLogs, type RunningHook, spawnToFiles } from './launch.ts'
+import { limitOutput } from './output-limit.ts'
 
 /**
  * Starts a hook by hand, as `launchHook` does, but for nobody's page and without rows: it ends with us where the system
@@ -23,8 +25,15 @@ export async function tryHook(
   const env = hookEnvironment(settings, target, [hook], { processId, workerId: processId, runnerId: processId })
   const startedAt = performance.now()
   const child = await spawned(() => spawnToFiles(container, cwd, env, logs))
-  const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
+  const ended = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
   const family = familyIn(container, processId, await identityOf(child.pid).catch(() => null))
+  const limit = limitOutput([logs.stdout, logs.stderr], async () => {
+    await killFamily(family)
+  })
+  const exited = ended.then(async (exit) => {
+    const flood = await limit.end()
+    return flood ? { ...exit, error: flood } : exit
+  })
   const recorded = exited.then(() => {})
   return { hook, url: target.url, processId, pid: child.pid, logs, startedAt, family, exited, recorded }
 }

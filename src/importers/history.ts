@@ -30,12 +30,12 @@ const CHROMIUM = `
  * read, since the browser may be at work. Throws an Error for another database.
  */
 export async function* history(file: string): AsyncGenerator<Found[]> {
-  const copy = copyOfSqlite(file)
+  const db = copyOfSqlite(file)
   try {
-    const tables = tablesOf(copy.db)
+    const tables = tablesOf(db)
     const query = tables.has('moz_places') ? FIREFOX : tables.has('urls') ? CHROMIUM : undefined
     if (query === undefined) throw new Error('a database, but not the history of Firefox or Chromium')
-    const visits = copy.db.prepare(query)
+    const visits = db.prepare(query)
     visits.setReadBigInts(true)
     let found: Found[] = []
     for (const row of visits.iterate()) {
@@ -48,6 +48,6 @@ export async function* history(file: string): AsyncGenerator<Found[]> {
     }
     yield found
   } finally {
-    copy.close()
+    db.close()
   }
 }

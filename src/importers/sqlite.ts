@@ -4,35 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 
-/** A copy of a SQLite database, opened for reading. */
-export interface SqliteCopy {
-  readonly db: DatabaseSync
-  /** Closes and removes the copy. */
-  close(): void
-}
-
 /**
  * Copies a SQLite database, with what was written lately, and opens the copy with Node's own SQLite: the original may
- * be in use, and even a reader may write beside it.
+ * be in use, and even a reader may write beside it. The copy has no name any more, so that nothing stays behind however
+ * this process ends.
  */
-export function copyOfSqlite(file: string): SqliteCopy {
+export function copyOfSqlite(file: string): DatabaseSync {
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-sqlite-'))
-  const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
     const copy = join(folder, 'copy.sqlite')
     for (const end of ['', '-wal'])
       if (existsSync(file + end)) copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
     const db = openSqlite(copy)
-    return {
-      db,
-      close() {
-        db.close()
-        remove()
-      },
-    }
-  } catch (error) {
-    remove()
-    throw error
+    tablesOf(db) // Opens all that belongs to it.
+    return db
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 

@@ -5,6 +5,7 @@
 const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => string)])[] = [
   [/^given up: (\d+) attempts/, ([, times]) => `gave up: its worker died ${times} times`],
   [/robots\.txt/i, 'robots.txt'],
+  [/^more than .* \(MAX_\w+_PER_HOST\)$/, ([line]) => line],
   [/larger than ([\d.]+ ?(?:bytes|[kMG]B))/i, ([, size]) => `larger than ${size}`],
   [/timed out after ([\d.]+ ?m?s)\b/i, ([, time]) => `timed out after ${time}`],
   [/\b(?:HTTP(?:\/[\d.]+)?|status(?: code)?|ERROR)[ :=]+([45]\d\d)\b/i, ([, code]) => `HTTP ${code}`],
@@ -46,9 +47,11 @@ export function causeOf(plugin: string, output: string): string {
 
 const UNREACHABLE =
   /^(?:HTTP \d|no HTTP answer|connection |host |name lookup |network |certificate |TLS |too many redirects)/
+/** The page may not be asked for. */
+const FORBIDDEN = /^robots\.txt$|_PER_HOST\)$/
 
-/** Does this cause concern reaching the page, so that every hook that requests the page meets it? */
-export const isUnreachable = (cause: string): boolean => UNREACHABLE.test(cause)
+/** Does this cause concern reaching the page, or asking for it, so that every hook that requests it meets it? */
+export const isUnreachable = (cause: string): boolean => UNREACHABLE.test(cause) || FORBIDDEN.test(cause)
 
 /** The output of a hook whose input from another plugin is missing. */
 export const needs = (plugin: string) => `needs ${plugin}, which failed`

@@ -5,6 +5,7 @@ import type { CrawlRow } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { withRetry } from '../db/retry.ts'
+import type { ScheduleRow } from '../db/schedules.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
 import type { QueueOptions } from '../engine/claim-statements.ts'
 import { ClaimLost, type Held } from '../engine/claimed.ts'
@@ -12,6 +13,7 @@ import type { Machine } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
 import { binaryMachine } from './binary.ts'
 import { crawlMachine } from './crawl.ts'
+import { scheduleMachine } from './schedule.ts'
 import { allOf, type Condition, crawlsWithin, snapshotsWithin, type WorkScope } from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
 
@@ -34,7 +36,7 @@ export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'>
 >
 
 /** The models whose rows are claimed. */
-const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine] as const
+const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine, scheduleMachine] as const
 
 /**
  * The queue of one owner: its claims carry its name and hold only in its term. Statements whose answer is lost are
@@ -86,6 +88,11 @@ export function binaryQueue(owner: Owner): Queue<typeof binaryMachine, BinaryRow
     text: (first) => `work.machine_id = $${first}`,
     values: [owner.home.machineId],
   })
+}
+
+/** The schedules of the whole database: whichever leader comes first. */
+export function scheduleQueue(owner: Owner): Queue<typeof scheduleMachine, ScheduleRow> {
+  return new OwnedQueue(owner, scheduleMachine, allOf([]))
 }
 
 /** This attempt at a page made progress: earlier ones no longer count. */

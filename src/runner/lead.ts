@@ -10,6 +10,7 @@ import { releaseContainment } from '../processes/containment/containment.ts'
 import { isTransient } from '../processes/spawned.ts'
 import { reapRunner } from '../workers/reap.ts'
 import { Reconciler } from '../workers/reconciler.ts'
+import { Scheduled } from '../workers/scheduled.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import { Upkeep } from '../workers/upkeep.ts'
 import type { WorkerContext } from '../workers/worker-context.ts'
@@ -83,8 +84,12 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
   const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
   // At once, even while a query of ours hangs.
   context.stop.force.addEventListener('abort', () => pool.force())
+  const scheduled = new Scheduled(context)
   const listener = listen(home.databaseUrl, context.runnerId, {
-    [CHANNELS.work]: () => bell.wake(),
+    [CHANNELS.work]: () => {
+      scheduled.look()
+      bell.wake()
+    },
     [CHANNELS.runner]: () => void heart.beat(),
   })
   const reconciler = new Reconciler(context)
@@ -96,6 +101,7 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
   const jobs = {
     reconciling: () => inTurn(() => reconciler.whenDue()),
     'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
+    schedules: () => inTurn(() => scheduled.whenDue()),
     upkeep: () => upkeep.whenDue(),
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
@@ -112,6 +118,7 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
     pool,
     listener,
     reconciler,
+    scheduled,
     upkeep,
     page,
     disk,
@@ -138,13 +145,15 @@ async function supervise(leader: Leader): Promise<Why> {
 
 /** Starts and wakes workers for what is due. True: there is nothing left to do, and we were told to leave then. */
 async function round(leader: Leader): Promise<boolean> {
-  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, inTurn, reconciler, page } = leader
+  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, inTurn, reconciler, scheduled, page } =
+    leader
   if (outage.isOn) await heart.beat()
   const { due, open } = await openCrawls(home.db, scope, SOON_MS)
   liveness.isWell()
   await pool.killStuck()
   await pool.fill(guardian.isUp ? due : 0)
   if (!exitOnIdle || open > 0 || pool.busy > 0) return false
+  if (await inTurn(() => scheduled.isNear(SOON_MS))) return false
   await inTurn(() => reconciler.beforeLeaving())
   await inTurn(() => page.write(pool.used, true))
   return true

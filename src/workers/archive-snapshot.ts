@@ -18,6 +18,8 @@ import { sizeText } from '../pages/layout.ts'
 import { resolvedBinaries } from './binaries.ts'
 import { CrawlServices } from './crawl-services.ts'
 import type { HookSequence } from './hook-sequence.ts'
+import { awaitTurn } from './host-manners.ts'
+import { ALLOWED, permissionFor } from './page-refusal.ts'
 import { PageResults } from './page-results.ts'
 import { endWorkers } from './reap.ts'
 import { runsAgain } from './runs-again.ts'
@@ -66,6 +68,15 @@ export async function archiveSnapshot(
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
   mkdirSync(tree.root, { recursive: true })
   await endWorkers(owner, crawl.former)
+  const isAsked = !isGivenUp && hooks.length > 0
+  const { refusal, delayMs } = isAsked ? await permissionFor(owner, claim, asked, abort) : ALLOWED
+  const isBegun = isAsked && refusal === undefined
+  const putOffMs = isBegun ? await awaitTurn(owner, claim, asked, delayMs, abort) : undefined
+  if (putOffMs !== undefined) {
+    if (!(await queue.release(claim, putOffMs))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
+    await failpoint('claim.turn_put_off')
+    return ENDED
+  }
   const target = {
     dataDir: home.dataDir,
     crawlId: crawl.id,
@@ -77,7 +88,7 @@ export async function archiveSnapshot(
     url: snapshot.url,
   }
   const [first] = hooks
-  const firstIn = first?.hosted && !missing.has(first.plugin) && !isGivenUp ? await sequence.hostId() : undefined
+  const firstIn = first?.hosted && !missing.has(first.plugin) && isBegun ? await sequence.hostId() : undefined
   sequence.onStep = (withinMs) => tick.progress(withinMs)
   const results = await prepareResults(owner, claim, hooks, firstIn)
   for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
@@ -104,6 +115,7 @@ export async function archiveSnapshot(
     services,
   )
   if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
+  else if (refusal !== undefined) await run.refuse(hooks, results, refusal)
   else await run.run(hooks, results, missing, new Map(Object.entries(crawl.unable)))
   const lostService = await run.lostService()
   if (run.unfinished || lostService) {

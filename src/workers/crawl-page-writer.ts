@@ -6,22 +6,21 @@ import type { WorkerContext } from './worker-context.ts'
 const EVERY_MS = 1_500
 
 /**
- * Keeps the page of a crawl current while pages are archived: it is rewritten when a page has ended, at most every 1.5
- * s.
+ * Keeps the page of a crawl current while pages are archived: it is written at first, then when a page has ended, at
+ * most every 1.5 s.
  */
 export class CrawlPageWriter {
   readonly #context: WorkerContext
   readonly #crawl: CrawlRow
   readonly #pool: { readonly changes: number }
-  #changes: number
-  #writtenAt = performance.now()
+  #changes: number | undefined
+  #writtenAt = Number.NEGATIVE_INFINITY
 
   /** @param pool counts finished pages */
   constructor(context: WorkerContext, crawl: CrawlRow, pool: { readonly changes: number }) {
     this.#context = context
     this.#crawl = crawl
     this.#pool = pool
-    this.#changes = pool.changes
   }
 
   /** Rethrows errors of the database. A full disk leaves the old page in place and does not hold up the crawl. */

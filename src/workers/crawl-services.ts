@@ -1,9 +1,12 @@
+import { sleep } from '../base/abort.ts'
 import type { Home } from '../db/home.ts'
 import { liveRows, type ProcessRow } from '../db/processes.ts'
 import type { Hook } from '../hooks/discover.ts'
 import { killFamily, membersOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
 import { withRequired } from './runs-again.ts'
+
+const AGAIN_MS = 100
 
 /** What a crawl's background hooks, such as a browser, run for its pages: seen from one of these. */
 export class CrawlServices {
@@ -51,8 +54,10 @@ export class CrawlServices {
     const rows = await this.#rows()
     const lost: ProcessRow[] = []
     for (const row of rows) {
-      const size = await sizeOf(row)
-      if (size === 0 || (size === 1 && (this.#sizes.get(row.id) ?? 1) > 1)) lost.push(row)
+      const isAlone = async () => (await sizeOf(row)) < Math.min(2, this.#sizes.get(row.id) ?? 1)
+      if (!(await isAlone())) continue
+      await sleep(AGAIN_MS) // A script may be between two of its commands.
+      if (await isAlone()) lost.push(row)
     }
     if (lost.length > 0) await killFamily(familyOfRows(lost))
     return lost.length > 0 || [...this.#sizes.keys()].some((id) => !rows.some((row) => row.id === id))

@@ -7,6 +7,11 @@ export interface OpenHook {
   readonly result: ResultRow
 }
 
+const FINAL: ReadonlySet<string> = new Set(['succeeded', 'failed', 'skipped', 'noresults'])
+
+/** Has this attempt ended for good? */
+export const isFinal = ({ status }: Pick<ResultRow, 'status'>) => FINAL.has(status)
+
 /**
  * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin; a hook that reads
  * published files begins a new row. Our own hooks see by themselves whether one that they require has failed.

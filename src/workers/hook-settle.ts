@@ -10,6 +10,7 @@ import type { Exit, HookLogs } from '../hooks/launch.ts'
 import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/records.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { busyIn } from '../machines/busy.ts'
 
 /** What ended a hook. `asked`: our SIGTERM at the end of the snapshot, the normal end of a background hook. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
@@ -32,6 +33,8 @@ export interface EndedHook {
   readonly end: Ending
   /** No other hook of this plugin is running or still to run in this round. */
   readonly isLast: boolean
+  /** It may be tried again when the server was too busy. */
+  readonly mayRetry?: boolean
   /** Its files are published already. */
   readonly published?: PublishedFiles | undefined
 }
@@ -80,10 +83,11 @@ export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], m
   return verdicts
 }
 
-async function verdictOn(tree: WorkTree, { hook, end }: EndedHook): Promise<Verdict> {
+async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook): Promise<Verdict> {
   const { logs, stdout, isQuiet } = end
   const records = stdout === undefined ? await readRecords(logs.stdout).catch(() => NO_RECORDS) : recordsIn(stdout)
-  const verdict = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
+  const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
+  const verdict = mayRetry ? orLater(judged) : judged
   if (!isQuiet) dropIfEmpty(logs.stderr)
   // On a full disk a failure says nothing about the hook, whatever it reports.
   if (verdict.event === 'fail' && isFull(tree.root))
@@ -110,6 +114,13 @@ function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict
 /** A failure whose output is kept all the same, such as the body of an error response. The hook's record says so. */
 const isServed = ({ event, json }: Judgement) =>
   event === 'fail' && typeof (json as { served?: unknown } | null | undefined)?.served === 'string'
+
+/** What a server was too busy for is tried again: what it sent instead is not the page. */
+function orLater(judged: Judgement): Judgement {
+  const busy = busyIn(judged.json)
+  const isOver = judged.event === 'succeed' || judged.event === 'empty' || judged.event === 'fail'
+  return busy && isOver ? { event: 'delay', output: `HTTP ${busy.status}`, json: judged.json } : judged
+}
 
 class NoSpace extends Error {
   readonly code = 'ENOSPC'

@@ -70,7 +70,6 @@ export async function runCrawl(
   const before = pool.changes
   const services = new Services(context, queue, sequence, started, abort)
   await services.start()
-  await writeCrawlPage(home, crawl, 'started')
   let { changes } = pool
   let doubtSince: number | undefined
   const page = new CrawlPageWriter(context, crawl, pool)
@@ -79,7 +78,7 @@ export async function runCrawl(
       tick.progress()
       if (await services.haveEnded()) {
         await closeWorkers(pool)
-        await services.restart(pool.changes)
+        await services.restart()
       }
       if (pool.changes > changes) changes = await progressed(queue, started, pool.changes)
       const now = await openSnapshots(home.db, crawl.id)
@@ -94,7 +93,6 @@ export async function runCrawl(
         pool.recheck()
         doubtSince = undefined
       }
-      await page.whenDue()
       // A worker that is still busy has a page that was taken away, and must be told before we exit.
       if (pool.busy > 0 && (!now.open || isIdle(now))) pool.recheck()
       if (!now.open && (await sealCrawl(owner, queue, started))) {
@@ -107,6 +105,7 @@ export async function runCrawl(
       await pool.killStuck()
       const hasSpace = !lacksSpace(home.dataDir, context.settings.config.DISK_FLOOR)
       await pool.fill(hasSpace && !excludes(scope, 'snapshot') ? now.due : 0)
+      await page.whenDue()
       if (now.listed && hasSpace) await expandPart(home.db, started)
       else {
         if (now.due >= MOST_DUE) await sleep(PACE_MS, abort)

@@ -1,14 +1,13 @@
 import type { Hook } from '../hooks/discover.ts'
 import { isConsequence } from '../machines/cause.ts'
 import type { ResultRow } from '../machines/results.ts'
+import { isFinal } from './hook-rows.ts'
 
 /** A hook of a page with its current result. */
 interface HookOfPage {
   readonly hook: Pick<Hook, 'plugin' | 'name' | 'background' | 'requires' | 'readsPublished'>
   readonly result: Pick<ResultRow, 'status' | 'output_str' | 'has_files'>
 }
-
-const OPEN: ReadonlySet<string> = new Set(['queued', 'started', 'backoff'])
 
 /**
  * Hooks with a final result that must run again, because what they worked on is gone: the tab, say, that a background
@@ -24,7 +23,7 @@ const OPEN: ReadonlySet<string> = new Set(['queued', 'started', 'backoff'])
 export function runsAgain<One extends HookOfPage>(all: readonly One[], services: ReadonlySet<string>): One[] {
   const again = new Set<One>()
   const hooks = all.map(({ hook }) => hook)
-  const isOpen = (one: One) => OPEN.has(one.result.status) || again.has(one)
+  const isOpen = (one: One) => !isFinal(one.result) || again.has(one)
   // Until a round finds no more: what runs again has requirements of its own.
   for (let before = -1; before < again.size; ) {
     before = again.size

@@ -1,3 +1,4 @@
+import { sealedPageCount } from '../db/counts.ts'
 import { writeUnable } from '../db/crawls.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { describeExit } from '../hooks/terminate.ts'
@@ -7,7 +8,7 @@ import { EXIT_SKIPPED } from './hook-settle.ts'
 import { runSetupHooks } from './setup-hooks.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
-/** How often they are started again while no page gets anywhere with them. */
+/** How often they are started again while no page comes to its end. */
 const MOST_RESTARTS = 3
 
 /** What the set-up hooks of a crawl run for its pages, such as a browser: from the crawl worker's side. */
@@ -22,7 +23,7 @@ export class Services {
   /** For each plugin whose service ended by itself, how it did the last time. */
   readonly #ended = new Map<string, string>()
   #restarts = 0
-  #changes = 0
+  #sealed = 0
   /** A hook was cut off. */
   isCutOff = false
 
@@ -66,11 +67,11 @@ export class Services {
   /**
    * Starts them all again, once the workers of the pages are gone; after some times in vain, marks those that keep
    * ending as unable instead, so that the pages go on without them.
-   * @param changes a number that grows when a page gets somewhere
    */
-  async restart(changes: number): Promise<void> {
-    this.#restarts = changes > this.#changes ? 1 : this.#restarts + 1
-    this.#changes = changes
+  async restart(): Promise<void> {
+    const sealed = await sealedPageCount(this.#context.owner.home.db, this.#claim.id)
+    this.#restarts = sealed > this.#sealed ? 1 : this.#restarts + 1
+    this.#sealed = sealed
     if (this.#restarts > MOST_RESTARTS) return await this.#write(new Map([...this.#unable, ...this.#ended]))
     await this.#sequence.endBackground(this.#abort)
     await this.start()

@@ -54,9 +54,10 @@ export async function runSetupHooks(
   const scope = { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings }
   const unable = new Map<string, string>()
   const down = new Set<string>()
-  const judge = ({ hook, exit, logs }: HookEnd) => {
+  const judge = ({ hook, exit, cause, logs }: HookEnd) => {
     if (exit.code === 0 || exit.code === EXIT_SKIPPED) return void unable.delete(hook.plugin)
-    const why = `${hook.name} failed: ${lastLine(logs.stderr) || describeExit(exit)}`
+    const late = cause === 'timeout' ? `timed out after ${hook.timeoutMs / 1000} s` : ''
+    const why = `${hook.name} failed: ${late || lastLine(logs.stderr) || describeExit(exit)}`
     log.warn(`${why} (on ${target.url}, see ${logs.stderr})`)
     if (hook.background && sequence.runsBefore(hook)) return
     unable.set(hook.plugin, why)

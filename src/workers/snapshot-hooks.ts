@@ -1,24 +1,24 @@
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import type { Hook } from '../hooks/discover.ts'
-import { finishedRun, type HostedRun, hasFinished } from '../hooks/hook-host.ts'
+import type { HostedRun } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import { type HookRetries, hookRetries } from '../machines/hook-retries.ts'
+import { hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
 import type { CrawlServices } from './crawl-services.ts'
+import { earlierEnd, endedBefore } from './ended-before.ts'
 import { Findings } from './findings.ts'
-import { inRows, type OpenHook } from './hook-rows.ts'
+import { inRows, isFinal, type OpenHook } from './hook-rows.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
 import { keepStdoutForSiblings, settleHooks, type Verdict } from './hook-settle.ts'
+import { keepAway } from './host-manners.ts'
 import type { PageResults } from './page-results.ts'
+import { Postponed } from './postponed.ts'
 import type { WorkerContext } from './worker-context.ts'
-
-const FINAL = new Set<string>(['succeeded', 'failed', 'skipped', 'noresults'])
 
 /** Hooks of two plugins may have the same name. */
 const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
@@ -32,15 +32,14 @@ export interface Repeated {
 /** The hooks of one snapshot: runs those without a final result in order, and keeps the rows of their results true. */
 export class SnapshotHooks {
   readonly findings = new Findings()
-  /** The wait until a hook that backed off is tried again. Later hooks wait, too: they may need its output. */
-  waitMs: number | undefined
+  /** What is tried again later. Later hooks wait, too: they may need its output. */
+  readonly #postponed: Postponed
   readonly #context: WorkerContext
   readonly #sequence: HookSequence
   readonly #claim: SnapshotClaim
   readonly #tree: WorkTree
   readonly #scope: HookScope
   readonly #abort: AbortSignal
-  readonly #retries: HookRetries
   /** Hooks without a final result, with their rows. */
   readonly #open = new Map<string, OpenHook>()
   readonly #consequences = new Consequences()
@@ -78,12 +77,17 @@ export class SnapshotHooks {
     this.#abort = abort
     this.#repeated = repeated
     this.#services = services
-    this.#retries = hookRetries(scope.settings)
+    this.#postponed = new Postponed(hookRetries(scope.settings))
   }
 
   /** Hooks remain to be run: a drain came first, or one failed temporarily. */
   get unfinished(): boolean {
     return this.#open.size > 0 || this.waitMs !== undefined
+  }
+
+  /** The wait until a hook that backed off is tried again. */
+  get waitMs(): number | undefined {
+    return this.#postponed.waitMs
   }
 
   /** A hook was cut off and none finished in this attempt. */
@@ -131,8 +135,11 @@ export class SnapshotHooks {
       if (await this.lostService()) break
     }
     await this.#endBackground()
-    for (const { result } of this.#open.values())
-      if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' }) // It had not begun.
+    for (const { result } of this.#open.values()) await this.#interrupt(result) // It had not begun.
+  }
+
+  async #interrupt(result: ResultRow): Promise<void> {
+    if (this.#results.isRunning(result)) await this.#results.add({ result, event: 'interrupt' })
   }
 
   async #endBackground(): Promise<void> {
@@ -155,6 +162,12 @@ export class SnapshotHooks {
       await this.#results.add({ result, event: 'fail', output: reason })
       await failpoint('publish.hook_given_up')
     }
+  }
+
+  /** Ends the open hooks of a page that may not be asked for: the first one fails, the others are skipped. */
+  async refuse(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
+    for (const { result } of await this.#begin(hooks, results))
+      await this.#results.add({ result, ...this.#consequences.told(result.plugin, { event: 'fail', output: reason }) })
   }
 
   /** The hooks of a row that can run; one that needs failed output is skipped. */
@@ -188,40 +201,17 @@ export class SnapshotHooks {
     const adopted = this.#tree.hasLeftovers ? await this.#adopt(all, results) : []
     await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
-    for (const { hook, result } of all) if (FINAL.has(result.status)) await this.#recall(hook, result)
-    return all.filter((one) => !FINAL.has(one.result.status) && !adopted.includes(one))
+    for (const { hook, result } of all) if (isFinal(result)) await this.#recall(hook, result)
+    return all.filter((one) => !isFinal(one.result) && !adopted.includes(one))
   }
 
-  /**
-   * Hosted hooks that ended although their worker died before it wrote that down: their logs are complete. First
-   * attempts only, where the files in the plugin's folder can be from no other attempt.
-   */
+  /** Takes over the hosted hooks that ended although their worker died before it wrote that down. */
   async #adopt(all: readonly OpenHook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
-    const open = all.filter(({ result }) => !FINAL.has(result.status))
-    // Also of hooks that the plugin had before an upgrade.
-    const isAlone = ({ hook }: OpenHook) => results.filter(({ plugin }) => plugin === hook.plugin).length === 1
-    const unfinished = open.findIndex(
-      (one) =>
-        !one.hook.hosted ||
-        one.result.attempt > 1 ||
-        this.#repeated.results.has(one.result.id) ||
-        !isAlone(one) ||
-        !this.#tree.holds(one.hook.plugin) ||
-        !hasFinished(logsFor(this.#tree.root, one.hook, one.result.attempt)),
-    )
-    const finished = unfinished === -1 ? open : open.slice(0, unfinished)
+    const finished = endedBefore(all, results, this.#tree, this.#repeated.results)
     await this.#tree.reconcilePublished()
     for (const one of finished) this.#open.set(keyOf(one.hook), one)
-    await this.#settle(
-      finished.map(({ hook, result }) => {
-        const logs = logsFor(this.#tree.root, hook, result.attempt)
-        const at = statSync(logs.stdout).mtimeMs - performance.timeOrigin
-        const published = this.#tree.isPublished(hook.plugin) ? this.#tree.published(hook.plugin) : undefined
-        const { processId } = this.#context.owner
-        return { ...finishedRun({ hook, logs }, at, at), cause: 'exit', processId, published }
-      }),
-    )
-    return [...finished]
+    await this.#settle(finished.map((one) => earlierEnd(one, this.#tree, this.#context.owner.processId)))
+    return finished
   }
 
   async #runRow(row: readonly OpenHook[]): Promise<void> {
@@ -282,6 +272,7 @@ export class SnapshotHooks {
         end,
         isLast: !rest.some((other) => other.hook.plugin === hook.plugin),
         published: end.published,
+        mayRetry: this.#postponed.mayWaitForServer(result),
       })),
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
     )
@@ -291,14 +282,16 @@ export class SnapshotHooks {
   }
 
   async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
-    const isLast = judged.event === 'delay' && result.retries >= this.#retries.most
+    if (judged.event === 'skip' && this.#postponed.isMissingIn(judged.output)) return await this.#interrupt(result)
+    const isLast = judged.event === 'delay' && !this.#postponed.hasLeft(result)
     const isAside = hook.background && this.#sequence.runsBefore(hook)
     const { event, ...output } = this.#consequences.told(
       hook.plugin,
       isLast ? { ...judged, event: 'fail' as const } : judged,
       isAside,
     )
-    if ((event === 'fail' || hook.background) && this.#services.areNeededBy(hook)) {
+    const isEnd = event !== 'interrupt' && event !== 'delay'
+    if (isEnd && (event === 'fail' || hook.background) && this.#services.areNeededBy(hook)) {
       this.doubtful.push(result)
       this.#isDoubtful ||= event === 'fail'
     }
@@ -320,7 +313,9 @@ export class SnapshotHooks {
     // Where a hook has been before, it got nowhere new: a page that ends its worker later on must be given up some day.
     if (!this.#repeated.results.has(result.id)) await this.#progressed()
     this.#open.delete(keyOf(hook))
-    if (event === 'delay') this.waitMs = Math.max(this.waitMs ?? 0, this.#retries.waitMs(result.retries))
+    const awayMs = event === 'delay' ? this.#postponed.add(result, judged.json) : undefined
+    if (awayMs !== undefined) await keepAway(this.#context.owner, this.#claim.row.url, this.#scope.settings, awayMs)
+    if (event !== 'delay') this.#postponed.hasEnded(judged.json)
     this.findings.add(records)
     // Our own hooks print what they find.
     if (event === 'succeed' && !hook.hosted) await this.findings.readUrls(this.#tree.dirFor(hook.plugin))
@@ -336,6 +331,7 @@ export class SnapshotHooks {
   /** Reads what a hook of an earlier round found from its log and files. */
   async #recall(hook: Hook, result: ResultRow): Promise<void> {
     this.#consequences.note(hook.plugin, result.status, result.output_str)
+    this.#postponed.recall(result)
     this.#tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logs = keptLogs(this.#tree.root, hook, result.attempt)
     if (!logs) return

@@ -17,15 +17,10 @@ import { WORKER_ENV } from './worker-env.ts'
 
 /**
  * A young generation that starting up does not fill (it fills Node's 1 MB several times), so that nothing is copied,
- * which saves a twelfth of the work. It does not grow: a worker keeps little of what it allocates. There are as many
- * workers as cores, so threads that help one take time from another: one to compile, none to collect garbage.
+ * which saves a twelfth of the work. It does not grow: a worker keeps little of what it allocates. One helper thread:
+ * there are as many workers as cores.
  */
-export const WORKER_FLAGS = [
-  '--min-semi-space-size=2',
-  '--max-semi-space-size=2',
-  '--single-threaded-gc',
-  '--v8-pool-size=1',
-]
+export const WORKER_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2', '--v8-pool-size=1']
 
 export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { createWriteStream, readFileSync } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
+import { watchPeak } from './peak.ts'
 import { MAIN, startNode } from './program.ts'
 import { startRunner, stop } from './runner.ts'
 
@@ -78,25 +79,4 @@ async function writeList(file: string): Promise<void> {
   }
   stream.end()
   await once(stream, 'finish')
-}
-
-/**
- * The most memory that a process has had, in MB, as the kernel keeps it: read often, since it goes with the process.
- */
-function watchPeak(pid: number): { end(): number } {
-  let peak = 0
-  const look = () => {
-    try {
-      peak = Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? peak * 1024) / 1024
-    } catch {
-      // It is gone.
-    }
-  }
-  const timer = setInterval(look, 20)
-  return {
-    end: () => {
-      clearInterval(timer)
-      return peak
-    },
-  }
 }

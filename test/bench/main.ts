@@ -8,6 +8,7 @@ import { type Figure, tableOf } from './figures.ts'
 import { history } from './history.ts'
 import { removeAllDataDirs } from './home.ts'
 import { hooks } from './hooks.ts'
+import { imports } from './imports.ts'
 import { list } from './list.ts'
 import { backedUp, exported, verified } from './out.ts'
 import { page } from './page.ts'
@@ -31,6 +32,7 @@ const BENCHES = {
   crawl: { run: crawl, rounds: 3 },
   captures: { run: captures, rounds: 3 },
   list: { run: list, rounds: 2 },
+  imports: { run: imports, rounds: 3 },
   export: { run: exported, rounds: 3 },
   verify: { run: verified, rounds: 5 },
   backup: { run: backedUp, rounds: 1 },

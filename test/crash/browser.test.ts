@@ -1,9 +1,10 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf, sealedCrawl } from '../support/observer.ts'
+import { plugin, requiring, setUpHook } from '../support/plugins.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
@@ -60,7 +61,7 @@ it('a page that was disturbed while a browser was at it ends as any other', asyn
     'another runner took over': async () => {
       const older = runner
       runner = home.start(['run', '--handoff-grace', '1'])
-      expect((await older.finished()).code).toBe(0)
+      await older.finished()
     },
   }
   for (const [what, disturb] of Object.entries(disturbances)) {
@@ -78,4 +79,20 @@ it('a page that was disturbed while a browser was at it ends as any other', asyn
   runner.signal('SIGTERM')
   expect((await runner.finished()).code).toBe(0)
   expect(processesOf(home.dataDir)).toEqual([])
+})
+
+it('a service that keeps ending is given up after a few starts, and the page goes on without it', async () => {
+  const home = await homes.make()
+  setUpHook(home, 'dies', '90_dies.daemon.bg.sh', 'echo started >>"$DATA_DIR/starts"; echo ready; sleep 0.3; exit 3')
+  plugin(home, 'needs_dies', 'sleep 1; exit 1')
+  requiring(home, 'needs_dies', 'dies')
+  plugin(home, 'other', 'echo other >other.txt')
+  const crawl = await home.add('--plugins', 'dies,needs_dies,other', `${site.url}/page-1.html`)
+  const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+  expect(code, stderr).toBe(0)
+  expect(await endsOf(home, crawl)).toEqual({
+    'on_Snapshot__40_needs_dies.sh': { status: 'skipped', output_str: 'needs dies, which failed', files: [] },
+    'on_Snapshot__40_other.sh': { status: 'succeeded', output_str: '', files: ['other.txt'] },
+  })
+  expect(readFileSync(join(home.dataDir, 'starts'), 'utf8').trim().split('\n')).toHaveLength(4)
 })

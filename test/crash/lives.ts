@@ -244,6 +244,21 @@ export const LIVES: Readonly<Record<string, Life>> = {
     before: (home) => needs(home, 'sh'),
     passes: ['claim.binary_settled'],
   },
+  'comes to a schedule whose last crawl is unfinished': {
+    before: (home) =>
+      home.query(`
+        with added as (
+          insert into schedule (id, every, cron, timezone, urls, crawl, next_at, retry_at)
+          values (gen_random_uuid(), 'day', '0 0 * * *', 'UTC', 'http://127.0.0.1:9/', '{}', now(), now()) returning id
+        )
+        update crawl set schedule_id = (select id from added), due_at = now() - interval '1 day'`),
+    passes: ['claim.schedule_added', 'claim.schedule_claimed', 'claim.schedule_released'],
+  },
+  'waits for the turn of its pages at their host': {
+    settings: { MANNERS: 'all', HOST_DELAY: '0' },
+    before: (home) => home.query(`insert into host (host, blocked_until) values ('127.0.0.1', now() + interval '6 s')`),
+    passes: ['claim.turn_put_off', 'claim.turn_taken'],
+  },
   'gives its crawl up': {
     before: async (home) => {
       await home.run(['run', '--exit-on-idle'])

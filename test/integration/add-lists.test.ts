@@ -113,6 +113,15 @@ describe('a list of bookmarks', () => {
   })
 })
 
+describe('a URL without a verb', () => {
+  it.each([[], ['--json', '--wait-db', '9']])('means add --run, behind options like %j, too', async (...options) => {
+    const home = await homes.make()
+    const { code, stderr } = await home.run([...options.flat(), url(1), '--plugins', 'html'])
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/1 page: 1 archived/)
+  })
+})
+
 describe('a limit', () => {
   it('of links that nobody set is named, and holds', async () => {
     const home = await homes.make()

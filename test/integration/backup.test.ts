@@ -1,5 +1,6 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { headerFrame, inspectBackup } from '../../src/db/backup/backup-file.ts'
 import { readBackup } from '../../src/db/backup/read-backup.ts'
@@ -8,7 +9,7 @@ import { migrations } from '../../src/db/migrate.ts'
 import { expectComplete } from '../support/archive.ts'
 import { useDatabases } from '../support/engine.ts'
 import { newFolder, TestHome, useHomes } from '../support/homes.ts'
-import { program } from '../support/program.ts'
+import { eventually, program } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
 import { runAll } from '../support/queued.ts'
 import { type Site, startSite } from '../support/site.ts'
@@ -17,6 +18,7 @@ import { working } from '../support/working.ts'
 const NEWEST = migrations().at(-1)!.version
 const STABLE = ['archive_result', 'crawl_source', 'machine', 'page_url', 'snapshot_tag', 'tag']
 const never = new AbortController().signal
+const here = { settle: async () => {}, isOurs: false, stop: never }
 
 interface Asked {
   query<T extends Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<T[]>
@@ -146,9 +148,9 @@ describe('a backup of an archive at work', () => {
     }
     const backup = await inspectBackup(file)
     const newer = { ...backup, header: { ...backup.header, schema: NEWEST + 1 } }
-    await expect(readBackup(empty.url, newer, async () => {}, never)).rejects.toThrow(/schema version/)
+    await expect(readBackup(empty.url, newer, here)).rejects.toThrow(/schema version/)
     const lying = { ...backup, trailer: { ...backup.trailer, rows: { ...backup.trailer.rows, tag: 7 } } }
-    await expect(readBackup(empty.url, lying, async () => {}, never)).rejects.toThrow(/1 rows of tag/)
+    await expect(readBackup(empty.url, lying, here)).rejects.toThrow(/1 rows of tag/)
 
     truncateSync(join(folder, 'broken.zst'), whole.length >> 1)
     const { code, stderr } = await restored(dataDir, empty.url, join(folder, 'broken.zst'))
@@ -156,6 +158,26 @@ describe('a backup of an archive at work', () => {
     expect(stderr).toMatch(/^error: .*cut off or damaged/)
     expect(existsSync(join(dataDir, 'archivebox.toml'))).toBe(false)
     expect(await empty.query("select from pg_tables where schemaname = 'public'")).toEqual([])
+  })
+
+  it('is given up at once when a signal comes, whatever it waits for', async () => {
+    dataDir = newFolder()
+    const locked = new pg.Client({ connectionString: source.databaseUrl })
+    await locked.connect()
+    try {
+      await locked.query('begin; lock table tag in access exclusive mode')
+      const stop = new AbortController()
+      const given = writeBackup(source.databaseUrl, join(dataDir, 'rows.zst'), stop.signal)
+      given.catch(() => {})
+      await eventually(() =>
+        source.value("select true from pg_stat_activity where query ~ '^copy' and wait_event_type = 'Lock'"),
+      )
+      stop.abort()
+      await expect(given).rejects.toThrow()
+      expect(readdirSync(dataDir)).toEqual([])
+    } finally {
+      await locked.end()
+    }
   })
 
   it('replaces an earlier backup, and no other file', async () => {
@@ -188,10 +210,18 @@ it('a backup of an older schema is brought up to date', async () => {
   try {
     await writeBackup(old.url, join(folder, 'old.zst'), never)
     const there = await databases.make()
-    await readBackup(there.url, await inspectBackup(join(folder, 'old.zst')), async () => {}, never)
+    await readBackup(there.url, await inspectBackup(join(folder, 'old.zst')), here)
     expect(await there.value('select max(version) from schema_migration')).toBe(NEWEST)
     expect(await there.query('select number::int, url_hash from archived_page')).toHaveLength(1)
     expect(await there.query('select url from page_url')).toEqual([{ url: 'http://x/' }])
+
+    const begun = await homes.make()
+    const backup = await inspectBackup(join(folder, 'old.zst'))
+    await expect(readBackup(begun.databaseUrl, backup, here)).rejects.toThrow(/schema version/)
+    await readBackup(begun.databaseUrl, backup, { ...here, isOurs: true })
+    expect(await begun.value('select count(*)::int from snapshot')).toBe(1)
+    expect(await catalogueOf(begun)).toEqual(await catalogueOf(there))
+    await begun.query('truncate crawl cascade') // No page of an older release keeps the promises of today.
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

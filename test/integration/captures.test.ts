@@ -97,6 +97,19 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     })
   })
 
+  it('ends the tab of a page that takes all memory, and the others go on', async () => {
+    const home = await homes.make()
+    const urls = ['/bomb', '/restless'].map((path) => site.url + path)
+    const env = { CHROME_MAX_MEMORY: '300mb', CHROME_SETTLE_TIMEOUT: '8' }
+    const { stdout, stderr } = await home.run(['add', '--run', '--json', ...urls], { env, deadlineMs: 120_000 })
+    const pages = await captured(home, (JSON.parse(stdout) as { id: string }).id)
+    expect(pages['/bomb']!.page, stderr).toMatchObject({
+      outcome: 'partial',
+      cause: expect.stringContaining('the page crashed its tab'),
+    })
+    expect(pages['/restless']!.page).toMatchObject({ outcome: 'archived' })
+  })
+
   it('is started again when it is killed; a killed runner leaves none behind, and the next one finishes', async () => {
     const home = await homes.make()
     const urls = Array.from({ length: 6 }, (_, i) => `${site.url}/restless?${i}`)

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { withPrograms } from '../support/bare-path.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { NODE, PROGRAM, program } from '../support/program.ts'
+import { records } from '../support/records.ts'
 import { expectRefused } from '../support/refused.ts'
 import { noTmux, Terminal } from '../support/tmux.ts'
 
@@ -46,6 +47,10 @@ describe('completion in bash', () => {
     expect(inBash('snapshot', 'list', '--crawl-id', crawl.slice(-8, -4))).toEqual([crawl.slice(-8)])
     expect(inBash('add', '--tag', 'tw')).toEqual(['two\\ words'])
     expect(inBash('add', '--tag', 'news,')).toEqual(['news\\,two\\ words'])
+    const [schedule] = await records(home, ['schedule', 'add', '--every', 'day', 'http://127.0.0.1:9/'])
+    expect(inBash('schedule', 'run', '')).toEqual([schedule!.id.slice(-8)])
+    expect(inBash('tag', 'merge', 'two\\ words', 'ne')).toEqual(['news'])
+    expect(inBash('snapshot', 'tag', '--remove', 'ne')).toEqual(['news'])
     expect(inBash('nonsense', 'x')).toEqual([])
   })
 

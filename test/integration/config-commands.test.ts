@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newFolder } from '../support/homes.ts'
@@ -17,6 +17,8 @@ beforeAll(() => {
     MINE_TOKEN: { type: 'string', description: 'who we are' },
     MINE_LIST: { type: 'array', default: ['a'] },
     MINE_TIMEOUT: { type: 'integer', default: 5, 'x-fallback': 'TIMEOUT' },
+    MINE_ROUND: { type: 'string', 'x-fallback': 'MINE_ABOUT' },
+    MINE_ABOUT: { type: 'string', 'x-fallback': 'MINE_ROUND' },
     MINE_FAST: { type: 'boolean', default: true, 'x-aliases': ['SAVE_MINE'] },
   }
   writeFileSync(join(dir, 'plugins', 'mine', 'config.json'), JSON.stringify({ properties }))
@@ -46,6 +48,7 @@ describe('config', () => {
     expect(all['MINE_TOKEN']).toEqual({ value: '***', source: 'environment', default: null, secret: true })
     expect(all['MINE_LIST']).toEqual({ value: ['a'], source: 'default', default: ['a'], secret: false })
     expect(all['MINE_TIMEOUT']).toMatchObject({ value: 30, source: 'TIMEOUT' })
+    expect(all['MINE_ROUND']).toEqual({ value: null, source: 'default', default: null, secret: false })
     expect(all['MINE_FAST']).toEqual({ value: false, source: 'environment (SAVE_MINE)', default: true, secret: false })
   })
 
@@ -56,7 +59,7 @@ describe('config', () => {
   })
 
   it('sets and removes them in the file, whose comments stay', async () => {
-    const set = await config('set timeout=45 MINE_LIST=x,y SAVE_MINE=off USER_AGENT=1.50', { TIMEOUT: '9' })
+    const set = await config('set timeout=45 MINE_LIST=x,y SAVE_MINE=0 USER_AGENT=1.50', { TIMEOUT: '9' })
     expect(set.code, set.stderr).toBe(0)
     expect(set.stderr).toContain('careful: TIMEOUT is set in the environment, too, and that wins')
     const expected = TEXT.replace('30', '45')
@@ -68,6 +71,13 @@ describe('config', () => {
     for (const name of ['DISK_FLOOR', 'MINE_TIMEOUT', 'MINE_TOKEN']) expect(changed).not.toContain(name)
     expect((await config('unset MINE_LIST SAVE_MINE USER_AGENT')).code).toBe(0)
     expect(readFileSync(file, 'utf8')).toBe(expected)
+  })
+
+  it('sets a setting that the file has under another name, and shows no secret that nobody declares', async () => {
+    writeFileSync(file, `${TEXT}SAVE_MINE = false\nMY_TOKEN = "hunter2"\n`)
+    expect((await config('set MINE_FAST true')).code).toBe(0)
+    expect(readFileSync(file, 'utf8')).toBe(`${TEXT}MY_TOKEN = "hunter2"\nMINE_FAST = true\n`)
+    expect((await records('list'))['MY_TOKEN']).toMatchObject({ value: '***', secret: true })
   })
 
   it('refuses what cannot be set, all at once, and changes nothing', async () => {
@@ -97,6 +107,10 @@ describe('config', () => {
     expectRefused(await config('edit', editor('TIMEUOT = 1\\nDISK_FLOOR = "x"\\n')), 'did you mean', 'DISK_FLOOR=x')
     expect(readFileSync(file, 'utf8')).toBe(TEXT)
     expectRefused(await config('edit', editor('oops\\n')), 'is not valid TOML')
+    appendFileSync(file, '# of somebody else\n')
+    const changed = await config('edit', { EDITOR: 'true' })
+    expect([changed.code, changed.stderr]).toEqual([1, expect.stringContaining('was changed since a text of yours')])
+    utimesSync(join(dir, '.archivebox.toml.draft'), new Date(), new Date())
     const mended = await config('edit', { EDITOR: `printf 'TIMEOUT = 5\\n' >` })
     expect(mended.stderr).toContain('goes on with the text that was refused')
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 5\n')
@@ -110,7 +124,6 @@ describe('config', () => {
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 6\n')
     const both = await config('edit', { EDITOR: `printf 'A = 1\\n' >>${file}; true` })
     expect([both.code, both.stderr]).toEqual([1, expect.stringContaining('somebody else has changed')])
-    appendFileSync(file, '')
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 6\nA = 1\n')
   })
 })

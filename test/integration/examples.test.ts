@@ -54,6 +54,7 @@ beforeAll(async () => {
   writeFileSync(program, `#!/bin/sh\nexec '${NODE}' '${PROGRAM}' "$@"\n`)
   chmodSync(program, 0o755)
   writeFileSync(join(home.dataDir, 'desk', 'urls.txt'), `${site.url}/page-1.html\n`)
+  await home.query(`insert into tag (name) select unnest('{to-read,newspaper,press,papers,old}'::text[])`)
   writeFileSync(join(home.dataDir, 'desk', 'bookmarks.html'), `<a href="${site.url}/page-2.html">2</a>\n`)
 })
 afterAll(() => site.close())
@@ -87,6 +88,12 @@ async function aRowFor(verb: string, command: string): Promise<string> {
     return await home.value(`select id from process where pid = $1 order by seq desc limit 1`, [runner.pid])
   }
   if (noun === 'result') await home.run(['add', '--run', '--plugins', 'headers', `${site.url}/page-1.html`])
+  if (noun === 'schedule') {
+    const { stdout } = await home.run(['schedule', 'add', '--every', 'day', `${site.url}/page-1.html`])
+    const { id } = JSON.parse(stdout) as { id: string }
+    if (what === 'resume') await home.run(['schedule', 'pause', id])
+    return id
+  }
   const table = { process: 'process', result: 'archive_result', machine: 'machine' }[noun]
   if (table) return await home.value(`select id from ${table} order by id desc limit 1`)
   const { stdout } = await home.run(['snapshot', 'create', `${site.url}/page-${home.started.length + 2}.html`])
@@ -99,6 +106,7 @@ async function shell(command: string): Promise<{ code: number | null; output: st
   const env = {
     PATH: [join(home.dataDir, 'bin'), process.env['PATH']].join(delimiter),
     HOME: home.dataDir,
+    TMPDIR: home.dataDir, // plugin run --keep keeps what it made there.
     DATA_DIR: home.dataDir,
     DATABASE_URL: home.databaseUrl,
     NO_COLOR: '1',

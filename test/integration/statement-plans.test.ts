@@ -11,7 +11,7 @@ import * as archived from '../../src/db/archived-pages.ts'
 import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
 import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
-import { addUpCounts, allPages, isFull, pageCount, rowCounts } from '../../src/db/counts.ts'
+import { addUpCounts, allPages, isFull, pageCount, rowCounts, sealedPageCount } from '../../src/db/counts.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import * as summaries from '../../src/db/crawl-summaries.ts'
@@ -21,7 +21,10 @@ import { eachRow } from '../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
+import * as turns from '../../src/db/host-turns.ts'
+import * as uses from '../../src/db/host-use.ts'
 import { isThere } from '../../src/db/is-there.ts'
+import { latestRows } from '../../src/db/latest-rows.ts'
 import {
   CRAWLS,
   eachListed,
@@ -32,16 +35,18 @@ import {
   RESULTS,
   SNAPSHOTS,
 } from '../../src/db/listings.ts'
-import { machineById, machineRow } from '../../src/db/machines.ts'
+import { machineById, machineRow, machines } from '../../src/db/machines.ts'
 import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
 import * as recorded from '../../src/db/recorded-files.ts'
 import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
+import * as schedules from '../../src/db/schedules.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
-import { serverIdentity, serverSize } from '../../src/db/server-identity.ts'
+import { serverClock, serverIdentity, serverSize } from '../../src/db/server-identity.ts'
 import * as snapshots from '../../src/db/snapshots.ts'
+import * as tags from '../../src/db/tags.ts'
 import * as terms from '../../src/db/terms.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
 import { addCrawlWithPages, addPages, addPausedPages } from '../../src/machines/add-pages.ts'
@@ -55,6 +60,7 @@ import { reconcileSchedules } from '../../src/machines/reconcile-schedules.ts'
 import { requeue } from '../../src/machines/requeue.ts'
 import * as hookResults from '../../src/machines/results.ts'
 import { retry } from '../../src/machines/retry.ts'
+import * as scheduled from '../../src/machines/scheduled-crawls.ts'
 import { isWithin, openCrawls } from '../../src/machines/scope.ts'
 import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { makeLargeArchive } from '../bench/large-archive.ts'
@@ -70,7 +76,7 @@ const MANY = 20_000
 /** Tables that grow with the archive. */
 const LARGE = [
   ...['crawl', 'crawl_source', 'snapshot', 'archive_result', 'transition', 'process', 'page_url', 'snapshot_tag'],
-  ...['crawl_total', 'cancelled_page', 'archived_page'],
+  ...['crawl_total', 'cancelled_page', 'archived_page', 'host_turn'],
 ]
 /** Where every statement must have been sent. */
 const COVERED = [...globSync('src/{db,machines}/*.ts', { cwd: ROOT })].filter(
@@ -233,6 +239,20 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/runners.ts supersededLately': () => runners.supersededLately(home, { minutes: 10, beforeSeconds: 1 }),
   'db/runners.ts closeAsLost': () => runners.closeAsLost(db, [other]),
   'db/runners.ts deadClaimants': () => runners.deadClaimants(home, [other]),
+  'db/tags.ts listTags': async () => {
+    await snapshots.tagSnapshots(db, [], ['a', 'b', 'c'])
+    await tags.listTags(db)
+  },
+  'db/tags.ts changeTags': () => tags.changeTags(db, [other], { add: [], remove: ['news'] }),
+  'db/tags.ts renameTag': async () => {
+    const [tag] = await tags.listTags(db, ['a'])
+    await tags.renameTag(db, tag!, 'other')
+  },
+  'db/tags.ts mergeTags': async () => {
+    const [from, into] = await tags.listTags(db, ['b', 'c'])
+    await tags.mergeTags(db, [from!], into!)
+  },
+  'db/tags.ts deleteTags': async () => tags.deleteTags(db, await tags.listTags(db, ['c'])),
   'db/terms.ts limitLockWaits': () => inTransaction((tx) => terms.limitLockWaits(tx)),
   'db/terms.ts raiseTerm': () =>
     inTransaction(async (tx) => {
@@ -244,6 +264,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/runners.ts terminateBackendsOf': () => runners.terminateBackendsOf(home, [other]),
   'db/server-identity.ts serverIdentity': () => serverIdentity(db),
   'db/server-identity.ts serverSize': () => serverSize(db),
+  'db/server-identity.ts serverClock': () => serverClock(db),
   'db/snapshots.ts insertSnapshots': () =>
     inTransaction((tx) =>
       snapshots.insertSnapshots(tx, crawl, ['a', 'b', 'c', 'd', 'e'].map(pageNamed), { depth: 0, parentId: null }),
@@ -302,6 +323,35 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await queue.release(claim, 60_000)
     await queues.snapshotQueue(owner(brokenOnce()), worker, {}).next()
   },
+  'db/schedules.ts insertSchedule': async () => {
+    const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
+    const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }
+    await schedules.insertSchedule(db, { ...daily, nextAt: new Date(0) })
+  },
+  'db/schedules.ts msUntilDue': () => schedules.msUntilDue(db),
+  'db/schedules.ts scheduleFacts': () => schedules.scheduleFacts(db),
+  'machines/queues.ts scheduleQueue': async () => {
+    const queue = queues.scheduleQueue(owner())
+    const claim = (await queue.next()) as Parameters<typeof scheduled.handleMoment>[2]
+    await queue.hasMoved(claim, 'active')
+    await queue.holders([worker], 15)
+    await queue.renew([claim])
+    await scheduled.handleMoment(db, queue, claim)
+    await queues.scheduleQueue(owner(brokenOnce())).next()
+  },
+  'machines/scheduled-crawls.ts handleMoment': () => Promise.resolve(), // Above.
+  'machines/scheduled-crawls.ts runSchedules': () => scheduled.runSchedules(db, [other]),
+  'machines/scheduled-crawls.ts pauseSchedules': () => scheduled.pauseSchedules(db, [other]),
+  'machines/scheduled-crawls.ts resumeSchedules': async () => {
+    const all = (await schedules.listSchedules(db)).map(({ id }) => id)
+    await scheduled.pauseSchedules(db, all)
+    await scheduled.resumeSchedules(db, all)
+  },
+  'db/schedules.ts listSchedules': () => schedules.listSchedules(db, [other]),
+  'db/schedules.ts lockSchedules': () => Promise.resolve(), // Above.
+  'db/schedules.ts crawlsInTheWay': () => Promise.resolve(), // Above.
+  'db/schedules.ts databaseNow': () => Promise.resolve(), // Above.
+  'db/schedules.ts deleteSchedules': () => schedules.deleteSchedules(db, [other]),
   'machines/queues.ts forgetAttempts': async () => {
     await queues.forgetAttempts(db, { id: other, token })
     await queues.crawlQueue(owner(), {}).forgetAttempts({ id: other, token })
@@ -349,7 +399,14 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'db/counts.ts addUpCounts': () => addUpCounts(db),
   'db/counts.ts pageCount': () => pageCount(db, crawl),
+  'db/counts.ts sealedPageCount': () => sealedPageCount(db, crawl),
   'db/machines.ts machineById': () => machineById(db, home.machineId),
+  'db/machines.ts machines': () => machines(db),
+  // Its statements are sent over a connection of its own, by the program that completes words.
+  'db/latest-rows.ts latestRows': async () => {
+    for (const kind of ['crawl', 'snapshot', 'result', 'process', 'machine', 'tag'])
+      await latestRows(home.databaseUrl, home.dataDir, kind, '')
+  },
   'db/binaries.ts binaryCounts': () => binaries.binaryCounts(db),
   'db/counts.ts allPages': () => allPages(db),
   'db/crawl-progress.ts crawlProgress': async () => {
@@ -375,6 +432,16 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawl-summaries.ts indexedCrawl': () => summaries.indexedCrawl(db, other),
   'db/crawl-summaries.ts crawlCounts': () => summaries.crawlCounts(db, other),
   'db/crawl-summaries.ts latestCrawls': () => summaries.latestCrawls(db),
+  'db/host-turns.ts takeTurn': async () => {
+    const page = { host: 'example.com', snapshotId: other, token }
+    const [snapshotId] = await addCrawlWithPages(db, newCrawl('https://example.com/turn'))
+    await turns.takeTurn(db, { ...page, snapshotId: snapshotId! }, { atOnce: 1, delayMs: 70_000 })
+    await turns.takeTurn(db, { ...page, snapshotId: snapshotId! }, { atOnce: 1, delayMs: 70_000 })
+  },
+  'db/host-turns.ts blockHost': () => turns.blockHost(db, 'example.com', 1_000),
+  'db/host-use.ts pagesBefore': () =>
+    uses.pagesBefore(db, { id: other, crawlId: crawl, url: 'https://example.com/' }, 10),
+  'db/host-use.ts bytesOfHost': () => uses.bytesOfHost(db, { id: other, crawlId: crawl, url: 'https://example.com/' }),
   'db/is-there.ts isThere': async () => {
     for (const table of ['crawl', 'snapshot', 'archive_result'] as const) await isThere(db, table, other)
   },
@@ -482,6 +549,8 @@ async function grow(): Promise<void> {
      select 'snapshot', id, 'started', 'sealed', 'seal', now() - interval '1 hour' from snapshot`,
   )
   await test.query(`insert into cancelled_page (snapshot_id, look_at) select id, now() + interval '1 h' from snapshot`)
+  await test.query(`insert into host (host) values ('a.example'), ('b.example')`)
+  await test.query(`insert into host_turn (snapshot_id, host, starts_at) select id, 'a.example', now() from snapshot`)
   await addUpCounts(db)
 }
 
@@ -532,7 +601,7 @@ afterAll(async () => {
 const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** What a process sends once, or a person's command: nobody keeps its plan. */
-const SENT_ONCE = [/retry\.ts|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
+const SENT_ONCE = [/retry\.ts|(rename|merge|delete)Tags?|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
  * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
  * they are few beside their pages; and processes, most of which are of the data dir that is asked for. And a restore,

@@ -30,6 +30,10 @@ export const hardPages: Routes = {
   '/tall': page('tall', '<div style="height: 30000px; background: linear-gradient(red, blue)">tall</div>'),
   '/alerts': page('alerts', '<p>alerts</p><script>open("/pop-up"); for (let i = 0; i < 20; i++) alert(i)</script>'),
   '/busy': page('busy', '<p>busy</p><script>onload = () => setTimeout(() => { while (true); }, 50)</script>'),
+  '/bomb': page(
+    'bomb',
+    '<p>bomb</p><script>const all = []; setInterval(() => all.push(new Uint8Array(1e8).fill(1)), 50)</script>',
+  ),
   '/restless': page(
     'restless',
     '<p>restless</p><script>setInterval(() => fetch("/look.css?" + Math.random()), 100)</script>',

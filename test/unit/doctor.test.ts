@@ -10,6 +10,7 @@ describe('checks', () => {
     const checks: readonly Check[] = [
       { name: 'late', look: () => new Promise(() => {}) },
       { name: 'fine', look: () => green('as it should be') },
+      { name: 'two', look: () => [green('one'), green('other')] },
       { name: 'thrown', look: () => Promise.reject(new UsageError('wrong', 'mend it')) },
       {
         name: 'at once',
@@ -21,6 +22,8 @@ describe('checks', () => {
     expect(await examine(nobody, checks, 20)).toEqual([
       { name: 'late', status: 'yellow', message: 'not known after 0.02 s' },
       { name: 'fine', status: 'green', message: 'as it should be' },
+      { name: 'two', status: 'green', message: 'one' },
+      { name: 'two', status: 'green', message: 'other' },
       { name: 'thrown', status: 'red', message: 'wrong', command: 'mend it' },
       { name: 'at once', status: 'red', message: 'broken' },
     ])

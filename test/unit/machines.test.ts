@@ -6,10 +6,17 @@ import { finalStates, type Machine, workStates } from '../../src/engine/machine.
 import { archiveResultMachine } from '../../src/machines/archive-result.ts'
 import { binaryMachine } from '../../src/machines/binary.ts'
 import { crawlMachine } from '../../src/machines/crawl.ts'
+import { scheduleMachine } from '../../src/machines/schedule.ts'
 import { snapshotMachine } from '../../src/machines/snapshot.ts'
 import { ROOT } from '../support/program.ts'
 
-const MACHINES: readonly Machine[] = [crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine]
+const MACHINES: readonly Machine[] = [
+  crawlMachine,
+  snapshotMachine,
+  archiveResultMachine,
+  binaryMachine,
+  scheduleMachine,
+]
 const MIGRATIONS = join(ROOT, 'src', 'db', 'migrations')
 const schema = readdirSync(MIGRATIONS)
   .sort()
@@ -69,7 +76,7 @@ describe('the schema', () => {
     expect(quoted(check?.[1] ?? '').sort()).toEqual(finalStates(archiveResultMachine).sort())
   })
 
-  it.each([crawlMachine, snapshotMachine].map((machine) => [machine.name, machine] as const))(
+  it.each([crawlMachine, snapshotMachine, scheduleMachine].map((machine) => [machine.name, machine] as const))(
     'indexes as due exactly the states in which a %s is claimed',
     (name, machine) => {
       const index = new RegExp(`create index ${name}_due on ${name} [^;]*where status in \\(([^)]*)\\)`).exec(schema)
@@ -127,7 +134,8 @@ describe('the graphs', () => {
     expect(finalStates(crawlMachine)).toEqual(['sealed'])
   })
 
-  it.each(MACHINES.map((machine) => [machine.name, machine] as const))(
+  // A schedule has no end: it goes on until somebody removes it.
+  it.each(MACHINES.filter((machine) => machine !== scheduleMachine).map((machine) => [machine.name, machine] as const))(
     'of %s lead from every state to an end',
     (_name, machine) => {
       for (const start of Object.keys(machine.states)) {

@@ -137,7 +137,14 @@ describe('the cause of a failure', () => {
   })
 
   it('is about reaching the page, or not', () => {
-    for (const cause of ['HTTP 404', 'connection refused', 'host not found', 'certificate expired', 'TLS failed'])
+    for (const cause of [
+      'HTTP 404',
+      'connection refused',
+      'host not found',
+      'certificate expired',
+      'TLS failed',
+      'robots.txt',
+    ])
       expect(isUnreachable(cause)).toBe(true)
     for (const cause of ['timed out after 60 s', 'larger than 50 MB', 'html: no memory'])
       expect(isUnreachable(cause)).toBe(false)

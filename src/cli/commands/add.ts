@@ -12,7 +12,7 @@ import { follow } from '../follow.ts'
 import { many, shortId } from '../format.ts'
 import { asProcess, type OpenHome, openHome } from '../home.ts'
 import { Intake, takeIn } from '../intake.ts'
-import { sayIntake } from '../intake-summary.ts'
+import { sayIntake, sayWrapped } from '../intake-summary.ts'
 import { type CrawlOptions, type Limits, limitsOf } from '../new-crawl.ts'
 import { type NewUrls, newUrls } from '../new-urls.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -33,7 +33,7 @@ export interface AddOptions extends CrawlOptions {
 }
 
 /** Who follows links and does not say how far gets at most so many pages besides those of the list. */
-const LINKED_PAGES = 1_000
+export const LINKED_PAGES = 1_000
 
 /** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. */
 export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<void> {
@@ -64,7 +64,7 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
     const maxUrls = isUnlimited ? intake.list().total + LINKED_PAGES : limits.maxUrls
     if (isUnlimited && !options.quiet)
-      terminal.say(
+      sayWrapped(
         `depth ${limits.maxDepth}: at most ${LINKED_PAGES} pages that are linked to; --max-urls sets another limit, ` +
           'of all pages, 0 none',
       )

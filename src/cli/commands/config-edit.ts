@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ENVIRONMENT } from '../../base/config.ts'
 import { replaceConfig } from '../../base/config-edit.ts'
@@ -19,8 +19,12 @@ export async function configEdit(asked: Asked): Promise<void> {
   const file = join(dataDir, CONFIG_FILE)
   const draft = join(dataDir, `.${CONFIG_FILE}.draft`)
   const before = configText(file) ?? ''
-  if (existsSync(draft)) terminal.say('this goes on with the text that was refused')
-  else copyFileSync(file, draft)
+  if (!existsSync(draft)) copyFileSync(file, draft)
+  else if (statSync(file).mtimeMs > statSync(draft).mtimeMs)
+    throw new AppError(`${file} was changed since a text of yours was refused`, {
+      hint: `take what you need of it from ${draft}, and delete that`,
+    })
+  else terminal.say('this goes on with the text that was refused')
   edit(draft)
   const text = readFileSync(draft, 'utf8')
   await check(asked, text, draft)

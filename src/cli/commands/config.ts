@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { editConfig, type TomlValue } from '../../base/config-edit.ts'
+import type { TomlValue } from '../../base/config-edit.ts'
 import { CONFIG_FILE, written } from '../../base/config-file.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { UsageError } from '../../base/errors.ts'
@@ -8,10 +8,10 @@ import { Problems } from '../problems.ts'
 import { oneLine } from '../screen/clean.ts'
 import { onStderr, onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
+import { setSettings } from '../set-settings.ts'
 import { type SettingRecord, settingRecord, settingRecords } from '../setting-record.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { sayWhoWins } from '../who-wins.ts'
 
 /** `config list [WORD...]`: settings with their values, and where those come from. */
 export async function configList(asked: Asked, words: readonly string[], verb: { changed?: boolean }): Promise<void> {
@@ -53,27 +53,18 @@ export async function configSet(asked: Asked, words: readonly string[]): Promise
     changes.set(name, tomlValue(text, asked.known.all.get(name)))
   }
   problems.refuse()
-  await editConfig(dataDir, changes)
-  for (const name of changes.keys()) sayWhoWins(asked, name)
+  await setSettings(asked, dataDir, changes)
   terminal.say(`${[...changes.keys()].join(', ')} set; a runner takes it up when it starts`)
 }
 
 /** `config unset KEY...`: removes them from archivebox.toml. */
 export async function configUnset(asked: Asked, keys: readonly string[]): Promise<void> {
   const dataDir = openDataDir(asked.dataDir, 'never')
-  const file = asked.sources.find(({ name }) => name === CONFIG_FILE)?.texts ?? {}
-  const names = keys.flatMap((key) => {
-    const name = asked.known.nameOf(key.toUpperCase())
-    return [name, ...asked.known.aliasesOf(name)].filter((as) => file[as] !== undefined)
-  })
-  if (names.length < keys.length) {
-    const problems = new Problems()
-    for (const key of keys) known(asked, key, problems)
-    problems.refuse()
-  }
-  const changed = await editConfig(dataDir, new Map(names.map((name) => [name, undefined])))
+  const problems = new Problems()
+  const names = keys.map((key) => known(asked, key, problems))
+  problems.refuse()
+  const changed = await setSettings(asked, dataDir, new Map(names.map((name) => [name, undefined])))
   terminal.say(changed ? `${names.join(', ')} removed` : `not set in ${CONFIG_FILE}: nothing to do`)
-  for (const name of names) sayWhoWins(asked, name)
 }
 
 /** The name of a setting that is, or may be, known; any other is a problem. */
@@ -105,7 +96,9 @@ function pairsIn(words: readonly string[]): (readonly [key: string, text: string
 function tomlValue(text: string, about: Known | undefined): TomlValue {
   const value = about?.kind.read(text) as TomlValue | undefined
   const isKept = value !== undefined && isDeepStrictEqual(about?.kind.read(written(value)), value)
-  return isKept && Number.isFinite(Number(text)) === (typeof value === 'number') ? value : text
+  // A size such as 50mb is a number of bytes, which nobody would write.
+  const isSaid = typeof value !== 'number' || Number.isFinite(Number(text))
+  return isKept && isSaid ? value : text
 }
 
 function sayWhatIsWrong(problems: Problems): void {

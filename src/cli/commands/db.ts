@@ -127,11 +127,11 @@ export async function dbUpgrade(options: GlobalOptions, { programs }: { programs
 }
 
 /** By a backup, which says how many rows there must be. */
-async function copyDatabase(from: string, to: string, dataDir: string, signal: AbortSignal): Promise<void> {
+async function copyDatabase(from: string, to: string, dataDir: string, stop: AbortSignal): Promise<void> {
   const file = join(dataDir, 'postgres-upgrade.zst')
   try {
-    await writeBackup(from, file, signal)
-    await readBackup(to, await inspectBackup(file), settleRestored, signal)
+    await writeBackup(from, file, stop)
+    await readBackup(to, await inspectBackup(file), { settle: settleRestored, isOurs: true, stop })
   } finally {
     for (const path of [file, `${file}.files`]) rmSync(path, { force: true })
   }

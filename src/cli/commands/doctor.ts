@@ -1,7 +1,7 @@
 import { EXIT } from '../../base/errors.ts'
 import { type Check, examine, type Found, type Status } from '../doctor/check.ts'
 import { DATA_DIR_CHECKS } from '../doctor/data-dir-checks.ts'
-import { DATABASE_CHECK } from '../doctor/database-checks.ts'
+import { DATABASE_CHECKS } from '../doctor/database-checks.ts'
 import { CONTAINMENT_CHECK, MACHINE_CHECKS, OWN_CHECKS } from '../doctor/machine-checks.ts'
 import { PLUGINS_CHECK, PROGRAM_VERSION_CHECKS } from '../doctor/plugin-checks.ts'
 import { oneLine } from '../screen/clean.ts'
@@ -15,7 +15,7 @@ const PATIENCE_MS = 1_200
 const ALL: readonly Check[] = [
   ...OWN_CHECKS,
   ...DATA_DIR_CHECKS,
-  DATABASE_CHECK,
+  ...DATABASE_CHECKS,
   ...MACHINE_CHECKS,
   CONTAINMENT_CHECK,
   ...PROGRAM_VERSION_CHECKS,
@@ -54,9 +54,14 @@ const SIGNS: Readonly<Record<Status, readonly [sign: string, ascii: string]>> = 
   red: ['✗', 'X '],
 }
 
-function line(found: Found, width: number): string {
-  const { name, status, message, command } = found
-  const sign = onStdout[status](SIGNS[status][isAscii() ? 1 : 0])
-  const mend = command === undefined ? '' : ` ${onStdout.dim('->')} ${oneLine(command)}`
-  return `${sign} ${name.padEnd(width)}  ${oneLine(message)}${mend}\n`
+/** One line; the command behind it, or below it where both do not fit. */
+function line(found: Found, nameWidth: number): string {
+  const { name, status, command } = found
+  const message = oneLine(found.message)
+  const sign = SIGNS[status][isAscii() ? 1 : 0]
+  const head = `${sign} ${name.padEnd(nameWidth)}  `
+  const fits = head.length + message.length + 4 + (command?.length ?? 0) <= (process.stdout.columns || 80)
+  const mend = command === undefined ? '' : `${onStdout.dim('->')} ${oneLine(command)}`
+  const colored = onStdout[status](sign) + head.slice(sign.length)
+  return `${colored}${message}${mend === '' ? '' : `${fits ? ' ' : `\n${' '.repeat(sign.length + 1)}`}${mend}`}\n`
 }

@@ -149,9 +149,10 @@ class Trial {
   async #toItsEnd(running: RunningHook): Promise<void> {
     const exit = await exitWithin(running, running.hook.timeoutMs, this.#force.signal)
     if (exit) await killFamily(running.family) // Processes that it left behind.
-    const late = `killed after its timeout of ${running.hook.timeoutMs / 1000} s`
-    const end = exit ?? { ...(await endForeground(running, this.#force.signal)), error: late, code: LATE }
-    this.#show(running, end)
+    if (exit) return this.#show(running, exit)
+    const ended = await endForeground(running, this.#force.signal)
+    const late = { error: `killed after its timeout of ${running.hook.timeoutMs / 1000} s`, code: LATE }
+    this.#show(running, this.interrupted ? ended : { ...ended, ...late })
   }
 
   #show(running: RunningHook, exit: Exit): void {

@@ -1,4 +1,3 @@
-import { editConfig } from '../../base/config-edit.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { UsageError } from '../../base/errors.ts'
 import { closest } from '../../base/near-miss.ts'
@@ -8,9 +7,9 @@ import { askingOnce, enabledSetting, type PluginRecord, pluginRecord } from '../
 import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
+import { setSettings } from '../set-settings.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { sayWhoWins } from '../who-wins.ts'
 
 /** `plugin list`: every plugin in the order in which they run: whether it is on, what it makes, needs and lacks. */
 export async function pluginList(asked: Asked, verb: { lacking?: boolean }): Promise<void> {
@@ -41,8 +40,7 @@ export async function pluginShow(asked: Asked, names: readonly string[]): Promis
 export async function pluginSwitch(asked: Asked, names: readonly string[], on: boolean): Promise<void> {
   const { plugins, dataDir } = here(asked)
   const keys = named(plugins, names).map(({ name }) => enabledSetting(name))
-  await editConfig(dataDir, new Map(keys.map((key) => [key, on])))
-  for (const key of keys) sayWhoWins(asked, key)
+  await setSettings(asked, dataDir, new Map(keys.map((key) => [key, on])))
   terminal.say(`${names.join(', ')} turned ${on ? 'on' : 'off'}; a runner takes it up when it starts`)
 }
 

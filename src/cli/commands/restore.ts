@@ -12,8 +12,9 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
 /** `restore FILE`: the rows of a backup in an empty archive, all of them or none. */
 export async function restore(options: GlobalOptions, file: string): Promise<void> {
   const backup = await inspectBackup(resolve(file))
+  const isOurs = options.databaseUrl === undefined
   await withBareDatabase(options, 'if-empty', async ({ url }) => {
-    await untilStopped((signal) => readBackup(url, backup, settleRestored, signal))
+    await untilStopped((stop) => readBackup(url, backup, { settle: settleRestored, isOurs, stop }))
     const { header, trailer } = backup
     if (wantsJson(options))
       printRecord({ type: 'Backup', file, schema: header.schema, made_at: header.made_at, rows: trailer.rows })

@@ -8,6 +8,7 @@ import type { Home } from '../../db/home.ts'
 import { machineById } from '../../db/machines.ts'
 import { type ClaimedCrawl, claimedCrawls, type PageInWork } from '../../db/pages-in-work.ts'
 import type { LiveRow } from '../../db/processes.ts'
+import { scheduleFacts } from '../../db/schedules.ts'
 import { serverSize } from '../../db/server-identity.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import { dueNow } from '../../db/unfinished.ts'
@@ -105,6 +106,7 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
     recent_failures: await latestFailures(home.db, { limit: FAILURES }),
     failures: groups.slice(0, FAILURES),
     failures_looked_at: groups.reduce((sum, { pages }) => sum + pages, 0),
+    schedules: await scheduleFacts(home.db),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(snapshots) },
     blocked_reason: await blockedReason(home, alive, working.length > 0),
   }

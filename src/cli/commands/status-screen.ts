@@ -1,3 +1,4 @@
+import { inZone } from '../../base/zone-time.ts'
 import { sizeText } from '../../pages/layout.ts'
 import { failureLines, failureText } from '../failure-lines.ts'
 import { duration } from '../format.ts'
@@ -61,6 +62,7 @@ function summary(facts: Facts, canvas: Canvas): string[] {
     ['crawls', statesOf(queue.crawl)],
     ['pages', atLeastOne([...open, ...done].filter(({ text }) => text !== ''))],
     ['programs', missing.map((name, at) => ({ text: at === 0 ? `not found: ${name}` : name, style: palette.yellow }))],
+    ['schedules', scheduleParts(facts, canvas)],
     [
       'database',
       [
@@ -83,6 +85,16 @@ function runnerParts({ runner }: Facts, { palette }: Canvas): Part[] {
     { text: `for ${duration((Date.now() - runner.started_at!.getTime()) / 1000)}` },
     { text: `heartbeat ${duration(beat)} ago` },
   ]
+}
+
+function scheduleParts({ schedules: { active, paused, next } }: Facts, { palette }: Canvas): Part[] {
+  const parts: Part[] = [
+    { text: counted(active, 'active') },
+    { text: counted(paused, 'paused'), style: palette.yellow },
+    { text: next ? `next ${inZone(next.next_at, next.timezone)}` : '' },
+    { text: next ? oneLine(next.what) : '' },
+  ]
+  return parts.filter(({ text }) => text !== '')
 }
 
 const shortVersion = (version: string) => version.split(' ')[0]!

@@ -64,7 +64,7 @@ function sourceOf(name: string, value: string): Taken {
   const list = value.endsWith('names') ? ({ list: true } as const) : {}
   if (name.endsWith('-id')) return { of: name as Source }
   if (/^plugins?$/.test(name)) return { of: 'plugin', list: true }
-  if (name === 'tag') return { of: 'tag', list: true }
+  if (/^(tag|add|remove)$/.test(name)) return { of: 'tag', list: true }
   if (value === 'key') return { of: 'setting' }
   if (value === 'key=value') return { of: 'setting', assigns: true }
   if (/^(file|dir|folder|path)$/.test(value)) return { of: 'file' }

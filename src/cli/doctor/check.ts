@@ -15,11 +15,12 @@ export interface Finding {
   readonly fix?: () => Promise<string>
 }
 
-/** One thing to look at; it changes nothing. */
+/** One thing to look at, or several of a kind; it changes nothing. */
 export interface Check {
   readonly name: string
-  readonly look: (asked: Asked) => Finding | Promise<Finding>
+  readonly look: (asked: Asked) => Findings | Promise<Findings>
 }
+type Findings = Finding | readonly Finding[]
 
 export const green = (message: string): Finding => ({ status: 'green', message })
 export const yellow = (message: string, command?: string): Finding => ({
@@ -36,12 +37,12 @@ export type Found = Finding & { readonly name: string }
 export async function examine(asked: Asked, checks: readonly Check[], ms: number): Promise<Found[]> {
   const over = new AbortController()
   const late = sleep(ms, over.signal).then(() => yellow(`not known after ${ms / 1000} s`))
-  const look = async ({ name, look }: Check): Promise<Found> => {
-    const finding = await Promise.race([(async () => await look(asked))(), late]).catch(refused)
-    return { name, ...finding }
+  const look = async ({ name, look }: Check): Promise<Found[]> => {
+    const found = await Promise.race([(async () => await look(asked))(), late]).catch(refused)
+    return [found].flat().map((finding) => ({ name, ...finding }))
   }
   try {
-    return await Promise.all(checks.map(look))
+    return (await Promise.all(checks.map(look))).flat()
   } finally {
     over.abort()
   }

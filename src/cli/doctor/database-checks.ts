@@ -1,5 +1,4 @@
 import { isDataDir } from '../../base/data-dir.ts'
-import { AppError, messageOf } from '../../base/errors.ts'
 import { applicationName, type Database, openDatabase } from '../../db/database.ts'
 import { installedPackage } from '../../db/embedded/binaries.ts'
 import { serverStatus, urlOf } from '../../db/embedded/server.ts'
@@ -17,35 +16,57 @@ const OLDEST = 14
 const CLOCK_SECONDS = 5
 const MB = 1_000_000
 
-export const DATABASE_CHECK: Check = { name: 'database', look: database }
+/** The database and its clock. A server that is not up is left alone. */
+export const DATABASE_CHECKS: readonly Check[] = [
+  { name: 'database', look: async (asked) => (await withServer(asked, examined)) ?? (await waiting(asked)) },
+  {
+    name: 'clock',
+    look: async (asked) => {
+      const found = await withServer(asked, clock).catch(() => undefined)
+      return found ?? green('not compared: no database is up')
+    },
+  },
+]
 
-/** The database, its schema, and its clock: one connection for all three. A server that is not up is left alone. */
-async function database(asked: Asked): Promise<Finding> {
-  const url = asked.databaseUrl
-  if (url !== undefined) return await reached(asked, url, 'external')
-  const { version } = installedPackage()
-  if (!isDataDir(asked.dataDir)) return green(`PostgreSQL ${version}, embedded: made with the data dir`)
-  const status = await serverStatus(asked.dataDir)
-  if (status.address) return await reached(asked, urlOf(status.address), 'embedded')
-  const older = status.majorVersion !== null && status.majorVersion !== Number.parseInt(version, 10)
-  if (older)
-    return red(`it is of PostgreSQL ${status.majorVersion}, and ${version} is installed`, 'archivebox-ts db upgrade')
-  return green(`PostgreSQL ${version}, embedded: started when it is needed`)
-}
+type Kind = 'embedded' | 'external'
 
-async function reached(asked: Asked, url: string, kind: 'embedded' | 'external'): Promise<Finding> {
+/**
+ * What `look` finds in a server that is up; undefined where none is, and one is started when it is needed. Throws
+ * AppError when it does not let us in.
+ */
+async function withServer(
+  asked: Asked,
+  look: (asked: Asked, db: Database, kind: Kind) => Promise<Finding>,
+): Promise<Finding | undefined> {
+  const address = asked.databaseUrl === undefined ? await embeddedAddress(asked) : null
+  const url = asked.databaseUrl ?? (address === null ? undefined : urlOf(address))
+  if (url === undefined) return undefined
   const db = openDatabase(url, { name: applicationName('cli') })
   try {
-    return await examined(asked, db, kind)
+    return await look(asked, db, asked.databaseUrl === undefined ? 'embedded' : 'external')
   } catch (error) {
-    const known = explainDatabaseError(error, url)
-    return red(messageOf(known), known instanceof AppError ? known.hint : undefined)
+    throw explainDatabaseError(error, url)
   } finally {
     await giveUp(db)
   }
 }
 
-async function examined(asked: Asked, db: Database, kind: 'embedded' | 'external'): Promise<Finding> {
+async function embeddedAddress({ dataDir }: Asked) {
+  return isDataDir(dataDir) ? (await serverStatus(dataDir)).address : null
+}
+
+/** An embedded server that is not up. */
+async function waiting({ dataDir }: Asked): Promise<Finding> {
+  const { version } = installedPackage()
+  const what = `PostgreSQL ${version}, embedded`
+  if (!isDataDir(dataDir)) return green(`${what}: made with the data dir`)
+  const { majorVersion } = await serverStatus(dataDir)
+  if (majorVersion !== null && majorVersion !== Number.parseInt(version, 10))
+    return red(`it is of PostgreSQL ${majorVersion}, and ${version} is installed`, 'archivebox-ts db upgrade')
+  return green(`${what}: started when it is needed`)
+}
+
+async function examined(asked: Asked, db: Database, kind: Kind): Promise<Finding> {
   const { version, size } = await serverSize(db)
   const what = `PostgreSQL ${version}, ${kind}, ${Math.ceil(size / MB)} MB`
   if (Number.parseInt(version, 10) < OLDEST) return red(`${what}: ${OLDEST} or newer is needed`)
@@ -56,19 +77,23 @@ async function examined(asked: Asked, db: Database, kind: 'embedded' | 'external
       `${what}: its schema ${schema} is of a newer archivebox-ts (${newest} is known here)`,
       'npm install -g archivebox-ts',
     )
+  if (schema === newest) return green(`${what}, schema ${schema}`)
+  return {
+    ...yellow(
+      `${what}: its schema is ${schema} of ${newest}; a command brings it up to date`,
+      'archivebox-ts db migrate',
+    ),
+    fix: async () => {
+      await (await openHome(asked, 'never', (line) => terminal.say(line))).close()
+      return `the schema is ${newest}`
+    },
+  }
+}
+
+async function clock(_asked: Asked, db: Database): Promise<Finding> {
   const off = await serverClock(db)
-  if (Math.abs(off) > CLOCK_SECONDS)
-    return yellow(
-      `${what}: its clock is ${Math.abs(off).toFixed(0)} s ${off > 0 ? 'ahead of' : 'behind'} ours`,
-      'timedatectl set-ntp true',
-    )
-  if (schema < newest)
-    return {
-      ...yellow(`${what}: schema ${schema} of ${newest}; the next command brings it up to date`, 'archivebox-ts init'),
-      fix: async () => {
-        await (await openHome(asked, 'never', (line) => terminal.say(line))).close()
-        return `the schema is ${newest}`
-      },
-    }
-  return green(`${what}, schema ${schema}, clocks agree within ${Math.max(0.1, Math.abs(off)).toFixed(1)} s`)
+  const seconds = Math.abs(off).toFixed(1)
+  return Math.abs(off) > CLOCK_SECONDS
+    ? yellow(`the database's is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} ours`, 'timedatectl set-ntp true')
+    : green(`the database's is ours within ${Math.max(0.1, Math.abs(off)).toFixed(1)} s`)
 }

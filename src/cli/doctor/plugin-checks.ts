@@ -79,25 +79,38 @@ async function answering(path: string, texts: Texts): Promise<Finding> {
   return green(`${await versionOf(path, environment, VERSION_MS)} (${path})`.trim())
 }
 
-/** All plugins at once: those that lack something here. */
+/** What plugins lack here, each of it by itself. */
 export const PLUGINS_CHECK: Check = {
   name: 'plugins',
-  look: (asked) => plugins(asked, askingOnce(asked.settings.texts)),
+  look: async (asked) => {
+    const { on, lacks } = await plugins(asked, askingOnce(asked.settings.texts))
+    return lacks.length > 0 ? lacks : green(`${on} are on, and have what they need`)
+  },
 }
 
-/** The same without starting any program: those that are too old are not known then. */
-export const QUICK_PLUGINS_CHECK: Check = { name: 'plugins', look: (asked) => plugins(asked, QUICKLY) }
+/** More than so many are counted in a runner's log. */
+const FEW = 3
 
-async function plugins(asked: Asked, asking: Asking): Promise<Finding> {
+/** The same without starting any program, so that those that are too old are not known; many as one. */
+export const QUICK_PLUGINS_CHECK: Check = {
+  name: 'plugins',
+  look: async (asked) => {
+    const { lacks } = await plugins(asked, QUICKLY)
+    return lacks.length <= FEW
+      ? lacks
+      : yellow(`${lacks.length} things are missing that plugins need`, 'archivebox-ts plugin list --lacking')
+  },
+}
+
+async function plugins(asked: Asked, asking: Asking) {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const on = plugins.filter((plugin) => isEnabled(plugin, texts))
   const records = await Promise.all(on.map((plugin) => pluginRecord(plugin, plugins, texts, asking)))
-  const lacking = records.filter(({ lacks }) => lacks.length > 0)
-  if (lacking.length === 0) return green(`${on.length} are on, and have what they need`)
-  const [first] = lacking
-  if (lacking.length === 1 && first!.lacks.length === 1) {
-    const [, message = '', command] = /^(.*?)(?:: (.*))?$/.exec(first!.lacks[0]!) ?? []
-    return yellow(`${first!.name}: ${message}`, command)
-  }
-  return yellow(`${lacking.map(({ name }) => name).join(', ')} lack something`, 'archivebox-ts plugin list --lacking')
+  const lacks = records.flatMap(({ name, lacks }) =>
+    lacks.map((lack) => {
+      const [, message = '', command] = /^(.*?)(?:: (.*))?$/.exec(lack) ?? []
+      return yellow(`${name}: ${message}`, command)
+    }),
+  )
+  return { on: on.length, lacks }
 }

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { TagOptions } from '../commands/snapshot.ts'
 import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
@@ -41,10 +42,29 @@ export function registerRecordVerbs(
     .option('--crawl-id <id>', 'add them to this crawl')
     .option('--tag <names>', 'tags for them, comma-separated')
     .action(async (urls, options) => (await snapshot()).create(await globals(), urls, options))
+  verb(snapshots, 'tag', 'add tags to pages, or take them away', [
+    'archivebox-ts snapshot tag 9c41d2e7 --add news,daily --remove later',
+    'archivebox-ts snapshot list --host example.com | archivebox-ts snapshot tag --add example -',
+  ])
+    .argument('[id...]', IDS)
+    .option('--add <names>', 'these, comma-separated')
+    .option('--remove <names>', 'these, comma-separated')
+    .action(async (ids: string[], options: TagOptions) => (await snapshot()).tag(await globals(), ids, options))
   registerReading(snapshots, snapshot, globals)
   registerSteering(snapshots, snapshot, globals)
 
-  registerReading(verb(root, 'result', 'what hooks made of pages; one for each attempt'), result, globals)
+  const results = verb(root, 'result', 'what hooks made of pages; one for each attempt')
+  registerReading(results, result, globals)
+  for (const [name, from] of [
+    ['pause', 'started'],
+    ['resume', 'paused'],
+    ['cancel', 'started'],
+  ] as const)
+    verb(results, name, `is for pages: a result is worked on with its own (snapshot ${name})`, [
+      `archivebox-ts snapshot list --status ${from} | archivebox-ts snapshot ${name} -`,
+    ])
+      .argument('[id...]', IDS)
+      .action(async (ids: string[]) => (await import('../commands/result.ts')).refuseAlone(await globals(), name, ids))
 }
 
 /** The options that limit a crawl and set it up. */

@@ -11,54 +11,55 @@ import { archiveTables, type CopiedTable, copied, quoted } from './archive-table
 import type { BackupFile } from './backup-file.ts'
 import { withBareTables } from './bare-tables.ts'
 import { CopyText } from './copy-text.ts'
-import { connectOnce, type OneConnection, prepareToCopy } from './session.ts'
+import { inSession, prepareToCopy, type Session } from './session.ts'
 
 /** Enough to sort most indexes in memory, on any machine that runs a browser. */
 const MEMORY = { maintenance_work_mem: '256MB' }
 
+export interface RestoreOptions {
+  /** Settles what was under way when the backup was made. */
+  readonly settle: (tx: Database) => Promise<void>
+  /** Nobody else keeps anything in this database. */
+  readonly isOurs: boolean
+  readonly stop: AbortSignal
+}
+
 /**
  * Fills an empty database from a backup, in one transaction: makes the schema that it was made of, loads the rows,
- * settles what was under way (`settle`), and migrates to the schema of today.
+ * and migrates to the schema of today.
  * Throws UsageError, and has changed nothing, when the backup is of a newer schema, or an archive is there already.
  */
-export async function readBackup(
-  url: string,
-  backup: BackupFile,
-  settle: (tx: Database) => Promise<void>,
-  stop: AbortSignal,
-): Promise<void> {
+export async function readBackup(url: string, backup: BackupFile, options: RestoreOptions): Promise<void> {
+  const { settle, isOurs, stop } = options
   const { header, trailer } = backup
   if (header.schema > newestSchema())
     throw new UsageError(
       `the backup has schema version ${header.schema}, this program knows ${newestSchema()}`,
       `it was made by archivebox-ts ${header.version}: install that version, or a newer one`,
     )
-  const session = await connectOnce(url, applicationName('restore'))
-  try {
-    await session.db.transaction().execute(async (tx) => {
-      await prepareToCopy(tx, MEMORY)
-      await lockForMigration(tx)
-      await requireEmpty(tx, header.schema)
-      await migrateWithin(tx, header.schema)
-      const tables = await sameTables(tx, backup)
-      const names = tables.map(({ name }) => name)
-      await sql.raw(`truncate ${names.map(quoted).join(', ')}`).execute(tx)
-      await withBareTables(tx, names, async () => await loadRows(session, backup, stop))
-      stop.throwIfAborted()
-      for (const { table, column, last } of trailer.sequences)
-        await sql`select setval(pg_get_serial_sequence(${quoted(table)}, ${column}), ${last}::bigint)`.execute(tx)
-      await settle(tx)
-      await migrateWithin(tx)
-    })
-  } finally {
-    await session.close().catch(() => {})
+  const restore = async (session: Session) => {
+    const { tx } = session
+    await prepareToCopy(tx, MEMORY)
+    await lockForMigration(tx)
+    await requireEmpty(tx, header.schema, isOurs)
+    await migrateWithin(tx, header.schema)
+    const tables = await sameTables(tx, backup)
+    const names = tables.map(({ name }) => name)
+    await sql.raw(`truncate ${names.map(quoted).join(', ')}`).execute(tx)
+    await withBareTables(tx, names, async () => await loadRows(session, backup, stop))
+    for (const { table, column, last } of trailer.sequences)
+      await sql`select setval(pg_get_serial_sequence(${quoted(table)}, ${column}), ${last}::bigint)`.execute(tx)
+    await settle(tx)
+    await migrateWithin(tx)
   }
+  await inSession(url, applicationName('restore'), (db) => db.transaction(), restore, stop)
 }
 
 /** What the first command on a new data dir writes. */
 const OF_ANY_START = ['machine', 'process', 'runner_term', 'binary', 'row_change', 'row_total', 'transition']
 
-async function requireEmpty(tx: Database, schema: number): Promise<void> {
+/** Leaves the schema of the backup, or none. */
+async function requireEmpty(tx: Database, schema: number, isOurs: boolean): Promise<void> {
   const current = await schemaVersion(tx)
   if (current === 0) return
   await sql`lock table process in access exclusive mode`.execute(tx)
@@ -75,11 +76,15 @@ async function requireEmpty(tx: Database, schema: number): Promise<void> {
     select from process where worker_type in ('worker_runner', 'runner_waiting') and status in ('running', 'draining')
     limit 1`.execute(tx)
   if (rows.length > 0) throw new UsageError('a runner works on this database', 'end it first')
-  if (current !== schema)
+  if (current === schema) return
+  if (!isOurs)
     throw new UsageError(
       `this database has schema version ${current} already, and the backup ${schema}`,
-      'restore into a new data dir (--data-dir), or into an empty database',
+      'restore into an empty database',
     )
+  await sql`drop schema public cascade`.execute(tx)
+  await sql`create schema public`.execute(tx)
+  await lockForMigration(tx)
 }
 
 /** The tables of the backup, when this program's schema of that version has the same ones with the same columns. */
@@ -90,7 +95,7 @@ async function sameTables(tx: Database, { path, header }: BackupFile): Promise<r
   throw new UsageError(`${path} has other tables than schema version ${header.schema} makes here`)
 }
 
-async function loadRows(session: OneConnection, backup: BackupFile, stop: AbortSignal): Promise<void> {
+async function loadRows({ client }: Session, backup: BackupFile, stop: AbortSignal): Promise<void> {
   const { header, trailer, body, path } = backup
   const file = createReadStream(path, { start: body.start, end: body.end - 1, highWaterMark: 1_048_576 })
   const chunks = new PassThrough()
@@ -100,7 +105,7 @@ async function loadRows(session: OneConnection, backup: BackupFile, stop: AbortS
   try {
     for (const table of header.tables) {
       const name = await text.table()
-      const copy = session.client.query(copyFrom(`copy ${copied(table)} from stdin`))
+      const copy = client.query(copyFrom(`copy ${copied(table)} from stdin`))
       await pipeline(text.rows(), copy, { signal: stop })
       if (name !== table.name || copy.rowCount !== trailer.rows[table.name])
         throw new AppError(`${path} does not hold what it says: ${copy.rowCount} rows of ${name}`)

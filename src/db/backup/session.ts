@@ -1,22 +1,33 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import type { Socket } from 'node:net'
+import { Kysely, PostgresDialect, sql, type TransactionBuilder } from 'kysely'
 import pg from 'pg'
 import { forPg } from '../connection-url.ts'
 import type { Database } from '../database.ts'
 import type { Tables } from '../tables.ts'
 
 /** One session, for what has to go through a single connection: COPY, and statements in the same transaction. */
-export interface OneConnection {
-  readonly db: Database
+export interface Session {
+  readonly tx: Database
   readonly client: pg.Client
-  close(): Promise<void>
 }
 
 const CONNECT_MS = 5_000
 /** After so much silence the kernel asks whether the other side is still there. */
 const KEEP_ALIVE_MS = 10_000
 
-/** Opens a connection on which a statement may take as long as it likes. */
-export async function connectOnce(url: string, name: string): Promise<OneConnection> {
+/**
+ * Does `work` in a transaction on a connection of its own, on which a statement may take as long as it likes. When it
+ * fails, or `stop` comes, the connection is cut: then the server undoes it, and nobody waits for the end of a COPY that
+ * nobody reads any more.
+ */
+export async function inSession<T>(
+  url: string,
+  name: string,
+  begin: (db: Database) => TransactionBuilder<Tables>,
+  work: (session: Session) => Promise<T>,
+  stop: AbortSignal,
+): Promise<T> {
+  stop.throwIfAborted()
   const client = new pg.Client({
     connectionString: forPg(url),
     application_name: name,
@@ -26,10 +37,26 @@ export async function connectOnce(url: string, name: string): Promise<OneConnect
   })
   client.on('error', () => {}) // The statement under way says what is wrong.
   await client.connect()
-  const session = { query: client.query.bind(client) as pg.PoolClient['query'], release: () => {} }
+  const cut = () => (client as pg.Client & { connection: { stream: Socket } }).connection.stream.destroy()
+  stop.addEventListener('abort', cut)
+  const session = { query: client.query.bind(client), release: () => {} }
   const pool = { connect: async () => session, end: async () => {}, options: {} }
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: pool as never }) })
-  return { db, client, close: () => client.end() }
+  let failure: { readonly error: unknown } | undefined
+  try {
+    return await begin(db).execute(async (tx) => {
+      return await work({ tx, client }).catch((error: unknown) => {
+        failure = { error }
+        cut()
+        throw error
+      })
+    })
+  } catch (error) {
+    throw failure ? failure.error : error // Not that nothing could be rolled back on a connection that was cut.
+  } finally {
+    stop.removeEventListener('abort', cut)
+    await client.end().catch(() => {})
+  }
 }
 
 /** How values are written and read: the same on every server. None of the limits that are meant for short work. */

@@ -11,7 +11,7 @@ import { MIGRATION_LOCK, schemaVersion } from '../migrate.ts'
 import { archiveTables, type CopiedTable, copied } from './archive-tables.ts'
 import { headerFrame, isReplaceable, type Trailer, trailerFrame } from './backup-file.ts'
 import { CopyText } from './copy-text.ts'
-import { connectOnce, type OneConnection, prepareToCopy } from './session.ts'
+import { inSession, prepareToCopy, type Session } from './session.ts'
 
 const CHUNK = 262_144
 
@@ -32,23 +32,19 @@ const FOLDERS = 'select output_dir from crawl union all select output_dir from s
  */
 export async function writeBackup(url: string, path: string, stop: AbortSignal): Promise<Written> {
   if (!(await isReplaceable(path))) throw new UsageError(`${path} is no backup of ours: it is not replaced`)
-  const session = await connectOnce(url, applicationName('backup'))
-  try {
-    const reading = session.db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-    return await reading.execute(async (tx) => {
-      await prepareToCopy(tx)
-      await keepSchema(tx)
-      if ((await schemaVersion(tx)) === 0) throw new AppError('there is no archive in this database')
-      const written = await replace(path, async (file) => await writeRows(session, tx, file, stop))
-      await replace(`${path}.files`, async (file) => {
-        await file.writeFile(BESIDE.map((name) => `${name}\n`).join(''))
-        await pipeline(session.client.query(copyTo(`copy (${FOLDERS}) to stdout`)), writerOf(file), { signal: stop })
-      })
-      return written
+  const reading = (db: Database) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  const write = async (session: Session) => {
+    await prepareToCopy(session.tx)
+    await keepSchema(session.tx)
+    if ((await schemaVersion(session.tx)) === 0) throw new AppError('there is no archive in this database')
+    const written = await replace(path, async (file) => await writeRows(session, file, stop))
+    await replace(`${path}.files`, async (file) => {
+      await file.writeFile(BESIDE.map((name) => `${name}\n`).join(''))
+      await pipeline(session.client.query(copyTo(`copy (${FOLDERS}) to stdout`)), writerOf(file), { signal: stop })
     })
-  } finally {
-    await session.close().catch(() => {})
+    return written
   }
+  return await inSession(url, applicationName('backup'), reading, write, stop)
 }
 
 /** Does not wait: what this transaction sees must not be older than its lock. */
@@ -79,7 +75,7 @@ async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>)
   }
 }
 
-async function writeRows(session: OneConnection, tx: Database, file: FileHandle, stop: AbortSignal): Promise<Written> {
+async function writeRows({ tx, client }: Session, file: FileHandle, stop: AbortSignal): Promise<Written> {
   const tables = await archiveTables(tx)
   const schema = await schemaVersion(tx)
   const sha256 = createHash('sha256')
@@ -88,14 +84,14 @@ async function writeRows(session: OneConnection, tx: Database, file: FileHandle,
   await file.writeFile(header)
   const rows: Record<string, number> = {}
   const zstd = createZstdCompress({ chunkSize: CHUNK, params: { [constants.ZSTD_c_checksumFlag]: 1 } })
-  await pipeline(textOf(session, tables, rows), zstd, writerOf(file, sha256), { signal: stop })
+  await pipeline(textOf(client, tables, rows), zstd, writerOf(file, sha256), { signal: stop })
   const trailer = { rows, sequences: await sequencesOf(tx, tables), sha256: sha256.digest('hex') }
   await file.writeFile(trailerFrame(trailer))
   return { ...trailer, schema, size: (await file.stat()).size }
 }
 
 async function* textOf(
-  { client }: OneConnection,
+  client: Session['client'],
   tables: readonly CopiedTable[],
   rows: Record<string, number>,
 ): AsyncGenerator<Buffer | string> {

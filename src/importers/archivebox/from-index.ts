@@ -8,11 +8,11 @@ type Row = Readonly<Record<string, string | number | null>>
 
 /** The snapshots in a collection's `index.sqlite3`, of 0.7 to 0.9, crawl by crawl. Throws an Error when it is none. */
 export function* fromIndex(file: string): Generator<SourceSnapshot> {
-  const copy = copyOfSqlite(file)
+  const db = copyOfSqlite(file)
   try {
-    yield* snapshotsIn(copy.db)
+    yield* snapshotsIn(db)
   } finally {
-    copy.close()
+    db.close()
   }
 }
 

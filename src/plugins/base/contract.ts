@@ -17,8 +17,11 @@ export interface HookContext {
   emit(record: object): void
   /** One line on stderr, for people. */
   log(line: string): void
-  /** Reports the HTTP status of the page itself, which becomes part of the result. */
-  answered?(httpStatus: number): void
+  /**
+   * Reports the HTTP status of the page itself, and the seconds after which a server that is too busy wants to be asked
+   * again: both become part of the result.
+   */
+  answered?(httpStatus: number, retryAfter?: number): void
 }
 
 export interface HookResult {

@@ -1,10 +1,11 @@
 import { AppError } from '../../base/errors.ts'
-import { VERSION } from '../../base/version.ts'
+import { userAgent } from '../../base/user-agent.ts'
 import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
 import { ChainCookies } from './cookies.ts'
 import { drop, headersOf, request } from './request.ts'
-import { flag, text } from './settings.ts'
+import { retryAfterSeconds } from './retry-after.ts'
+import { flag } from './settings.ts'
 
 const MAX_REDIRECTS = 20
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
@@ -27,11 +28,6 @@ function followedBy(signal: AbortSignal, answer: Answer): Answer {
   return answer
 }
 
-/** The User-Agent of every request: the user's, else an honest one of ours. */
-export function userAgent(env: HookContext['env']): string {
-  return text(env, 'USER_AGENT') ?? `Mozilla/5.0 (compatible; archivebox-ts/${VERSION})`
-}
-
 /**
  * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain). `encodings` is the
  * Accept-Encoding: 'identity' for a file that is to be kept as it is. (No `deflate`: servers disagree about what it
@@ -40,7 +36,7 @@ export function userAgent(env: HookContext['env']): string {
 export async function get(context: HookContext, start: string, encodings: Encodings): Promise<Answer> {
   const left = context.visit?.take(start, encodings)
   if (left) {
-    context.answered?.(left.status)
+    context.answered?.(left.status, retryAfterSeconds(left.headers['retry-after']))
     return followedBy(context.signal, left)
   }
   const cookies = new ChainCookies()
@@ -64,7 +60,7 @@ export async function get(context: HookContext, start: string, encodings: Encodi
     const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined) {
-      if (start === context.url) context.answered?.(hop.status)
+      if (start === context.url) context.answered?.(hop.status, retryAfterSeconds(hop.headers['retry-after']))
       return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
     }
     drop(body)

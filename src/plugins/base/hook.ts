@@ -37,9 +37,9 @@ export const lacking = (plugin: string): HookResult => skipped(`needs ${plugin},
 
 async function guardedRun(definition: HookDefinition, context: HookContext): Promise<HookResult> {
   const prefix = definition.plugin.toUpperCase()
-  let httpStatus: number | undefined
+  let answer: { readonly http_status: number; readonly retry_after?: number } | undefined
   const withStatus = (result: HookResult): HookResult =>
-    httpStatus === undefined ? result : { ...result, json: { ...(result.json ?? {}), http_status: httpStatus } }
+    answer === undefined ? result : { ...result, json: { ...(result.json ?? {}), ...answer } }
   try {
     if (!flag(context.env, `${prefix}_ENABLED`, true)) return skipped(`${prefix}_ENABLED=False`)
     if (!definition.anyUrl && !/^https?:/i.test(context.url)) return noResults('unsupported input URL')
@@ -54,8 +54,8 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
         visit: context.visit,
         emit: (record) => context.emit(record),
         log: (line) => context.log(line),
-        answered: (status) => {
-          httpStatus = status
+        answered: (status, retryAfter) => {
+          answer = { http_status: status, ...(retryAfter !== undefined && { retry_after: retryAfter }) }
         },
       })
       return withStatus(result)

@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { findBrowser, GET_A_BROWSER } from '../base/browser/find-browser.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
+import { guardMemory } from '../base/browser/memory-guard.ts'
 import { ENDPOINT, NO_BROWSER } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
+import { sizeLimit } from '../base/settings.ts'
 
 /** A browser that ends sooner after its start than this is started again only after so long. */
 const SHORT_LIFE_MS = 5_000
 const END_MS = 10_000
+const MAX_MEMORY = 1024 * 1024 * 1024
 /** ArchiveBox's code for "skipped". */
 const SKIPPED = 10
 
@@ -38,6 +41,7 @@ function giveUp(reason: string): never {
 rmSync(join(folder, ENDPOINT), { force: true })
 rmSync(join(folder, NO_BROWSER), { force: true })
 const browser = await findBrowser(process.env).catch((error: unknown) => giveUp(messageOf(error)))
+const maxMemory = sizeLimit(process.env, 'CHROME_MAX_MEMORY', MAX_MEMORY).bytes
 if (!browser) giveUp(`no browser: ${GET_A_BROWSER}`)
 
 for (let isFirst = true; !isOver; isFirst = false) {
@@ -55,7 +59,9 @@ for (let isFirst = true; !isOver; isFirst = false) {
     writeWhole(folder, ENDPOINT, `${endpoint}\n`)
     const { pid } = running.process
     if (isFirst) process.stdout.write(`${JSON.stringify({ browser: browser.program, pid, sandboxed })}\n`)
+    const unguard = pid === undefined ? () => {} : guardMemory(pid, maxMemory, say)
     await Promise.race([ended, over.promise])
+    unguard()
     if (isOver) break
     say('The browser ended by itself and is started again.')
     running = undefined

@@ -1,5 +1,5 @@
+import { userAgent } from '../../base/user-agent.ts'
 import type { HookContext } from '../base/contract.ts'
-import { userAgent } from '../base/fetch.ts'
 import { flag, list, type SizeLimit, text } from '../base/settings.ts'
 
 /** ArchiveBox's choice: the page and its requisites, also from other hosts, with links that work on disk. */

@@ -69,8 +69,8 @@ export const ENGINE: readonly Mutant[] = [
   {
     name: 'an actor that stops keeps what it has just claimed',
     file: 'src/engine/actor.ts',
-    find: 'if (unbegun) await',
-    replacement: 'if (!unbegun) await',
+    find: '      if (unbegun) await this.#call(() => this.#queue.release(unbegun))\n',
+    replacement: '',
     test: 'test/integration/engine-next.test.ts',
     only: 'puts back what it has claimed',
   },

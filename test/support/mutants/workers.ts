@@ -29,8 +29,8 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'a browser that died below its launcher counts as there',
     file: 'src/workers/crawl-services.ts',
-    find: 'size === 1 && ',
-    replacement: 'size === -1 && ',
+    find: 'Math.min(2, ',
+    replacement: 'Math.min(1, ',
     test: 'test/crash/browser.test.ts',
     only: 'ends as any other',
   },

@@ -1,0 +1,63 @@
+import { Cron } from 'croner'
+import { UsageError } from './errors.ts'
+
+/** When something is due again and again: a cron line of five fields, read in a time zone. */
+export interface Recurrence {
+  readonly cron: string
+  /** An IANA name such as Europe/Berlin. */
+  readonly timezone: string
+}
+
+/** Words for common cron lines, which may be named in their place. */
+export const PERIODS = {
+  hour: '0 * * * *',
+  day: '0 0 * * *',
+  week: '0 0 * * 1',
+  month: '0 0 1 * *',
+  year: '0 0 1 1 *',
+} as const
+
+const TAKES = `${Object.keys(PERIODS).join(', ')}, or the five fields of a cron line: minute hour day month weekday`
+
+/**
+ * Reads what somebody typed, a period or a cron line. Throws UsageError for what is neither, for a line that is never
+ * due (30 February), and for a time zone that does not exist.
+ * @param timezone that of this process where none is given
+ */
+export function recurrenceOf(typed: string, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone): Recurrence {
+  const words = typed.trim().toLowerCase()
+  const cron = Object.hasOwn(PERIODS, words) ? PERIODS[words as keyof typeof PERIODS] : typed.trim()
+  if (!isZone(timezone))
+    throw new UsageError(`there is no time zone "${timezone}"`, 'they have names such as Europe/Berlin or UTC')
+  if (cron.split(/\s+/).length !== 5) throw new UsageError(`--every takes ${TAKES}; not "${typed}"`)
+  const next = attempt(() => nextMoment({ cron, timezone }, new Date()), typed)
+  if (next === undefined) throw new UsageError(`"${typed}" is never due: no such day ever comes`)
+  return { cron, timezone }
+}
+
+/**
+ * The first due moment after another one; undefined when none ever comes. What falls into the hour that daylight saving
+ * leaves out is due when the hour has passed; what falls into the hour that comes twice is due once, unless it is due
+ * every hour.
+ */
+export function nextMoment({ cron, timezone }: Recurrence, after: Date): Date | undefined {
+  return new Cron(cron, { timezone, mode: '5-part', paused: true }).nextRun(after) ?? undefined
+}
+
+function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function attempt<T>(read: () => T, typed: string): T {
+  try {
+    return read()
+  } catch (error) {
+    const why = (error as Error).message.replace(/^Cron\w+: /, '')
+    throw new UsageError(`--every "${typed}" is no cron line: ${why}`, `it takes ${TAKES}`)
+  }
+}

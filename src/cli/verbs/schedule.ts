@@ -1,0 +1,51 @@
+import { type Command, Option } from 'commander'
+import { FORMATS } from '../../importers/formats.ts'
+import type { ScheduleOptions } from '../commands/schedule.ts'
+import type { GlobalOptions } from '../options.ts'
+import { limitOptions } from '../records/register.ts'
+import type { Asked } from '../settings.ts'
+import { verb } from '../verb.ts'
+
+const IDS = 'whole, or its first or last digits, at least 6'
+
+/** `schedule` and its verbs. */
+export function registerSchedule(
+  root: Command,
+  globals: () => Promise<GlobalOptions>,
+  asked: () => Promise<Asked>,
+): void {
+  const load = async () => await import('../commands/schedule.ts')
+  const schedules = verb(root, 'schedule', 'what is archived again and again, whenever a runner is there')
+  limitOptions(
+    verb(schedules, 'add', 'archive these URLs again and again', [
+      'archivebox-ts schedule add --every day https://example.com',
+      'archivebox-ts schedule add --every "0 4 * * 1" --timezone Europe/Berlin --tag news --file urls.txt',
+    ]),
+  )
+    .argument('[url...]', 'http or https; none: from stdin')
+    .requiredOption('--every <when>', 'hour, day, week, month, year, or a cron line: minute hour day month weekday')
+    .option('--timezone <name>', 'whose clocks are meant, such as Europe/Berlin (default: those of this machine)')
+    .option('--file <file>', 'read a list from a file, as add does; - is stdin')
+    .addOption(
+      new Option('--parser <format>', 'what the list is')
+        .choices(['auto', ...FORMATS])
+        .default('auto', 'found out from what is in it'),
+    )
+    .action(async (urls: string[], options: ScheduleOptions) =>
+      (await load()).scheduleAdd(await asked(), urls, options),
+    )
+  verb(schedules, 'list', 'schedules, the one that is due first at the top', [
+    'archivebox-ts schedule list',
+    'archivebox-ts schedule list --json',
+  ]).action(async () => (await load()).scheduleList(await globals()))
+  for (const [name, description] of [
+    ['pause', 'make no more crawls until it is resumed'],
+    ['resume', 'go on with what was paused, from the next time on'],
+    ['run', 'make a crawl now, whatever is due when'],
+    ['remove', 'forget schedules; what they have archived stays'],
+  ] as const) {
+    verb(schedules, name, description, [`archivebox-ts schedule ${name} 9c41d2e7`])
+      .argument('<id...>', IDS)
+      .action(async (ids: string[]) => (await load()).scheduleChange(await globals(), name, ids))
+  }
+}

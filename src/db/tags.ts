@@ -1,0 +1,109 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Database } from './database.ts'
+import { transact } from './retry.ts'
+import { tagSnapshots } from './snapshots.ts'
+
+export interface Tag {
+  readonly id: string
+  readonly name: string
+  readonly pages: number
+}
+
+/** All tags with the number of their pages, in the order of their names; or those with these names. */
+export async function listTags(db: Database, names?: readonly string[]): Promise<Tag[]> {
+  const { rows } = await sql<Tag>`
+    select t.id, t.name, (select count(*) from snapshot_tag st where st.tag_id = t.id) as pages
+    from tag t where ${names === undefined ? sql`true` : sql`t.name = any(${names}::text[])`} order by t.name`.execute(
+    db,
+  )
+  return rows
+}
+
+/** Gives a tag another name, which no tag has: of pages, of crawls, and of the crawls that schedules will make. */
+export async function renameTag(db: Database, tag: Tag, name: string): Promise<void> {
+  await transact(db, async (tx) => {
+    await markTagged(tx, [tag.id])
+    await sql`update tag set name = ${name} where id = ${tag.id}`.execute(tx)
+    await replaceElsewhere(tx, [tag.name], name)
+  })
+}
+
+/** Gives the pages of some tags another one in their place. */
+export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): Promise<void> {
+  await transact(db, async (tx) => {
+    const ids = from.map(({ id }) => id)
+    await markTagged(tx, ids)
+    await sql`
+      insert into snapshot_tag (snapshot_id, tag_id)
+      select snapshot_id, ${into.id}::uuid from snapshot_tag where tag_id = any(${ids}::uuid[])
+      on conflict do nothing`.execute(tx)
+    await sql`delete from tag where id = any(${ids}::uuid[])`.execute(tx)
+    await replaceElsewhere(
+      tx,
+      from.map(({ name }) => name),
+      into.name,
+    )
+  })
+}
+
+/** Takes tags away from whatever has them. */
+export async function deleteTags(db: Database, tags: readonly Tag[]): Promise<void> {
+  await transact(db, async (tx) => {
+    const ids = tags.map(({ id }) => id)
+    await markTagged(tx, ids)
+    await sql`delete from tag where id = any(${ids}::uuid[])`.execute(tx)
+    await replaceElsewhere(
+      tx,
+      tags.map(({ name }) => name),
+      null,
+    )
+  })
+}
+
+/** Adds tags to pages, and takes others away. A tag that no page has any more stays. */
+export async function changeTags(
+  db: Database,
+  snapshotIds: readonly string[],
+  { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
+): Promise<void> {
+  await transact(db, async (tx) => {
+    if (add.length > 0) await tagSnapshots(tx, snapshotIds, add)
+    await sql`
+      delete from snapshot_tag where snapshot_id = any(${snapshotIds}::uuid[])
+        and tag_id = any(array(select id from tag where name = any(${remove}::text[])))`.execute(tx)
+    await sql`
+      insert into cancelled_page (snapshot_id)
+      select id from snapshot where id = any(${snapshotIds}::uuid[]) and status = 'sealed'
+      on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
+  })
+}
+
+/**
+ * For whoever keeps the pages on disk (`../workers/reconcile-work.ts`): those with these tags are to be written again,
+ * as cancelled ones are.
+ */
+async function markTagged(tx: Database, tagIds: readonly string[]): Promise<void> {
+  await sql`
+    insert into cancelled_page (snapshot_id)
+    select distinct s.id from snapshot_tag st join snapshot s on s.id = st.snapshot_id
+    where st.tag_id = any(${tagIds}::uuid[]) and s.status = 'sealed'
+    on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
+}
+
+/**
+ * In the lists of tags that crawls have, and in those that schedules will give them.
+ * @param name null: they are taken away
+ */
+async function replaceElsewhere(tx: Database, names: readonly string[], name: string | null): Promise<void> {
+  const replaced = (tags: RawBuilder<unknown>) => sql`array(
+    select name from ${tags} with ordinality as each (tag, place)
+    cross join lateral (select case when tag = any(${names}::text[]) then ${name}::text else tag end) as kept (name)
+    where name is not null group by name order by min(place))`
+  await sql`
+    update crawl set modified_at = now(), tags = ${replaced(sql`unnest(tags)`)}
+    where tags && ${names}::text[]`.execute(tx)
+  await sql`
+    update schedule set modified_at = now(),
+      crawl = jsonb_set(crawl, '{tags}', to_jsonb(${replaced(sql`jsonb_array_elements_text(crawl->'tags')`)}))
+    where crawl->'tags' ?| ${names}::text[]`.execute(tx)
+}

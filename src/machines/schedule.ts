@@ -1,0 +1,24 @@
+import { defineMachine } from '../engine/machine.ts'
+
+/**
+ * What is archived again and again. A leader claims it when it is due, adds a crawl, and moves it on to its next moment
+ * in the same transaction (`scheduled-crawls.ts`). It goes on until somebody pauses or removes it.
+ */
+export const scheduleMachine = defineMachine({
+  name: 'schedule',
+  table: 'schedule',
+  columns: {
+    owner: 'claimed_by',
+    attempts: 'attempts',
+    changedAt: 'status_changed_at',
+    movedBy: 'moved_by',
+    modifiedAt: 'modified_at',
+  },
+  leaseSeconds: 60,
+  history: true,
+  initial: 'active',
+  states: {
+    active: { on: { pause: 'paused' }, retryAfterMs: 30_000, deadlineMs: 60_000 },
+    paused: { on: { resume: 'active' }, external: true },
+  },
+})
