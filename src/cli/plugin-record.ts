@@ -101,7 +101,8 @@ async function program(wanted: Wanted, settings: HookSettings, { versionAt, modu
   const { minVersion } = binary
   const file = searchFiles(wanted, settings)
   const asksModule = file === undefined && mayBeModule(wanted)
-  const found = asksModule ? await moduleOf?.(wanted) : file
+  const found = asksModule ? await moduleOf?.(wanted).catch(() => 'unknown' as const) : file
+  if (found === 'unknown') return { name, path: null, min_version: minVersion || null, lacks: undefined }
   const version = found && minVersion !== '' ? (found.version ?? (await versionAt(found.abspath))) : ''
   const old = isOlder(version, minVersion) ? tooOld(name, version, minVersion) : undefined
   const isUnknown =

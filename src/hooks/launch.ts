@@ -5,6 +5,7 @@ import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
+import { asset } from '../base/package-root.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRan, markRunning } from '../db/processes.ts'
 import {
@@ -206,9 +207,9 @@ export function commandOf(hook: Hook, target: HookTarget): string[] {
  * The interpreter. An executable runs by its shebang, a file without the execute bit by its extension, and our own
  * JavaScript on our own Node.
  */
-function interpreter({ path, hosted }: Hook): string[] {
+function interpreter({ path }: Hook): string[] {
   const runtime = { '.js': process.execPath, '.py': 'python3', '.sh': 'bash' }[extname(path)]
-  if (hosted && runtime) return [runtime, path]
+  if (runtime && path.startsWith(asset('plugins', 'plugins'))) return [runtime, path]
   try {
     accessSync(path, constants.X_OK)
     return [path]

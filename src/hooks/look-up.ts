@@ -55,7 +55,11 @@ const OURS = new Set(['npm', 'pnpm', 'yarn', 'bun', 'uv', 'pip'])
 export function notFound({ name, plugin, binary }: Omit<Wanted, 'tree'>): string {
   if (isAbsolute(name)) return `${name} not found`
   const command = installCommand(name, binary.binproviders, binary, plugin)
-  return `${name} not found: ${command ?? 'install it, and make sure that PATH leads to it'}`
+  const isExtension = providersOf(binary.binproviders).includes('chromewebstore')
+  const place = isExtension
+    ? `put ${name}.extension.json into CHROMEWEBSTORE_EXTENSIONS_DIR, as abxpkg does`
+    : 'install it, and make sure that PATH leads to it'
+  return `${name} not found: ${command ?? place}`
 }
 
 /**

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import type { Texts } from '../base/config.ts'
+import { AppError } from '../base/errors.ts'
 import { findProgram, isExecutable } from '../base/find-program.ts'
 import type { Hook } from './discover.ts'
 import { extensionsDir, importRoot, joinedPaths, libDir, nodeModulesDir, pythonFor, realAbxpkg } from './plugin-tree.ts'
@@ -63,13 +64,41 @@ export function isSearchable(provider: string): boolean {
  * Looks for a requirement in every place where one of its providers puts it, in their order, without running anything.
  * A path that the user gives counts whatever the providers are.
  */
-export function searchFiles({ binary, name }: Wanted, settings: Texts): Found | undefined {
+export function searchFiles({ binary, name, tree }: Wanted, settings: Texts): Found | undefined {
   if (isAbsolute(name)) return isExecutable(name) ? { abspath: name } : undefined
   for (const provider of providersOf(binary.binproviders)) {
     const found = searchProvider(binary, provider, name, settings)
     if (found) return found
   }
+  return moduleIn({ binary, name, tree }, settings)
+}
+
+/** A Python module in one of the folders that are known without asking. */
+function moduleIn(wanted: Omit<Wanted, 'plugin'>, settings: Texts): Found | undefined {
+  if (!mayBeModule(wanted)) return undefined
+  const python = pythonFor(wanted.tree, settings)
+  const own = python ? sitePackages(dirname(dirname(python))) : []
+  for (const folder of [...moduleFolders(wanted, settings), ...own]) {
+    const files = [join(folder, wanted.name, '__init__.py'), join(folder, `${wanted.name}.py`)]
+    const abspath = files.find((file) => existsSync(file))
+    if (abspath) return { abspath, version: distributedVersion(folder, wanted.name) }
+  }
   return undefined
+}
+
+/** Where a Python module may lie, beside the interpreter's own places. */
+function moduleFolders({ binary, name, tree }: Omit<Wanted, 'plugin'>, settings: Texts): string[] {
+  const provider = moduleProvider(binary, name) ?? ''
+  const { installRoot } = rulesFor(binary, provider, settings)
+  const roots = [installRoot, join(libDir(settings), provider, 'packages', name)].filter((root) => root !== undefined)
+  const given = (settings['PYTHONPATH'] ?? '').split(delimiter).filter(Boolean)
+  return [importRoot(tree) ?? [], given, roots.flatMap((root) => sitePackages(join(root, 'venv')))].flat()
+}
+
+/** The version in the name of a module's `.dist-info`. */
+function distributedVersion(folder: string, name: string): string | undefined {
+  const info = new RegExp(`^${name.replaceAll('_', '[-_.]')}-(\\d[^-]*)\\.dist-info$`, 'i')
+  return readdirSync(folder).flatMap((entry) => info.exec(entry)?.[1] ?? [])[0]
 }
 
 function searchProvider(binary: RequiredBinary, provider: string, name: string, settings: Texts): Found | undefined {
@@ -99,9 +128,9 @@ function searchProvider(binary: RequiredBinary, provider: string, name: string, 
   return manifest ? { abspath: manifest, version: version ?? versionIn(manifest) } : undefined
 }
 
-/** May this be a Python module, of which files alone do not tell? */
+/** May this be a Python module? What a setting names is a program. */
 export function mayBeModule({ binary, name }: Pick<Wanted, 'binary' | 'name'>): boolean {
-  return moduleProvider(binary, name) !== undefined
+  return binary.setting === undefined && moduleProvider(binary, name) !== undefined
 }
 
 function moduleProvider({ binproviders }: RequiredBinary, name: string): string | undefined {
@@ -135,16 +164,11 @@ if spec and spec.origin:
     except importlib.metadata.PackageNotFoundError: version = ''
     print(spec.origin, version, sep='\\t')`
 
-async function searchPython({ binary, name, tree }: Wanted, settings: Texts, ask: Ask): Promise<Found | undefined> {
-  const provider = moduleProvider(binary, name)
-  const python = pythonFor(tree, settings)
-  if (provider === undefined || python === undefined) return undefined
-  const { installRoot } = rulesFor(binary, provider, settings)
-  const own = [installRoot, join(libDir(settings), provider, 'packages', name)].flatMap((root) =>
-    root ? sitePackages(join(root, 'venv')) : [],
-  )
-  const paths = [importRoot(tree), settings['PYTHONPATH'], ...own].filter((path) => path !== undefined)
-  const answer = await ask(python, ['-c', FIND_MODULE, name], { PYTHONPATH: paths.join(delimiter) })
+async function searchPython(wanted: Wanted, settings: Texts, ask: Ask): Promise<Found | undefined> {
+  const python = pythonFor(wanted.tree, settings)
+  if (!mayBeModule(wanted) || python === undefined) return undefined
+  const PYTHONPATH = moduleFolders(wanted, settings).join(delimiter)
+  const answer = await ask(python, ['-c', FIND_MODULE, wanted.name], { PYTHONPATH })
   const [abspath, version] = (answer ?? '').trim().split('\t')
   return abspath && existsSync(abspath) ? { abspath, version: version || undefined } : undefined
 }
@@ -171,16 +195,19 @@ async function searchAbxpkg({ binary, name }: Wanted, settings: Texts, ask: Ask)
   return abspath ? { abspath, version: words.find((word) => /^\d+(\.\d+)+/.test(word)) } : undefined
 }
 
-/** What a program prints when it succeeds. One that does not answer in time is killed. */
+/** What a program prints when it succeeds. One that does not answer in time is killed, and nothing is known: throws. */
 function answerOf(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   withinMs: number,
 ): Promise<string | undefined> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const options = { env, cwd: '/', timeout: withinMs, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const
-    const child = execFile(program, [...args], options, (error, stdout) => resolve(error ? undefined : stdout))
+    const child = execFile(program, [...args], options, (error, stdout) => {
+      if (error?.killed) reject(new AppError(`${program} does not answer`))
+      else resolve(error ? undefined : stdout)
+    })
     child.stdin?.end()
   })
 }

@@ -26,7 +26,7 @@ export async function captures(rounds: number): Promise<Figure[]> {
       await withHome(async ({ db, dataDir }) => {
         const browser = await unpackBrowser(join(dataDir, 'lib'))
         if (!browser) throw new Error('@sparticuz/chromium is not installed')
-        const env = { ...cleanEnv, MAX_SNAPSHOT_WORKERS: String(AT_ONCE), ABXPKG_LIB_DIR: join(dataDir, 'lib') }
+        const env = { ...cleanEnv, MAX_SNAPSHOT_WORKERS: String(AT_ONCE) }
         await archivebox(dataDir, 'add', ...PLUGINS, ...urls)
         const runner = startNode([MAIN, '--data-dir', dataDir, 'run', '--exit-on-idle', '--daemon'], {
           env,

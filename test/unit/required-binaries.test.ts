@@ -80,6 +80,7 @@ describe('a program that is not there', () => {
     expect(lacking('wget', 'env,apt,brew')).toBe(`wget not found: ${system} install wget`)
     expect(lacking('tool', 'env')).toBe('tool not found: install it, and make sure that PATH leads to it')
     expect(lacking('/opt/tool', 'env,apt')).toBe('/opt/tool not found')
+    expect(lacking('blocker', 'env,chromewebstore')).toMatch(/^blocker not found: put blocker\.extension\.json into /)
     expect(lacking('chromium', 'env,playwright,puppeteer')).toBe(`chromium not found: ${system} install chromium`)
   })
 

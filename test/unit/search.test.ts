@@ -71,6 +71,26 @@ describe('a requirement is found', () => {
   })
 })
 
+describe('a Python module is found without asking Python', () => {
+  it.each([
+    ['beside the tree that it is for', 'pkg'],
+    ['in the virtual environment of its plugin', 'lib/uv/packages/made_up/venv/lib/python3.13/site-packages'],
+    ['in the one of plugin install', 'lib/pip/venv/lib/python3.13/site-packages'],
+  ])('%s, with its version', (_where, folder) => {
+    put('pkg/suite/__init__.py')
+    for (const venv of ['lib/uv/packages/made_up/venv', 'lib/pip/venv']) put(`${venv}/pyvenv.cfg`, 'version = 3.13.0\n')
+    put('lib/pip/venv/bin/python3')
+    const wanted = { ...want('made_up', 'uv,env'), tree: join(dir, 'pkg', 'suite', 'plugins') }
+    expect(searchFiles(wanted, settings)).toBeUndefined()
+    const abspath = put(`${folder}/made_up/__init__.py`)
+    put(`${folder}/Made-Up-1.2.3.dist-info/METADATA`)
+    for (const other of ['made_up_more-9', 'a-made_up-8', 'made_up-stubs-7'])
+      put(`${folder}/${other}.dist-info/METADATA`)
+    expect(searchFiles(wanted, settings)).toEqual({ abspath, version: '1.2.3' })
+    expect(searchFiles({ ...wanted, ...want('made_up', 'env') }, settings)).toBeUndefined()
+  })
+})
+
 describe('where files do not tell', () => {
   const PYTHON = withPrograms('python3')
 
@@ -82,6 +102,12 @@ describe('where files do not tell', () => {
     const abspath = put('py/abx_made_up/__init__.py', '', 0o644)
     expect(await ask('abx_made_up', 'uv,env')).toEqual({ abspath, version: undefined })
     expect(await ask('abx_made_up', 'env')).toBeUndefined()
+  })
+
+  it('nothing is known of what does not answer', async () => {
+    put('path/abxpkg', '#!/bin/sh\nexec sleep 60\n')
+    const asked = searchByAsking(want('tool', 'env'), settings, { PATH: process.env['PATH']! }, 100)
+    await expect(asked).rejects.toThrow('does not answer')
   })
 
   it('the real abxpkg is asked, when it is there', async () => {

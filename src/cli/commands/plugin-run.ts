@@ -187,7 +187,7 @@ async function programsFor(hooks: readonly Hook[], texts: HookSettings): Promise
   const paths: Record<string, string> = {}
   const found: string[] = []
   for (const wanted of wantedBy(hooks, texts)) {
-    const place = searchFiles(wanted, texts) ?? (await moduleOf?.(wanted))
+    const place = searchFiles(wanted, texts) ?? (await moduleOf?.(wanted).catch(() => undefined))
     if (!place) terminal.say(`${onStderr.yellow('careful:')} ${notFound(wanted)}`)
     else found.push(place.abspath)
     if (place && wanted.binary.setting) paths[wanted.binary.setting] = place.abspath

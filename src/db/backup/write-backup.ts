@@ -22,7 +22,15 @@ export interface Written extends Trailer {
 }
 
 /** What goes along with the folders of rows: settings, users' plugins and logins, and what all pages load. */
-const BESIDE = ['archivebox.toml', 'plugins/', 'personas/', 'index.html', 'archive/index/', 'archive/pages/']
+const BESIDE = [
+  'archivebox.toml',
+  'plugins/',
+  'personas/',
+  'index.html',
+  'archive/index/',
+  'archive/pages/',
+  'archive/urls/',
+]
 const FOLDERS = 'select output_dir from crawl union all select output_dir from snapshot'
 
 /**

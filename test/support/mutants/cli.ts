@@ -26,4 +26,12 @@ export const CLI: readonly Mutant[] = [
     test: 'test/crash/disk-full.test.ts',
     only: 'below its floor begins no page',
   },
+  {
+    name: 'a list adds what is archived already',
+    file: 'src/cli/new-urls.ts',
+    find: 'if (archived.size === 0) return',
+    replacement: 'if (archived.size >= 0) return',
+    test: 'test/integration/add-lists.test.ts',
+    only: 'keeps titles, tags, notes and dates',
+  },
 ]

@@ -50,4 +50,20 @@ export const WORKERS: readonly Mutant[] = [
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: ': the hooks run again',
   },
+  {
+    name: 'a crawl goes on beyond its --max-size',
+    file: 'src/workers/archive-snapshot.ts',
+    find: "const isBeyond = claim.state === 'queued' &&",
+    replacement: "const isBeyond = claim.state === 'started' &&",
+    test: 'test/integration/add-lists.test.ts',
+    only: 'of bytes ends a crawl',
+  },
+  {
+    name: 'files of an earlier attempt at a page of a collection stay',
+    file: 'src/workers/take-files.ts',
+    find: 'await rm(to, { recursive: true, force: true })\n  const folders',
+    replacement: 'const folders',
+    test: 'test/integration/from-archivebox.test.ts',
+    only: 'comes with titles, tags, dates, results and files',
+  },
 ]
