@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
-import { findBrowser, GET_A_BROWSER } from '../base/browser/find-browser.ts'
+import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
 import { guardMemory } from '../base/browser/memory-guard.ts'
 import { ENDPOINT, NO_BROWSER } from '../base/browser/with-tab.ts'
@@ -31,18 +31,21 @@ process.on('SIGTERM', () => {
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** Why there is no browser, for the hooks of the pages. */
-function giveUp(reason: string): never {
-  writeWhole(folder, NO_BROWSER, `${reason}\n`)
-  say(reason)
-  process.exit(SKIPPED)
+/** The last line that a failed hook says is the reason. */
+function fail(error: unknown): never {
+  say(messageOf(error))
+  process.exit(1)
 }
 
 rmSync(join(folder, ENDPOINT), { force: true })
 rmSync(join(folder, NO_BROWSER), { force: true })
-const browser = await findBrowser(process.env).catch((error: unknown) => giveUp(messageOf(error)))
+const browser = await findBrowser(process.env).catch(fail)
 const maxMemory = sizeLimit(process.env, 'CHROME_MAX_MEMORY', MAX_MEMORY).bytes
-if (!browser) giveUp(`no browser: ${GET_A_BROWSER}`)
+if (!browser) {
+  writeWhole(folder, NO_BROWSER, NO_BROWSER_FOUND) // For the hooks of the pages.
+  say(NO_BROWSER_FOUND)
+  process.exit(SKIPPED)
+}
 
 for (let isFirst = true; !isOver; isFirst = false) {
   rmSync(temp, { recursive: true, force: true })
@@ -51,7 +54,7 @@ for (let isFirst = true; !isOver; isFirst = false) {
   try {
     running = await launchBrowser(browser, temp, process.env)
   } catch (error) {
-    if (isFirst) giveUp(messageOf(error))
+    if (isFirst) fail(error)
     say(messageOf(error))
   }
   if (running) {

@@ -5,8 +5,9 @@ import type { HookContext } from '../contract.ts'
 import { text } from '../settings.ts'
 import type { Browser } from './packaged.ts'
 
-/** How one gets a browser, for people. */
-export const GET_A_BROWSER = 'npm install @sparticuz/chromium, or set CHROME_BINARY to a Chrome or Chromium'
+/** That there is no browser, and how one gets one. */
+export const NO_BROWSER_FOUND =
+  'browser not found: npm install @sparticuz/chromium, or set CHROME_BINARY to a Chrome or Chromium'
 
 /**
  * The browser for captures: CHROME_BINARY (a path, or a name that is looked up in PATH), else the packaged one, which
@@ -18,7 +19,7 @@ export async function findBrowser(env: HookContext['env']): Promise<Browser | un
   if (name !== undefined) {
     const program = findProgram(name, env['PATH'])
     if (program === undefined)
-      throw new AppError(`CHROME_BINARY: ${isAbsolute(name) ? 'no program at' : 'not in PATH:'} ${name}`)
+      throw new AppError(`CHROME_BINARY not found: ${name}${isAbsolute(name) ? '' : ' is not in PATH'}`)
     return { program, env: {} }
   }
   const { unpackBrowser } = await import('./packaged.ts')

@@ -6,7 +6,7 @@ import { lacking, noResults, skipped } from '../hook.ts'
 import { timeoutSeconds } from '../settings.ts'
 import { readSibling, siblingRan, staticFile } from '../siblings.ts'
 import { BrowserGone } from './cdp.ts'
-import { GET_A_BROWSER } from './find-browser.ts'
+import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { Tab, type Visited } from './tab.ts'
 
 /** The crawl's browser says here how it is reached, or why there is none. */
@@ -40,7 +40,7 @@ export async function withTab(
   const crawlDir = context.env['CRAWL_DIR']
   const chrome = crawlDir === undefined ? undefined : join(crawlDir, 'chrome')
   if (chrome === undefined || noteOf(chrome, NO_BROWSER) !== undefined || noteOf(chrome, ENDPOINT) === undefined)
-    return skipped((chrome && noteOf(chrome, NO_BROWSER)) ?? `no browser: ${GET_A_BROWSER}`)
+    return skipped((chrome && noteOf(chrome, NO_BROWSER)) ?? NO_BROWSER_FOUND)
   try {
     return await once(context, chrome, use)
   } catch (error) {
