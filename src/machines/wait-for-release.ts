@@ -25,8 +25,10 @@ export async function waitForRelease(
 ): Promise<void> {
   for (const end = performance.now() + RELEASE_MS; ; ) {
     const ids = (await presentRows(home)).map(({ id }) => id)
+    // What a worker has announced may run already: it writes the identity of a hook that has run for a moment.
     const { rows } = await sql<{ pid: number | null }>`
-      select p.pid from process p where p.id = any(${ids}::uuid[]) and (${processes} or p.id in (
+      select p.pid from process p where (p.id = any(${ids}::uuid[]) or p.status = 'starting'
+        and p.parent_id = any(${ids}::uuid[])) and (${processes} or p.id in (
         select r.process_id from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'started'
           and ${snapshots}))`.execute(home.db)
     if (rows.length === 0) return
