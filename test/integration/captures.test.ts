@@ -93,7 +93,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(pages['/cyrillic']!.text('singlefile/singlefile.html')).toContain(RUSSIAN)
     expect(pages['/moves']!.text('dom/output.html')).toContain('<p>second</p>')
     expect(pages['/leads-nowhere']!.results).toMatchObject({
-      chrome: 'failed: connection refused by 127.0.0.1:1',
+      chrome: 'failed: the browser refuses the port of 127.0.0.1:1',
       screenshot: 'skipped: needs chrome, which failed',
     })
     expect(pages['/download']!.results['chrome']).toBe('noresults: not a page: staticfile/x.zip')

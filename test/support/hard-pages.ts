@@ -32,7 +32,11 @@ export const hardPages: Routes = {
   '/busy': page('busy', '<p>busy</p><script>onload = () => setTimeout(() => { while (true); }, 50)</script>'),
   '/bomb': page(
     'bomb',
-    '<p>bomb</p><script>const all = []; setInterval(() => fetch("/look.css?" + Math.random()), 100); setInterval(() => all.push(new Uint8Array(1e8).fill(1)), 50)</script>',
+    `<p>bomb</p><script>
+       const all = []
+       setInterval(() => fetch('/look.css?' + Math.random()), 100)
+       setInterval(() => all.push(new Uint8Array(1e8).fill(1)), 50)
+     </script>`,
   ),
   '/cyrillic': bytes('text/html; charset=windows-1251', windows1251(`<title>x</title><p>${RUSSIAN}</p>`)),
   '/moves': page('moves', '<p>first</p><script>setTimeout(() => { location = "/second" }, 300)</script>'),
