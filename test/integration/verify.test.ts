@@ -116,6 +116,14 @@ describe('verify', () => {
     expect((await verified(0)).found).toEqual([])
   })
 
+  it('--mend takes no damaged file for what was archived', async () => {
+    rmSync(inside(first, 'headers/headers.json')) // Its date will be another one.
+    spoil(inside(first, 'html/output.html'))
+    await verified(0, '--mend', '--quick')
+    await runAll(home)
+    expect((await verified(1)).found).toEqual([`changed ${first.output_dir}/html/output.html`])
+  })
+
   it('fetches the page of a folder that is gone, but not those of a disk that is gone', async () => {
     rmSync(join(home.dataDir, second.output_dir), { recursive: true })
     expect((await verified(1)).found).toEqual([`missing ${second.output_dir}`])
