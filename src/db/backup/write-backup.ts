@@ -45,8 +45,8 @@ export async function writeBackup(url: string, path: string, stop: AbortSignal):
   if (!(await isOurList(list))) throw new UsageError(`${list} is no list of ours: it is not replaced`)
   const reading = (db: Database) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const write = async (session: Session) => {
+    await keepSchema(session.tx) // First: the first statement decides what the transaction sees.
     await prepareToCopy(session.tx)
-    await keepSchema(session.tx)
     if ((await schemaVersion(session.tx)) === 0) throw new AppError('there is no archive in this database')
     const written = await replace(path, async (file) => await writeRows(session, file, stop))
     await replace(list, async (file) => {
