@@ -138,7 +138,7 @@ describe('verify', () => {
     rmSync(inside(first, 'html/output.html'))
     const { found, said } = await verified(1, '--mend', '--quick')
     expect(found).toEqual([`missing ${first.output_dir}/html/output.html`])
-    expect(said).toMatch(/1 missing: left as it is: result retry would/)
+    expect(said).toMatch(/1 missing: left as it is: another run/)
     expect(await home.query("select from archive_result where status = 'queued'")).toEqual([])
   })
 

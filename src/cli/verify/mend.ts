@@ -22,13 +22,14 @@ interface Remedy {
   readonly otherwise: string
 }
 
-const BY_HAND: Remedy = { otherwise: 'left as it is: bring it back from a copy, or fetch it anew with result retry' }
+const BY_HAND: Remedy = { otherwise: 'left as it is: bring it back from a copy, or add its URL again' }
 
 export const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
   missing: {
     would: 'queues the hooks that made it again, where none of their files is left',
     mended: 'the hooks that made it are queued again',
-    otherwise: 'left as it is: result retry would fetch it anew, and in place of the files that its hook still has',
+    otherwise:
+      'left as it is: another run of its hook would replace the files that are left; bring it back from a copy',
   },
   'no page': { would: 'writes it again', mended: 'written again', otherwise: 'left as it is' },
   unknown: { would: `moves it to ${ASIDE}/`, mended: `moved to ${ASIDE}/`, otherwise: 'left as it is: known by now' },
