@@ -50,6 +50,18 @@ export async function recordedPage(db: Database, id: string): Promise<RecordedPa
   return (await withRetry(db, () => select.execute(db))).rows[0]
 }
 
+/** The published files of other plugins on a page that were written after this plugin has last succeeded there. */
+export async function writtenSince(db: Database, snapshotId: string, plugin: string): Promise<string[]> {
+  const select = sql<{ path: string }>`
+    select r.plugin || '/' || file.path as path
+    from archive_result r, jsonb_object_keys(r.output_files) file (path), (
+      select coalesce(max(end_ts), '-infinity') as end_ts from archive_result
+      where snapshot_id = ${snapshotId} and plugin = ${plugin} and status = 'succeeded'
+    ) own
+    where r.snapshot_id = ${snapshotId} and r.plugin <> ${plugin} and coalesce(r.end_ts > own.end_ts, true)`
+  return (await withRetry(db, () => select.execute(db))).rows.map(({ path }) => path)
+}
+
 /** Those of these ids that no row has. */
 export async function withoutRow(db: Database, table: Model['table'], ids: readonly string[]): Promise<string[]> {
   const select = sql<{ id: string }>`

@@ -130,7 +130,8 @@ export async function settleRestored(tx: Home['db']): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select claimed_by as id from crawl where claimed_by is not null
     union select claimed_by from snapshot where claimed_by is not null
-    union select claimed_by from "binary" where claimed_by is not null`.execute(tx)
+    union select claimed_by from "binary" where claimed_by is not null
+    union select claimed_by from schedule where claimed_by is not null`.execute(tx)
   const owners = rows.map(({ id }) => id)
   for (const machine of CLAIMED) await new Queue<Machine>(machine, kyselySql(tx)).requeueClaimsOf(owners, false)
   await sql`

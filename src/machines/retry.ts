@@ -52,9 +52,9 @@ export interface Retried {
 
 /**
  * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
- * again. The hashes are computed again, too. Pages and crawls that were sealed before anything ran are started. This is
- * a person's way out of a final state. Repeated because its answer was lost, it finds nothing sealed any more, and
- * tells less than was done.
+ * again. The hashes are computed again, too, for what is written. Pages and crawls that were sealed before anything ran
+ * are started. This is a person's way out of a final state. Repeated because its answer was lost, it finds nothing
+ * sealed any more, and tells less than was done.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request

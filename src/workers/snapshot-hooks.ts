@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
+import { writtenSince } from '../db/recorded-files.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { HostedRun } from '../hooks/hook-host.ts'
 import type { HookScope } from '../hooks/launch.ts'
@@ -124,6 +126,7 @@ export class SnapshotHooks {
       if (rows.slice(index).every((left) => left.every(({ hook }) => hook.readsPublished))) await this.#endBackground()
       if (isStopped()) break
       const able = await this.#able(row)
+      if (able[0]) await this.#tellWritten(able[0])
       if (able[0]?.hook.hosted) await this.#runRow(able)
       else if (able[0]) {
         // The start of the next process is written together with the end of this one.
@@ -245,6 +248,13 @@ export class SnapshotHooks {
     const way = hook.background ? 'background' : 'foreground'
     const end = await this.#sequence[way](this.#scope, hook, this.#tree.dirFor(hook.plugin), logs, this.#abort, started)
     if (end) await this.#settle([end])
+  }
+
+  /** Tells a hook that reads published files which of them are new to it, unless all are. */
+  async #tellWritten({ hook: { plugin, readsPublished }, result }: OpenHook): Promise<void> {
+    if (!readsPublished || result.attempt === 1) return
+    const paths = await writtenSince(this.#context.owner.home.db, this.#claim.id, plugin)
+    writeFileSync(join(this.#tree.work, `.written-since-${plugin}.json`), JSON.stringify(paths))
   }
 
   async #started(result: ResultRow, processId: string): Promise<void> {

@@ -6,6 +6,7 @@ import { headerFrame, inspectBackup } from '../../src/db/backup/backup-file.ts'
 import { readBackup } from '../../src/db/backup/read-backup.ts'
 import { writeBackup } from '../../src/db/backup/write-backup.ts'
 import { migrations } from '../../src/db/migrate.ts'
+import { settleRestored } from '../../src/machines/queues.ts'
 import { expectComplete } from '../support/archive.ts'
 import { useDatabases } from '../support/engine.ts'
 import { newFolder, TestHome, useHomes } from '../support/homes.ts'
@@ -55,9 +56,14 @@ beforeAll(async () => {
   done = await source.add('--plugins', 'html,hashes', '--tag', 'kept', `${site.url}/page-1.html`)
   await runAll(source)
   atWork = await working(source, `${site.url}/page-2.html`)
+  await source.query(`
+    insert into schedule (id, every, cron, timezone, urls, crawl, next_at, retry_at, claim_token, claimed_by)
+    select id, 'day', '0 0 * * *', 'UTC', 'http://x/', '{}', '2099-01-01', '2098-01-01', id, id
+    from gen_random_uuid() id`)
   const { code, stderr } = await source.run(['backup', file])
   expect(code, stderr).toBe(0)
   expect(stderr).toContain('2 pages of 2 crawls')
+  await source.query('delete from schedule')
 })
 afterAll(async () => {
   await atWork.end()
@@ -94,6 +100,7 @@ describe('a backup of an archive at work', () => {
     expect(await brokenPromises(there)).toEqual([])
     expect(await there.query('select from snapshot where claim_token is not null or retry_at > now()')).toEqual([])
     expect(await there.query('select from process where ended_at is null')).toEqual([])
+    expect(await there.query('select claimed_by from schedule')).toEqual([{ claimed_by: null }])
     // The number of the restoring transaction, for the server's own mean nothing elsewhere.
     const changed = 'select min(changed::text::bigint)::int from archived_page'
     expect(await there.value<number>(changed)).toBeGreaterThan(await source.value<number>(changed))
@@ -191,8 +198,20 @@ describe('a backup of an archive at work', () => {
     cpSync(file, copy)
     await expect(writeBackup(source.databaseUrl, copy, AbortSignal.abort())).rejects.toThrow()
     expect(readFileSync(copy)).toEqual(readFileSync(file))
-    expect(existsSync(`${copy}.part`)).toBe(false)
+    expect(readdirSync(dataDir).sort()).toEqual(['copy.zst', 'notes.txt'])
+    writeFileSync(`${copy}.files`, 'mine')
+    await expect(writeBackup(source.databaseUrl, copy, never)).rejects.toThrow(/copy.zst.files is no list of ours/)
+    expect(readFileSync(`${copy}.files`, 'utf8')).toBe('mine')
+    rmSync(`${copy}.files`)
+    // What another backup to this name is writing stays its own.
+    writeFileSync(`${copy}.part`, 'of another')
+    const mine = `${copy}.${process.pid}.part`
+    writeFileSync(mine, 'of another')
+    await expect(writeBackup(source.databaseUrl, copy, never)).rejects.toThrow(/EEXIST/)
+    expect(readFileSync(mine, 'utf8')).toBe('of another')
+    rmSync(mine)
     await writeBackup(source.databaseUrl, copy, never)
+    expect(readFileSync(`${copy}.part`, 'utf8')).toBe('of another')
     expect((await inspectBackup(copy)).header.made_at).not.toBe((await inspectBackup(file)).header.made_at)
   })
 })
@@ -203,7 +222,8 @@ it('a backup of an older schema is brought up to date', async () => {
     'create table schema_migration (version integer primary key, name text, applied_at timestamptz default now())',
     ...older.map((migration) => readFileSync(migration.file, 'utf8')),
     "insert into schema_migration (version, name) values (14, 'outcomes')",
-    `insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c')`,
+    `insert into crawl (id, urls, output_dir, status, retry_at, claim_token, claimed_by)
+      select id, 'http://x/', 'c', 'started', now() + interval '1 day', id, id from gen_random_uuid() id`,
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
       select gen_random_uuid(), id, 'http://x/', '', 's', 'sealed', null from crawl`,
   )
@@ -211,7 +231,8 @@ it('a backup of an older schema is brought up to date', async () => {
   try {
     await writeBackup(old.url, join(folder, 'old.zst'), never)
     const there = await databases.make()
-    await readBackup(there.url, await inspectBackup(join(folder, 'old.zst')), here)
+    await readBackup(there.url, await inspectBackup(join(folder, 'old.zst')), { ...here, settle: settleRestored })
+    expect(await there.query('select from crawl where claimed_by is not null or retry_at > now()')).toEqual([])
     expect(await there.value('select max(version) from schema_migration')).toBe(NEWEST)
     expect(await there.query('select number::int, url_hash from archived_page')).toHaveLength(1)
     expect(await there.query('select url from page_url')).toEqual([{ url: 'http://x/' }])

@@ -507,6 +507,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
   'db/recorded-files.ts recordedPages': () => recorded.recordedPages(db, other, 10),
   'db/recorded-files.ts recordedPage': () => recorded.recordedPage(db, other),
+  'db/recorded-files.ts writtenSince': () => recorded.writtenSince(db, other, 'hashes'),
   'db/recorded-files.ts withoutRow': () => recorded.withoutRow(db, 'snapshot', [other]),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
   'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),

@@ -10,6 +10,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Found, findProblems } from '../../src/cli/verify/find-problems.ts'
+import { mend } from '../../src/cli/verify/mend.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import type { Home } from '../../src/db/home.ts'
 import { type Page, pagesOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { runAll } from '../support/queued.ts'
@@ -114,6 +118,57 @@ describe('verify', () => {
     expect(existsSync(inside(first, 'index.html'))).toBe(true)
     await runAll(home)
     expect((await verified(0)).found).toEqual([])
+  })
+
+  it('--mend takes no damaged file for what was archived', async () => {
+    rmSync(inside(first, 'headers/headers.json')) // Its date will be another one.
+    spoil(inside(first, 'html/output.html'))
+    await verified(0, '--mend', '--quick')
+    await runAll(home)
+    expect((await verified(1)).found).toEqual([`changed ${first.output_dir}/html/output.html`])
+  })
+
+  it('--mend leaves what its hook has kept a part of', async () => {
+    writeFileSync(inside(first, 'html/image.png'), 'kept')
+    await home.query(
+      `update archive_result set output_files = output_files || jsonb_build_object('image.png',
+        output_files -> 'output.html' || '{"size": 4}') where plugin = 'html' and snapshot_id = $1`,
+      [first.id],
+    )
+    rmSync(inside(first, 'html/output.html'))
+    const { found, said } = await verified(1, '--mend', '--quick')
+    expect(found).toEqual([`missing ${first.output_dir}/html/output.html`])
+    expect(said).toMatch(/1 missing: left as it is: another run/)
+    expect(await home.query("select from archive_result where status = 'queued'")).toEqual([])
+  })
+
+  it('--mend moves no folder of a row, nor an archive that its database does not know, nor over another', async () => {
+    const strays = Array.from({ length: 19 }, (_none, n) => `archive/snapshots/20200101/example.com/${n}`)
+    for (const path of strays) mkdirSync(join(home.dataDir, path), { recursive: true })
+    expect((await verified(1, '--mend', '--quick')).said).toMatch(/knows 2 pages, and not 19 folders: nothing was/)
+    expect(strays.filter((path) => !existsSync(join(home.dataDir, path)))).toEqual([])
+
+    for (const path of strays.slice(1)) rmSync(join(home.dataDir, path), { recursive: true })
+    mkdirSync(join(home.dataDir, 'lost+found', strays[0]!, 'full'), { recursive: true })
+    writeFileSync(join(home.dataDir, strays[0]!, 'page'), '')
+    await verified(0, '--mend', '--quick')
+    expect(existsSync(join(home.dataDir, 'lost+found', `${strays[0]}.2`, 'page'))).toBe(true)
+
+    const db = openDatabase(home.databaseUrl, { name: 'the test' })
+    try {
+      const here = { db, dataDir: home.dataDir } as Home
+      const known = { problem: 'unknown' as const, path: first.output_dir, detail: 'its row came late' }
+      expect(await mend(here, [known], 2)).toEqual(new Set())
+      expect(existsSync(inside(first, 'index.html'))).toBe(true)
+
+      rmSync(inside(first, 'html/output.html'))
+      const found: Found[] = []
+      const progress = { pages: 0, files: 0, hashed: 0, bytes: 0 }
+      await findProblems(here, true, progress, (each) => found.push(each))
+      expect(found.map(({ page }) => Object.keys(page!))).toEqual([['id', 'crawl_id', 'url', 'output_dir']])
+    } finally {
+      await db.destroy()
+    }
   })
 
   it('fetches the page of a folder that is gone, but not those of a disk that is gone', async () => {

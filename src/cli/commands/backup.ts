@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { writeBackup } from '../../db/backup/write-backup.ts'
 import { sizeText } from '../../pages/layout.ts'
@@ -10,7 +11,12 @@ import { pagesIn, untilStopped } from './restore.ts'
 export async function backup(options: GlobalOptions, file: string): Promise<void> {
   await withHome(options, async (home) => {
     await asProcess(home, 'cli', async () => {
-      const written = await untilStopped((signal) => writeBackup(home.databaseUrl, resolve(file), signal))
+      const fileNow = () => statSync(file, { throwIfNoEntry: false })?.ino
+      const before = fileNow()
+      const written = await untilStopped(
+        (signal) => writeBackup(home.databaseUrl, resolve(file), signal),
+        () => fileNow() === before,
+      )
       const { rows, schema, sha256, size } = written
       if (wantsJson(options)) printRecord({ type: 'Backup', file, files: `${file}.files`, schema, size, sha256, rows })
       terminal.say(`${pagesIn(rows)} in ${file} (${sizeText(size)}); ${file}.files names their files:`)

@@ -30,14 +30,20 @@ export function pagesIn(rows: Readonly<Record<string, number>>): string {
   return `${many(rows['snapshot'] ?? 0, 'page')} of ${many(rows['crawl'] ?? 0, 'crawl')} (${number(all)} rows)`
 }
 
-/** Work that is all or nothing: a first signal undoes it, and ends the command with 130. */
-export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/**
+ * Work that a first signal undoes; it ends the command with 130.
+ * @param isUndone has nothing been changed? By default work is all or nothing
+ */
+export async function untilStopped<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  isUndone: () => boolean = () => true,
+): Promise<T> {
   const interrupts = new Interrupts()
   try {
     return await work(interrupts.signal)
   } catch (error) {
     if (!interrupts.signal.aborted) throw error
-    throw new AppError('interrupted: nothing was changed', { exitCode: EXIT.interrupted })
+    throw new AppError(isUndone() ? 'interrupted: nothing was changed' : 'interrupted', { exitCode: EXIT.interrupted })
   } finally {
     interrupts.end()
   }

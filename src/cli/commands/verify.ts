@@ -31,13 +31,12 @@ export async function verify(options: GlobalOptions, verb: VerifyOptions): Promi
         terminal.live([])
       }
       show(options, all)
-      if (verb.mend) await mend(home, all, progress.pages)
+      const mended = verb.mend ? await mend(home, all, progress.pages) : undefined
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
       const sum = all.length === 0 ? 'all is well' : many(all.length, 'problem')
       terminal.say(`${inWords(progress)} checked in ${seconds} s: ${sum}`)
-      sayRemedies(all, verb.mend === true)
-      const isLeft = ({ problem }: Found) => !verb.mend || REMEDIES[problem].mended === undefined
-      if (all.some(isLeft)) process.exitCode = EXIT.failed
+      sayRemedies(all, mended)
+      if (all.some((each) => !mended?.has(each))) process.exitCode = EXIT.failed
     })
   })
 }
@@ -61,10 +60,12 @@ function show(options: GlobalOptions, all: readonly Found[]): void {
 }
 
 /** What was done about the problems of each kind, or would be. */
-function sayRemedies(all: readonly Found[], isMended: boolean): void {
+function sayRemedies(all: readonly Found[], mended: ReadonlySet<Found> | undefined): void {
   for (const [problem, found] of Map.groupBy(all, (each) => each.problem)) {
-    const { would, mended, otherwise } = REMEDIES[problem]
-    const what = isMended ? mended : would && `--mend ${would}`
-    terminal.say(`  ${number(found.length)} ${problem}: ${what ?? otherwise}`)
+    const remedy = REMEDIES[problem]
+    const say = (count: number, what: string) => count > 0 && terminal.say(`  ${number(count)} ${problem}: ${what}`)
+    const done = found.filter((each) => mended?.has(each)).length
+    say(done, remedy.mended ?? '')
+    say(found.length - done, !mended && remedy.would ? `--mend ${remedy.would}` : remedy.otherwise)
   }
 }

@@ -38,7 +38,9 @@ export async function findProblems(
       progress.hashed += each.hashed
       progress.bytes += each.bytes
       if (each.problems.length === 0) continue
-      for (const problem of await problemsNow(home, each.id, quick)) say({ ...problem, page: pages[index]! })
+      const { id, crawl_id, url, output_dir } = pages[index]! // Without its files, for it is kept.
+      const page = { id, crawl_id, url, output_dir }
+      for (const problem of await problemsNow(home, id, quick)) say({ ...problem, page })
     }
   }
   try {

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync } from 'node:fs'
+import { lstatSync, mkdirSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
@@ -7,68 +7,103 @@ import { retry } from '../../machines/retry.ts'
 import { reconcilePages } from '../../workers/reconcile-pages.ts'
 import type { Problem } from './check-page.ts'
 import { type Found, problemsNow } from './find-problems.ts'
+import { isStray } from './stray-folders.ts'
 
 /** Where what nobody knows is kept, under its old path. */
 const ASIDE = 'lost+found'
+/** With more unknown folders than this for each page that is there, the database is another one's, or an old copy. */
+const STRAYS_PER_PAGE = 9
 
 interface Remedy {
   /** What `--mend` would do, and what it has done; none: nothing. */
   readonly would?: string
   readonly mended?: string
   /** What a person can do where we cannot. */
-  readonly otherwise?: string
+  readonly otherwise: string
 }
 
-const BY_HAND: Remedy = { otherwise: 'left as it is: bring it back from a copy, or fetch it anew with result retry' }
+const BY_HAND: Remedy = { otherwise: 'left as it is: bring it back from a copy, or add its URL again' }
 
 export const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
-  missing: { would: 'queues the hooks that made it again', mended: 'the hooks that made it are queued again' },
-  'no page': { would: 'writes it again', mended: 'written again' },
-  unknown: { would: `moves it to ${ASIDE}/`, mended: `moved to ${ASIDE}/` },
+  missing: {
+    would: 'queues the hooks that made it again, where none of their files is left',
+    mended: 'the hooks that made it are queued again',
+    otherwise:
+      'left as it is: another run of its hook would replace the files that are left; bring it back from a copy',
+  },
+  'no page': { would: 'writes it again', mended: 'written again', otherwise: 'left as it is' },
+  unknown: { would: `moves it to ${ASIDE}/`, mended: `moved to ${ASIDE}/`, otherwise: 'left as it is: known by now' },
   changed: BY_HAND,
   unreadable: BY_HAND,
 }
 
 /**
- * Does what can be done without inventing or deleting anything. Throws AppError when all folders are gone: then a disk
- * is missing rather than files.
+ * Does what can be done without inventing, replacing or deleting anything. Throws AppError when all folders are gone,
+ * or hardly one is known: then a disk or a database is the wrong one.
+ * @returns what was mended
  */
-export async function mend(home: Home, found: readonly Found[], pages: number): Promise<void> {
-  const missing = found.filter(({ problem }) => problem === 'missing')
-  const folders = missing.filter(({ path, page }) => path === page?.output_dir)
-  if (pages > 1 && folders.length === pages)
-    throw new AppError(`not one of ${pages} pages has its folder: nothing was mended`, {
-      hint: `is the disk of ${join(home.dataDir, 'archive')} there?`,
-    })
+export async function mend(home: Home, found: readonly Found[], pages: number): Promise<ReadonlySet<Found>> {
+  refuseWrongPlace(home, found, pages)
+  const mended = new Set<Found>()
   for (const [page, problems] of Map.groupBy(found.filter(isUnknown), (each) => each.page)) {
     // A hook may have made it known in the meantime.
-    const still = page ? (await problemsNow(home, page.id, true)).filter(isUnknown) : problems
-    for (const { path } of problems) if (still.some((now) => now.path === path)) moveAside(home.dataDir, path)
+    const still = page && (await problemsNow(home, page.id, true)).filter(isUnknown)
+    for (const each of problems) {
+      const { path } = each
+      if (!(still ? still.some((now) => now.path === path) : await isStray(home, path))) continue
+      moveAside(home.dataDir, path)
+      mended.add(each)
+    }
   }
-  await reconcilePages(
-    home,
-    [...new Set(found.flatMap(({ problem, page }) => (problem === 'no page' && page ? [page.crawl_id] : [])))],
-    found.flatMap(({ problem, page }) => (problem === 'no page' && page ? [page.id] : [])),
-  )
-  for (const [page, problems] of Map.groupBy(missing, (each) => each.page!)) {
-    const lost = (file: string) =>
-      problems.some(({ path }) => path === page.output_dir || path === `${page.output_dir}/${file}`)
-    const results = await resultsOfPage(home.db, page.id)
-    const made = results.filter(({ plugin, output_files }) =>
-      Object.keys(output_files).some((file) => lost(`${plugin}/${file}`)),
-    )
-    const latest = made.flatMap(
-      ({ plugin, hook_name }) =>
-        results.findLast((result) => result.plugin === plugin && result.hook_name === hook_name)!.id,
-    )
-    await retry(home.db, { results: [...new Set(latest)] })
-  }
+  const pageless = found.filter(({ problem }) => problem === 'no page')
+  const crawls = new Set(pageless.flatMap(({ page }) => page?.crawl_id ?? []))
+  const ids = pageless.flatMap(({ page }) => page?.id ?? [])
+  if (ids.length > 0) await reconcilePages(home, [...crawls], ids)
+  for (const each of pageless) mended.add(each)
+  for (const [page, problems] of Map.groupBy(found.filter(isMissing), (each) => each.page!))
+    for (const each of await makeAgain(home, page, problems)) mended.add(each)
+  return mended
 }
 
 const isUnknown = ({ problem }: Problem): boolean => problem === 'unknown'
+const isMissing = ({ problem }: Problem): boolean => problem === 'missing'
 
+function refuseWrongPlace({ dataDir }: Home, found: readonly Found[], pages: number): void {
+  const gone = found.filter(({ path, page, problem }) => problem === 'missing' && path === page?.output_dir).length
+  if (pages > 1 && gone === pages)
+    throw new AppError(`not one of ${pages} pages has its folder: nothing was mended`, {
+      hint: `is the disk of ${join(dataDir, 'archive')} there?`,
+    })
+  const strays = found.filter(({ page }) => page === undefined).length
+  if (strays > STRAYS_PER_PAGE * (pages - gone))
+    throw new AppError(`the database knows ${pages - gone} pages, and not ${strays} folders: nothing was mended`, {
+      hint: `is it the database of ${dataDir}, and not an older copy?`,
+    })
+}
+
+/** Queues the hooks that have lost all of their files: another run would replace those that are left. */
+async function makeAgain(home: Home, page: NonNullable<Found['page']>, problems: readonly Found[]): Promise<Found[]> {
+  const lost = new Set(problems.map(({ path }) => path))
+  const hooks = Map.groupBy(await resultsOfPage(home.db, page.id), (each) => `${each.plugin}/${each.hook_name}`)
+  const made = new Set<string>()
+  const again: string[] = []
+  for (const attempts of hooks.values()) {
+    const files = attempts.flatMap(({ plugin, output_files }) =>
+      Object.keys(output_files).map((file) => `${page.output_dir}/${plugin}/${file}`),
+    )
+    if (files.length === 0 || !files.every((file) => lost.has(page.output_dir) || lost.has(file))) continue
+    again.push(attempts.at(-1)!.id)
+    for (const file of files) made.add(file)
+  }
+  if (again.length > 0) await retry(home.db, { results: again })
+  return problems.filter(({ path }) => made.has(path) || (path === page.output_dir && again.length > 0))
+}
+
+/** Under a name that is free: what an earlier time has put aside stays. */
 function moveAside(dataDir: string, path: string): void {
-  const to = join(dataDir, ASIDE, path)
+  const wanted = join(dataDir, ASIDE, path)
+  let to = wanted
+  for (let n = 2; lstatSync(to, { throwIfNoEntry: false }); n += 1) to = `${wanted}.${n}`
   mkdirSync(dirname(to), { recursive: true })
   renameSync(join(dataDir, path), to)
 }

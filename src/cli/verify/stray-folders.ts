@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { Removal } from '../../base/removal.ts'
 import type { Home } from '../../db/home.ts'
 import { withoutRow } from '../../db/recorded-files.ts'
@@ -14,14 +14,13 @@ const KINDS = [
 
 /** The folders of pages and crawls that no row knows, batch by batch. */
 export async function* strayFolders({ db, dataDir }: Home): AsyncGenerator<Problem> {
-  const isBeingDeleted = (id: string) => Removal.begun(dataDir).some(({ name }) => name.endsWith(id))
   for (const [kind, table] of KINDS) {
     let batch = new Map<string, string>()
     const strays = async () => {
       const ids = await withoutRow(db, table, [...batch.keys()])
       const known = batch
       batch = new Map()
-      return ids.filter((id) => !isBeingDeleted(id)).map((id) => stray(known.get(id)!, table))
+      return ids.filter((id) => !isInRemoval(dataDir, id)).map((id) => stray(known.get(id)!, table))
     }
     for (const path of foldersBelow(dataDir, `archive/${kind}`)) {
       const id = path.slice(path.lastIndexOf('/') + 1)
@@ -32,6 +31,17 @@ export async function* strayFolders({ db, dataDir }: Home): AsyncGenerator<Probl
     yield* await strays()
   }
 }
+
+/** Is it still one? Rows may be written after the files that belong to them. */
+export async function isStray({ db, dataDir }: Home, path: string): Promise<boolean> {
+  const table = KINDS.find(([kind]) => path.startsWith(`archive/${kind}/`))![1]
+  const id = basename(path).toLowerCase()
+  if (!existsSync(join(dataDir, path))) return false
+  return !isUuid(id) || (!isInRemoval(dataDir, id) && (await withoutRow(db, table, [id])).length > 0)
+}
+
+const isInRemoval = (dataDir: string, id: string): boolean =>
+  Removal.begun(dataDir).some(({ name }) => name.endsWith(id))
 
 const stray = (path: string, table: string): Problem => ({
   problem: 'unknown',

@@ -49,8 +49,8 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
     await withBareTables(tx, names, async () => await loadRows(session, backup, stop))
     for (const { table, column, last } of trailer.sequences)
       await sql`select setval(pg_get_serial_sequence(${quoted(table)}, ${column}), ${last}::bigint)`.execute(tx)
-    await settle(tx)
     await migrateWithin(tx)
+    await settle(tx) // It knows the tables of today.
   }
   await inSession(url, applicationName('restore'), (db) => db.transaction(), restore, stop)
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress } from 'node:zlib'
 import { sql } from 'kysely'
 import { to as copyTo } from 'pg-copy-streams'
-import { AppError, messageOf, UsageError } from '../../base/errors.ts'
+import { AppError, codeOf, messageOf, UsageError } from '../../base/errors.ts'
 import { VERSION } from '../../base/version.ts'
 import { applicationName, type Database } from '../database.ts'
 import { MIGRATION_LOCK, schemaVersion } from '../migrate.ts'
@@ -39,14 +40,16 @@ const FOLDERS = 'select output_dir from crawl union all select output_dir from s
  * it is whole, or as it was before. Throws UsageError when a file of another kind has its name.
  */
 export async function writeBackup(url: string, path: string, stop: AbortSignal): Promise<Written> {
+  const list = `${path}.files`
   if (!(await isReplaceable(path))) throw new UsageError(`${path} is no backup of ours: it is not replaced`)
+  if (!(await isOurList(list))) throw new UsageError(`${list} is no list of ours: it is not replaced`)
   const reading = (db: Database) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const write = async (session: Session) => {
+    await keepSchema(session.tx) // First: the first statement decides what the transaction sees.
     await prepareToCopy(session.tx)
-    await keepSchema(session.tx)
     if ((await schemaVersion(session.tx)) === 0) throw new AppError('there is no archive in this database')
     const written = await replace(path, async (file) => await writeRows(session, file, stop))
-    await replace(`${path}.files`, async (file) => {
+    await replace(list, async (file) => {
       await file.writeFile(BESIDE.map((name) => `${name}\n`).join(''))
       await pipeline(session.client.query(copyTo(`copy (${FOLDERS}) to stdout`)), writerOf(file), { signal: stop })
     })
@@ -62,10 +65,20 @@ async function keepSchema(tx: Database): Promise<void> {
   if (!rows[0]!.kept) throw new AppError('the database is being migrated', { hint: 'try again when that is done' })
 }
 
-/** Makes a file aside, and gives it its name when it is on disk. */
+/** Is this a file that a list may replace: none, or an earlier one? */
+async function isOurList(path: string): Promise<boolean> {
+  try {
+    return (await readFile(path, 'utf8')).startsWith(`${BESIDE[0]}\n`)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return true
+    throw new UsageError(`cannot replace ${path}: ${messageOf(error)}`)
+  }
+}
+
+/** Makes a file aside, under a name of our own, and gives it its name when it is on disk. */
 async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>): Promise<T> {
-  const aside = `${path}.part`
-  const file = await open(aside, 'w', 0o600).catch((error: unknown) => {
+  const aside = `${path}.${process.pid}.part`
+  const file = await open(aside, 'wx', 0o600).catch((error: unknown) => {
     throw new UsageError(`cannot write ${path}: ${messageOf(error)}`)
   })
   try {
@@ -76,11 +89,18 @@ async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>)
       })
       .finally(() => file.close())
     await rename(aside, path)
+    await flushed(dirname(path))
     return done
   } catch (error) {
     await rm(aside, { force: true })
     throw error
   }
+}
+
+/** So that a new name in a folder outlasts a loss of power. */
+async function flushed(folder: string): Promise<void> {
+  const file = await open(folder)
+  await file.sync().finally(() => file.close())
 }
 
 async function writeRows({ tx, client }: Session, file: FileHandle, stop: AbortSignal): Promise<Written> {
