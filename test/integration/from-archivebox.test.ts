@@ -80,6 +80,29 @@ describe('a collection of ArchiveBox 0.7', () => {
     expect(globSync('half.html', { cwd: at('') })).toEqual([])
     expect(await home.value(`select count(*)::int from crawl where status = 'queued'`)).toBe(1)
     expect(await list(home, 'snapshot', 'list', '--host', 'a.example')).toHaveLength(2)
+    // What it holds cannot be made again, and stays as it is.
+    const state = () =>
+      home.query(`select s.status, count(r.id)::int as results from snapshot s
+      left join archive_result r on r.snapshot_id = s.id group by s.id order by s.id`)
+    const wget = `plugin = 'wget' and attempt = 2`
+    await home.query(`update archive_result set status = 'failed' where ${wget}`)
+    const taken = await state()
+    for (const [kind, id] of [
+      ['crawl', first!['crawl_id'] as string],
+      ['snapshot', first!.id],
+      ['result', await home.value(`select id from archive_result where ${wget}`)],
+    ] as [string, string][]) {
+      const retried = await home.run([kind, 'retry', id])
+      expect(retried.stderr, kind).toMatch(
+        /^left as it is: crawl \S+, whose pages another program archived; .*add --again/,
+      )
+      expect(retried.stderr, kind).toContain('nothing to run again')
+    }
+    rmSync(at('singlefile/singlefile.html'))
+    const verified = await home.run(['verify', '--mend'])
+    expect(verified.stderr).toMatch(/^ {2}1 missing: left as it is: bring it back from the collection it came from/m)
+    expect(verified.code).toBe(1)
+    expect(await state()).toEqual(taken)
     const added = await home.run(['add', 'https://a.example/'])
     expect(added.stderr).toMatch(/^1 read · 0 new · 1 archived before/)
   })

@@ -7,7 +7,7 @@ import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { type Found, findProblems, type Progress } from '../verify/find-problems.ts'
-import { mend, REMEDIES } from '../verify/mend.ts'
+import { mend, remedyOf } from '../verify/mend.ts'
 
 export interface VerifyOptions {
   readonly quick?: boolean
@@ -36,7 +36,7 @@ export async function verify(options: GlobalOptions, verb: VerifyOptions): Promi
       const sum = all.length === 0 ? 'all is well' : many(all.length, 'problem')
       terminal.say(`${inWords(progress)} checked in ${seconds} s: ${sum}`)
       sayRemedies(all, verb.mend === true)
-      const isLeft = ({ problem }: Found) => !verb.mend || REMEDIES[problem].mended === undefined
+      const isLeft = (found: Found) => !verb.mend || remedyOf(found).mended === undefined
       if (all.some(isLeft)) process.exitCode = EXIT.failed
     })
   })
@@ -62,9 +62,9 @@ function show(options: GlobalOptions, all: readonly Found[]): void {
 
 /** What was done about the problems of each kind, or would be. */
 function sayRemedies(all: readonly Found[], isMended: boolean): void {
-  for (const [problem, found] of Map.groupBy(all, (each) => each.problem)) {
-    const { would, mended, otherwise } = REMEDIES[problem]
-    const what = isMended ? mended : would && `--mend ${would}`
-    terminal.say(`  ${number(found.length)} ${problem}: ${what ?? otherwise}`)
+  const sentence = (found: Found) => {
+    const { would, mended, otherwise } = remedyOf(found)
+    return `${found.problem}: ${(isMended ? mended : would && `--mend ${would}`) ?? otherwise}`
   }
+  for (const [words, found] of Map.groupBy(all, sentence)) terminal.say(`  ${number(found.length)} ${words}`)
 }

@@ -6,7 +6,7 @@ import { strayFolders } from './stray-folders.ts'
 
 /** A problem, and the page that it is one of. */
 export interface Found extends Problem {
-  readonly page?: Pick<RecordedPage, 'id' | 'crawl_id' | 'url' | 'output_dir'>
+  readonly page?: Pick<RecordedPage, 'id' | 'crawl_id' | 'url' | 'output_dir' | 'is_adopted'>
 }
 
 /** How much was checked. */

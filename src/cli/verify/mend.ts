@@ -21,12 +21,24 @@ interface Remedy {
 
 const BY_HAND: Remedy = { otherwise: 'left as it is: bring it back from a copy, or fetch it anew with result retry' }
 
-export const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
+/** What only the hooks that made a file, or a copy, bring back. */
+const LOST: readonly Problem['problem'][] = ['missing', 'changed', 'unreadable']
+
+const ADOPTED: Remedy = {
+  otherwise: 'left as it is: bring it back from the collection it came from, or archive the page anew with add --again',
+}
+
+const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
   missing: { would: 'queues the hooks that made it again', mended: 'the hooks that made it are queued again' },
   'no page': { would: 'writes it again', mended: 'written again' },
   unknown: { would: `moves it to ${ASIDE}/`, mended: `moved to ${ASIDE}/` },
   changed: BY_HAND,
   unreadable: BY_HAND,
+}
+
+/** What can be done about a problem. */
+export function remedyOf({ problem, page }: Found): Remedy {
+  return page?.is_adopted && LOST.includes(problem) ? ADOPTED : REMEDIES[problem]
 }
 
 /**
