@@ -1,7 +1,8 @@
 // A collection of ArchiveBox comes along, with its files: nothing of it is changed, and nothing comes twice.
-import { globSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FileLock } from '../../src/base/file-lock.ts'
 import { collection07, collection09, putFiles } from '../support/archivebox.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 
@@ -75,7 +76,15 @@ describe('a collection of ArchiveBox 0.7', () => {
     // As if it had been interrupted between the files of a page and its rows.
     await home.query('delete from snapshot where id = $1', [first!.id])
     writeFileSync(at('half.html'), 'half')
+    // And between the rows of another and its pages.
+    const dirs = await home.query<{ output_dir: string }>('select output_dir from crawl union select $1', [
+      later!.output_dir,
+    ])
+    const pages = dirs.map(({ output_dir }) => join(home.dataDir, output_dir, 'index.html')).filter(existsSync)
+    expect(pages).toHaveLength(3)
+    for (const page of pages) rmSync(page)
     const again = await home.run(['add', '--from-archivebox', from])
+    expect(pages.filter(existsSync)).toEqual(pages)
     expect(again.stderr).toMatch(/^4 snapshots · 1 taken · 1 here before · 1 not archived there: /m)
     expect(globSync('half.html', { cwd: at('') })).toEqual([])
     expect(await home.value(`select count(*)::int from crawl where status = 'queued'`)).toBe(1)
@@ -156,6 +165,36 @@ describe('a collection of ArchiveBox 0.9', () => {
       ['https://a.example/', ['sea'], 'archived'],
       ['https://n.example/', ['x', 'y'], 'archived'],
     ])
+  })
+
+  it('with one id twice loses neither copy, and what has no date is taken once', async () => {
+    const home = await homes.make()
+    const from = join(folder, 'twice')
+    const page = (timestamp: string, id: string) => JSON.stringify({ url: 'https://a.example/', id, timestamp })
+    putFiles(from, {
+      'archive/a/index.json': page('', 'one'),
+      'archive/a/output.pdf': 'the first',
+      'archive/b/index.json': page('', 'one'),
+      'archive/b/output.html': 'the second',
+    })
+    const { code, stderr } = await home.run(['add', '--from-archivebox', from])
+    expect(stderr).toContain('not taken: https://a.example/: another snapshot of the collection has its id\n')
+    expect(code).toBe(1)
+    const [taken, ...others] = await list(home, 'snapshot', 'list')
+    expect(others).toEqual([])
+    expect(readFileSync(join(home.dataDir, taken!.output_dir, 'pdf/output.pdf'), 'utf8')).toBe('the first')
+
+    const lock = new FileLock(join(home.dataDir, '.adoption.lock'))
+    await lock.exclusive()
+    const meanwhile = await home.run(['add', '--from-archivebox', from])
+    lock.release()
+    expect([meanwhile.code, meanwhile.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^error: another process is taking over a collection into this data dir$/m),
+    ])
+    expect((await home.run(['add', '--from-archivebox', from])).stderr).toMatch(
+      /^2 snapshots · 0 taken · 2 here before/,
+    )
   })
 
   it('that is none is refused', async () => {
