@@ -156,10 +156,13 @@ describe('a collection of ArchiveBox 0.9', () => {
       }),
       'archive/1500000000.0/output.pdf': 'pdf',
       'archive/1500000001.0/index.json': '{"url": ',
+      'archive/1500000002.0/index.json': JSON.stringify({ url: 'data:\u001b]0;owned\u0007\u009b2J' }),
     })
     const { code, stderr } = await home.run(['add', '--from-archivebox', from])
     expect(code, stderr).toBe(1)
     expect(stderr).toContain('not taken: archive/1500000001.0/index.json: cannot be read\n')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(stderr).toMatch(/not taken: only http and https can be archived: data:[^\u0000-\u001f\u007f-\u009f]*\n/)
     const taken = await list(home, 'snapshot', 'list')
     expect(taken.map(({ url, tags, outcome }) => [url, tags, outcome]).sort()).toEqual([
       ['https://a.example/', ['sea'], 'archived'],
