@@ -7,6 +7,7 @@ import type { Found } from '../importers/entry.ts'
 import type { Format } from '../importers/formats.ts'
 import { readEntries } from '../importers/read.ts'
 import { urlsInLine } from '../importers/text.ts'
+import { oneLine } from './screen/clean.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
@@ -69,7 +70,8 @@ export class Intake {
   }
 
   #name(reason: string, line: number | undefined): void {
-    if (this.#named.length < NAMED) this.#named.push(line === undefined ? reason : `line ${line}: ${reason}`)
+    const clean = oneLine(reason) // It quotes a stranger's list.
+    if (this.#named.length < NAMED) this.#named.push(line === undefined ? clean : `line ${line}: ${clean}`)
   }
 }
 

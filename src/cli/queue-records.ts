@@ -3,6 +3,7 @@ import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { listedByIds } from '../db/listings.ts'
 import { requeue } from '../machines/requeue.ts'
+import { adoptedNote } from './adopted-note.ts'
 import { findIds, isPartOfId, isUuid } from './ids.ts'
 import { checkedUrls } from './intake.ts'
 import { commaList, wholeNumber } from './new-crawl.ts'
@@ -79,7 +80,10 @@ export async function queueRecords(home: Home, options: GlobalOptions, asked: As
     unique([...asked.crawls, ...pages, ...asked.results]).length - known.length - snapshots.length - results.length
   if (missing > 0) terminal.say(`${onStderr.yellow('left out:')} ${missing} of these are not there`)
   const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
-  crawls.push(...(await requeue(home.db, { crawls: ids(known), snapshots: ids(snapshots), results: ids(results) })))
+  const named = { crawls: ids(known), snapshots: ids(snapshots), results: ids(results) }
+  const { concerned, adopted } = await requeue(home.db, named)
+  crawls.push(...concerned)
+  if (adopted.length > 0) terminal.say(adoptedNote(adopted))
   if (wantsJson(options)) {
     for (const row of await listedByIds(home.db, CRAWL, crawls)) printRecord(CRAWL.record(row))
     for (const row of await listedByIds(home.db, SNAPSHOT, ids(snapshots))) printRecord(SNAPSHOT.record(row))

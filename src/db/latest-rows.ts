@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { boundedClient } from './client.ts'
 import { forPg } from './connection-url.ts'
 import { likelyAddress, urlOf } from './embedded/server.ts'
 
@@ -38,7 +38,8 @@ export async function latestRows(
   const address = url === undefined ? likelyAddress(dataDir) : undefined
   const there = url ?? (address && urlOf(address))
   if (statement === undefined || there === undefined) return []
-  const client = new pg.Client({ connectionString: forPg(there), connectionTimeoutMillis: PATIENCE_MS })
+  const Client = boundedClient({ statementMs: PATIENCE_MS, prepare: false })
+  const client = new Client({ connectionString: forPg(there), connectionTimeoutMillis: PATIENCE_MS })
   client.on('error', () => {})
   try {
     await client.connect()

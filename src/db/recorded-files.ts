@@ -19,12 +19,15 @@ export interface RecordedPage {
   readonly crawl_id: string
   readonly url: string
   readonly output_dir: string
+  /** Another program archived it: nothing here can make its files again. */
+  readonly is_adopted: boolean
   /** By their paths below `output_dir`. */
   readonly files: Readonly<Record<string, RecordedFile>>
 }
 
 const PAGE = sql`
-  select s.id, s.crawl_id, s.url, s.output_dir, made.files
+  select s.id, s.crawl_id, s.url, s.output_dir, made.files,
+    (select c.config ? 'adopted' from crawl c where c.id = s.crawl_id) as is_adopted
   from snapshot s cross join lateral (
     select coalesce(jsonb_object_agg(r.plugin || '/' || file.key, jsonb_build_object(
         'size', file.value -> 'size', 'link', file.value -> 'link',

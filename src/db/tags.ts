@@ -22,9 +22,9 @@ export async function listTags(db: Database, names?: readonly string[]): Promise
 /** Gives a tag another name, which no tag has: of pages, of crawls, and of the crawls that schedules will make. */
 export async function renameTag(db: Database, tag: Tag, name: string): Promise<void> {
   await transact(db, async (tx) => {
+    await replaceElsewhere(tx, [tag.name], name)
     await markTagged(tx, [tag.id])
     await sql`update tag set name = ${name} where id = ${tag.id}`.execute(tx)
-    await replaceElsewhere(tx, [tag.name], name)
   })
 }
 
@@ -32,17 +32,17 @@ export async function renameTag(db: Database, tag: Tag, name: string): Promise<v
 export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): Promise<void> {
   await transact(db, async (tx) => {
     const ids = from.map(({ id }) => id)
+    await replaceElsewhere(
+      tx,
+      from.map(({ name }) => name),
+      into.name,
+    )
     await markTagged(tx, ids)
     await sql`
       insert into snapshot_tag (snapshot_id, tag_id)
       select snapshot_id, ${into.id}::uuid from snapshot_tag where tag_id = any(${ids}::uuid[])
       on conflict do nothing`.execute(tx)
     await sql`delete from tag where id = any(${ids}::uuid[])`.execute(tx)
-    await replaceElsewhere(
-      tx,
-      from.map(({ name }) => name),
-      into.name,
-    )
   })
 }
 
@@ -50,13 +50,13 @@ export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): 
 export async function deleteTags(db: Database, tags: readonly Tag[]): Promise<void> {
   await transact(db, async (tx) => {
     const ids = tags.map(({ id }) => id)
-    await markTagged(tx, ids)
-    await sql`delete from tag where id = any(${ids}::uuid[])`.execute(tx)
     await replaceElsewhere(
       tx,
       tags.map(({ name }) => name),
       null,
     )
+    await markTagged(tx, ids)
+    await sql`delete from tag where id = any(${ids}::uuid[])`.execute(tx)
   })
 }
 
@@ -91,7 +91,9 @@ async function markTagged(tx: Database, tagIds: readonly string[]): Promise<void
 }
 
 /**
- * In the lists of tags that crawls have, and in those that schedules will give them.
+ * In the lists of tags that crawls have, in those that schedules will give them, and in what lists say of URLs that
+ * have no pages yet. Before the tags themselves: a crawl that is locked here makes no more pages with the old names,
+ * and pages that it made have rows by then. The rest of a cancelled list keeps the old names: no index finds it.
  * @param name null: they are taken away
  */
 async function replaceElsewhere(tx: Database, names: readonly string[], name: string | null): Promise<void> {
@@ -102,6 +104,21 @@ async function replaceElsewhere(tx: Database, names: readonly string[], name: st
   await sql`
     update crawl set modified_at = now(), tags = ${replaced(sql`unnest(tags)`)}
     where tags && ${names}::text[]`.execute(tx)
+  const tagsIn = sql`nullif(line.text, '')::jsonb -> 'tags'`
+  await sql`
+    with pending as (
+      select id, next_part from crawl c
+      where status in ('queued', 'started', 'paused') and next_part is not null and exists (
+        select from crawl_detail d, unnest(${names}::text[]) n (name)
+        where d.crawl_id = c.id and d.part >= c.next_part and strpos(d.details, to_json(n.name)::text) > 0)
+      order by id for no key update
+    )
+    update crawl_detail d set details = (
+      select string_agg(case when ${tagsIn} ?| ${names}::text[] then jsonb_set(line.text::jsonb, '{tags}',
+          to_jsonb(${replaced(sql`jsonb_array_elements_text(${tagsIn})`)}))::text
+        else line.text end, E'\n' order by line.place)
+      from string_to_table(d.details, E'\n') with ordinality line (text, place))
+    from pending where d.crawl_id = pending.id and d.part >= pending.next_part`.execute(tx)
   await sql`
     update schedule set modified_at = now(),
       crawl = jsonb_set(crawl, '{tags}', to_jsonb(${replaced(sql`jsonb_array_elements_text(crawl->'tags')`)}))

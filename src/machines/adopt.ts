@@ -64,13 +64,20 @@ export interface AdoptedResult {
   readonly end: Date
 }
 
-/** Those of these pages that are here. */
-export async function adoptedAmong(db: Database, ids: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{ id: string }>`select id from snapshot where id = any(${ids}::uuid[])`.execute(db)
-  return new Set(rows.map(({ id }) => id))
+/** Where a page is that was adopted: its folder below the data dir, and its crawl. */
+export interface PlaceOfPage {
+  readonly output_dir: string
+  readonly crawl_id: string
 }
 
-/** Adds a sealed page with its results. @returns false when its crawl has another page with its URL */
+/** Those of these pages that are here, by their ids. */
+export async function adoptedAmong(db: Database, ids: readonly string[]): Promise<Map<string, PlaceOfPage>> {
+  const { rows } = await sql<PlaceOfPage & { id: string }>`
+    select id, output_dir, crawl_id from snapshot where id = any(${ids}::uuid[])`.execute(db)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Adds a sealed page with its results, unless it is here. @returns false when its crawl has another with its URL */
 export async function adoptPage(db: Database, page: AdoptedPage): Promise<boolean> {
   const size = page.results.reduce((sum, { files }) => sum + bytesOf(files), 0)
   return await transact(db, async (tx) => {
@@ -81,7 +88,8 @@ export async function adoptPage(db: Database, page: AdoptedPage): Promise<boolea
         ${page.depth}, ${page.outputDir}, ${size}, 'sealed', null, ${page.outcome}, ${page.cause}, ${page.http_status},
         ${page.notes}, ${page.bookmarkedAt}, ${page.bookmarkedAt}, ${page.sealedAt})
       on conflict do nothing returning id`.execute(tx)
-    if (rows.length === 0) return false
+    // Our own, when an answer was lost.
+    if (rows.length === 0) return (await adoptedAmong(tx, [page.id])).get(page.id)?.crawl_id === page.crawlId
     if (page.tags.length > 0) await tagSnapshots(tx, [page.id], page.tags)
     for (const result of page.results)
       await sql`

@@ -7,14 +7,14 @@ import { lockCrawlsAbove, pagesOf, type RetryRequest, retry } from './retry.ts'
 /**
  * Makes sure that these rows are worked on now: retries what is sealed, resumes what is paused, makes postponed rows
  * due. Rows that a worker has are left to it.
- * @returns the existing crawls that they belong to
+ * @returns the existing crawls that they belong to, and those among them that are adopted, which are left as they are
  */
 export async function requeue(
   db: Database,
   rows: Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>,
-): Promise<string[]> {
+): Promise<{ concerned: string[]; adopted: string[] }> {
   const { crawls, snapshots } = rows
-  await retry(db, rows)
+  const { adopted } = await retry(db, rows)
   await resumeCrawls(db, crawls)
   await resumeSnapshots(db, snapshots)
   return await transact(db, async (tx) => {
@@ -26,6 +26,6 @@ export async function requeue(
     await sql`update crawl set retry_at = now(), modified_at = now() where id = any(${concerned}::uuid[])
       and ${isPutOff}`.execute(tx)
     await wakeCrawls(tx, concerned)
-    return concerned
+    return { concerned, adopted }
   })
 }

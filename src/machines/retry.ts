@@ -48,25 +48,32 @@ export interface Retried {
   readonly snapshots: number
   /** The crawls that were sealed. */
   readonly crawls: string[]
+  /** The crawls that were left as they are: another program archived their pages. */
+  readonly adopted: string[]
 }
 
 /**
  * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
  * again. The hashes are computed again, too, for what is written. Pages and crawls that were sealed before anything ran
- * are started. This is a person's way out of a final state. Repeated because its answer was lost, it finds nothing
- * sealed any more, and tells less than was done.
+ * are started. This is a person's way out of a final state. Adopted crawls are left out: today's pages would take the
+ * place of copies that nobody can make again. Repeated because its answer was lost, it finds nothing sealed any more,
+ * and tells less than was done.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
   return await transact(db, async (tx) => {
     const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
     // Locks the crawls first, as everybody does, so that none is sealed meanwhile.
-    await lockCrawlsAbove(tx, { crawls, snapshots, results })
+    const concerned = await lockCrawlsAbove(tx, { crawls, snapshots, results })
+    const { rows: untouchable } = await sql<{ id: string }>`
+      select id from crawl where id = any(${concerned}::uuid[]) and config ? 'adopted'`.execute(tx)
+    const adopted = untouchable.map(({ id }) => id)
+    const own = sql`s.crawl_id <> all(${adopted}::uuid[])`
     const { rows } = await sql<Attempt>`
       select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
         r.status, r.output_str, s.outcome, ${within} as within
       from archive_result r join snapshot s on s.id = r.snapshot_id
-      where s.status = 'sealed' and s.id = any(array(
+      where s.status = 'sealed' and ${own} and s.id = any(array(
         select id from snapshot where crawl_id = any(${crawls}::uuid[]) union ${pagesOf({ snapshots, results })}))
       order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)
     const named = new Set(results)
@@ -80,13 +87,13 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     const hashes = rows.filter((row) => row.plugin === 'hashes' && pages.has(row.snapshot_id) && !again.includes(row))
     const attempts = await queueAttempts(tx, again)
     await queueAttempts(tx, hashes)
-    for (const id of plugins ? [] : await neverBegun(tx, sql`${within}`)) pages.add(id)
+    for (const id of plugins ? [] : await neverBegun(tx, sql`${within} and ${own}`)) pages.add(id)
     const everything = !failed && plugins === undefined
     await reopen(tx, 'snapshot', [...pages])
     const { rows: parents } = await sql<{ id: string }>`
       select crawl_id as id from snapshot where id = any(${[...pages]}::uuid[])
       union
-      select id from crawl c where ${everything} and id = any(${crawls}::uuid[])
+      select id from crawl c where ${everything} and id = any(${crawls}::uuid[]) and id <> all(${adopted}::uuid[])
         and (c.next_part is not null or not exists (select 1 from snapshot s where s.crawl_id = c.id))`.execute(tx)
     const ids = parents.map(({ id }) => id)
     const reopened = await reopen(tx, 'crawl', ids)
@@ -97,7 +104,7 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
       update crawl set next_part = null
       where id = any(${reopened}::uuid[]) and id <> all(${whole}::uuid[]) and next_part is not null`.execute(tx)
     await wakeCrawls(tx, ids)
-    return { results: attempts, snapshots: pages.size, crawls: reopened }
+    return { results: attempts, snapshots: pages.size, crawls: reopened, adopted }
   })
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf } from '../base/errors.ts'
+import { AppError, messageOf } from '../base/errors.ts'
+import { FileLock } from '../base/file-lock.ts'
 import { urlDetails } from '../base/url-details.ts'
 import { UrlListBuilder } from '../base/url-list.ts'
 import { archivableUrl } from '../base/urls.ts'
@@ -9,7 +10,14 @@ import type { Home } from '../db/home.ts'
 import { snapshotById } from '../db/snapshots.ts'
 import { placeOf } from '../importers/archivebox/folders.ts'
 import type { SourceSnapshot } from '../importers/archivebox/snapshot.ts'
-import { type AdoptedPage, adoptCrawl, adoptedAmong, adoptedId, adoptPage } from '../machines/adopt.ts'
+import {
+  type AdoptedPage,
+  adoptCrawl,
+  adoptedAmong,
+  adoptedId,
+  adoptPage,
+  type PlaceOfPage,
+} from '../machines/adopt.ts'
 import { judgeResults } from '../machines/judge.ts'
 import { adoptedResults } from './adopted-results.ts'
 import { writeArchivePage, writeCrawlPage, writeSnapshotPages } from './index-pages.ts'
@@ -17,6 +25,8 @@ import { takeFiles } from './take-files.ts'
 
 /** Snapshots between two looks at what is here already. */
 const BATCH = 200
+/** How long another adoption may take to end, that is about to. */
+const LOCK_MS = 1_000
 
 /** A collection of ArchiveBox: its top folder, and its snapshots, crawl by crawl, as often as they are asked for. */
 export interface Collection {
@@ -61,10 +71,28 @@ export function filesOf(
 
 /**
  * Takes over the snapshots of a collection with their files, which stay there, too. What is here already stays as it
- * is, so that it may be begun again after an interruption.
+ * is, so that it may be begun again after an interruption. One at a time: it empties the folders that it is about to
+ * fill. Throws AppError when another process is at it.
  * @param onProgress called now and then
  */
 export async function adoptCollection(
+  home: Home,
+  collection: Collection,
+  onProgress: (adoption: Adoption) => void,
+): Promise<Adoption> {
+  const lock = new FileLock(join(home.dataDir, '.adoption.lock'))
+  try {
+    if (!(await lock.exclusiveWithin(LOCK_MS)))
+      throw new AppError('another process is taking over a collection into this data dir', {
+        hint: 'begin again when it has ended: what it has taken is not taken twice',
+      })
+    return await adoptAll(home, collection, onProgress)
+  } finally {
+    lock.release()
+  }
+}
+
+async function adoptAll(
   home: Home,
   collection: Collection,
   onProgress: (adoption: Adoption) => void,
@@ -76,7 +104,9 @@ export async function adoptCollection(
     for (const snapshot of batch) {
       adoption.read += 1
       try {
-        if (here.has(idOf(snapshot))) adoption.before += 1
+        const id = idOf(snapshot)
+        const place = here.get(id)
+        if (place) await mendPages(home, id, place, adoption)
         else await adopt(home, collection, crawls.get(snapshot.crawl), snapshot, adoption)
       } catch (error) {
         const reason = messageOf(error)
@@ -91,6 +121,15 @@ export async function adoptCollection(
   }
   await writeArchivePage(home)
   return adoption
+}
+
+/** Writes the pages of a snapshot that is here, when whoever took it was interrupted before that. */
+async function mendPages(home: Home, id: string, place: PlaceOfPage, adoption: Adoption): Promise<void> {
+  adoption.before += 1
+  adoption.crawls.add(place.crawl_id)
+  if (existsSync(join(home.dataDir, place.output_dir, 'index.html'))) return
+  const [snapshot, crawl] = [await snapshotById(home.db, id), await crawlOfPage(home.db, place.crawl_id)]
+  if (snapshot?.status === 'sealed' && crawl) await writeSnapshotPages(home, snapshot, crawl)
 }
 
 const idOf = ({ id, bookmarkedAt }: SourceSnapshot) => adoptedId(`snapshot ${id}`, bookmarkedAt)
@@ -148,6 +187,8 @@ async function adopt(
     return
   }
   const id = idOf(snapshot)
+  // Its folder is emptied below.
+  if ((await adoptedAmong(home.db, [id])).size > 0) throw new Error('another snapshot of the collection has its id')
   const dir = outputDir('snapshots', url, id, bookmarkedAt)
   const root = join(home.dataDir, dir)
   const taken = await takeFiles(source.path, root, (name, isFolder) => placeOf(name, isFolder, source.isLegacy))
@@ -189,6 +230,6 @@ async function adoptInto(home: Home, { label }: Collection, page: AdoptedPage): 
   urls.add(page.url)
   const crawl = { key: `copy ${page.id}`, at: page.bookmarkedAt, label, list: urls.list()! }
   const crawlId = await adoptCrawl(home.db, crawl)
-  await adoptPage(home.db, { ...page, crawlId })
+  if (!(await adoptPage(home.db, { ...page, crawlId }))) throw new Error('another crawl has a page with its id')
   return crawlId
 }

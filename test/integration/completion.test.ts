@@ -1,7 +1,11 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
+import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { latestRows } from '../../src/db/latest-rows.ts'
 import { withPrograms } from '../support/bare-path.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { NODE, PROGRAM, program } from '../support/program.ts'
@@ -30,6 +34,22 @@ function inBash(...words: readonly string[]): string[] {
   expect(stderr.toString()).toBe('')
   return stdout.toString().split('\n').filter(Boolean)
 }
+
+it('gives up on a database that falls silent', async () => {
+  const { host, port, user, password, database } = new pg.Client({ connectionString: home.databaseUrl })
+  // Between us and the server: it takes the question, and never passes it on.
+  const silent = createServer((client) => {
+    const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
+    client.on('data', (bytes) => void (bytes.includes('from tag') || server.write(bytes)))
+    client.on('close', () => server.destroy()).on('error', () => {})
+    server.on('data', (bytes) => client.write(bytes)).on('error', () => {})
+  })
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const at = `127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const url = `postgresql://${user}:${encodeURIComponent(String(password))}@${at}/${database}`
+  await expect(latestRows(url, home.dataDir, 'tag', '')).rejects.toThrow(/did not answer within/)
+  await new Promise((resolve) => silent.close(resolve))
+})
 
 describe('completion in bash', () => {
   it('offers verbs, options, plugins, settings, and the ids and tags of the database', async () => {

@@ -1,7 +1,8 @@
 // A collection of ArchiveBox comes along, with its files: nothing of it is changed, and nothing comes twice.
-import { globSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FileLock } from '../../src/base/file-lock.ts'
 import { collection07, collection09, putFiles } from '../support/archivebox.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 
@@ -75,11 +76,42 @@ describe('a collection of ArchiveBox 0.7', () => {
     // As if it had been interrupted between the files of a page and its rows.
     await home.query('delete from snapshot where id = $1', [first!.id])
     writeFileSync(at('half.html'), 'half')
+    // And between the rows of another and its pages.
+    const dirs = await home.query<{ output_dir: string }>('select output_dir from crawl union select $1', [
+      later!.output_dir,
+    ])
+    const pages = dirs.map(({ output_dir }) => join(home.dataDir, output_dir, 'index.html')).filter(existsSync)
+    expect(pages).toHaveLength(3)
+    for (const page of pages) rmSync(page)
     const again = await home.run(['add', '--from-archivebox', from])
+    expect(pages.filter(existsSync)).toEqual(pages)
     expect(again.stderr).toMatch(/^4 snapshots · 1 taken · 1 here before · 1 not archived there: /m)
     expect(globSync('half.html', { cwd: at('') })).toEqual([])
     expect(await home.value(`select count(*)::int from crawl where status = 'queued'`)).toBe(1)
     expect(await list(home, 'snapshot', 'list', '--host', 'a.example')).toHaveLength(2)
+    // What it holds cannot be made again, and stays as it is.
+    const state = () =>
+      home.query(`select s.status, count(r.id)::int as results from snapshot s
+      left join archive_result r on r.snapshot_id = s.id group by s.id order by s.id`)
+    const wget = `plugin = 'wget' and attempt = 2`
+    await home.query(`update archive_result set status = 'failed' where ${wget}`)
+    const taken = await state()
+    for (const [kind, id] of [
+      ['crawl', first!['crawl_id'] as string],
+      ['snapshot', first!.id],
+      ['result', await home.value(`select id from archive_result where ${wget}`)],
+    ] as [string, string][]) {
+      const retried = await home.run([kind, 'retry', id])
+      expect(retried.stderr, kind).toMatch(
+        /^left as it is: crawl \S+, whose pages another program archived; .*add --again/,
+      )
+      expect(retried.stderr, kind).toContain('nothing to run again')
+    }
+    rmSync(at('singlefile/singlefile.html'))
+    const verified = await home.run(['verify', '--mend'])
+    expect(verified.stderr).toMatch(/^ {2}1 missing: left as it is: bring it back from the collection it came from/m)
+    expect(verified.code).toBe(1)
+    expect(await state()).toEqual(taken)
     const added = await home.run(['add', 'https://a.example/'])
     expect(added.stderr).toMatch(/^1 read · 0 new · 1 archived before/)
   })
@@ -124,15 +156,48 @@ describe('a collection of ArchiveBox 0.9', () => {
       }),
       'archive/1500000000.0/output.pdf': 'pdf',
       'archive/1500000001.0/index.json': '{"url": ',
+      'archive/1500000002.0/index.json': JSON.stringify({ url: 'data:\u001b]0;owned\u0007\u009b2J' }),
     })
     const { code, stderr } = await home.run(['add', '--from-archivebox', from])
     expect(code, stderr).toBe(1)
     expect(stderr).toContain('not taken: archive/1500000001.0/index.json: cannot be read\n')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(stderr).toMatch(/not taken: only http and https can be archived: data:[^\u0000-\u001f\u007f-\u009f]*\n/)
     const taken = await list(home, 'snapshot', 'list')
     expect(taken.map(({ url, tags, outcome }) => [url, tags, outcome]).sort()).toEqual([
       ['https://a.example/', ['sea'], 'archived'],
       ['https://n.example/', ['x', 'y'], 'archived'],
     ])
+  })
+
+  it('with one id twice loses neither copy, and what has no date is taken once', async () => {
+    const home = await homes.make()
+    const from = join(folder, 'twice')
+    const page = (timestamp: string, id: string) => JSON.stringify({ url: 'https://a.example/', id, timestamp })
+    putFiles(from, {
+      'archive/a/index.json': page('', 'one'),
+      'archive/a/output.pdf': 'the first',
+      'archive/b/index.json': page('', 'one'),
+      'archive/b/output.html': 'the second',
+    })
+    const { code, stderr } = await home.run(['add', '--from-archivebox', from])
+    expect(stderr).toContain('not taken: https://a.example/: another snapshot of the collection has its id\n')
+    expect(code).toBe(1)
+    const [taken, ...others] = await list(home, 'snapshot', 'list')
+    expect(others).toEqual([])
+    expect(readFileSync(join(home.dataDir, taken!.output_dir, 'pdf/output.pdf'), 'utf8')).toBe('the first')
+
+    const lock = new FileLock(join(home.dataDir, '.adoption.lock'))
+    await lock.exclusive()
+    const meanwhile = await home.run(['add', '--from-archivebox', from])
+    lock.release()
+    expect([meanwhile.code, meanwhile.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^error: another process is taking over a collection into this data dir$/m),
+    ])
+    expect((await home.run(['add', '--from-archivebox', from])).stderr).toMatch(
+      /^2 snapshots · 0 taken · 2 here before/,
+    )
   })
 
   it('that is none is refused', async () => {

@@ -99,6 +99,27 @@ describe('tags', () => {
     expect((await records(home, ['crawl', 'show', crawl, '--json']))[0]).toMatchObject({ tags: ['first', 'two'] })
   })
 
+  it('of a list that has no pages yet follow', async () => {
+    const list = [
+      { url: `${site.url}/page-1.html`, tags: ['old', 'kept'] },
+      { url: `${site.url}/page-2.html` },
+      { url: `${site.url}/page-3.html`, tags: ['going', 'old'], title: '"old"' },
+    ]
+    const input = list.map((entry) => JSON.stringify(entry)).join('\n')
+    const added = await home.run(['add', '--again', '--json', '-'], { input })
+    const { id } = JSON.parse(added.stdout) as { id: string }
+    await home.query(`insert into tag (name) values ('old'), ('going'), ('into')`)
+    await records(home, ['tag', 'rename', 'old', 'renamed'])
+    await records(home, ['tag', 'merge', 'renamed', 'into'])
+    await records(home, ['tag', 'delete', 'going', '--yes'])
+    const details = await home.value<string>('select details from crawl_detail where crawl_id = $1', [id])
+    expect(details.split('\n').map((line) => (line ? JSON.parse(line) : line))).toEqual([
+      { tags: ['into', 'kept'] },
+      '',
+      { title: '"old"', tags: ['into'] },
+    ])
+  })
+
   it('that are none are refused', async () => {
     await refusal(home, ['tag', 'rename', 'spater', 'x'], 2, /there is no tag "spater"/)
     await refusal(home, ['tag', 'rename', 'später', 'a,b'], 2, /"a,b" cannot be a tag/)

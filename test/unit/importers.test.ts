@@ -120,8 +120,34 @@ describe('CSV', () => {
     ])
   })
 
-  it('with a quote that is never closed is named', async () => {
-    const found = await entriesIn('url,title\nhttps://a.example/,x\nhttps://b.example/,"never\nhttps://c.example/,y\n')
-    expect(new Set(found.map(row))).toEqual(new Set([{ url: 'https://a.example/', title: 'x' }, { broken: 4 }]))
+  it.each([
+    ['to the end', '"never', 'y'],
+    ['before another one', '"never', '"y"'],
+    ['before one with lines in it', '"never', '"y\n, z"'],
+  ])('with a quote that is not closed, %s, is named, and loses no row', async (_, title, next) => {
+    const rows = [`https://b.example/,${title}`, `https://c.example/,${next}`, 'd.example,']
+    const list = `url,title\nhttps://a.example/,x\n${rows.join('\n')}\n`
+    for (const pieces of [65_536, 7]) {
+      const found = await entriesIn(list, 'csv', pieces)
+      expect(found.filter((each) => 'broken' in each)[0]).toMatchObject({ line: 3 })
+      expect(found.filter((each) => 'url' in each && each.url !== '').map(row)).toEqual([
+        { url: 'https://a.example/', title: 'x' },
+        { url: 'https://b.example/', title: 'never' },
+        expect.objectContaining({ url: 'https://c.example/' }),
+        { url: 'https://d.example' },
+      ])
+    }
+  })
+
+  it('with many that are not closed loses no row either', async () => {
+    const rows = Array.from({ length: 101 }, (_, n) => `https://${n}.example/,"never`)
+    const found = await entriesIn(`url,title\n${rows.join('\n')}`, 'csv')
+    expect(found.flatMap((each) => ('url' in each ? each.url : []))).toEqual(rows.map((each) => each.split(',')[0]))
+    expect(found.flatMap((each) => ('url' in each ? each.line : []))).toEqual(rows.map((_, at) => at + 2))
+  })
+
+  it('may have a quote at the beginning of a field with lines', async () => {
+    const list = 'url,title\nhttps://a.example/,"""so""\nhe said"\n'
+    expect((await entriesIn(list, 'csv')).map(row)).toEqual([{ url: 'https://a.example/', title: '"so"\nhe said' }])
   })
 })

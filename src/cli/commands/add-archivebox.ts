@@ -13,6 +13,7 @@ import { many } from '../format.ts'
 import { asProcess, openHome } from '../home.ts'
 import type { Limits } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
+import { oneLine } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -82,7 +83,7 @@ function collectionIn(folder: string, damaged: string[]): Collection {
 function say(options: GlobalOptions, adoption: Adoption, damaged: readonly string[], queued: string | undefined): void {
   const { read, taken, before, linked, copied, bytes, refused, left, open } = adoption
   const lacking = [...refused, ...damaged.map((file) => `${file}: cannot be read`)]
-  for (const reason of lacking.slice(0, NAMED)) terminal.say(`${onStderr.yellow('not taken:')} ${reason}`)
+  for (const reason of lacking.slice(0, NAMED)) terminal.say(`${onStderr.yellow('not taken:')} ${oneLine(reason)}`)
   if (lacking.length > NAMED) terminal.say(`${onStderr.yellow('not taken:')} ${lacking.length - NAMED} more like these`)
   if (options.quiet) return
   const parts = [
@@ -94,7 +95,8 @@ function say(options: GlobalOptions, adoption: Adoption, damaged: readonly strin
   ]
   terminal.say(parts.filter(Boolean).join(' · '))
   if (taken > 0) terminal.say(`${many(linked + copied, 'file')}, ${bytes} bytes: ${linked} linked, ${copied} copied`)
-  if (left.length > 0) terminal.say(`left there: ${many(left.length, 'link')} among the files, the first ${left[0]}`)
+  if (left.length > 0)
+    terminal.say(`left there: ${many(left.length, 'link')} among the files, the first ${oneLine(left[0]!)}`)
 }
 
 function sayPlan(options: GlobalOptions, collection: Collection): void {
@@ -106,7 +108,7 @@ function sayPlan(options: GlobalOptions, collection: Collection): void {
     if (source) archived += 1
     if (wantsJson(options))
       printRecord({ type: 'Snapshot', url, title, depth, tags, notes, bookmarked_at: bookmarkedAt, from: source?.path })
-    else process.stdout.write(`${url}\n`)
+    else process.stdout.write(`${oneLine(url)}\n`)
   }
   terminal.say(`dry run: ${many(read, 'snapshot')}, ${archived} of them with files; nothing was written`)
 }

@@ -7,7 +7,7 @@ import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { type Found, findProblems, type Progress } from '../verify/find-problems.ts'
-import { mend, REMEDIES } from '../verify/mend.ts'
+import { mend, remedyOf } from '../verify/mend.ts'
 
 export interface VerifyOptions {
   readonly quick?: boolean
@@ -61,11 +61,9 @@ function show(options: GlobalOptions, all: readonly Found[]): void {
 
 /** What was done about the problems of each kind, or would be. */
 function sayRemedies(all: readonly Found[], mended: ReadonlySet<Found> | undefined): void {
-  for (const [problem, found] of Map.groupBy(all, (each) => each.problem)) {
-    const remedy = REMEDIES[problem]
-    const say = (count: number, what: string) => count > 0 && terminal.say(`  ${number(count)} ${problem}: ${what}`)
-    const done = found.filter((each) => mended?.has(each)).length
-    say(done, remedy.mended ?? '')
-    say(found.length - done, !mended && remedy.would ? `--mend ${remedy.would}` : remedy.otherwise)
+  const sentence = (found: Found) => {
+    const { would, mended: done, otherwise } = remedyOf(found)
+    return `${found.problem}: ${(mended?.has(found) ? done : !mended && would && `--mend ${would}`) || otherwise}`
   }
+  for (const [words, found] of Map.groupBy(all, sentence)) terminal.say(`  ${number(found.length)} ${words}`)
 }

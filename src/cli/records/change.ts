@@ -1,6 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { type RetryRequest, retry } from '../../machines/retry.ts'
+import { adoptedNote } from '../adopted-note.ts'
 import { many } from '../format.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -76,7 +77,8 @@ export async function retryRows<Row extends { readonly id: string }>(
     ...(verb.plugin !== undefined && { plugins: commaList(verb.plugin) }),
   }
   await withChosen(options, kind, args, async ({ home, rows, ids }) => {
-    const { results, snapshots, crawls } = await retry(home.db, request(rows, narrowed))
+    const { results, snapshots, crawls, adopted } = await retry(home.db, request(rows, narrowed))
+    if (adopted.length > 0) terminal.say(adoptedNote(adopted))
     if (results.length + snapshots + crawls.length === 0) return terminal.say('nothing to run again')
     const queued = `queued ${many(results.length, 'hook')} of ${many(snapshots, 'page')} again`
     terminal.say(`${queued}; earlier attempts stay; ${onStderr.bold('archivebox-ts run')} works on them`)

@@ -6,7 +6,7 @@ import { strayFolders } from './stray-folders.ts'
 
 /** A problem, and the page that it is one of. */
 export interface Found extends Problem {
-  readonly page?: Pick<RecordedPage, 'id' | 'crawl_id' | 'url' | 'output_dir'>
+  readonly page?: Pick<RecordedPage, 'id' | 'crawl_id' | 'url' | 'output_dir' | 'is_adopted'>
 }
 
 /** How much was checked. */
@@ -38,8 +38,8 @@ export async function findProblems(
       progress.hashed += each.hashed
       progress.bytes += each.bytes
       if (each.problems.length === 0) continue
-      const { id, crawl_id, url, output_dir } = pages[index]! // Without its files, for it is kept.
-      const page = { id, crawl_id, url, output_dir }
+      const { id, crawl_id, url, output_dir, is_adopted } = pages[index]! // Without its files, for it is kept.
+      const page = { id, crawl_id, url, output_dir, is_adopted }
       for (const problem of await problemsNow(home, id, quick)) say({ ...problem, page })
     }
   }

@@ -24,7 +24,14 @@ interface Remedy {
 
 const BY_HAND: Remedy = { otherwise: 'left as it is: bring it back from a copy, or add its URL again' }
 
-export const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
+/** What only the hooks that made a file, or a copy, bring back. */
+const LOST: readonly Problem['problem'][] = ['missing', 'changed', 'unreadable']
+
+const ADOPTED: Remedy = {
+  otherwise: 'left as it is: bring it back from the collection it came from, or archive the page anew with add --again',
+}
+
+const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
   missing: {
     would: 'queues the hooks that made it again, where none of their files is left',
     mended: 'the hooks that made it are queued again',
@@ -35,6 +42,11 @@ export const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
   unknown: { would: `moves it to ${ASIDE}/`, mended: `moved to ${ASIDE}/`, otherwise: 'left as it is: known by now' },
   changed: BY_HAND,
   unreadable: BY_HAND,
+}
+
+/** What can be done about a problem. */
+export function remedyOf({ problem, page }: Found): Remedy {
+  return page?.is_adopted && LOST.includes(problem) ? ADOPTED : REMEDIES[problem]
 }
 
 /**
@@ -60,7 +72,8 @@ export async function mend(home: Home, found: readonly Found[], pages: number): 
   const ids = pageless.flatMap(({ page }) => page?.id ?? [])
   if (ids.length > 0) await reconcilePages(home, [...crawls], ids)
   for (const each of pageless) mended.add(each)
-  for (const [page, problems] of Map.groupBy(found.filter(isMissing), (each) => each.page!))
+  const lost = found.filter((each) => isMissing(each) && remedyOf(each) !== ADOPTED)
+  for (const [page, problems] of Map.groupBy(lost, (each) => each.page!))
     for (const each of await makeAgain(home, page, problems)) mended.add(each)
   return mended
 }

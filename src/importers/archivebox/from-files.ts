@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { dateOf } from '../dates.ts'
 import { tagsOf } from '../fields.ts'
-import type { SourceResult, SourceSnapshot } from './snapshot.ts'
+import { type SourceResult, type SourceSnapshot, UNKNOWN_TIME } from './snapshot.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -67,7 +67,7 @@ function snapshotOf(page: Fields, folder: string, results: readonly SourceResult
     tags: tagsOf(tags),
     notes: typeof notes === 'string' ? notes : '',
     depth: Number(depth ?? 0),
-    bookmarkedAt: dateOf(bookmarked_at ?? added) ?? dateOf(timestamp) ?? new Date(),
+    bookmarkedAt: dateOf(bookmarked_at ?? added) ?? dateOf(timestamp) ?? UNKNOWN_TIME,
     savedAt: dateOf(downloaded_at ?? updated),
     folders: [folder],
     results,

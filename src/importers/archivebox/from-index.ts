@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { dateOf } from '../dates.ts'
 import { columnsOf, copyOfSqlite } from '../sqlite.ts'
 import { foldersOf } from './folders.ts'
-import type { SourceResult, SourceSnapshot } from './snapshot.ts'
+import { type SourceResult, type SourceSnapshot, UNKNOWN_TIME } from './snapshot.ts'
 
 type Row = Readonly<Record<string, string | number | null>>
 
@@ -35,7 +35,7 @@ function* snapshotsIn(db: DatabaseSync): Generator<SourceSnapshot> {
   const results = resultsIn(db)
   for (const row of all.iterate() as Iterable<Row>) {
     const id = String(row['id'])
-    const bookmarkedAt = dateOf(row['bookmarked']) ?? dateOf(row['timestamp']) ?? new Date()
+    const bookmarkedAt = dateOf(row['bookmarked']) ?? dateOf(row['timestamp']) ?? UNKNOWN_TIME
     const url = String(row['url'])
     yield {
       id,

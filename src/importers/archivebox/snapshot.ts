@@ -1,3 +1,6 @@
+/** Always the same, as ids are made from it: a snapshot without a date is found again, too. */
+export const UNKNOWN_TIME = new Date(0)
+
 /** A snapshot as a collection of ArchiveBox has it. */
 export interface SourceSnapshot {
   readonly id: string

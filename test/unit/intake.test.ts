@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import { Intake } from '../../src/cli/intake.ts'
+
+it.each([
+  ['a URL', { url: 'javascript:\u001b]0;owned\u0007\u009b2J\nx', line: 2 }],
+  ['a title', { url: '', title: '\u001b]0;owned\u0007\u009b2J\nx', line: 2 }],
+  ['what is broken', { broken: 'not JSON: \u001b]0;owned\u0007\u009b2J', line: 2 }],
+])('%s of a list cannot drive the terminal when it is left out', (_, found) => {
+  const intake = new Intake()
+  intake.take(found)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+  expect(intake.firstLeftOut).toMatch(/^line 2: [^\u0000-\u001f\u007f-\u009f]+$/)
+  expect(() => intake.list()).toThrow(intake.firstLeftOut)
+  intake.close()
+})
