@@ -61,10 +61,12 @@ const EXIT_TEMPORARY = 75
 export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], move = false): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
   for (const one of ended) verdicts.push(await verdictOn(tree, one))
-  // A hook of a user that found nothing may have left a file that says so; ours leave none.
+  // A hook of a user that found nothing may have left a file that says so; ours leave none. It replaces no copy.
+  const saysSo = ({ hook, published }: EndedHook) =>
+    !hook.hosted && (published !== undefined || !tree.isPublished(hook.plugin))
   const isMade = verdicts.map(
     (verdict, index) =>
-      verdict.event === 'succeed' || isServed(verdict) || (verdict.event === 'empty' && !ended[index]!.hook.hosted),
+      verdict.event === 'succeed' || isServed(verdict) || (verdict.event === 'empty' && saysSo(ended[index]!)),
   )
   const made = ended.filter(({ published }, index) => isMade[index] && !published)
   for (const { hook } of made)
