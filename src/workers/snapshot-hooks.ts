@@ -164,9 +164,24 @@ export class SnapshotHooks {
     }
   }
 
-  /** Ends the open hooks of a page that may not be asked for: the first one fails, the others are skipped. */
-  async refuse(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
-    for (const { result } of await this.#begin(hooks, results))
+  /**
+   * Ends the open hooks of a page that may not be asked for: the first one fails, the others are skipped.
+   * @param isForNow the first one is tried again, as one that failed temporarily, and the others wait
+   */
+  async refuse(
+    hooks: readonly Hook[],
+    results: readonly ResultRow[],
+    reason: string,
+    isForNow: boolean,
+  ): Promise<void> {
+    const open = await this.#begin(hooks, results)
+    const first = open[0]?.result
+    if (isForNow && first && this.#postponed.hasLeft(first)) {
+      await this.#results.add({ result: first, event: 'delay', output: reason })
+      this.#postponed.add(first, undefined)
+      return
+    }
+    for (const { result } of open)
       await this.#results.add({ result, ...this.#consequences.told(result.plugin, { event: 'fail', output: reason }) })
   }
 
