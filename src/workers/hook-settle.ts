@@ -8,7 +8,7 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
 import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/records.ts'
-import { describeExit } from '../hooks/terminate.ts'
+import { describeExit, endedAsAsked } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { busyIn } from '../machines/busy.ts'
 
@@ -146,9 +146,7 @@ function judge(
   if (exit.code === EXIT_SKIPPED) return { event: 'skip', ...said }
   if (exit.code === EXIT_TEMPORARY || result?.status === 'backoff')
     return { event: 'delay', output: said.output || complaint || 'it failed temporarily' }
-  const fine =
-    exit.code === 0 || (cause === 'asked' && (exit.signal === 'SIGTERM' || exit.code === 143 || exit.code === 130))
-  if (!fine)
+  if (cause === 'asked' ? !endedAsAsked(exit) : exit.code !== 0)
     return {
       event: 'fail',
       output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}`,
