@@ -6,7 +6,7 @@ import { hardPages } from '../support/hard-pages.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
-import { type Site, startSite } from '../support/site.ts'
+import { RUSSIAN, type Site, startSite } from '../support/site.ts'
 
 const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@sparticuz', 'chromium')
 const noPackage = existsSync(PACKAGE) ? '' : ' (needs the package @sparticuz/chromium)'
@@ -48,7 +48,7 @@ async function captured(home: TestHome, crawlId: string): Promise<Record<string,
 describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
   it('takes everything from one visit, and pages that try its patience get what can be had', async () => {
     const home = await homes.make()
-    const paths = ['/moved', '/tall', '/alerts', '/busy', '/restless', '/download', '/not-there']
+    const paths = '/moved /tall /alerts /busy /restless /cyrillic /moves /leads-nowhere /download /not-there'.split(' ')
     const urls = paths.map((path) => site.url + path)
     const { stdout, stderr, code } = await home.run(['add', '--run', '--json', ...urls], { deadlineMs: 120_000 })
     expect(code, stderr).toBe(10)
@@ -65,7 +65,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     const single = text('singlefile/singlefile.html')
     for (const words of ['text by a script', 'text of a shadow root', 'text of a frame', 'frame script'])
       expect(single.includes(words), words).toBe(true)
-    expect(single.includes('@import url("data:text/css;base64,')).toBe(true)
+    expect(single.includes('@import url("data:text/css;charset=utf-8;base64,')).toBe(true)
     expect(/<script|\s(src|srcset)="http|url\("?http/.exec(single)).toBeNull()
     expect(single.match(/src="data:image\/png/g), 'pictures').toHaveLength(2)
     expect(bytes('pdf/output.pdf').subarray(0, 5).toString()).toBe('%PDF-')
@@ -90,6 +90,12 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     }
     expect(sizeOfPng(pages['/tall']!.bytes('screenshot/screenshot.png')).height).toBe(16_384)
     expect(JSON.parse(pages['/restless']!.text('chrome/navigation.json'))).toMatchObject({ settled: false })
+    expect(pages['/cyrillic']!.text('singlefile/singlefile.html')).toContain(RUSSIAN)
+    expect(pages['/moves']!.text('dom/output.html')).toContain('<p>second</p>')
+    expect(pages['/leads-nowhere']!.results).toMatchObject({
+      chrome: 'failed: the browser refuses the port of 127.0.0.1:1',
+      screenshot: 'skipped: needs chrome, which failed',
+    })
     expect(pages['/download']!.results['chrome']).toBe('noresults: not a page: staticfile/x.zip')
     expect(pages['/not-there']!.results).toMatchObject({
       html: 'failed: HTTP 404 Not Found',
@@ -114,9 +120,10 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     const home = await homes.make()
     const urls = Array.from({ length: 6 }, (_, i) => `${site.url}/restless?${i}`)
     const id = await home.add(...urls)
+    const before = site.hits('/restless')
     const runner = home.start(['run'])
     const first = await eventually(() => browsers(home)[0])
-    await eventually(() => site.hits('/restless') > 3)
+    await eventually(() => site.hits('/restless') > before + 3)
     process.kill(first.pid, 'SIGKILL')
     const inWork = `select count(*)::int from snapshot where status = 'sealed' and outcome = 'archived'`
     await eventually(async () => (await home.value<number>(inWork)) > 1, 60_000)

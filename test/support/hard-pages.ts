@@ -1,4 +1,4 @@
-import { asset, bytes, type Routes } from './site.ts'
+import { asset, bytes, type Routes, RUSSIAN, windows1251 } from './site.ts'
 
 /** A page from a template: what only a browser sees is made by its scripts. */
 const page = (title: string, body: string) =>
@@ -32,8 +32,16 @@ export const hardPages: Routes = {
   '/busy': page('busy', '<p>busy</p><script>onload = () => setTimeout(() => { while (true); }, 50)</script>'),
   '/bomb': page(
     'bomb',
-    '<p>bomb</p><script>const all = []; setInterval(() => all.push(new Uint8Array(1e8).fill(1)), 50)</script>',
+    `<p>bomb</p><script>
+       const all = []
+       setInterval(() => fetch('/look.css?' + Math.random()), 100)
+       setInterval(() => all.push(new Uint8Array(1e8).fill(1)), 50)
+     </script>`,
   ),
+  '/cyrillic': bytes('text/html; charset=windows-1251', windows1251(`<title>x</title><p>${RUSSIAN}</p>`)),
+  '/moves': page('moves', '<p>first</p><script>setTimeout(() => { location = "/second" }, 300)</script>'),
+  '/second': page('second', '<p>second</p>'),
+  '/leads-nowhere': page('leads', '<p>first</p><script>location = "http://127.0.0.1:1/"</script>'),
   '/restless': page(
     'restless',
     '<p>restless</p><script>setInterval(() => fetch("/look.css?" + Math.random()), 100)</script>',

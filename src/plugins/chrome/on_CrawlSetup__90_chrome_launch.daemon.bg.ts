@@ -47,21 +47,24 @@ if (!browser) {
   process.exit(SKIPPED)
 }
 
-for (let isFirst = true; !isOver; isFirst = false) {
-  rmSync(temp, { recursive: true, force: true })
-  mkdirSync(temp, { recursive: true })
+let hasRun = false
+for (let failures = 0; !isOver; ) {
   const began = performance.now()
   try {
+    rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
+    mkdirSync(temp, { recursive: true })
     running = await launchBrowser(browser, temp, process.env)
+    writeWhole(folder, ENDPOINT, `${running.endpoint}\n`)
   } catch (error) {
-    if (isFirst) fail(error)
+    failures++
+    if (!hasRun && failures > 1) fail(error)
     say(messageOf(error))
   }
   if (running) {
-    const { endpoint, ended, sandboxed } = running
-    writeWhole(folder, ENDPOINT, `${endpoint}\n`)
+    const { ended, sandboxed } = running
     const { pid } = running.process
-    if (isFirst) process.stdout.write(`${JSON.stringify({ browser: browser.program, pid, sandboxed })}\n`)
+    if (!hasRun) process.stdout.write(`${JSON.stringify({ browser: browser.program, pid, sandboxed })}\n`)
+    hasRun = true
     const unguard = pid === undefined ? () => {} : guardMemory(pid, maxMemory, say)
     await Promise.race([ended, over.promise])
     unguard()
@@ -69,7 +72,7 @@ for (let isFirst = true; !isOver; isFirst = false) {
     say('The browser ended by itself and is started again.')
     running = undefined
   }
-  const rest = SHORT_LIFE_MS - (performance.now() - began)
+  const rest = hasRun ? SHORT_LIFE_MS - (performance.now() - began) : 0
   if (rest > 0) await Promise.race([new Promise((resolve) => setTimeout(resolve, rest)), over.promise])
 }
 

@@ -9,7 +9,7 @@ export default defineHook(import.meta, {
   plugin: 'mhtml',
   run: (context) =>
     capture(context, async ({ tab }) => {
-      writeWhole(context.outputDir, 'snapshot.mhtml', await mhtmlOf(tab, context.visit))
+      writeWhole(context.outputDir, 'snapshot.mhtml', await mhtmlOf(tab))
       return succeeded('mhtml/snapshot.mhtml')
     }),
 })

@@ -7,6 +7,8 @@ import { defineHook, succeeded } from '../base/hook.ts'
 
 /** A picture cannot be taller in Chromium's compositor. */
 const MAX_HEIGHT = 16_384
+/** Nobody looks at one that is wider. */
+const MAX_WIDTH = 4_096
 const THUMBNAIL_WIDTH = 400
 const THUMBNAIL_HEIGHT = 300
 const QUALITY = 80
@@ -17,7 +19,7 @@ export default defineHook(import.meta, {
   run: (context) =>
     capture(context, async ({ tab }) => {
       const { cssContentSize: page, cssLayoutViewport: view } = await tab.send('Page.getLayoutMetrics')
-      const width = Math.max(page.width, view.clientWidth)
+      const width = Math.min(Math.max(page.width, view.clientWidth), MAX_WIDTH)
       const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT)
       const save = async (name: string, clip: { width: number; height: number; scale: number }) => {
         const format = FORMATS[extname(name)]!
@@ -34,7 +36,8 @@ export default defineHook(import.meta, {
       await save('screenshot.png', { width, height, scale: 1 })
       if (height > first.height) await save('viewport.jpg', { ...first, scale: 1 })
       await save('thumbnail.webp', { ...first, height: Math.min(first.height, THUMBNAIL_HEIGHT / scale), scale })
-      if (page.height > MAX_HEIGHT) context.log(`The picture ends at ${MAX_HEIGHT} of ${page.height} pixels.`)
+      if (page.height > height || page.width > width)
+        context.log(`The picture shows ${width} x ${height} of ${page.width} x ${page.height} pixels.`)
       return succeeded('screenshot/screenshot.png')
     }),
 })

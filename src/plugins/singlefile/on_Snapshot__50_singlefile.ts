@@ -10,7 +10,7 @@ export default defineHook(import.meta, {
   plugin: 'singlefile',
   run: (context) =>
     capture(context, async ({ tab, visited }) => {
-      const html = singleFile(await mhtmlOf(tab, context.visit), visited.final_url)
+      const html = singleFile(await mhtmlOf(tab), visited.final_url)
       writeWhole(context.outputDir, 'singlefile.html', html)
       return succeeded('singlefile/singlefile.html')
     }),

@@ -34,6 +34,7 @@ export class Cdp implements Session {
   readonly #socket: WebSocket
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #listeners = new Map<string, Listener[]>()
+  readonly #closed = Promise.withResolvers<void>()
   #next = 1
 
   private constructor(socket: WebSocket) {
@@ -41,6 +42,7 @@ export class Cdp implements Session {
     socket.on('message', (data) => this.#receive(JSON.parse(String(data)) as Answer))
     socket.on('error', () => {}) // 'close' follows.
     socket.once('close', () => {
+      this.#closed.resolve()
       for (const { reject } of this.#waiting.values()) reject(new BrowserGone())
       this.#waiting.clear()
     })
@@ -58,6 +60,11 @@ export class Cdp implements Session {
       socket.once('error', () => reject(new BrowserGone()))
     })
     return new Cdp(socket)
+  }
+
+  /** Resolves when the browser is gone, or nobody speaks to it any more. */
+  get closed(): Promise<void> {
+    return this.#closed.promise
   }
 
   get isOpen(): boolean {

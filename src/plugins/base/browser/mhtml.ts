@@ -1,10 +1,15 @@
-import type { Visit } from '../visit.ts'
+import { AppError } from '../../../base/errors.ts'
 import type { Tab } from './tab.ts'
 
-/** The page and all that it shows, as the browser saves it (MHTML); taken once per visit. */
-export function mhtmlOf(tab: Tab, visit: Visit | undefined): Promise<string> {
-  const take = async () => (await tab.send('Page.captureSnapshot', { format: 'mhtml' })).data
-  return visit ? visit.once('mhtml', take) : take()
+const taken = new WeakMap<Tab, Promise<string>>()
+
+/** The page and all that it shows, as the browser saves it (MHTML); taken once per tab. */
+export function mhtmlOf(tab: Tab): Promise<string> {
+  const known = taken.get(tab)
+  if (known !== undefined) return known
+  const mhtml = tab.send('Page.captureSnapshot', { format: 'mhtml' }).then(({ data }) => data)
+  taken.set(tab, mhtml)
+  return mhtml
 }
 
 /** A file in an MHTML document. */
@@ -16,10 +21,10 @@ export interface Part {
   readonly body: Buffer
 }
 
-/** The files of an MHTML document; the first is the page (RFC 2557, as Chromium writes it). */
+/** The files of an MHTML document; the first is the page (RFC 2557, as Chromium writes it). Throws AppError. */
 export function partsOf(mhtml: string): Part[] {
-  const boundary = /boundary="([^"]+)"/.exec(mhtml)?.[1]
-  if (boundary === undefined) return []
+  const boundary = /^\s+boundary="([^"]+)"/m.exec(mhtml.slice(0, mhtml.indexOf('\r\n\r\n')))?.[1]
+  if (boundary === undefined) throw new AppError('the browser saved no MHTML document')
   return mhtml
     .split(`--${boundary}`)
     .slice(1, -1)

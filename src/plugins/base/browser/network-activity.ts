@@ -16,12 +16,16 @@ export class NetworkActivity {
   /** Of the main document. */
   answer: { readonly url: string; readonly status: number; readonly type: string } | undefined
   requests = 0
+  /** Why the last request for a main document failed; undefined when none has. */
+  failure: { readonly url: string; readonly errorText: string } | undefined
+  readonly #documents = new Map<string, string>()
   readonly #open = new Set<string>()
   #quietSince = performance.now()
 
   constructor(session: Session, mainFrame: string) {
     session.on('Network.requestWillBeSent', ({ requestId, frameId, type, request, redirectResponse }) => {
       this.requests++
+      if (type === 'Document' && frameId === mainFrame) this.#documents.set(requestId, request.url)
       if (type === 'Document' && frameId === mainFrame && redirectResponse)
         this.redirects.push({ from: redirectResponse.url, to: request.url, status: redirectResponse.status })
       if (type === undefined || !ENDLESS.has(type)) this.#open.add(requestId)
@@ -31,7 +35,11 @@ export class NetworkActivity {
       this.answer = { url: response.url, status: response.status, type: response.mimeType }
     })
     session.on('Network.loadingFinished', ({ requestId }) => this.#over(requestId))
-    session.on('Network.loadingFailed', ({ requestId }) => this.#over(requestId))
+    session.on('Network.loadingFailed', ({ requestId, errorText }) => {
+      this.#over(requestId)
+      const url = this.#documents.get(requestId)
+      if (url !== undefined) this.failure = { url, errorText }
+    })
   }
 
   /** How long no request has been under way, in milliseconds; 0 while one is. */

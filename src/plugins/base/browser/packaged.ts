@@ -1,8 +1,12 @@
 import {
+  closeSync,
   createReadStream,
   createWriteStream,
   existsSync,
+  fsyncSync,
   mkdirSync,
+  openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -90,5 +94,13 @@ async function unpack(files: string, home: string): Promise<void> {
   await pipeline(...whole('chromium.br'), createWriteStream(join(part, 'chromium'), { mode: 0o755 }))
   for (const [name, folder] of Object.entries(ARCHIVES)) await pipeline(...whole(name), extract(join(part, folder)))
   writeFileSync(join(part, FONTS), fontsConfiguration(home))
+  for (const path of [...readdirSync(part, { recursive: true, encoding: 'utf8' }), '.']) flush(join(part, path))
   renameSync(part, home)
+}
+
+/** Brings a file or folder to the disk: what has its name must be whole after a power cut, too. */
+function flush(path: string): void {
+  const file = openSync(path, 'r')
+  fsyncSync(file)
+  closeSync(file)
 }

@@ -1,6 +1,8 @@
 import render from 'dom-serializer'
-import { type ChildNode, Document, DomHandler, type Element, isTag, isText, Text } from 'domhandler'
+import { type ChildNode, DomHandler, Element, isTag, isText, type ParentNode, Text } from 'domhandler'
 import { Parser } from 'htmlparser2'
+import { AppError } from '../../../base/errors.ts'
+import { decodePage, encodingOf, UNDECLARED } from '../charset.ts'
 import { type Part, partsOf } from './mhtml.ts'
 
 /** Nothing is requested, and nothing runs, when the file is opened. */
@@ -27,8 +29,9 @@ const MAX_DEPTH = 8
 export function singleFile(mhtml: string, url: string): string {
   const parts = partsOf(mhtml)
   const [page] = parts
+  if (!page) throw new AppError('the browser saved no page')
   const files = new Map(parts.flatMap((part) => part.urls.map((name) => [name, part] as const)))
-  const body = page ? new Inliner(files).document(page, 0) : ''
+  const body = new Inliner(files).document(page, 0)
   const note = `<!-- Saved from ${url.replaceAll('--', '-%2D')} -->`
   return body.replace(/^(<!doctype[^>]*>)?/i, (doctype) => `${doctype || '<!DOCTYPE html>'}${note}`)
 }
@@ -45,12 +48,18 @@ class Inliner {
   document(part: Part, depth: number): string {
     const handler = new DomHandler()
     const parser = new Parser(handler, { lowerCaseAttributeNames: false })
-    parser.end(part.body.toString('utf8'))
-    const root = new Document(handler.root.childNodes)
+    parser.end(decodePage(part.body, encodingOf(part.body, UNDECLARED))) // It is in the page's own encoding.
+    const { root } = handler
     this.#walk(root.childNodes, depth)
-    const html = render(root, { encodeEntities: 'utf8' })
-    const policy = `<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}">`
-    return /<head\b[^>]*>/i.test(html) ? html.replace(/<head\b[^>]*>/i, (head) => head + policy) : policy + html
+    const policy = [
+      new Element('meta', { charset: 'utf-8' }),
+      new Element('meta', { 'http-equiv': 'Content-Security-Policy', content: POLICY }),
+    ]
+    const head = elementIn(elementIn(root, 'html') ?? root, 'head')
+    const place = head ?? root
+    const first = place.children.findIndex(isTag)
+    place.children.splice(head || first === -1 ? 0 : first, 0, ...policy)
+    return render(root, { encodeEntities: 'utf8' })
   }
 
   #walk(nodes: readonly ChildNode[], depth: number): void {
@@ -74,7 +83,7 @@ class Inliner {
     for (const [name, value] of Object.entries(attribs)) {
       if (/^on/i.test(name) || name === 'nonce' || name === 'integrity' || name === 'crossorigin') delete attribs[name]
       else if (name === 'style') attribs[name] = this.#css(value)
-      else if (/^(href|action|formaction)$/.test(name) && /^\s*javascript:/i.test(value)) delete attribs[name]
+      else if (/^(href|action|formaction)$/.test(name) && isScript(value)) delete attribs[name]
     }
     // Chromium's name for a declarative shadow root in MHTML.
     if (element.name === 'template' && attribs['shadowmode']) attribs['shadowrootmode'] = attribs['shadowmode']
@@ -109,7 +118,7 @@ class Inliner {
     const part = this.#files.get(attribs['href'] ?? '')
     if (kinds.includes('stylesheet') && part) {
       element.name = 'style'
-      const text = new Text(this.#css(part.body.toString('utf8'), part).replaceAll('</', '<\\/'))
+      const text = new Text(this.#css(sheetText(part), part).replaceAll('</', '<\\/'))
       // Text whose parent is not known to be a style is written with `&gt;` for `>`.
       text.parent = element
       element.children = [text]
@@ -149,10 +158,36 @@ class Inliner {
     const known = this.#data.get(part)
     if (known !== undefined) return known
     this.#data.set(part, 'data:,') // A sheet that imports itself ends here.
-    const body = part.type === 'text/css' ? Buffer.from(this.#css(part.body.toString('utf8'), part)) : part.body
-    const url = `data:${part.type};base64,${body.toString('base64')}`
+    const body = part.type === 'text/css' ? Buffer.from(this.#css(sheetText(part), part)) : part.body
+    const type = part.type === 'text/css' ? 'text/css;charset=utf-8' : part.type
+    const url = `data:${type};base64,${body.toString('base64')}`
     this.#data.set(part, url)
     return url
+  }
+}
+
+function elementIn(parent: ParentNode, name: string): Element | undefined {
+  return parent.children.find((node): node is Element => isTag(node) && node.name === name)
+}
+
+/** The text of a style sheet, which Chromium writes in the encoding that it names at its beginning. */
+function sheetText({ body }: Part): string {
+  const declared = /^@charset "([^"]+)";\s*/.exec(body.toString('latin1'))
+  const text = decodePage(body, declared && isEncoding(declared[1]!) ? declared[1]! : 'UTF-8')
+  return text.slice(declared?.[0].length ?? 0)
+}
+
+/** As browsers read it: without what stands before it and tabs and line ends inside. */
+function isScript(url: string): boolean {
+  return /^javascript:/i.test(url.replace(/[\s\p{Cc}]/gu, ''))
+}
+
+function isEncoding(label: string): boolean {
+  try {
+    new TextDecoder(label)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../../base/errors.ts'
 import { count, text } from '../settings.ts'
-import { Cdp, type Session } from './cdp.ts'
+import { BrowserGone, Cdp, type Session } from './cdp.ts'
 import { collectConsole } from './console.ts'
 import { explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
@@ -12,12 +12,16 @@ type Env = Readonly<Record<string, string | undefined>>
 /** The network is quiet when nothing was requested for so long. */
 const QUIET_MS = 500
 const LOOK_MS = 25
+/** A browser that takes longer for an empty tab hangs. */
+const OPEN_MS = 15_000
 /** A page that does not answer a trivial question for so long is busy with itself. */
 const ANSWER_MS = 5_000
 /** How long it may take to end its script, on a busy machine. */
 const INTERRUPT_MS = 15_000
 /** Seconds that a loaded page may take to come to rest, when CHROME_SETTLE_TIMEOUT does not say otherwise. */
 const SETTLE_SECONDS = 10
+
+const BUSY = 'the page keeps the browser busy and does not answer'
 
 /** How the visit of a page went. */
 export interface Visited {
@@ -43,7 +47,9 @@ export class Tab {
   readonly #cdp: Cdp
   readonly #context: string
   readonly #network: NetworkActivity
-  readonly #loaded = Promise.withResolvers<void>()
+  /** How many documents the tab has shown, and whether the last one is loaded. */
+  #documents = 0
+  #isLoaded = false
   #stuck = false
 
   private constructor(cdp: Cdp, ids: { context: string; session: string; target: string }) {
@@ -53,17 +59,26 @@ export class Tab {
     this.#network = new NetworkActivity(this.session, ids.target) // The main frame has the id of its target.
     this.console = collectConsole(this.session)
     this.#lost.promise.catch(() => {})
+    void cdp.closed.then(() => this.#lost.reject(new BrowserGone()))
     this.session.on('Inspector.targetCrashed', () => this.#lost.reject(new AppError('the page crashed its tab')))
-    this.session.on('Page.loadEventFired', () => this.#loaded.resolve())
+    this.session.on('Page.frameNavigated', ({ frame }) => {
+      if (frame.parentId !== undefined) return
+      this.#documents++
+      this.#isLoaded = false
+    })
+    this.session.on('Page.loadEventFired', () => {
+      this.#isLoaded = true
+    })
     // Nobody is there who could answer.
     this.session.on('Page.javascriptDialogOpening', () =>
       this.session.send('Page.handleJavaScriptDialog', { accept: false }).catch(() => {}),
     )
   }
 
-  /** Opens an empty tab in the browser at `endpoint`. Throws BrowserGone. */
+  /** Opens an empty tab in the browser at `endpoint`. Throws BrowserGone, also when that does not answer in time. */
   static async open(endpoint: string, env: Env): Promise<Tab> {
     const cdp = await Cdp.connect(endpoint)
+    const late = setTimeout(() => cdp.close(), OPEN_MS) // What is under way then fails with BrowserGone.
     try {
       const { browserContextId: context } = await cdp.send('Target.createBrowserContext', { disposeOnDetach: true })
       await cdp.send('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId: context })
@@ -79,6 +94,8 @@ export class Tab {
     } catch (error) {
       cdp.close()
       throw error
+    } finally {
+      clearTimeout(late)
     }
   }
 
@@ -115,28 +132,26 @@ export class Tab {
     if (answer === undefined) throw new AppError(`timed out after ${Math.round(budgetMs / 1000)} s`)
     if (answer.isDownload || answer.errorText === 'net::ERR_ABORTED') throw new AppError('a download, not a page')
     if (answer.errorText !== undefined) throw explainNavigation(answer.errorText, url)
-    const loaded =
-      (await this.within(
-        this.#loaded.promise.then(() => true),
-        left(),
-      )) ?? false
+    const loaded = await this.#loaded(left())
     const settleMs = Math.min(left(), count(env, 'CHROME_SETTLE_TIMEOUT', SETTLE_SECONDS) * 1000)
     const settled = loaded && (await this.#settle(settleMs))
     if (!(await this.#answers())) await this.#interrupt()
-    const { result } = (await this.within(
-      this.session.send('Runtime.evaluate', { expression: 'document.title' }),
-      ANSWER_MS,
-    )) ?? {
-      result: { value: '' },
+    const title = await this.within(this.session.send('Runtime.evaluate', { expression: 'document.title' }), ANSWER_MS)
+    const tree = await this.within(this.session.send('Page.getFrameTree'), ANSWER_MS)
+    if (!tree) throw new AppError(BUSY)
+    const { frame } = tree.frameTree
+    // The page has led to where nobody answers: what is shown is the browser's own page.
+    if (frame.unreachableUrl || frame.url.startsWith('chrome-error:')) {
+      const { failure } = this.#network
+      throw explainNavigation(failure?.errorText ?? 'FAILED', failure?.url ?? frame.unreachableUrl ?? url)
     }
     const main = this.#network.answer
-    const { frameTree } = await this.session.send('Page.getFrameTree')
     return {
       url,
-      final_url: frameTree.frame.url,
+      final_url: frame.url,
       http_status: main?.status || null,
       content_type: main?.type ?? '',
-      title: String(result.value ?? ''),
+      title: String(title?.result.value ?? ''),
       redirects: this.#network.redirects,
       requests: this.#network.requests,
       settled,
@@ -157,7 +172,7 @@ export class Tab {
 
   /** Sends a command, and fails at once when the tab is lost or the page does not answer any more. */
   readonly send: Session['send'] = async (method, ...params) => {
-    if (this.#stuck) throw new AppError('the page keeps the browser busy and does not answer')
+    if (this.#stuck) throw new AppError(BUSY)
     return await Promise.race([this.session.send(method, ...params), this.#lost.promise])
   }
 
@@ -180,15 +195,37 @@ export class Tab {
     return await Promise.race([promise, late, this.#lost.promise]).finally(() => over.abort())
   }
 
-  /** Scrolls through the page, and waits until fonts are there and the network is quiet. */
+  /** Waits until the document is loaded that is shown by then; false: not within `ms`. */
+  async #loaded(ms: number): Promise<boolean> {
+    for (const until = performance.now() + ms; !this.#isLoaded && performance.now() < until; )
+      await this.within(sleep(LOOK_MS), LOOK_MS * 2)
+    return this.#isLoaded
+  }
+
+  /**
+   * Scrolls through the page, and waits until fonts are there and the network is quiet. When the page leads to another
+   * one meanwhile, the same again with that.
+   */
   async #settle(ms: number): Promise<boolean> {
     const until = performance.now() + ms
-    const script = { expression: SETTLE(ms / 2), awaitPromise: true }
-    const scrolled = await this.within(this.session.send('Runtime.evaluate', script), ms)
-    if (scrolled === undefined) return false
-    while (performance.now() < until) {
-      if (this.#network.quietMs >= QUIET_MS) return true
-      await this.within(sleep(LOOK_MS), LOOK_MS * 2)
+    const left = () => Math.max(0, until - performance.now())
+    while (left() > 0 && (await this.#loaded(left()))) {
+      const document = this.#documents
+      const script = { expression: SETTLE(left() / 2), awaitPromise: true }
+      const scrolled = this.session.send('Runtime.evaluate', script).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof BrowserGone) throw error
+          return false // Its document is gone, or will be in a moment.
+        },
+      )
+      const isThere = await this.within(scrolled, left())
+      if (isThere === undefined) return false
+      if (!isThere) await this.within(sleep(LOOK_MS), LOOK_MS * 2)
+      while (isThere && this.#documents === document && left() > 0) {
+        if (this.#network.quietMs >= QUIET_MS) return true
+        await this.within(sleep(LOOK_MS), LOOK_MS * 2)
+      }
     }
     return false
   }

@@ -58,19 +58,20 @@ async function once(
 ): Promise<HookResult> {
   const { visit, signal } = context
   const opening = visit ? visit.once('tab', () => open(context, chrome)) : open(context, chrome)
-  const page = await opening
-  visit?.onClose(() => page.tab.close())
+  const close = () => opening.then(({ tab }) => tab.close()).catch(() => {})
+  visit?.onClose(close)
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(signal.reason)
   signal.addEventListener('abort', abort)
   try {
-    return await Promise.race([use(page), aborted.promise])
+    return await Promise.race([opening.then(use), aborted.promise])
   } catch (error) {
-    if (signal.aborted) page.tab.giveUp() // The next hook need not wait as long.
+    // The next hook need not wait as long.
+    if (signal.aborted) void opening.then(({ tab }) => tab.giveUp()).catch(() => {})
     throw error
   } finally {
     signal.removeEventListener('abort', abort)
-    if (!visit) await page.tab.close()
+    if (!visit && !signal.aborted) await close()
   }
 }
 
