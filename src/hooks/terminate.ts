@@ -80,6 +80,11 @@ export async function endForeground(running: RunningHook, force: AbortSignal): P
   return await running.exited
 }
 
+/** Is this how a background hook ends, once it was asked to? */
+export function endedAsAsked({ code, signal }: Exit): boolean {
+  return code === 0 || signal === 'SIGTERM' || code === 143 || code === 130
+}
+
 export function describeExit(exit: Exit): string {
   return exit.error ?? (exit.signal ? `signal ${exit.signal}` : `exit code ${exit.code ?? 'unknown'}`)
 }

@@ -69,7 +69,7 @@ export async function archiveSnapshot(
   mkdirSync(tree.root, { recursive: true })
   await endWorkers(owner, crawl.former)
   const isAsked = !isGivenUp && hooks.length > 0
-  const { refusal, delayMs } = isAsked ? await permissionFor(owner, claim, asked, abort) : ALLOWED
+  const { refusal, delayMs, isForNow = false } = isAsked ? await permissionFor(owner, claim, asked, abort) : ALLOWED
   const isBegun = isAsked && refusal === undefined
   const putOffMs = isBegun ? await awaitTurn(owner, claim, asked, delayMs, abort) : undefined
   if (putOffMs !== undefined) {
@@ -115,7 +115,7 @@ export async function archiveSnapshot(
     services,
   )
   if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
-  else if (refusal !== undefined) await run.refuse(hooks, results, refusal)
+  else if (refusal !== undefined) await run.refuse(hooks, results, refusal, isForNow)
   else await run.run(hooks, results, missing, new Map(Object.entries(crawl.unable)))
   const lostService = await run.lostService()
   if (run.unfinished || lostService) {

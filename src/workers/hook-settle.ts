@@ -8,7 +8,7 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
 import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/records.ts'
-import { describeExit } from '../hooks/terminate.ts'
+import { describeExit, endedAsAsked } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { busyIn } from '../machines/busy.ts'
 
@@ -61,10 +61,12 @@ const EXIT_TEMPORARY = 75
 export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], move = false): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
   for (const one of ended) verdicts.push(await verdictOn(tree, one))
-  // A hook of a user that found nothing may have left a file that says so; ours leave none.
+  // A hook of a user that found nothing may have left a file that says so; ours leave none. It replaces no copy.
+  const saysSo = ({ hook, published }: EndedHook) =>
+    !hook.hosted && (published !== undefined || !tree.isPublished(hook.plugin))
   const isMade = verdicts.map(
     (verdict, index) =>
-      verdict.event === 'succeed' || isServed(verdict) || (verdict.event === 'empty' && !ended[index]!.hook.hosted),
+      verdict.event === 'succeed' || isServed(verdict) || (verdict.event === 'empty' && saysSo(ended[index]!)),
   )
   const made = ended.filter(({ published }, index) => isMade[index] && !published)
   for (const { hook } of made)
@@ -144,9 +146,7 @@ function judge(
   if (exit.code === EXIT_SKIPPED) return { event: 'skip', ...said }
   if (exit.code === EXIT_TEMPORARY || result?.status === 'backoff')
     return { event: 'delay', output: said.output || complaint || 'it failed temporarily' }
-  const fine =
-    exit.code === 0 || (cause === 'asked' && (exit.signal === 'SIGTERM' || exit.code === 143 || exit.code === 130))
-  if (!fine)
+  if (cause === 'asked' ? !endedAsAsked(exit) : exit.code !== 0)
     return {
       event: 'fail',
       output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}`,

@@ -10,6 +10,8 @@ export interface Permission {
   readonly refusal: string | undefined
   /** What its host wants between two pages, in milliseconds. */
   readonly delayMs: number
+  /** It may be archived at another time. */
+  readonly isForNow?: boolean
 }
 
 export const ALLOWED: Permission = { refusal: undefined, delayMs: 0 }
@@ -33,5 +35,5 @@ export async function permissionFor(
   const robots: Robots | undefined = readSetting('ROBOTS_TXT', settings)
     ? await robotsOf(row.url, settings, abort)
     : undefined
-  return { refusal: robots?.refusal(row.url), delayMs: robots?.delayMs ?? 0 }
+  return { refusal: robots?.refusal(row.url), delayMs: robots?.delayMs ?? 0, isForNow: robots?.isUnread ?? false }
 }

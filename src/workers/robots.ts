@@ -1,5 +1,9 @@
-import type { Texts } from '../base/config.ts'
-import { ROBOT, userAgent } from '../base/user-agent.ts'
+import { readSetting, type Texts } from '../base/config.ts'
+import { AppError, messageOf } from '../base/errors.ts'
+import { ROBOT } from '../base/user-agent.ts'
+import type { Answer } from '../plugins/base/answer.ts'
+import { chunksOf } from '../plugins/base/body.ts'
+import { get } from '../plugins/base/fetch.ts'
 
 /** What a host's robots.txt says. */
 export interface Robots {
@@ -7,9 +11,11 @@ export interface Robots {
   readonly refusal: (url: string) => string | undefined
   /** How long it wants to be left alone between two requests, in milliseconds. */
   readonly delayMs: number
+  /** It could not be read: what it refuses may be allowed at another time. */
+  readonly isUnread?: true
 }
 
-/** What was read holds so long (RFC 9309: a day at most); that nothing could be read, so long. */
+/** What was read holds so long (RFC 9309: a day at most); that nothing could be read, so long, or until a retry. */
 const KNOWN_MS = 3_600_000
 const UNREADABLE_MS = 60_000
 const TIMEOUT_MS = 10_000
@@ -18,6 +24,7 @@ const MAX_BYTES = 512_000
 /** No host is waited for longer than a minute. */
 const MAX_DELAY_MS = 60_000
 const MOST_KNOWN = 1_000
+const NO_LIMIT = { bytes: Number.POSITIVE_INFINITY, name: '' }
 
 const known = new Map<string, { readonly robots: Robots; readonly until: number }>()
 
@@ -35,25 +42,33 @@ export async function robotsOf(url: string, settings: Texts, abort: AbortSignal)
 const FREE: Robots = { refusal: () => undefined, delayMs: 0 }
 
 async function read(file: string, settings: Texts, abort: AbortSignal): Promise<{ robots: Robots; ms: number }> {
+  const late = AbortSignal.timeout(TIMEOUT_MS)
   try {
-    const signal = AbortSignal.any([abort, AbortSignal.timeout(TIMEOUT_MS)])
-    const answer = await fetch(file, { headers: { 'user-agent': userAgent(settings) }, signal })
+    const context = { url: file, env: settings, signal: AbortSignal.any([abort, late]) }
+    const answer = await get(context, file, 'identity')
+    const text = answer.status < 300 ? await startOf(answer) : ''
+    answer.body.destroy()
     // Without a file all is allowed; a server in trouble allows nothing.
-    if (answer.status >= 500)
-      return { robots: { ...FREE, refusal: () => `robots.txt: HTTP ${answer.status}` }, ms: UNREADABLE_MS }
-    const text = answer.ok ? await startOf(answer) : ''
-    await answer.body?.cancel().catch(() => {})
+    if (answer.status >= 500) return unread(`robots.txt: HTTP ${answer.status}`, settings)
     return { robots: text === '' ? FREE : await parsed(file, text), ms: KNOWN_MS }
   } catch (error) {
     if (abort.aborted) throw error
-    return { robots: FREE, ms: UNREADABLE_MS } // The page will tell why its host cannot be reached.
+    if (late.aborted) return unread(`robots.txt: timed out after ${TIMEOUT_MS / 1000} s`, settings)
+    // A redirect that leads nowhere: there is no file.
+    if (error instanceof AppError && error.cause === undefined) return { robots: FREE, ms: KNOWN_MS }
+    return unread(messageOf(error), settings)
   }
 }
 
-async function startOf(answer: Response): Promise<string> {
+function unread(why: string, settings: Texts): { robots: Robots; ms: number } {
+  const ms = Math.min(UNREADABLE_MS, 1000 * readSetting('HOOK_RETRY_SECONDS', settings))
+  return { robots: { ...FREE, refusal: () => why, isUnread: true }, ms }
+}
+
+async function startOf(answer: Answer): Promise<string> {
   const decoder = new TextDecoder()
   let [text, bytes] = ['', 0]
-  for await (const chunk of answer.body ?? []) {
+  for await (const chunk of chunksOf(answer, NO_LIMIT)) {
     text += decoder.decode(chunk, { stream: true })
     bytes += chunk.byteLength
     if (bytes > MAX_BYTES) break

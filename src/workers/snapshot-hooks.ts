@@ -167,9 +167,24 @@ export class SnapshotHooks {
     }
   }
 
-  /** Ends the open hooks of a page that may not be asked for: the first one fails, the others are skipped. */
-  async refuse(hooks: readonly Hook[], results: readonly ResultRow[], reason: string): Promise<void> {
-    for (const { result } of await this.#begin(hooks, results))
+  /**
+   * Ends the open hooks of a page that may not be asked for: the first one fails, the others are skipped.
+   * @param isForNow the first one is tried again, as one that failed temporarily, and the others wait
+   */
+  async refuse(
+    hooks: readonly Hook[],
+    results: readonly ResultRow[],
+    reason: string,
+    isForNow: boolean,
+  ): Promise<void> {
+    const open = await this.#begin(hooks, results)
+    const first = open[0]?.result
+    if (isForNow && first && this.#postponed.hasLeft(first)) {
+      await this.#results.add({ result: first, event: 'delay', output: reason })
+      this.#postponed.add(first, undefined)
+      return
+    }
+    for (const { result } of open)
       await this.#results.add({ result, ...this.#consequences.told(result.plugin, { event: 'fail', output: reason }) })
   }
 
@@ -218,6 +233,12 @@ export class SnapshotHooks {
   }
 
   async #runRow(row: readonly OpenHook[]): Promise<void> {
+    // What a lost host leaves may need what has failed in it.
+    for (let left = row; left.length > 0; ) left = await this.#able(await this.#runUntilLost(left))
+  }
+
+  /** @returns the hooks that are left because the host was lost: killed, or gone by itself */
+  async #runUntilLost(row: readonly OpenHook[]): Promise<readonly OpenHook[]> {
     const runs: HostedRun[] = []
     for (const { hook, result } of row) {
       await this.#restore(hook)
@@ -234,10 +255,13 @@ export class SnapshotHooks {
     for await (const ends of this.#sequence.row(this.#scope, runs, this.#abort, begin)) {
       left = left.slice(ends.length)
       await this.#settle(ends, left.length === 0)
+      const { cause, exit } = ends.at(-1)!
+      if (cause === 'timeout' || (cause === 'exit' && exit.signal)) return left
       // Writes the progress of a row that takes long.
-      const goesOn = left.length > 0 && ends.at(-1)!.cause === 'exit' && !this.#context.stop.drain.aborted
+      const goesOn = left.length > 0 && cause === 'exit' && !this.#context.stop.drain.aborted
       if (goesOn) await this.#started(left[0]!.result, host)
     }
+    return []
   }
 
   async #runOne({ hook, result }: OpenHook): Promise<void> {

@@ -211,6 +211,30 @@ describe('a crawl', () => {
     ])
   })
 
+  it('puts a page off whose robots.txt cannot be read, and gives it up after the retries of a hook', async () => {
+    let left = 1
+    const recovers = await startSite({
+      '/robots.txt': (_request, response) => response.writeHead(left-- > 0 ? 503 : 404).end(),
+      '/open': '<title>Open</title>',
+    })
+    const never = await startSite({ '/robots.txt': (_request, response) => response.writeHead(500).end() })
+    const settings = ['-c', 'ROBOTS_TXT=true', '-c', 'HOOK_RETRIES=1', '-c', 'HOOK_RETRY_SECONDS=0.05']
+    const urls = [recovers.url, never.url].map((url) => `${url}/open`)
+    const crawl = await home.add('--plugins', 'headers,html', ...settings, ...urls)
+    await runAll(home)
+    await Promise.all([recovers.close(), never.close()])
+    expect((await pagesOf(home, crawl)).map(({ url, outcome, cause }) => [url, outcome, cause])).toEqual([
+      [urls[0], 'archived', null],
+      [urls[1], 'failed', 'robots.txt'],
+    ])
+    const results = await resultsOf(home, crawl)
+    const ends = results.map(({ plugin, status, attempt, output_str: output }) => [plugin, status, attempt, output])
+    expect(ends).toContainEqual(['headers', 'failed', 1, 'robots.txt: HTTP 503'])
+    expect(ends).toContainEqual(['headers', 'succeeded', 2, 'headers/headers.json'])
+    expect(ends).toContainEqual(['headers', 'failed', 2, 'robots.txt: HTTP 500'])
+    expect([never.hits('/robots.txt'), never.hits('/open')]).toEqual([2, 0])
+  })
+
   it('gives a server up that is always too busy, and keeps what it said', async () => {
     const settings = ['-c', 'HOOK_RETRIES=1', '-c', 'HOOK_RETRY_SECONDS=0.05']
     const crawl = await home.add('--plugins', 'headers,html', ...settings, `${site.url}/always`)

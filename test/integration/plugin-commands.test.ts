@@ -130,11 +130,18 @@ describe('plugin run', () => {
     expect(processesOf(dir)).toEqual([])
   })
 
-  it('ends everything at Ctrl-C', async () => {
-    hook('long', 'on_Snapshot__40_long.sh', 'echo begun >&2; sleep 1000')
+  it('takes a background hook that dies of our SIGTERM for a good one, as a page does', async () => {
+    hook('plain', 'on_Snapshot__40_plain.bg.sh', 'echo ready; while :; do sleep 0.05; done')
+    const { code, stderr } = await plugin(`run plain ${URL}`)
+    expect([code, stderr]).toEqual([0, expect.stringContaining('plain.bg.sh ended when it was asked to')])
+  })
+
+  it.each(['SIGINT', 'SIGHUP'] as const)('ends everything at %s', async (signal) => {
+    hook('browser', 'on_CrawlSetup__10_browser.bg.sh', 'echo ready; sleep 1000')
+    hook('long', 'on_Snapshot__40_long.sh', 'echo begun >&2; sleep 1000', { required_plugins: ['browser'] })
     const running = start(['plugin', 'run', 'long', URL], { env: { DATA_DIR: dir, TMPDIR: dir } })
     await eventually(() => processesOf(dir).some(({ command }) => command.includes('on_Snapshot__40_long.sh')))
-    running.signal('SIGINT')
+    running.signal(signal)
     expect((await running.finished()).code).toBe(130)
     expect(processesOf(dir)).toEqual([])
     expect(trials()).toEqual([])

@@ -37,3 +37,11 @@ it('what staticfile printed lies beside its files for the hooks to come, and is 
   await settled('dom', said('succeeded'))
   expect(existsSync(join(tree.work, 'dom', 'stdout.log'))).toBe(false)
 })
+
+it('a retry that finds nothing leaves the good copy of an earlier hook', async () => {
+  made('dom', 'output.html', 'the page')
+  await settled('dom', said('succeeded'))
+  made('dom', 'output.html', '')
+  expect(await settled('dom', said('noresults'))).toEqual({ event: 'empty', files: [] })
+  expect(published('dom/output.html')).toBe('the page')
+})

@@ -13,7 +13,7 @@ import type { HookTarget } from '../../hooks/environment.ts'
 import type { Exit, RunningHook } from '../../hooks/launch.ts'
 import { notFound } from '../../hooks/look-up.ts'
 import { searchFiles, searchPaths, wantedBy } from '../../hooks/search.ts'
-import { describeExit, endForeground, exitWithin, terminateHooks } from '../../hooks/terminate.ts'
+import { describeExit, endedAsAsked, endForeground, exitWithin, terminateHooks } from '../../hooks/terminate.ts'
 import { tryHook } from '../../hooks/try-hook.ts'
 import { killFamily } from '../../processes/family.ts'
 import { crawlSettingsOf } from '../new-crawl.ts'
@@ -27,6 +27,8 @@ import { here, named } from './plugin.ts'
 const READY_POLL_MS = 25
 /** A shell's way to tell a signal. */
 const SIGNALLED = 128
+/** The last one comes when the terminal is closed. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** What `timeout` answers. */
 const LATE = 124
 
@@ -95,7 +97,7 @@ class Trial {
     this.#settings = settings
     const [crawlDir, snapDir] = [join(folder, 'crawl'), join(folder, 'snapshot')]
     this.#target = { dataDir, crawlId: uuidv7(), crawlDir, snapshotId: uuidv7(), snapDir, depth: 0, url }
-    process.on('SIGINT', this.#onSignal).on('SIGTERM', this.#onSignal)
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal)
   }
 
   get interrupted(): boolean {
@@ -129,11 +131,11 @@ class Trial {
     const budget = { capMs: Number.POSITIVE_INFINITY, over: this.#force.signal }
     const log = new Log('plugin', terminalSink('warn'))
     for (const { running, exit, killed } of await terminateHooks(this.#background, budget, log))
-      this.#show(running, killed ? { ...exit, error: 'killed: it did not end when it was asked to' } : exit)
+      this.#show(running, afterAsking(exit, killed))
   }
 
   close(): void {
-    process.off('SIGINT', this.#onSignal).off('SIGTERM', this.#onSignal)
+    for (const signal of SIGNALS) process.off(signal, this.#onSignal)
   }
 
   async #untilReady(running: RunningHook): Promise<void> {
@@ -171,6 +173,13 @@ class Trial {
     const words = describeExit(exit)
     terminal.say(`${onStderr.bold(hook.name)} ${code === 0 ? words : onStderr.red(words)}${after}`)
   }
+}
+
+/** How a background hook has ended that we asked to end. */
+function afterAsking(exit: Exit, killed: boolean): Exit {
+  if (killed) return { ...exit, error: 'killed: it did not end when it was asked to' }
+  if (exit.error || exit.code === 0 || !endedAsAsked(exit)) return exit
+  return { code: 0, signal: null, error: 'ended when it was asked to' }
 }
 
 function urlOf(given: string): string {

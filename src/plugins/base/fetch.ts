@@ -33,7 +33,11 @@ function followedBy(signal: AbortSignal, answer: Answer): Answer {
  * Accept-Encoding: 'identity' for a file that is to be kept as it is. (No `deflate`: servers disagree about what it
  * is.) Throws AppError with one plain line for every failure; an HTTP error status is an answer like any other.
  */
-export async function get(context: HookContext, start: string, encodings: Encodings): Promise<Answer> {
+export async function get(
+  context: Pick<HookContext, 'url' | 'env' | 'signal' | 'visit' | 'answered'>,
+  start: string,
+  encodings: Encodings,
+): Promise<Answer> {
   const left = context.visit?.take(start, encodings)
   if (left) {
     context.answered?.(left.status, retryAfterSeconds(left.headers['retry-after']))

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createPlainServer, type RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo, Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterEach, expect, it } from 'vitest'
+import { robotsOf } from '../../src/workers/robots.ts'
+import { withPrograms } from '../support/bare-path.ts'
+
+const RULES = 'User-agent: *\nDisallow: /secret\n'
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close()
+})
+
+async function portOf(server: Server): Promise<number> {
+  servers.push(server.listen(0, '127.0.0.1'))
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+const site = async (answer: RequestListener) => `http://127.0.0.1:${await portOf(createPlainServer(answer))}`
+
+/** What robots.txt has against /secret. */
+async function read(origin: string, settings: Readonly<Record<string, string>> = {}) {
+  const robots = await robotsOf(`${origin}/`, { HOOK_RETRY_SECONDS: '0', ...settings }, AbortSignal.timeout(10_000))
+  return [robots.refusal(`${origin}/secret`), robots.isUnread ?? false]
+}
+
+it('a robots.txt that cannot be read refuses for now, one that is not there allows all', async () => {
+  const port = await portOf(createPlainServer())
+  await new Promise((resolve) => servers.pop()!.close(resolve))
+  expect(await read(`http://127.0.0.1:${port}`)).toEqual([`connection refused by 127.0.0.1:${port}`, true])
+  expect(await read(await site((_, to) => to.writeHead(502).end('User-agent: *')))).toEqual([
+    'robots.txt: HTTP 502',
+    true,
+  ])
+  expect(await read(await site((_, to) => to.writeHead(404).end(RULES)))).toEqual([undefined, false])
+  const inCircles = await site((_, to) => to.writeHead(302, { location: '/robots.txt' }).end())
+  expect(await read(inCircles)).toEqual([undefined, false])
+})
+
+it('rules are read behind a redirect and a compression', async () => {
+  const url = await site((request, to) => {
+    if (request.url === '/robots.txt') to.writeHead(301, { location: '/rules' }).end()
+    else to.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(RULES))
+  })
+  expect(await read(url)).toEqual(['robots.txt forbids it', false])
+})
+
+const OPENSSL = withPrograms('openssl')
+it.skipIf(OPENSSL.missing)(`a certificate counts as CHECK_SSL_VALIDITY says ${OPENSSL.missing || ''}`, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-robots-'))
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=127.0.0.1']
+  spawnSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert], { env: { PATH: OPENSSL.path } })
+  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, to) => to.end(RULES))
+  rmSync(folder, { recursive: true })
+  const origin = `https://127.0.0.1:${await portOf(server)}`
+  expect(await read(origin)).toEqual([expect.stringContaining('self-signed certificate'), true])
+  expect(await read(origin, { CHECK_SSL_VALIDITY: 'false' })).toEqual(['robots.txt forbids it', false])
+})
