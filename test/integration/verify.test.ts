@@ -165,7 +165,9 @@ describe('verify', () => {
       const found: Found[] = []
       const progress = { pages: 0, files: 0, hashed: 0, bytes: 0 }
       await findProblems(here, true, progress, (each) => found.push(each))
-      expect(found.map(({ page }) => Object.keys(page!))).toEqual([['id', 'crawl_id', 'url', 'output_dir']])
+      expect(found.map(({ page }) => Object.keys(page!))).toEqual([
+        ['id', 'crawl_id', 'url', 'output_dir', 'is_adopted'],
+      ])
     } finally {
       await db.destroy()
     }
