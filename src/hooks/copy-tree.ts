@@ -4,7 +4,6 @@ import {
   constants,
   fchmodSync,
   fstatSync,
-  fsync,
   futimesSync,
   lstatSync,
   mkdirSync,
@@ -18,7 +17,6 @@ import {
 } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { codeOf } from '../base/errors.ts'
 import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { mimeOf } from '../base/mime.ts'
@@ -116,27 +114,6 @@ export function listTree(top: string): CopiedTree | undefined {
     }
   }
   return { files, marks, folders }
-}
-
-/**
- * Flushes files and folders to disk in parallel: a journaling disk writes them together, so the wait is that of a few.
- * Large sets go in portions, since each file takes a descriptor.
- */
-export async function flush(paths: readonly string[]): Promise<void> {
-  for (let at = 0; at < paths.length; at += MOST_AT_ONCE)
-    await Promise.all(paths.slice(at, at + MOST_AT_ONCE).map(flushOne))
-}
-
-const MOST_AT_ONCE = 64
-const synced = promisify(fsync)
-
-async function flushOne(path: string): Promise<void> {
-  const fd = openSync(path, 'r')
-  try {
-    await synced(fd)
-  } finally {
-    closeSync(fd)
-  }
 }
 
 /** A mark that changes when a file is written to, even with the same bytes. Undefined when there is no file. */

@@ -2,8 +2,9 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } fro
 import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { flush } from '../base/flush.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
-import { type CopiedTree, copyEntry, copyTree, flush, isFolder, listTree, markOf } from './copy-tree.ts'
+import { type CopiedTree, copyEntry, copyTree, isFolder, listTree, markOf } from './copy-tree.ts'
 
 /**
  * Where hooks write, apart from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs

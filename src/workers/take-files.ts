@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { constants, createReadStream, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { copyFile, link, open, rm } from 'node:fs/promises'
+import { copyFile, link, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { flush } from '../base/flush.ts'
 import { mimeOf } from '../base/mime.ts'
 import type { OutputFile } from '../db/tables.ts'
 
@@ -55,7 +56,7 @@ export async function takeFiles(
       const place = placeOf(name, lstatSync(join(from, name)).isDirectory())
       if (place !== undefined) await take(join(from, name), place)
     }
-    for (const folder of folders) await flush(folder)
+    await flush([...folders])
     return taken
   } catch (error) {
     await rm(to, { recursive: true, force: true })
@@ -72,7 +73,7 @@ async function linkOrCopy(source: string, target: string): Promise<'linked' | 'c
   }
   await rm(target, { force: true })
   await copyFile(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
-  await flush(target)
+  await flush([target])
   const [original, copy] = await Promise.all([hashOf(source), hashOf(target)])
   if (original !== copy) {
     await rm(target, { force: true })
@@ -85,14 +86,4 @@ async function hashOf(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file, { highWaterMark: 1_048_576 }), hash)
   return hash.digest('hex')
-}
-
-/** Waits until a file or folder is on the disk. */
-async function flush(path: string): Promise<void> {
-  const handle = await open(path)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

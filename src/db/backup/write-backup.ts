@@ -6,6 +6,7 @@ import { constants, createZstdCompress } from 'node:zlib'
 import { sql } from 'kysely'
 import { to as copyTo } from 'pg-copy-streams'
 import { AppError, codeOf, messageOf, UsageError } from '../../base/errors.ts'
+import { flush } from '../../base/flush.ts'
 import { VERSION } from '../../base/version.ts'
 import { applicationName, type Database } from '../database.ts'
 import { MIGRATION_LOCK, schemaVersion } from '../migrate.ts'
@@ -89,18 +90,12 @@ async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>)
       })
       .finally(() => file.close())
     await rename(aside, path)
-    await flushed(dirname(path))
+    await flush([dirname(path)]) // The new name outlasts a loss of power, too.
     return done
   } catch (error) {
     await rm(aside, { force: true })
     throw error
   }
-}
-
-/** So that a new name in a folder outlasts a loss of power. */
-async function flushed(folder: string): Promise<void> {
-  const file = await open(folder)
-  await file.sync().finally(() => file.close())
 }
 
 async function writeRows({ tx, client }: Session, file: FileHandle, stop: AbortSignal): Promise<Written> {

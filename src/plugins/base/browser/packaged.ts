@@ -1,11 +1,8 @@
 import {
-  closeSync,
   createReadStream,
   createWriteStream,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -18,6 +15,7 @@ import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress } from 'node:zlib'
 import { extract } from 'tar-fs'
 import { FileLock } from '../../../base/file-lock.ts'
+import { flush } from '../../../base/flush.ts'
 
 const PACKAGE = '@sparticuz/chromium'
 const FONTS = 'fonts.conf'
@@ -94,13 +92,7 @@ async function unpack(files: string, home: string): Promise<void> {
   await pipeline(...whole('chromium.br'), createWriteStream(join(part, 'chromium'), { mode: 0o755 }))
   for (const [name, folder] of Object.entries(ARCHIVES)) await pipeline(...whole(name), extract(join(part, folder)))
   writeFileSync(join(part, FONTS), fontsConfiguration(home))
-  for (const path of [...readdirSync(part, { recursive: true, encoding: 'utf8' }), '.']) flush(join(part, path))
+  // What has its name is whole, after a power cut, too.
+  await flush(['.', ...readdirSync(part, { recursive: true, encoding: 'utf8' })].map((path) => join(part, path)))
   renameSync(part, home)
-}
-
-/** Brings a file or folder to the disk: what has its name must be whole after a power cut, too. */
-function flush(path: string): void {
-  const file = openSync(path, 'r')
-  fsyncSync(file)
-  closeSync(file)
 }

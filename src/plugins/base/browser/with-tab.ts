@@ -57,9 +57,13 @@ async function once(
   use: (page: VisitedTab) => Promise<HookResult>,
 ): Promise<HookResult> {
   const { visit, signal } = context
-  const opening = visit ? visit.once('tab', () => open(context, chrome)) : open(context, chrome)
-  const close = () => opening.then(({ tab }) => tab.close()).catch(() => {})
-  visit?.onClose(close)
+  const close = (opening: Promise<VisitedTab>) => opening.then(({ tab }) => tab.close()).catch(() => {})
+  const begin = () => {
+    const opening = open(context, chrome)
+    visit?.onClose(() => close(opening))
+    return opening
+  }
+  const opening = visit ? visit.once('tab', begin) : begin()
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(signal.reason)
   signal.addEventListener('abort', abort)
@@ -71,7 +75,7 @@ async function once(
     throw error
   } finally {
     signal.removeEventListener('abort', abort)
-    if (!visit && !signal.aborted) await close()
+    if (!visit && !signal.aborted) await close(opening)
   }
 }
 
