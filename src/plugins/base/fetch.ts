@@ -1,48 +1,88 @@
+import { join } from 'node:path'
+import { unlessAborted } from '../../base/abort.ts'
 import { AppError } from '../../base/errors.ts'
 import { userAgent } from '../../base/user-agent.ts'
 import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
 import { ChainCookies } from './cookies.ts'
+import { Received } from './received.ts'
 import { drop, headersOf, request } from './request.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 import { flag } from './settings.ts'
+import { ANSWER } from './visit.ts'
 
 const MAX_REDIRECTS = 20
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-/** The Accept-Encoding of a request. */
-export type Encodings = 'identity' | 'gzip, br'
+/** No `deflate`: servers disagree about what it is. */
+const ENCODINGS = 'gzip, br'
+/** Where a long body lies while hooks may read it, beside their folders, or in that of a hook that runs alone. */
+const RECEIVED = '.received'
 
-/** Hands back an answer whose body was not read: the next hook in the row that requests the same gets it. */
-export function handBack({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
-  if (visit) visit.keep(start, encodings, answer)
-  else drop(answer.body)
-}
+type Context = Pick<HookContext, 'url' | 'env' | 'signal'> &
+  Partial<Pick<HookContext, 'outputDir' | 'visit' | 'answered' | 'spend' | 'onEnd'>>
 
-/** An answer that was requested under another deadline. */
-function followedBy(signal: AbortSignal, answer: Answer): Answer {
-  signal.throwIfAborted()
-  const onAbort = () => answer.body.destroy(signal.reason as Error)
-  signal.addEventListener('abort', onAbort, { once: true })
-  answer.body.once('close', () => signal.removeEventListener('abort', onAbort))
+/**
+ * The answer to a GET of `start`, after redirects (at most 20, http and https only, cookies kept along the chain).
+ * Throws AppError with one plain line for every failure; an HTTP error status is an answer like any other.
+ *
+ * The page itself is asked for once: all hooks of a row get the same answer, or the same failure, and together they
+ * wait for it no longer than the most patient one would alone. The body of any other answer is the caller's to close.
+ */
+export async function get(context: Context, start: string): Promise<Answer> {
+  const { onEnd } = context
+  if (start !== context.url || !onEnd) return await ask(context, start)
+  const answer = await pageOf({ ...context, onEnd })
+  context.answered?.(answer.status, retryAfterSeconds(answer.headers['retry-after']))
   return answer
 }
 
-/**
- * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain). `encodings` is the
- * Accept-Encoding: 'identity' for a file that is to be kept as it is. (No `deflate`: servers disagree about what it
- * is.) Throws AppError with one plain line for every failure; an HTTP error status is an answer like any other.
- */
-export async function get(
-  context: Pick<HookContext, 'url' | 'env' | 'signal' | 'visit' | 'answered'>,
-  start: string,
-  encodings: Encodings,
-): Promise<Answer> {
-  const left = context.visit?.take(start, encodings)
-  if (left) {
-    context.answered?.(left.status, retryAfterSeconds(left.headers['retry-after']))
-    return followedBy(context.signal, left)
+type PageContext = Context & Required<Pick<Context, 'onEnd'>>
+
+/** The request for the page, on behalf of all hooks of a row. */
+export interface PageRequest {
+  readonly began: number
+  readonly answer: Promise<Answer>
+  here: { readonly answer: Answer; readonly afterMs: number } | undefined
+}
+
+async function pageOf(context: PageContext): Promise<Answer> {
+  const { visit, signal } = context
+  const begin = () => requestPage(context)
+  let request = visit ? visit.once(ANSWER, begin) : begin()
+  if (request.here?.answer.body.isLost) {
+    await request.here.answer.body.close()
+    visit?.forget(ANSWER)
+    request = visit!.once(ANSWER, begin)
   }
+  const { here, began } = request
+  context.spend?.(here ? here.afterMs + here.answer.body.waitedMs : performance.now() - began)
+  return await unlessAborted(request.answer, signal)
+}
+
+function requestPage(context: PageContext): PageRequest {
+  const stop = new AbortController()
+  const began = performance.now()
+  const { url, outputDir, visit } = context
+  const place = outputDir && join(outputDir, visit ? '..' : '.', RECEIVED)
+  const answer = ask({ ...context, signal: stop.signal }, url, place)
+  const request: PageRequest = { began, answer, here: undefined }
+  const arrived = answer.then(
+    (there) => {
+      request.here = { answer: there, afterMs: performance.now() - began }
+    },
+    () => {},
+  )
+  context.onEnd(async () => {
+    if (!request.here) stop.abort(new AppError('not needed any more'))
+    await arrived
+    await request.here?.answer.body.close()
+  })
+  return request
+}
+
+/** @param place for a long body */
+async function ask(context: Context, start: string, place?: string): Promise<Answer> {
   const cookies = new ChainCookies()
   const seen = new Set<string>()
   const redirects: Hop[] = []
@@ -50,7 +90,7 @@ export async function get(
   const headers: Record<string, string> = {
     'user-agent': userAgent(context.env),
     accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
-    'accept-encoding': encodings,
+    'accept-encoding': ENCODINGS,
   }
   for (let url = httpUrl(start, 'not a valid URL'); ; ) {
     const cookie = cookies.header(url)
@@ -60,15 +100,15 @@ export async function get(
     if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
     seen.add(`${url.href} ${cookie}`)
 
-    const body = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls })
-    const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
+    const message = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls })
+    const hop: Hop = { url: url.href, status: message.statusCode ?? 0, headers: headersOf(message) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined) {
-      if (start === context.url) context.answered?.(hop.status, retryAfterSeconds(hop.headers['retry-after']))
-      return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
+      const body = new Received(message, () => drop(message), place)
+      return { ...hop, statusText: message.statusMessage ?? '', redirects, requestHeaders, body }
     }
-    drop(body)
-    cookies.take(body.headers['set-cookie'] ?? [], url)
+    drop(message)
+    cookies.take(message.headers['set-cookie'] ?? [], url)
     redirects.push(hop)
     url = httpUrl(location, 'redirected to an invalid URL', url)
   }

@@ -43,6 +43,8 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
         signal: options.signal,
         maxHeaderSize: MAX_HEADER_BYTES,
         rejectUnauthorized: options.verifyTls,
+        // Unasked, a server that only speaks HTTP/2 begins to do so.
+        ALPNProtocols: ['http/1.1'],
       }
       const sent = send(url, settings, (answer) => {
         // The reader of the body sees its errors; after it is destroyed nobody listens.

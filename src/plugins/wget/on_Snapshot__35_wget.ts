@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { isBlank } from '../base/body.ts'
-import { defineHook, noResults, skipped, succeeded } from '../base/hook.ts'
+import { isPage } from '../base/content-type.ts'
+import { isDead } from '../base/dead-page.ts'
+import { defineHook, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
-import { staticFile } from '../base/siblings.ts'
+import { siblingHeaders, staticFile } from '../base/siblings.ts'
 import { wgetArguments } from './arguments.ts'
 import { runWget } from './run-wget.ts'
 import { failureReason, isAnswered, savedPage } from './wget-log.ts'
@@ -21,6 +23,8 @@ export default defineHook(import.meta, {
   async run(context) {
     const file = staticFile(context)
     if (file !== undefined) return noResults(`staticfile already handled: staticfile/${file}`)
+    const known = siblingHeaders(context)
+    if (isDead(context) && (!known || isPage(known.headers))) return lacking('html')
     const name = text(context.env, 'WGET_BINARY') ?? 'wget'
     const program = findProgram(name, context.env['PATH'])
     if (!program)

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import type { HookContext, HookResult } from '../contract.ts'
+import { isDead } from '../dead-page.ts'
 import { lacking, noResults, skipped } from '../hook.ts'
 import { timeoutSeconds } from '../settings.ts'
-import { readSibling, siblingRan, staticFile } from '../siblings.ts'
+import { staticFile } from '../siblings.ts'
 import { BrowserGone } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { Tab, type Visited } from './tab.ts'
@@ -36,7 +37,7 @@ export async function withTab(
 ): Promise<HookResult> {
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
-  if (siblingRan(context, 'html') && !readSibling(context, 'html/output.html')) return lacking('html')
+  if (isDead(context)) return lacking('html')
   const crawlDir = context.env['CRAWL_DIR']
   const chrome = crawlDir === undefined ? undefined : join(crawlDir, 'chrome')
   if (chrome === undefined || noteOf(chrome, NO_BROWSER) !== undefined || noteOf(chrome, ENDPOINT) === undefined)
