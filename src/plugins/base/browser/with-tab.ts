@@ -8,6 +8,7 @@ import { readSibling, siblingRan, staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
+import { personaDress } from './persona.ts'
 import { Tab, type Visited } from './tab.ts'
 import { recordTraffic } from './traffic.ts'
 
@@ -95,11 +96,13 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
 }
 
 /** Waits for a browser that is being started again. */
-async function openTab({ env, signal }: HookContext, chrome: string): Promise<Tab> {
+async function openTab(context: HookContext, chrome: string): Promise<Tab> {
+  const { env, signal } = context
+  const dress = await personaDress(context)
   const until = performance.now() + RESTART_MS
   while (true) {
     try {
-      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env)
+      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env, dress)
     } catch (error) {
       if (!(error instanceof BrowserGone) || signal.aborted || performance.now() > until) throw error
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
