@@ -29,7 +29,7 @@ interface Captured {
 }
 
 const browsers = (home: TestHome) =>
-  processesOf(home.dataDir).filter(({ command }) => command.includes('--remote-debugging-port'))
+  processesOf(home.dataDir).filter(({ command }) => command.includes('--remote-debugging-pipe'))
 
 /** What was captured of a finished crawl, by path. */
 async function captured(home: TestHome, crawlId: string): Promise<Record<string, Captured>> {
