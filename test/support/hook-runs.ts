@@ -126,7 +126,7 @@ export async function runRow(
   url: string,
   env: Record<string, string> = {},
 ): Promise<Record<string, string>> {
-  const visit = new Visit()
+  const visit = new Visit(plugins)
   const ends: Record<string, string> = {}
   try {
     for (const plugin of plugins) {

@@ -1,10 +1,18 @@
-/** The key of the request for the page (fetch.ts). */
-export const ANSWER = 'answer'
-
 /** Shared by the hooks that run in a row on one page; discarded with the row. */
 export class Visit {
   readonly #known = new Map<string, unknown>()
   readonly #closers: (() => Promise<void>)[] = []
+  readonly #plugins: readonly string[]
+
+  /** @param plugins whose hooks are in the row */
+  constructor(plugins: readonly string[]) {
+    this.#plugins = plugins
+  }
+
+  /** Is a hook of this plugin in the row? */
+  includes(plugin: string): boolean {
+    return this.#plugins.includes(plugin)
+  }
 
   /** The result of `make`, computed once per key. */
   once<T>(key: string, make: () => T): T {
