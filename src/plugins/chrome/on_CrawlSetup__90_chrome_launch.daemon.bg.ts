@@ -3,6 +3,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
+import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
 import { guardMemory } from '../base/browser/memory-guard.ts'
@@ -53,8 +54,8 @@ for (let failures = 0; !isOver; ) {
   try {
     rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
     mkdirSync(temp, { recursive: true })
-    running = await launchBrowser(browser, temp, process.env)
-    writeWhole(folder, ENDPOINT, `${running.endpoint}\n`)
+    running = await launchBrowser(browser, temp, makeShortFolder(folder, "the browser's socket"), process.env)
+    writeWhole(folder, ENDPOINT, `${running.relay.endpoint}\n`)
   } catch (error) {
     failures++
     if (!hasRun && failures > 1) fail(error)
@@ -83,5 +84,5 @@ if (running) {
   await running.ended
   clearTimeout(late)
 }
-rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
+for (const each of [temp, shortFolderOf(folder)]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
 process.exit(0)
