@@ -58,7 +58,7 @@ async function open({ cdp }: OwnBrowser, url: string): Promise<void> {
   const loaded = new Promise<void>((resolve) => session.on('Page.loadEventFired', () => resolve()))
   const { errorText } = await session.send('Page.navigate', { url })
   if (errorText !== undefined) throw new AppError(`${url}: ${errorText.replace('net::ERR_', '').toLowerCase()}`)
-  await Promise.race([loaded, sleep(LOAD_MS)])
+  await Promise.race([loaded, sleep(LOAD_MS, undefined, { ref: false })])
 }
 
 function sayHow({ endpoint }: OwnBrowser, isShown: boolean): void {
@@ -90,7 +90,7 @@ async function watched(browser: OwnBrowser, interrupted: AbortSignal): Promise<B
   })
   let last: BrowserLogins | undefined
   do {
-    await Promise.race([over, sleep(LOOK_MS)])
+    await Promise.race([over, sleep(LOOK_MS, undefined, { ref: false })])
     // A browser that is gone has nothing more to say.
     last = await loginsOf(browser.cdp, sessions).catch(() => last)
   } while (!isDone && browser.cdp.isOpen)

@@ -6,6 +6,7 @@ import { findProgram } from '../../base/find-program.ts'
 import { isForEveryHook } from '../../hooks/environment.ts'
 import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
+import { languagesIn } from '../../plugins/base/browser/languages.ts'
 
 /** Browsers that can show a window, by their names in PATH. */
 const WITH_WINDOW = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser']
@@ -36,7 +37,8 @@ export async function startBrowser(env: Texts, profile: string, shown: boolean):
   const browser = await findBrowser(named === undefined ? env : { ...env, CHROME_BINARY: named })
   if (!browser) throw new AppError(NO_BROWSER_FOUND)
   mkdirSync(profile, { recursive: true, mode: 0o700 })
-  const { USER_AGENT: agent, ACCEPT_LANGUAGE: language } = env
+  const { USER_AGENT: agent } = env
+  const languages = languagesIn(env['CHROME_LANGUAGE'])
   const args = [
     ...['--remote-debugging-port=0', '--remote-debugging-pipe', `--user-data-dir=${profile}`, '--no-first-run'],
     ...['--no-default-browser-check', '--password-store=basic', '--disable-features=Translate'],
@@ -44,7 +46,7 @@ export async function startBrowser(env: Texts, profile: string, shown: boolean):
     // The browser refuses to run with a sandbox as root.
     ...(process.getuid?.() === 0 || env['CHROME_SANDBOX']?.toLowerCase() === 'false' ? ['--no-sandbox'] : []),
     ...(agent ? [`--user-agent=${agent}`] : []),
-    ...(language ? [`--lang=${language.split(/[,;]/)[0]}`, `--accept-lang=${language}`] : []),
+    ...(languages.length > 0 ? [`--lang=${languages[0]}`, `--accept-lang=${languages.join(',')}`] : []),
     'about:blank',
   ]
   const child = spawn(browser.program, args, {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Texts, timeoutOf } from '../../base/config.ts'
+import { flag } from '../../base/kinds.ts'
 import { readBody } from '../../plugins/base/body.ts'
 import { findBrowser } from '../../plugins/base/browser/find-browser.ts'
 import { personaDress } from '../../plugins/base/browser/persona.ts'
@@ -22,9 +23,13 @@ export interface Seen {
 /** Enough of a page to know it. */
 const MOST_BYTES = 5 * 1024 * 1024
 
-/** Visits a page with the browser, where there is one, as a crawl would. Throws AppError when there is no page. */
+/**
+ * Visits a page as a crawl would, with the browser where there is one and CHROME_ENABLED allows it.
+ * Throws AppError when there is no page.
+ */
 export async function visitAs(env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
-  return (await findBrowser(env)) ? await byBrowser(env, url, say) : await byHttp(env, url)
+  const hasBrowser = flag.read(env['CHROME_ENABLED'] ?? 'true') !== false && (await findBrowser(env)) !== undefined
+  return hasBrowser ? await byBrowser(env, url, say) : await byHttp(env, url)
 }
 
 async function byBrowser(env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
