@@ -3,7 +3,8 @@ import { mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { AppError, messageOf } from '../../../base/errors.ts'
-import { flag, list, text } from '../settings.ts'
+import { flag, list } from '../settings.ts'
+import { languagesIn } from './languages.ts'
 import type { Browser } from './packaged.ts'
 import { Relay } from './relay.ts'
 
@@ -86,7 +87,7 @@ async function start(
 ): Promise<RunningBrowser> {
   const temp = join(folder, 'tmp')
   mkdirSync(temp, { recursive: true })
-  const language = text(env, 'CHROME_LANGUAGE')?.split(/[,;]/)[0]
+  const [language] = languagesIn(env['CHROME_LANGUAGE'])
   const args = [
     ...FLAGS,
     `--user-data-dir=${join(folder, 'profile')}`,

@@ -3,6 +3,7 @@ import { AppError } from '../../../base/errors.ts'
 import { count, text } from '../settings.ts'
 import { BrowserGone, Cdp, type Session } from './cdp.ts'
 import { collectConsole } from './console.ts'
+import { languagesIn } from './languages.ts'
 import { explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
 import { NO_POP_UPS, SETTLE } from './page-scripts.ts'
@@ -105,7 +106,7 @@ export class Tab {
     const { send } = this.session
     const [width, height] = (text(env, 'CHROME_RESOLUTION') ?? '1440,2000').split(',').map(Number)
     if (!width || !height) throw new AppError('CHROME_RESOLUTION is not WIDTH,HEIGHT')
-    const language = text(env, 'CHROME_LANGUAGE')
+    const languages = languagesIn(env['CHROME_LANGUAGE'])
     const { userAgent } = await this.#cdp.send('Browser.getVersion')
     await Promise.all([
       send('Page.enable'),
@@ -118,7 +119,7 @@ export class Tab {
       send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
       send('Emulation.setUserAgentOverride', {
         userAgent: text(env, 'CHROME_USER_AGENT') ?? userAgent.replace('HeadlessChrome', 'Chrome'),
-        ...(language !== undefined && { acceptLanguage: language }),
+        ...(languages.length > 0 && { acceptLanguage: languages.join(',') }),
       }),
     ])
   }

@@ -22,8 +22,13 @@ interface Asked {
 /**
  * Records what a tab loads, from now on. The browser keeps bodies outside of the tab (`configureDurableMessages`): they
  * are its exact bytes behind the content encoding, and survive that the tab goes on to another page.
+ * @param secret names, in lower case, of headers of requests that are not recorded
  */
-export async function recordTraffic(session: Session, recording: Recording): Promise<void> {
+export async function recordTraffic(
+  session: Session,
+  recording: Recording,
+  secret: ReadonlySet<string>,
+): Promise<void> {
   const asked = new Map<string, Asked>()
   const sent = new Map<string, Protocol.Network.Headers[]>()
   const over = (requestId: string) => {
@@ -43,7 +48,7 @@ export async function recordTraffic(session: Session, recording: Recording): Pro
       url: bare(request.url),
       at: new Date(wallTime * 1000),
       method: request.method,
-      requestHeaders: listed(headers),
+      requestHeaders: listed(headers).filter(([name]) => !secret.has(name.toLowerCase())),
       requestBody: bodyOf(request),
       ...{ status: response.status, statusText: response.statusText, headers: listed(response.headers), body },
       isDecoded: true,

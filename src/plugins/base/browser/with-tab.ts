@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { headerNames } from '../../../base/persona/headers.ts'
 import type { HookContext, HookResult } from '../contract.ts'
 import { isDead } from '../dead-page.ts'
 import { lacking, noResults, skipped } from '../hook.ts'
+import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
 import { staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
@@ -87,7 +89,7 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   const tab = await openTab(context, chrome)
   try {
     const recording = recordingOf(context)
-    if (recording) await recordTraffic(tab.session, recording)
+    if (recording) await recordTraffic(tab.session, recording, headerNames((await credentialsFor(context)).headers))
     const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
     return { tab, visited: await tab.visit(context.url, context.env, budgetMs) }
   } catch (error) {
