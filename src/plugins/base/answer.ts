@@ -11,6 +11,7 @@ export interface Hop {
 export interface Answer extends Hop {
   readonly statusText: string
   readonly redirects: readonly Hop[]
+  /** What may be kept of them: no cookie, and none of the persona's own. */
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly body: IncomingMessage
 }

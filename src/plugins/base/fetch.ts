@@ -1,11 +1,15 @@
+import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../base/errors.ts'
+import { headersFor } from '../../base/persona/headers.ts'
 import { userAgent } from '../../base/user-agent.ts'
 import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
-import { ChainCookies } from './cookies.ts'
+import { ChainCookies, withoutValues } from './cookies.ts'
+import { credentialsFor } from './persona.ts'
 import { drop, headersOf, request } from './request.ts'
 import { retryAfterSeconds } from './retry-after.ts'
-import { flag } from './settings.ts'
+import { flag, text } from './settings.ts'
+import { recordingOf } from './warc/recording.ts'
 
 const MAX_REDIRECTS = 20
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
@@ -29,12 +33,15 @@ function followedBy(signal: AbortSignal, answer: Answer): Answer {
 }
 
 /**
- * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain). `encodings` is the
+ * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain), with the
+ * persona's cookies and headers. `encodings` is the
  * Accept-Encoding: 'identity' for a file that is to be kept as it is. (No `deflate`: servers disagree about what it
  * is.) Throws AppError with one plain line for every failure; an HTTP error status is an answer like any other.
  */
 export async function get(
-  context: Pick<HookContext, 'url' | 'env' | 'signal' | 'visit' | 'answered'>,
+  context: Pick<HookContext, 'url' | 'env' | 'signal' | 'visit' | 'answered'> & {
+    readonly outputDir?: string | undefined
+  },
   start: string,
   encodings: Encodings,
 ): Promise<Answer> {
@@ -43,35 +50,53 @@ export async function get(
     context.answered?.(left.status, retryAfterSeconds(left.headers['retry-after']))
     return followedBy(context.signal, left)
   }
-  const cookies = new ChainCookies()
+  const recording = recordingOf(context)
+  const persona = await credentialsFor(context)
+  const cookies = await ChainCookies.with(persona.cookies)
   const seen = new Set<string>()
   const redirects: Hop[] = []
   const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
+  const language = text(context.env, 'ACCEPT_LANGUAGE')
   const headers: Record<string, string> = {
     'user-agent': userAgent(context.env),
     accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
     'accept-encoding': encodings,
+    ...(language !== undefined && { 'accept-language': language }),
   }
   for (let url = httpUrl(start, 'not a valid URL'); ; ) {
     const cookie = cookies.header(url)
-    const requestHeaders = cookie === '' ? headers : { ...headers, cookie }
+    const secret = { ...headersFor(persona.headers, url), ...(cookie !== '' && { cookie }) }
     if (seen.has(`${url.href} ${cookie}`))
       throw new AppError(`redirect loop after ${redirects.length} redirects (${url.href})`)
     if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
     seen.add(`${url.href} ${cookie}`)
 
-    const body = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls })
-    const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
+    const onAnswer = (answer: IncomingMessage) => recording?.listen(url.href, headers, answer)
+    const body = await request(url, {
+      headers: { ...headers, ...secret },
+      signal: context.signal,
+      verifyTls,
+      onAnswer,
+    })
+    const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: keptHeaders(headersOf(body), secret) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined) {
       if (start === context.url) context.answered?.(hop.status, retryAfterSeconds(hop.headers['retry-after']))
-      return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
+      return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders: headers, body }
     }
     drop(body)
-    cookies.take(body.headers['set-cookie'] ?? [], url)
+    await cookies.take(body.headers['set-cookie'] ?? [], url)
     redirects.push(hop)
     url = httpUrl(location, 'redirected to an invalid URL', url)
   }
+}
+
+/** What may be kept of an answer: to a request with credentials it may bring new ones. */
+function keptHeaders(headers: Record<string, string>, secret: object): Record<string, string> {
+  const given = headers['set-cookie']
+  return given === undefined || Object.keys(secret).length === 0
+    ? headers
+    : { ...headers, 'set-cookie': withoutValues(given) }
 }
 
 /** `HTTP 404 Not Found`, as people write it. */

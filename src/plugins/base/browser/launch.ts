@@ -93,7 +93,7 @@ async function start(
 ): Promise<RunningBrowser> {
   const temp = join(folder, 'tmp')
   mkdirSync(temp, { recursive: true })
-  const language = text(env, 'CHROME_LANGUAGE')
+  const language = text(env, 'CHROME_LANGUAGE')?.split(/[,;]/)[0]
   const args = [
     ...FLAGS,
     `--user-data-dir=${join(folder, 'profile')}`,

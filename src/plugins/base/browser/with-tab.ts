@@ -5,9 +5,12 @@ import type { HookContext, HookResult } from '../contract.ts'
 import { lacking, noResults, skipped } from '../hook.ts'
 import { timeoutSeconds } from '../settings.ts'
 import { readSibling, siblingRan, staticFile } from '../siblings.ts'
+import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
+import { personaDress } from './persona.ts'
 import { Tab, type Visited } from './tab.ts'
+import { recordTraffic } from './traffic.ts'
 
 /** The crawl's browser says here how it is reached, or why there is none. */
 export const ENDPOINT = 'cdp_url.txt'
@@ -82,6 +85,8 @@ async function once(
 async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   const tab = await openTab(context, chrome)
   try {
+    const recording = recordingOf(context)
+    if (recording) await recordTraffic(tab.session, recording)
     const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
     return { tab, visited: await tab.visit(context.url, context.env, budgetMs) }
   } catch (error) {
@@ -91,11 +96,13 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
 }
 
 /** Waits for a browser that is being started again. */
-async function openTab({ env, signal }: HookContext, chrome: string): Promise<Tab> {
+async function openTab(context: HookContext, chrome: string): Promise<Tab> {
+  const { env, signal } = context
+  const dress = await personaDress(context)
   const until = performance.now() + RESTART_MS
   while (true) {
     try {
-      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env)
+      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env, dress)
     } catch (error) {
       if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
       if (performance.now() > until) throw new BrowserGone(true)
