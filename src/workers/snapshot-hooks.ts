@@ -55,7 +55,7 @@ export class SnapshotHooks {
   /** A hook failed that needs what runs for the whole crawl. */
   #isDoubtful = false
   /** Results of this round that are worth nothing if that was gone. */
-  readonly doubtful: ResultRow[] = []
+  readonly doubtful: OpenHook[] = []
   #interrupted = false
   #gotSomewhere = false
 
@@ -325,8 +325,10 @@ export class SnapshotHooks {
       isAside,
     )
     const isEnd = event !== 'interrupt' && event !== 'delay'
-    if (isEnd && (event === 'fail' || hook.background) && this.#services.areNeededBy(hook)) {
-      this.doubtful.push(result)
+    const isInNeed = (event === 'fail' || hook.background) && this.#services.areNeededBy(hook)
+    // Later hooks of the row have made do without it.
+    if (isEnd && (isInNeed || this.#isDoubtful)) {
+      this.doubtful.push({ hook, result })
       this.#isDoubtful ||= event === 'fail'
     }
     if (hook.background && !isAside && event === 'fail') this.#consequences.isDown(hook.plugin)

@@ -50,7 +50,7 @@ export async function withTab(
   try {
     return await once(context, chrome, use)
   } catch (error) {
-    if (!(error instanceof BrowserGone) || context.signal.aborted) throw error
+    if (!(error instanceof BrowserGone) || error.isForGood || context.signal.aborted) throw error
     context.log('The browser ended; the page is visited again.')
     context.visit?.forget('tab')
     return await once(context, chrome, use)
@@ -107,7 +107,8 @@ async function openTab(context: HookContext, chrome: string): Promise<Tab> {
     try {
       return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env, dress)
     } catch (error) {
-      if (!(error instanceof BrowserGone) || signal.aborted || performance.now() > until) throw error
+      if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
+      if (performance.now() > until) throw new BrowserGone(true)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
   }
