@@ -146,7 +146,8 @@ export class SnapshotHooks {
   }
 
   async #endBackground(): Promise<void> {
-    await this.#results.write()
+    if (!this.#sequence.hasBackground) return
+    await this.#results.write() // The end of what runs in the background may take long.
     const isLeft = ({ hook }: OpenHook) => !hook.readsPublished && !this.#sequence.isRunning(hook)
     const early = [...this.#open.values()].some(isLeft)
     for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
@@ -277,6 +278,7 @@ export class SnapshotHooks {
   /** Tells a hook that reads published files which of them are new to it, unless all are. */
   async #tellWritten({ hook: { plugin, readsPublished }, result }: OpenHook): Promise<void> {
     if (!readsPublished || result.attempt === 1) return
+    await this.#results.write()
     const paths = await writtenSince(this.#context.owner.home.db, this.#claim.id, plugin)
     writeFileSync(join(this.#tree.work, `.written-since-${plugin}.json`), JSON.stringify(paths))
   }
