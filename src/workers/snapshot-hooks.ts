@@ -310,6 +310,7 @@ export class SnapshotHooks {
       })),
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
     )
+    await Promise.all(ends.map(({ recorded }) => recorded))
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
     if (!this.#isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#results.write()
     await failpoint('publish.hook_settled')
