@@ -61,7 +61,8 @@ export async function archiveSnapshot(
   // One that was begun is finished.
   const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
   const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
-  const binaries = await resolvedBinaries(home, hooks, asked)
+  const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
+  const binaries = await resolvedBinaries(home, [...hooks, ...setUp], asked)
   const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
   const settings = { ...asked, ...binaries.settings }
   const pageResults = new PageResults(owner, claim)
@@ -95,7 +96,6 @@ export async function archiveSnapshot(
   const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
   tick.holds(started)
   await failpoint('claim.results_prepared')
-  const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
   const foreign = new Set(plugins.filter(({ builtIn }) => !builtIn).map(({ name }) => name))
   // Our own browser is started again by its hook, and our own hooks visit the page again.
   const serving = new Set(
