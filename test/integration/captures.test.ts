@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, type Page, pagesOf, type Result, resultsOf } from '../support/archive.ts'
@@ -6,10 +6,8 @@ import { hardPages } from '../support/hard-pages.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
+import { noPackage } from '../support/real-tabs.ts'
 import { RUSSIAN, type Site, startSite } from '../support/site.ts'
-
-const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@sparticuz', 'chromium')
-const noPackage = existsSync(PACKAGE) ? '' : ' (needs the package @sparticuz/chromium)'
 
 const homes = useHomes({ ...WITH_BROWSER, WGET_ENABLED: 'False', CHROME_SETTLE_TIMEOUT: '1' })
 let site: Site
@@ -65,7 +63,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     const single = text('singlefile/singlefile.html')
     for (const words of ['text by a script', 'text of a shadow root', 'text of a frame', 'frame script'])
       expect(single.includes(words), words).toBe(true)
-    expect(single.includes('@import url("data:text/css;charset=utf-8;base64,')).toBe(true)
+    expect(single.includes('@import "data:text/css;charset=utf-8;base64,')).toBe(true)
     expect(/<script|\s(src|srcset)="http|url\("?http/.exec(single)).toBeNull()
     expect(single.match(/src="data:image\/png/g), 'pictures').toHaveLength(2)
     expect(bytes('pdf/output.pdf').subarray(0, 5).toString()).toBe('%PDF-')

@@ -33,5 +33,11 @@ export const SERIALIZE = `(() => {
   return (doctype ? new XMLSerializer().serializeToString(doctype) + '\\n' : '') + start + inside + '</html>\\n'
 })()`
 
-/** Before any script of a page: nobody looks at other windows. */
-export const NO_POP_UPS = 'window.open = () => null'
+/** Before any script of a page: nobody looks at other windows, and what a shadow root shows can be taken. */
+export const BEFORE_SCRIPTS = `window.open = () => null
+{
+  const attach = Element.prototype.attachShadow
+  Element.prototype.attachShadow = function attachShadow(options) {
+    return attach.call(this, { ...options, mode: 'open' })
+  }
+}`

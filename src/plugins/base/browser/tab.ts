@@ -5,7 +5,7 @@ import { BrowserGone, Cdp, type Session } from './cdp.ts'
 import { collectConsole } from './console.ts'
 import { explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
-import { NO_POP_UPS, SETTLE } from './page-scripts.ts'
+import { BEFORE_SCRIPTS, SETTLE } from './page-scripts.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -109,7 +109,7 @@ export class Tab {
       send('Runtime.enable'),
       send('Log.enable'),
       send('Inspector.enable'),
-      send('Page.addScriptToEvaluateOnNewDocument', { source: NO_POP_UPS }),
+      send('Page.addScriptToEvaluateOnNewDocument', { source: BEFORE_SCRIPTS }),
       send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
       send('Network.setBypassServiceWorker', { bypass: true }),
       send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
