@@ -8,6 +8,7 @@ import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
 import { noPackage } from '../support/real-tabs.ts'
 import { RUSSIAN, type Site, startSite } from '../support/site.ts'
+import { filesIn, indexed, recordsIn } from '../support/warc-files.ts'
 
 const homes = useHomes({ ...WITH_BROWSER, WGET_ENABLED: 'False', CHROME_SETTLE_TIMEOUT: '1' })
 let site: Site
@@ -76,6 +77,21 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(text('parse_html_urls/urls.jsonl')).toContain('/found-by-a-browser')
     expect(text('readability/content.txt')).toContain('text by a script')
     expect(results['chrome']).toBe('succeeded: chrome/navigation.json')
+    const records = await indexed(text('warc/index.cdxj'), bytes('warc/data.warc.gz'))
+    const loaded = records.filter(({ record }) => record.fields.has('warc-resource-type')).map(({ record }) => record)
+    for (const path of '/moved /rich /look.css /more.css /dusk.png /dusk.png?lazy /frame'.split(' '))
+      expect(
+        loaded.some(({ url }) => url === site.url + path),
+        path,
+      ).toBe(true)
+    for (const name of ['fullPage', 'view', 'thumbnail', 'pdf', 'text'])
+      expect(
+        records.some(({ url }) => url === `urn:${name}:${site.url}/moved`),
+        name,
+      ).toBe(true)
+    expect(filesIn(join(home.dataDir, page.output_dir, 'wacz/page.wacz')).get('archive/data.warc.gz')?.isStored).toBe(
+      true,
+    )
 
     for (const path of ['/tall', '/alerts', '/busy', '/restless']) {
       const { outcome } = pages[path]!.page
@@ -89,6 +105,11 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(sizeOfPng(pages['/tall']!.bytes('screenshot/screenshot.png')).height).toBe(16_384)
     expect(JSON.parse(pages['/restless']!.text('chrome/navigation.json'))).toMatchObject({ settled: false })
     expect(pages['/cyrillic']!.text('singlefile/singlefile.html')).toContain(RUSSIAN)
+    const cyrillic = await recordsIn(pages['/cyrillic']!.bytes('warc/data.warc.gz'))
+    const answers = cyrillic.filter(({ type, url }) => type !== 'request' && url === `${site.url}/cyrillic`)
+    const payloads = answers.map(({ fields }) => fields.get('warc-payload-digest')).filter((digest) => digest)
+    expect(payloads, 'to the browser and to us').toHaveLength(2)
+    expect(new Set(payloads).size, 'bytes of both').toBe(1)
     expect(pages['/moves']!.text('dom/output.html')).toContain('<p>second</p>')
     expect(pages['/leads-nowhere']!.results).toMatchObject({
       chrome: 'failed: the browser refuses the port of 127.0.0.1:1',

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../base/errors.ts'
 import { userAgent } from '../../base/user-agent.ts'
 import type { Answer, Hop } from './answer.ts'
@@ -6,6 +7,7 @@ import { ChainCookies } from './cookies.ts'
 import { drop, headersOf, request } from './request.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 import { flag } from './settings.ts'
+import { recordingOf } from './warc/recording.ts'
 
 const MAX_REDIRECTS = 20
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
@@ -34,7 +36,9 @@ function followedBy(signal: AbortSignal, answer: Answer): Answer {
  * is.) Throws AppError with one plain line for every failure; an HTTP error status is an answer like any other.
  */
 export async function get(
-  context: Pick<HookContext, 'url' | 'env' | 'signal' | 'visit' | 'answered'>,
+  context: Pick<HookContext, 'url' | 'env' | 'signal' | 'visit' | 'answered'> & {
+    readonly outputDir?: string | undefined
+  },
   start: string,
   encodings: Encodings,
 ): Promise<Answer> {
@@ -43,6 +47,7 @@ export async function get(
     context.answered?.(left.status, retryAfterSeconds(left.headers['retry-after']))
     return followedBy(context.signal, left)
   }
+  const recording = recordingOf(context)
   const cookies = new ChainCookies()
   const seen = new Set<string>()
   const redirects: Hop[] = []
@@ -60,7 +65,8 @@ export async function get(
     if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
     seen.add(`${url.href} ${cookie}`)
 
-    const body = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls })
+    const onAnswer = (answer: IncomingMessage) => recording?.listen(url.href, requestHeaders, answer)
+    const body = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls, onAnswer })
     const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined) {

@@ -5,6 +5,17 @@ export class Visit {
   #left: { readonly start: string; readonly encodings: string; readonly answer: Answer } | undefined
   readonly #known = new Map<string, unknown>()
   readonly #closers: (() => Promise<void>)[] = []
+  readonly #plugins: readonly string[]
+
+  /** @param plugins whose hooks are in the row */
+  constructor(plugins: readonly string[]) {
+    this.#plugins = plugins
+  }
+
+  /** Is a hook of this plugin in the row? */
+  includes(plugin: string): boolean {
+    return this.#plugins.includes(plugin)
+  }
 
   /** Leaves an answer for the next hook that requests the same; its body is unread. */
   keep(start: string, encodings: string, answer: Answer): void {

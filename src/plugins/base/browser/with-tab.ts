@@ -5,9 +5,11 @@ import type { HookContext, HookResult } from '../contract.ts'
 import { lacking, noResults, skipped } from '../hook.ts'
 import { timeoutSeconds } from '../settings.ts'
 import { readSibling, siblingRan, staticFile } from '../siblings.ts'
+import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { Tab, type Visited } from './tab.ts'
+import { recordTraffic } from './traffic.ts'
 
 /** The crawl's browser says here how it is reached, or why there is none. */
 export const ENDPOINT = 'cdp_url.txt'
@@ -82,6 +84,8 @@ async function once(
 async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   const tab = await openTab(context, chrome)
   try {
+    const recording = recordingOf(context)
+    if (recording) await recordTraffic(tab.session, recording)
     const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
     return { tab, visited: await tab.visit(context.url, context.env, budgetMs) }
   } catch (error) {
