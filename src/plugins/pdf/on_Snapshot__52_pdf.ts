@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 // The page as a PDF with its text, an outline from its headings, and tags for screen readers.
+import { UNPIN } from '../base/browser/behaviours/unpin.ts'
 import { readStream } from '../base/browser/read-stream.ts'
 import { capture } from '../base/browser/with-tab.ts'
+import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
 import { writePieces } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 
@@ -9,6 +11,8 @@ export default defineHook(import.meta, {
   plugin: 'pdf',
   run: (context) =>
     capture(context, async ({ tab }) => {
+      const { frameTree } = await tab.send('Page.getFrameTree')
+      await evaluateIn(tab, await worldOf(tab, frameTree.frame.id), UNPIN)
       const { stream } = await tab.send('Page.printToPDF', {
         printBackground: true,
         generateDocumentOutline: true,

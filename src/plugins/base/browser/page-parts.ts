@@ -40,7 +40,7 @@ interface Listed {
 
 const KINDS: ReadonlySet<Protocol.Network.ResourceType> = new Set(['Image', 'Stylesheet', 'Font', 'Document', 'Other'])
 /** Bytes of one file: it comes as one text of four thirds its size, for which a hook's memory must do. */
-const MAX_FILE = 16 * 1024 * 1024
+export const MAX_FILE = 16 * 1024 * 1024
 
 /**
  * What a tab shows: the documents of its frames, and the files in them that the browser still has. Nothing is

@@ -1,3 +1,5 @@
+import { SELECTOR_OF } from './selector-of.ts'
+
 /**
  * Hides what covers a page: consent banners, by the selectors of a list and by their looks and words; dialogs; the veil
  * behind them; and the lock on scrolling that comes with them. By style sheets beside the document's own, so that the
@@ -50,14 +52,7 @@ export const HIDE_OVERLAYS = (listed: readonly string[]) => `(() => {
   }
   for (const layer of layers) if (isVeil(layer)) found.add(layer)
 
-  const selectorOf = (element) => {
-    const isOne = (selector) => document.querySelectorAll(selector).length === 1
-    if (element.id && isOne('#' + CSS.escape(element.id))) return '#' + CSS.escape(element.id)
-    const own = element.localName + Array.from(element.classList, (name) => '.' + CSS.escape(name)).join('')
-    const { parentElement: parent } = element
-    if (!parent || isOne(own)) return own
-    return selectorOf(parent) + ' > ' + own + ':nth-child(' + ([...parent.children].indexOf(element) + 1) + ')'
-  }
+  const selectorOf = ${SELECTOR_OF}
   const hide = (selector, style) => {
     if (hidden.has(selector)) return
     const sheet = new CSSStyleSheet()
