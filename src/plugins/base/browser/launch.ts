@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import type { Texts } from '../../../base/config.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
-import { flag, list, text } from '../settings.ts'
+import { flag, list } from '../settings.ts'
+import { languagesIn } from './languages.ts'
 import type { Browser } from './packaged.ts'
 import { Relay } from './relay.ts'
 
@@ -52,8 +54,8 @@ export interface RunningBrowser {
   readonly process: ChildProcess
   /** Resolves when it has ended, with its last words. */
   readonly ended: Promise<string>
-  /** False: the machine does not allow the browser's sandbox, or CHROME_SANDBOX is off. */
-  readonly sandboxed: boolean
+  /** Why it runs without its sandbox; undefined: it has one. */
+  readonly unsandboxed?: string | undefined
 }
 
 /**
@@ -65,32 +67,38 @@ export async function launchBrowser(
   browser: Browser,
   folder: string,
   sockets: string,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Texts,
 ): Promise<RunningBrowser> {
-  const isRoot = process.getuid?.() === 0 // The browser refuses to run with a sandbox as root.
-  if (isRoot || !flag(env, 'CHROME_SANDBOX', true)) return await start(browser, folder, sockets, env, false)
+  const why = unsandboxedBy(env)
+  if (why !== undefined) return await start(browser, folder, sockets, env, why)
   try {
-    return await start(browser, folder, sockets, env, true)
+    return await start(browser, folder, sockets, env)
   } catch (error) {
     if (!/sandbox|clone\(\)|namespace/i.test(messageOf(error))) throw error
-    return await start(browser, folder, sockets, env, false)
+    return await start(browser, folder, sockets, env, 'this machine allows no user namespaces')
   }
+}
+
+/** Why a browser has no sandbox, before anything is tried; undefined: it shall have one. */
+function unsandboxedBy(env: Texts): string | undefined {
+  if (!flag(env, 'CHROME_SANDBOX', true)) return 'CHROME_SANDBOX=false'
+  return process.getuid?.() === 0 ? 'root may not have one' : undefined // The browser refuses to start.
 }
 
 async function start(
   browser: Browser,
   folder: string,
   sockets: string,
-  env: Readonly<Record<string, string | undefined>>,
-  sandboxed: boolean,
+  env: Texts,
+  unsandboxed?: string,
 ): Promise<RunningBrowser> {
   const temp = join(folder, 'tmp')
   mkdirSync(temp, { recursive: true })
-  const language = text(env, 'CHROME_LANGUAGE')?.split(/[,;]/)[0]
+  const [language] = languagesIn(env['CHROME_LANGUAGE'])
   const args = [
     ...FLAGS,
     `--user-data-dir=${join(folder, 'profile')}`,
-    ...(sandboxed ? [] : ['--no-sandbox']),
+    ...(unsandboxed === undefined ? [] : ['--no-sandbox']),
     ...(sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : []),
     ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['--ignore-certificate-errors']),
     ...(language === undefined ? [] : [`--lang=${language}`]),
@@ -121,7 +129,7 @@ async function start(
   })
   const answers = await Promise.race([relay.answer().then(() => true), ended.then(() => false), late])
   clearTimeout(timer)
-  if (answers) return { relay, process: child, ended, sandboxed }
+  if (answers) return { relay, process: child, ended, unsandboxed }
   child.kill('SIGKILL')
   throw new AppError(`the browser did not start: ${lastWords(await ended)} (${browser.program})`)
 }

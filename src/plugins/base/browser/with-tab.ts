@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { headerNames } from '../../../base/persona/headers.ts'
 import type { HookContext, HookResult } from '../contract.ts'
 import { isDead } from '../dead-page.ts'
 import { lacking, noResults, skipped } from '../hook.ts'
+import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
 import { staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
@@ -48,7 +50,7 @@ export async function withTab(
   try {
     return await once(context, chrome, use)
   } catch (error) {
-    if (!(error instanceof BrowserGone) || context.signal.aborted) throw error
+    if (!(error instanceof BrowserGone) || error.isForGood || context.signal.aborted) throw error
     context.log('The browser ended; the page is visited again.')
     context.visit?.forget('tab')
     return await once(context, chrome, use)
@@ -87,7 +89,7 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   const tab = await openTab(context, chrome)
   try {
     const recording = recordingOf(context)
-    if (recording) await recordTraffic(tab.session, recording)
+    if (recording) await recordTraffic(tab.session, recording, headerNames((await credentialsFor(context)).headers))
     const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
     return { tab, visited: await tab.visit(context.url, context.env, budgetMs) }
   } catch (error) {
@@ -105,7 +107,8 @@ async function openTab(context: HookContext, chrome: string): Promise<Tab> {
     try {
       return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env, dress)
     } catch (error) {
-      if (!(error instanceof BrowserGone) || signal.aborted || performance.now() > until) throw error
+      if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
+      if (performance.now() > until) throw new BrowserGone(true)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
   }
