@@ -113,6 +113,19 @@ describe('a page that keeps its hooks waiting', () => {
     expect(site.hits('/slow')).toBe(1)
   })
 
+  it('has one time for its headers and its body together', async () => {
+    const late = await startSite({
+      '/': (_request, response) =>
+        void setTimeout(() => {
+          response.writeHead(200, { 'content-type': 'text/html' }).flushHeaders()
+          setTimeout(() => response.end('<title>Late</title>'), 400)
+        }, 400),
+    })
+    const { html: end } = await runRow(['headers', 'html'], `${late.url}/`, { TIMEOUT: '0.6' })
+    expect(end).toBe('failed: timed out after 0.6 s')
+    await late.close()
+  })
+
   it('is waited for by a more patient hook', async () => {
     const late = await startSite({
       '/': (_request, response) => void setTimeout(() => response.end('<title>Late</title>'), 500),

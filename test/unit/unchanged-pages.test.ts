@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { json, read, runRow, snapshot, useHookRuns } from '../support/hook-runs.ts'
 import { bytes, type Route, type Site, startSite, windows1251 } from '../support/site.ts'
+import { recordsIn } from '../support/warc-files.ts'
 
 useHookRuns()
 
@@ -146,5 +147,16 @@ describe('a page that is not modified', () => {
     })
     expect(ends['html']).toBe(`succeeded: unchanged since ${sent.since}`)
     expect(json('headers/headers.json')['not_modified']).toMatchObject(sent)
+  })
+
+  it('is whole in its WARC all the same', async () => {
+    await runRow(ROW, `${site.url}/tag`)
+    cpSync(snapshot, earlier, { recursive: true, preserveTimestamps: true })
+    const env = { ARCHIVEBOX_EARLIER_DIR: earlier }
+    rmSync(snapshot, { recursive: true })
+    const ends = await runRow([...ROW, 'warc'], `${site.url}/tag`, env)
+    expect(ends).toMatchObject({ html: expect.stringContaining('unchanged'), warc: 'succeeded: warc/data.warc.gz' })
+    const all = await recordsIn(readFileSync(join(snapshot, 'warc/data.warc.gz')))
+    expect(all.filter(({ type }) => type === 'response')).toMatchObject([{ url: `${site.url}/tag`, status: 200 }])
   })
 })

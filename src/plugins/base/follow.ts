@@ -64,7 +64,9 @@ export async function follow(
 
     const isKnown = url.href === earlier?.finalUrl && Object.keys(secret).length === 0
     const open = isKnown ? { ...headers, ...earlier?.conditions } : headers
-    const onAnswer = (answer: IncomingMessage) => recording?.listen(url.href, open, answer)
+    // An answer without its page replays nothing: it is wanted whole, unless the browser brings it.
+    const onAnswer = (answer: IncomingMessage) =>
+      isKnown && answer.statusCode === 304 ? recording?.retryLater(url.href) : recording?.listen(url.href, open, answer)
     const message = await request(url, { headers: { ...open, ...secret }, signal: context.signal, verifyTls, onAnswer })
     const hop = { url: url.href, status: message.statusCode ?? 0, headers: keptHeaders(headersOf(message), secret) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
