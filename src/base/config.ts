@@ -114,6 +114,11 @@ export const SETTINGS = {
     perCrawl: true,
     means: 'when a crawl has kept so much of one host, it begins no more pages of it; 0: no limit',
   }),
+  CRAWL_WACZ_MAX_SIZE: setting(size, 1024 ** 3, {
+    perCrawl: true,
+    standardIs: '1gb',
+    means: 'up to which size the WARCs of a crawl are also put into one `wacz/crawl.wacz` in its folder; 0: never',
+  }),
   CHECK_SSL_VALIDITY: setting(flag, true, {
     perCrawl: true,
     means: '`false` accepts bad certificates',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, type Page, pagesOf, type Result, resultsOf } from '../support/archive.ts'
 import { hardPages } from '../support/hard-pages.ts'
@@ -99,6 +100,20 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(filesIn(join(home.dataDir, page.output_dir, 'wacz/page.wacz')).get('archive/data.warc.gz')?.isStored).toBe(
       true,
     )
+
+    const { output_dir } = JSON.parse(stdout) as { output_dir: string }
+    const all = filesIn(join(home.dataDir, output_dir, 'wacz/crawl.wacz'))
+    const gathered = await indexed(
+      gunzipSync(all.get('indexes/index.cdx.gz')!.bytes).toString(),
+      all.get('archive/data.warc.gz')!.bytes,
+    )
+    const listed = all.get('pages/pages.jsonl')!.bytes.toString().trimEnd().split('\n').slice(1)
+    for (const line of listed.map((text) => JSON.parse(text) as { url: string }))
+      expect(
+        gathered.some(({ url }) => url === line.url),
+        line.url,
+      ).toBe(true)
+    expect(listed.length).toBeGreaterThan(5)
 
     for (const path of ['/tall', '/alerts', '/busy', '/restless']) {
       const { outcome } = pages[path]!.page
