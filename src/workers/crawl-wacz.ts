@@ -12,6 +12,8 @@ import type { WorkerContext } from './worker-context.ts'
 
 const PLUGIN = 'wacz'
 const NAME = 'crawl.wacz'
+/** Where it lies in the folder of its crawl. */
+export const CRAWL_WACZ = `${PLUGIN}/${NAME}`
 /** A file in the making, of this worker or of one that was killed. */
 const PART = /^\..*\.part$/
 

@@ -11,6 +11,8 @@ import { readSibling } from '../base/siblings.ts'
 import { INDEX, WARC } from '../base/warc/recording.ts'
 
 const NAME = 'page.wacz'
+/** The first that is there is what is searched. */
+const TEXTS = ['htmltotext/htmltotext.txt', 'readability/content.txt']
 /** More text serves no search. */
 const MAX_TEXT = 500_000
 
@@ -41,7 +43,8 @@ function pageOf(context: HookContext, index: string): WaczPage {
   const { href } = new URL(context.url)
   const url = href.replace(/#.*$/s, '')
   const title = readSibling(context, 'title/title.txt')?.toString().trim()
-  const text = readSibling(context, 'readability/content.txt')?.toString().slice(0, MAX_TEXT)
+  const saved = TEXTS.map((path) => readSibling(context, path)).find((file) => file !== undefined)
+  const text = saved?.toString().slice(0, MAX_TEXT)
   return {
     id: context.env['SNAPSHOT_ID'] ?? '1',
     url,
