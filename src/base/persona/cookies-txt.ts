@@ -16,7 +16,10 @@ const HTTP_ONLY = '#HttpOnly_'
 export function parseCookiesTxt(text: string, file: string): Cookie[] {
   const cookies: Cookie[] = []
   let about = ''
-  for (const [at, line] of text.split(/\r?\n/).entries()) {
+  for (const [at, line] of text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .entries()) {
     const isMarked = line.startsWith(HTTP_ONLY)
     if (line.trim() === '' || (line.startsWith('#') && !isMarked)) {
       about = line
