@@ -32,13 +32,12 @@ export async function personaLogin(
   const { personas } = personasOf(asked)
   const persona = await findOrMake(personas, name)
   const env = personaEnvironment(asked, persona)
-  const isShown = !remote && hasDisplay(env)
   const interrupts = new Interrupts()
-  const browser = await startBrowser(env, persona.files.profile, isShown)
+  const browser = await startBrowser(env, persona.files.profile, !remote && hasDisplay(env))
   try {
     await setCookies(browser.cdp, persona.cookies)
     await open(browser, url)
-    sayHow(browser, isShown)
+    sayHow(browser)
     keep(persona, await watched(browser, interrupts.signal))
   } finally {
     await browser.close()
@@ -61,17 +60,14 @@ async function open({ cdp }: OwnBrowser, url: string): Promise<void> {
   await Promise.race([loaded, sleep(LOAD_MS, undefined, { ref: false })])
 }
 
-function sayHow({ endpoint }: OwnBrowser, isShown: boolean): void {
-  if (!isShown) {
-    const { host, port } = new URL(endpoint)
-    terminal.say('no window can be shown here: the browser waits for the DevTools of another one')
-    terminal.say(`  1. on your machine: ssh -N -L ${port}:${host} ${hostname()}`)
-    terminal.say(`  2. in its Chrome or Chromium: chrome://inspect, "Configure...", localhost:${port}, "inspect"`)
-    terminal.say('until then, other accounts of this machine can reach that port, too')
-  }
-  terminal.say(
-    `log in${isShown ? ' in the window' : ''}; then press Enter here${isShown ? ', or close the window' : ''}`,
-  )
+function sayHow({ address }: OwnBrowser): void {
+  if (address === undefined) return terminal.say('log in in the window; then press Enter here, or close the window')
+  const port = address.split(':').at(-1)
+  terminal.say('no window here: the browser waits for the DevTools of another one')
+  terminal.say(`  1. on your machine: ssh -N -L ${port}:${address} ${hostname()}`)
+  terminal.say(`  2. in its Chrome or Chromium: chrome://inspect, "Configure...", localhost:${port}, "inspect"`)
+  terminal.say('until you are done, other accounts of this machine can reach that port, too')
+  terminal.say('log in; then press Enter here')
 }
 
 /** What the browser held when the person was done. */
