@@ -61,7 +61,10 @@ async function open({ cdp }: OwnBrowser, url: string): Promise<void> {
 }
 
 function sayHow({ address }: OwnBrowser): void {
-  if (address === undefined) return terminal.say('log in in the window; then press Enter here, or close the window')
+  if (address === undefined) {
+    terminal.say('log in in the window; then press Enter here, or close the window')
+    return
+  }
   const port = address.split(':').at(-1)
   terminal.say('no window here: the browser waits for the DevTools of another one')
   terminal.say(`  1. on your machine: ssh -N -L ${port}:${address} ${hostname()}`)
