@@ -1,17 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { CANARY, COOKIES_TXT, type LoginSite, SESSION, startLoginSite } from '../support/login-site.ts'
+import { givePackagedBrowser, noPackage } from '../support/packaged-browser.ts'
 import { processesOf } from '../support/processes.ts'
-import { eventually, ROOT, WITH_BROWSER } from '../support/program.ts'
+import { eventually, WITH_BROWSER } from '../support/program.ts'
 import { records } from '../support/records.ts'
-
-const noBrowser = existsSync(join(ROOT, 'node_modules', '@sparticuz', 'chromium'))
-  ? ''
-  : ' (needs the package @sparticuz/chromium)'
 
 const homes = useHomes({ ...WITH_BROWSER, CHROME_SETTLE_TIMEOUT: '1', WGET_ENABLED: 'False' })
 let site: LoginSite
@@ -19,6 +16,7 @@ let home: TestHome
 beforeAll(async () => {
   site = await startLoginSite()
   home = await homes.original()
+  if (!noPackage) await givePackagedBrowser(home.dataDir)
 })
 afterAll(() => site.close())
 
@@ -38,7 +36,7 @@ async function inPage(port: string, expression: string): Promise<void> {
   socket.close()
 }
 
-describe.skipIf(noBrowser)(`a persona in the browser${noBrowser}`, () => {
+describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
   it('is known to nobody before it logs in', async () => {
     mkdirSync(inPersona(), { recursive: true })
     expect(await tested(`${site.url}/private`)).toMatchObject({
