@@ -85,17 +85,16 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
     const stored = [{ origin: site.url, localStorage: [{ name: 'token', value: CANARY }] }]
     writeFileSync(inPersona('auth.json'), JSON.stringify({ origins: stored }))
     site.requests.length = 0
-    const plugins = 'chrome,dom,screenshot,mhtml,singlefile,consolelog,redirects,accessibility,pdf,warc,wacz'
-    const page = `${site.url}/private`
-    const { code, stderr } = await home.run(['add', '--run', '--persona', 'Reader', '--plugins', plugins, page])
+    const { code, stderr } = await home.run(['add', '--run', '--persona', 'Reader', `${site.url}/private`])
     expect(code, stderr).toBe(0)
 
     const [snapshot] = await records(home, ['snapshot', 'list'])
     const folder = join(home.dataDir, String(snapshot!['output_dir']))
     const dom = readFileSync(join(folder, 'dom', 'output.html'), 'utf8')
     expect(dom).toContain('de-DE Asia/Tokyo 800 Tester known')
-    // The first one of each is the tab's own.
-    const asked = (path: string) => site.requests.find((request) => request.path === path)?.headers
+    // The first one of each that the browser has made.
+    const asked = (path: string) =>
+      site.requests.find((request) => request.path === path && request.headers['sec-fetch-mode'])?.headers
     expect(asked('/private')).toMatchObject({
       ...{ 'x-key': `${CANARY}-key`, 'accept-language': 'de-DE,de;q=0.9', cookie: `sid=${SESSION}` },
     })

@@ -6,7 +6,7 @@ import type { Persona } from '../../base/persona/persona.ts'
 import { many } from '../format.ts'
 import { Interrupts } from '../interrupts.ts'
 import { pageUrl } from '../page-url.ts'
-import { hasDisplay, type OwnBrowser, startBrowser } from '../persona/browser.ts'
+import { hasDisplay, type OwnBrowser, openPage, startBrowser } from '../persona/browser.ts'
 import { type BrowserLogins, loginsOf, setCookies } from '../persona/browser-logins.ts'
 import { personaEnvironment } from '../persona/environment.ts'
 import { findOrMake, personasOf } from '../persona/find.ts'
@@ -16,7 +16,6 @@ import { terminal } from '../terminal.ts'
 
 /** Who closes the window takes the browser with it: what it holds is looked up so often. */
 const LOOK_MS = 500
-const LOAD_MS = 15_000
 
 /**
  * `persona login NAME URL`: a person logs in, in a window, or through the DevTools of another browser; cookies and
@@ -36,7 +35,7 @@ export async function personaLogin(
   const browser = await startBrowser(env, persona.files.profile, !remote && hasDisplay(env))
   try {
     await setCookies(browser.cdp, persona.cookies)
-    await open(browser, url)
+    await openPage(browser, url)
     sayHow(browser)
     keep(persona, await watched(browser, interrupts.signal))
   } finally {
@@ -45,19 +44,6 @@ export async function personaLogin(
     interrupts.end()
   }
   terminal.say(`archivebox-ts persona test ${name} URL checks a page; add --persona ${name} archives with it`)
-}
-
-async function open({ cdp }: OwnBrowser, url: string): Promise<void> {
-  const { targetInfos } = await cdp.send('Target.getTargets')
-  const page = targetInfos.find(({ type }) => type === 'page')
-  const targetId = page?.targetId ?? (await cdp.send('Target.createTarget', { url: 'about:blank' })).targetId
-  const { sessionId } = await cdp.send('Target.attachToTarget', { targetId, flatten: true })
-  const session = cdp.session(sessionId)
-  await session.send('Page.enable')
-  const loaded = new Promise<void>((resolve) => session.on('Page.loadEventFired', () => resolve()))
-  const { errorText } = await session.send('Page.navigate', { url })
-  if (errorText !== undefined) throw new AppError(`${url}: ${errorText.replace('net::ERR_', '').toLowerCase()}`)
-  await Promise.race([loaded, sleep(LOAD_MS, undefined, { ref: false })])
 }
 
 function sayHow({ address }: OwnBrowser): void {
@@ -78,18 +64,13 @@ async function watched(browser: OwnBrowser, interrupted: AbortSignal): Promise<B
   const sessions = new Map<string, string>()
   let isDone = false
   const input = process.stdin.resume()
-  const done = [once(input, 'data'), once(input, 'end'), browser.ended, once(interrupted, 'abort')].map((end) =>
-    end.then(
-      () => true,
-      () => true,
-    ),
-  )
-  const over = Promise.race(done).then(() => {
+  const interrupt = interrupted.aborted ? Promise.resolve() : once(interrupted, 'abort')
+  const over = Promise.race([once(input, 'data'), once(input, 'end'), browser.ended, interrupt]).finally(() => {
     isDone = true
   })
   let last: BrowserLogins | undefined
   do {
-    await Promise.race([over, sleep(LOOK_MS, undefined, { ref: false })])
+    await Promise.race([over.catch(() => {}), sleep(LOOK_MS, undefined, { ref: false })])
     // A browser that is gone has nothing more to say.
     last = await loginsOf(browser.cdp, sessions).catch(() => last)
   } while (!isDone && browser.cdp.isOpen)

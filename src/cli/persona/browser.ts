@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ENVIRONMENT, type Texts } from '../../base/config.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
@@ -10,6 +11,7 @@ import { isForEveryHook } from '../../hooks/environment.ts'
 import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
 import { languagesIn } from '../../plugins/base/browser/languages.ts'
+import { explainNavigation } from '../../plugins/base/browser/net-error.ts'
 import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { Relay } from '../../plugins/base/browser/relay.ts'
 
@@ -17,6 +19,7 @@ import { Relay } from '../../plugins/base/browser/relay.ts'
 const WITH_WINDOW = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser']
 const START_MS = 30_000
 const END_MS = 5_000
+const LOAD_MS = 15_000
 const LAST_WORDS = 4_000
 
 /** A browser in which a person does something. */
@@ -52,6 +55,20 @@ export async function startBrowser(env: Texts, profile: string, shown: boolean):
     if (bare || !/sandbox|clone\(\)|namespace/i.test(messageOf(error))) throw error
     return await start(browser, ['--no-sandbox', ...args], profile, shown)
   }
+}
+
+/** Goes to a page in the browser's window, and waits until it has loaded. Throws AppError when nobody answers there. */
+export async function openPage({ cdp }: OwnBrowser, url: string): Promise<void> {
+  const { targetInfos } = await cdp.send('Target.getTargets')
+  const page = targetInfos.find(({ type }) => type === 'page')
+  const targetId = page?.targetId ?? (await cdp.send('Target.createTarget', { url: 'about:blank' })).targetId
+  const { sessionId } = await cdp.send('Target.attachToTarget', { targetId, flatten: true })
+  const session = cdp.session(sessionId)
+  await session.send('Page.enable')
+  const loaded = new Promise<void>((resolve) => session.on('Page.loadEventFired', () => resolve()))
+  const { errorText } = await session.send('Page.navigate', { url })
+  if (errorText !== undefined) throw explainNavigation(errorText, url)
+  await Promise.race([loaded, sleep(LOAD_MS, undefined, { ref: false })])
 }
 
 function argumentsOf(env: Texts, profile: string, shown: boolean): string[] {
