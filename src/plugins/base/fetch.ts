@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { AddressFilter } from '../../base/address-filter.ts'
 import { AppError } from '../../base/errors.ts'
 import { headersFor } from '../../base/persona/headers.ts'
 import { userAgent } from '../../base/user-agent.ts'
@@ -56,6 +57,7 @@ export async function get(
   const seen = new Set<string>()
   const redirects: Hop[] = []
   const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
+  const filter = AddressFilter.from(context.env)
   const language = text(context.env, 'ACCEPT_LANGUAGE')
   const headers: Record<string, string> = {
     'user-agent': userAgent(context.env),
@@ -76,6 +78,7 @@ export async function get(
       headers: { ...headers, ...secret },
       signal: context.signal,
       verifyTls,
+      filter,
       onAnswer,
     })
     const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: keptHeaders(headersOf(body), secret) }
