@@ -27,6 +27,9 @@ const MAKES_NO_COPY = new Set(
 )
 const makesCopy = ({ plugin }: JudgedResult) => !MAKES_NO_COPY.has(plugin) && !/^(?:parse|search)_/.test(plugin)
 
+/** Plugins that fetch what they copy by themselves: an HTTP status says nothing about it. A repository has no page. */
+const FETCHES_ITSELF = new Set(['forumdl', 'gallerydl', 'git', 'papersdl', 'ytdlp'])
+
 /**
  * The verdict on a page from the latest result of each of its hooks.
  *
@@ -40,7 +43,7 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
   const copies = inOrder.filter((result) => isCopy(result))
   const { plugin, cause: failure } = causeIn(inOrder)
   const http_status = statusOf(inOrder, copies, failure, headersStatus)
-  if (http_status !== null && http_status >= 400)
+  if (http_status !== null && http_status >= 400 && !copies.some(({ plugin }) => FETCHES_ITSELF.has(plugin)))
     return { outcome: 'failed', cause: `HTTP ${http_status}`, http_status }
   const copiers = inOrder.filter(makesCopy)
   const isKept =
@@ -52,7 +55,12 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
   return { outcome: 'failed', cause: failure ?? emptiness(copiers, http_status), http_status }
 }
 
-const isCopy = (result: JudgedResult) => result.status === 'succeeded' && result.has_files && makesCopy(result)
+/** A body that broke off failed, and what is kept of it is a copy all the same. */
+const isCopy = (result: JudgedResult) =>
+  result.has_files && makesCopy(result) && (result.status === 'succeeded' || isTruncated(result))
+
+const isTruncated = ({ status, output_json }: JudgedResult) =>
+  status === 'failed' && (output_json as { truncated?: unknown } | null)?.truncated === true
 
 /** The first failure, else that the rest was cancelled. */
 function causeIn(inOrder: readonly JudgedResult[]): { readonly plugin?: string; readonly cause: string | null } {

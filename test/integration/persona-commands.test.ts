@@ -106,6 +106,24 @@ describe('a persona', () => {
     )
   })
 
+  it('is tested without a browser, too', async () => {
+    const test = async (path: string) => {
+      const { code, stdout } = await home.run(['persona', 'test', 'Reader', site.url + path])
+      expect(stdout).not.toContain(CANARY)
+      return { code, ...(JSON.parse(stdout) as object) }
+    }
+    expect(await test('/private')).toMatchObject({ code: 0, logged_in: true, by: 'HTTP', cookies: ['sid', 'old'] })
+    expect(await test('/guarded')).toMatchObject({ code: 1, cause: 'the page asks for a password' })
+    expect(await test('/members')).toMatchObject({ code: 1, cause: 'HTTP 403' })
+    expect(await test('/leads')).toMatchObject({
+      code: 1,
+      cause: expect.stringMatching(/leads to 127.*\/accounts\/login$/),
+    })
+    expect(await refusal(['persona', 'test', 'Reader', `${site.url}/gone`], 1)).toMatch(
+      /says nothing of a login: HTTP 404/,
+    )
+  })
+
   it('is not made of a file without cookies', async () => {
     const file = join(outside, 'list.html')
     writeFileSync(file, '<a href="/">x</a>\n')

@@ -22,7 +22,16 @@ const FORM =
   '<title>Log in</title><form method="post" action="/login"><input name="user">' +
   '<input type="password" name="password"><button>Log in</button></form>'
 
-/** `/login` opens a session, `/private` needs one, `/token` needs what `/login` has put into the storage. */
+/** What it says of its visitor, as far as it is no secret; with pictures of this host, and of another one. */
+const privatePage = (otherUrl: string) => `<title>Private</title><p>Welcome back.</p><p id="you"></p>
+  <img src="/picture.png"><img src="/away"><img src="${otherUrl}/elsewhere?direct"><a href="/logout">Log out</a>
+  <script>
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+    const stored = localStorage.getItem('token') ? 'known' : 'unknown'
+    you.textContent = [navigator.language, timeZone, innerWidth, navigator.userAgent, stored].join(' ')
+  </script>`
+
+/** `/login` opens a session, `/private` needs one. */
 export async function startLoginSite(): Promise<LoginSite> {
   const requests: { path: string; headers: IncomingHttpHeaders }[] = []
   const server = createServer((request, response) => {
@@ -36,12 +45,15 @@ export async function startLoginSite(): Promise<LoginSite> {
       const cookies = [`sid=${SESSION}; HttpOnly; SameSite=Lax`, 'theme=dark; Max-Age=3600']
       response.writeHead(303, { location: '/private', 'set-cookie': cookies }).end()
     } else if (path === '/private' && isLoggedIn)
-      page('<title>Private</title><p>Welcome back.</p><img src="/picture.png"><a href="/logout">Log out</a>', {
-        'set-cookie': `sid=${RENEWED}; HttpOnly`,
-      })
+      page(privatePage(otherUrl), { 'set-cookie': `sid=${RENEWED}; HttpOnly` })
     else if (path === '/to-private') response.writeHead(302, { location: '/private' }).end()
     else if (path === '/away') response.writeHead(302, { location: `${otherUrl}/elsewhere` }).end()
     else if (path === '/guarded') response.writeHead(302, { location: '/login' }).end()
+    else if (path === '/leads') response.writeHead(302, { location: '/accounts/login' }).end()
+    else if (path === '/members') response.writeHead(403).end()
+    else if (path === '/gone') response.writeHead(404).end()
+    // By two steps: the first asks for a name only.
+    else if (path === '/accounts/login') page('<title>Log in</title><form><input name="user"></form>')
     else page(path === '/elsewhere' ? '<title>Elsewhere</title><p>Hello.</p>' : FORM)
   })
   server.listen(0, '127.0.0.1')

@@ -28,6 +28,14 @@ describe('the verdict on a page', () => {
     })
   })
 
+  it('is partial when what came of a body that broke off is all there is', () => {
+    const html = failed('html', 'timed out after 60 s; kept as far as it came: 1 kB', { truncated: true })
+    const kept = { outcome: 'partial', cause: 'html: timed out after 60 s', http_status: 200 }
+    expect(verdictOn([ok('headers'), { ...html, has_files: true }], 200)).toEqual(kept)
+    expect(verdictOn([ok('headers'), html], 200)).toMatchObject({ outcome: 'failed' })
+    expect(verdictOn([ok('headers'), { ...html, has_files: true }], 500)).toMatchObject({ outcome: 'failed' })
+  })
+
   it('is failed without a copy, and the first failure is the cause', () => {
     const results = [
       skipped('title', 'needs html, which failed'),
@@ -44,6 +52,11 @@ describe('the verdict on a page', () => {
       http_status: 404,
     })
     expect(verdictOn([failed('html', 'HTTP 500 Internal Server Error')], null)).toMatchObject({ http_status: 500 })
+  })
+
+  it('takes a repository for a copy whose address has no page', () => {
+    const results = [failed('html', 'HTTP 404 Not Found'), { ...ok('wget'), plugin: 'git' }]
+    expect(verdictOn(results, 404)).toEqual({ outcome: 'partial', cause: 'html: HTTP 404', http_status: 404 })
   })
 
   it('believes whoever made the copy about the status, not whoever asked before', () => {

@@ -20,6 +20,11 @@ export function isExpired({ expires }: Cookie, now = Date.now()): boolean {
   return expires !== undefined && expires * 1000 <= now
 }
 
+/** Does it go to this host? Path and time aside. */
+export function isForHost({ domain, hostOnly }: Cookie, host: string): boolean {
+  return host === domain || (!hostOnly && host.endsWith(`.${domain}`))
+}
+
 /** The cookies of both lists; of two with the same name, domain and path the one of the second. */
 export function merged(before: readonly Cookie[], after: readonly Cookie[]): Cookie[] {
   const keyed = [...before, ...after].map(

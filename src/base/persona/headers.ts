@@ -33,3 +33,8 @@ const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export function headersFor(headers: HostHeaders, url: URL): Readonly<Record<string, string>> {
   return { ...headers.get(url.hostname), ...headers.get(url.host) }
 }
+
+/** The names of all of them, in lower case. */
+export function headerNames(headers: HostHeaders): ReadonlySet<string> {
+  return new Set([...headers.values()].flatMap((fields) => Object.keys(fields)))
+}

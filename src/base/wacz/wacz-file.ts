@@ -3,13 +3,21 @@ import { once } from 'node:events'
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
+import { promisify } from 'node:util'
+import { gzip as zlibGzip } from 'node:zlib'
 import { ZipFile } from 'yazl'
 import { VERSION } from '../version.ts'
+
+const gzip = promisify(zlibGzip)
 
 /** Where a WACZ has its parts. */
 export const ARCHIVE = 'data.warc.gz'
 const PAGES = 'pages/pages.jsonl'
-const INDEX = 'indexes/index.cdxj'
+/** The names by which pywb finds an index; it ignores a plain `.cdxj`. */
+const INDEX = 'index.cdx.gz'
+const BLOCKS = 'indexes/index.idx'
+/** Lines that are compressed together, as other makers of WACZ files do. */
+const BLOCK_LINES = 1_024
 
 /** A page, as lists in replay tools show it. */
 export interface WaczPage {
@@ -52,9 +60,21 @@ export class WaczFile {
     await this.#add(`archive/${ARCHIVE}`, bytes, false)
   }
 
-  /** The lines of the index, sorted. */
+  /** The lines of the index, sorted: in blocks, with a list of these, so that a reader loads but what it needs. */
   async index(lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
-    await this.#add(INDEX, encoded(lines), true)
+    const blocks = [`!meta 0 ${JSON.stringify({ format: 'cdxj-gzip-1.0', filename: INDEX })}\n`]
+    let offset = 0
+    const compressed = async function* () {
+      for await (const block of inBlocks(lines)) {
+        const bytes = await gzip(block.join(''))
+        const place = { offset, length: bytes.length, digest: `sha256:${hash('sha256', bytes)}`, filename: INDEX }
+        blocks.push(`${block[0]!.slice(0, block[0]!.indexOf(' {'))} ${JSON.stringify(place)}\n`)
+        offset += bytes.length
+        yield bytes
+      }
+    }
+    await this.#add(`indexes/${INDEX}`, compressed(), false)
+    await this.#add(BLOCKS, encoded(blocks), false)
   }
 
   async pages(pages: AsyncIterable<WaczPage> | Iterable<WaczPage>): Promise<void> {
@@ -110,6 +130,17 @@ export class WaczFile {
       bytes: size,
     })
   }
+}
+
+async function* inBlocks(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string[], void> {
+  let block: string[] = []
+  for await (const line of lines) {
+    block.push(line)
+    if (block.length < BLOCK_LINES) continue
+    yield block
+    block = []
+  }
+  if (block.length > 0) yield block
 }
 
 async function* encoded(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Buffer, void> {

@@ -38,6 +38,24 @@ export function registerPersona(root: Command, asked: () => Promise<Asked>): voi
     .action(async (name: string, file: string) =>
       (await import('../commands/persona-import.ts')).personaImport(await asked(), name, file),
     )
+  verb(group, 'login', 'log in in a browser, and keep its cookies and storage when done: Enter, or close the window', [
+    'archivebox-ts persona login Reader https://example.com',
+    'archivebox-ts persona login --remote Reader https://example.com',
+  ])
+    .argument('<name>')
+    .argument('<url>')
+    .option('--remote', 'without a window here: by the DevTools of a browser elsewhere')
+    .action(async (name: string, url: string, options: { remote?: boolean }) =>
+      (await import('../commands/persona-login.ts')).personaLogin(await asked(), name, url, options),
+    )
+  verb(group, 'test', 'visit a page as this one: logged in (exit code 0), or asked for a password (1)', [
+    'archivebox-ts persona test Reader https://example.com',
+  ])
+    .argument('<name>')
+    .argument('<url>')
+    .action(async (name: string, url: string) =>
+      (await import('../commands/persona-test.ts')).personaTest(await asked(), name, url),
+    )
   verb(group, 'delete', 'delete them, with cookies and logins', ['archivebox-ts persona delete --yes Berlin'])
     .argument('<name...>')
     .option('--yes', 'do it: without this nothing is changed')

@@ -55,6 +55,8 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
         maxHeaderSize: MAX_HEADER_BYTES,
         rejectUnauthorized: options.verifyTls,
         ...(filter && { lookup: filter.lookup(port) }),
+        // Unasked, a server that only speaks HTTP/2 begins to do so.
+        ALPNProtocols: ['http/1.1'],
       }
       const sent = send(url, settings, (answer) => {
         // The reader of the body sees its errors; after it is destroyed nobody listens.

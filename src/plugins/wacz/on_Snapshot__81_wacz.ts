@@ -25,7 +25,7 @@ export default defineHook(import.meta, {
     try {
       const page = pageOf(context, index)
       await wacz.archive(createReadStream(warc, { signal: context.signal }))
-      await wacz.index([index])
+      await wacz.index(index.split(/(?<=\n)/))
       await wacz.pages([page])
       await wacz.finish({ ...(page.title !== undefined && { title: page.title }), mainPage: page })
       renameSync(part, join(context.outputDir, NAME))

@@ -3,7 +3,7 @@
 import { messageOf } from '../../base/errors.ts'
 import { withTab } from '../base/browser/with-tab.ts'
 import type { HookContext, HookResult } from '../base/contract.ts'
-import { get } from '../base/fetch.ts'
+import { follow } from '../base/follow.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
 import { readSibling, siblingRan } from '../base/siblings.ts'
 import { Visit } from '../base/visit.ts'
@@ -61,9 +61,9 @@ async function record(context: HookContext): Promise<HookResult> {
 async function request(context: HookContext, recording: Recording, url: string): Promise<void> {
   const { env, signal, visit, outputDir } = context
   try {
-    const { body } = await get({ url: context.url, env, signal, visit, outputDir }, url, 'identity')
+    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, 'identity')
     let { left } = recording
-    for await (const piece of body) {
+    for await (const piece of message) {
       left -= (piece as Buffer).length
       if (left < 0) break
     }

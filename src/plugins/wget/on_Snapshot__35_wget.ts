@@ -9,11 +9,13 @@ import { isExpired } from '../../base/persona/cookie.ts'
 import { formatCookiesTxt } from '../../base/persona/cookies-txt.ts'
 import { headersFor } from '../../base/persona/headers.ts'
 import { isBlank } from '../base/body.ts'
-import { defineHook, noResults, skipped, succeeded } from '../base/hook.ts'
+import { isPage } from '../base/content-type.ts'
+import { isDead } from '../base/dead-page.ts'
+import { defineHook, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
 import { withHttpFilter } from '../base/http-filter.ts'
 import { credentialsFor } from '../base/persona.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
-import { staticFile } from '../base/siblings.ts'
+import { siblingHeaders, staticFile } from '../base/siblings.ts'
 import { wgetArguments } from './arguments.ts'
 import { runWget } from './run-wget.ts'
 import { failureReason, isAnswered, savedPage, withoutCookies } from './wget-log.ts'
@@ -27,6 +29,8 @@ export default defineHook(import.meta, {
   async run(context) {
     const file = staticFile(context)
     if (file !== undefined) return noResults(`staticfile already handled: staticfile/${file}`)
+    const known = siblingHeaders(context)
+    if (isDead(context) && (!known || isPage(known.headers))) return lacking('html')
     const name = text(context.env, 'WGET_BINARY') ?? 'wget'
     const program = findProgram(name, context.env['PATH'])
     if (!program)

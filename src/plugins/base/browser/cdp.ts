@@ -25,6 +25,8 @@ export interface Session {
   /** Throws AppError when the browser refuses the command, or is gone. */
   send<M extends keyof Commands>(method: M, ...params: Commands[M]['paramsType']): Promise<Commands[M]['returnType']>
   on<E extends keyof Events>(event: E, listener: (...params: Events[E]) => void): void
+  /** The conversation with an attached target: a tab, or a worker of it. */
+  session(sessionId: string): Session
 }
 
 /** The browser is gone, or does not answer: what was under way may be tried again in the next one. */
@@ -100,11 +102,11 @@ export class Cdp implements Session {
     this.#listen(event, listener as unknown as Listener)
   }
 
-  /** The conversation with an attached tab. */
   session(sessionId: string): Session {
     return {
       send: (method, ...[params]) => this.#send(method, params, sessionId),
       on: (event, listener) => this.#listen(`${sessionId} ${event}`, listener as unknown as Listener),
+      session: (id) => this.session(id),
     }
   }
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Texts } from '../../../base/config.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
-import { flag, list, text } from '../settings.ts'
+import { flag, list } from '../settings.ts'
+import { languagesIn } from './languages.ts'
 import type { Browser } from './packaged.ts'
 import { Relay } from './relay.ts'
 
@@ -68,7 +69,7 @@ export async function launchBrowser(
   folder: string,
   sockets: string,
   env: Texts,
-  network: readonly string[],
+  network: readonly string[] = [],
 ): Promise<RunningBrowser> {
   const why = unsandboxedBy(env)
   if (why !== undefined) return await start(browser, folder, sockets, env, network, why)
@@ -96,7 +97,7 @@ async function start(
 ): Promise<RunningBrowser> {
   const temp = join(folder, 'tmp')
   mkdirSync(temp, { recursive: true })
-  const language = text(env, 'CHROME_LANGUAGE')?.split(/[,;]/)[0]
+  const [language] = languagesIn(env['CHROME_LANGUAGE'])
   const args = [
     ...FLAGS,
     `--user-data-dir=${join(folder, 'profile')}`,

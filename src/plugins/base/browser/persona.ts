@@ -1,10 +1,11 @@
 import { type Cookie, isExpired } from '../../../base/persona/cookie.ts'
-import { type HostHeaders, headersFor } from '../../../base/persona/headers.ts'
+import { type HostHeaders, headerNames, headersFor } from '../../../base/persona/headers.ts'
 import type { OriginStorage } from '../../../base/persona/storage.ts'
 import type { HookContext } from '../contract.ts'
 import { credentialsFor } from '../persona.ts'
 import { text } from '../settings.ts'
 import type { Cdp } from './cdp.ts'
+import { languagesIn } from './languages.ts'
 
 /** What the browser knows a tab by. */
 export interface TabIds {
@@ -22,7 +23,7 @@ export type Dress = (cdp: Cdp, tab: TabIds) => Promise<void>
  */
 export async function personaDress(context: Pick<HookContext, 'env' | 'visit' | 'log'>): Promise<Dress> {
   const { cookies, headers, origins } = await credentialsFor(context)
-  const language = text(context.env, 'CHROME_LANGUAGE')?.split(/[,;]/)[0]
+  const [language] = languagesIn(context.env['CHROME_LANGUAGE'])
   const timezoneId = text(context.env, 'CHROME_TIMEZONE')
   return async (cdp, tab) => {
     const { send } = cdp.session(tab.session)
@@ -31,7 +32,7 @@ export async function personaDress(context: Pick<HookContext, 'env' | 'visit' | 
     if (headers.size > 0) await sendHeaders(cdp, tab, headers)
     if (origins.length > 0)
       await send('Page.addScriptToEvaluateOnNewDocument', { source: FILL(origins), worldName: 'persona' })
-    if (language !== undefined) await send('Emulation.setLocaleOverride', { locale: language.trim() })
+    if (language !== undefined) await send('Emulation.setLocaleOverride', { locale: language })
     if (timezoneId !== undefined) await send('Emulation.setTimezoneOverride', { timezoneId })
   }
 }
@@ -78,7 +79,7 @@ function cookieParam({ name, value, domain, hostOnly, path, secure, httpOnly, ex
 async function sendHeaders(cdp: Cdp, { target }: TabIds, headers: HostHeaders): Promise<void> {
   const { sessionId } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
   const session = cdp.session(sessionId)
-  const names = new Set([...headers.values()].flatMap((fields) => Object.keys(fields)))
+  const names = headerNames(headers)
   session.on('Fetch.requestPaused', ({ requestId, request }) => {
     const own = Object.entries(request.headers).filter(([name]) => !names.has(name.toLowerCase()))
     const all = [...own, ...Object.entries(headersFor(headers, new URL(request.url)))]

@@ -20,10 +20,27 @@ interface Asked {
 }
 
 /**
- * Records what a tab loads, from now on. The browser keeps bodies outside of the tab (`configureDurableMessages`): they
+ * Records what a tab and its workers load, from now on.
+ * @param secret names, in lower case, of headers of requests that are not recorded
+ */
+export async function recordTraffic(tab: Session, recording: Recording, secret: ReadonlySet<string>): Promise<void> {
+  tab.on('Target.attachedToTarget', ({ sessionId, targetInfo }) => {
+    const worker = tab.session(sessionId)
+    recording.retryLater(bare(targetInfo.url)) // The end of its own script is told to nobody.
+    // In this order, while the worker waits. It may end meanwhile.
+    const begun = [worker.send('Network.enable', {}), recordSession(worker, recording, secret)]
+    void Promise.allSettled([...begun, worker.send('Runtime.runIfWaitingForDebugger')])
+  })
+  const filter = [{ type: 'worker' }]
+  const attach = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter }
+  await Promise.all([recordSession(tab, recording, secret), tab.send('Target.setAutoAttach', attach)])
+}
+
+/**
+ * Records what a target loads. The browser keeps bodies outside of the tab (`configureDurableMessages`): they
  * are its exact bytes behind the content encoding, and survive that the tab goes on to another page.
  */
-export async function recordTraffic(session: Session, recording: Recording): Promise<void> {
+async function recordSession(session: Session, recording: Recording, secret: ReadonlySet<string>): Promise<void> {
   const asked = new Map<string, Asked>()
   const sent = new Map<string, Protocol.Network.Headers[]>()
   const over = (requestId: string) => {
@@ -43,7 +60,7 @@ export async function recordTraffic(session: Session, recording: Recording): Pro
       url: bare(request.url),
       at: new Date(wallTime * 1000),
       method: request.method,
-      requestHeaders: listed(headers),
+      requestHeaders: listed(headers).filter(([name]) => !secret.has(name.toLowerCase())),
       requestBody: bodyOf(request),
       ...{ status: response.status, statusText: response.statusText, headers: listed(response.headers), body },
       isDecoded: true,

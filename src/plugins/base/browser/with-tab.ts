@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { headerNames } from '../../../base/persona/headers.ts'
 import type { HookContext, HookResult } from '../contract.ts'
+import { isDead } from '../dead-page.ts'
 import { lacking, noResults, skipped } from '../hook.ts'
+import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
-import { readSibling, siblingRan, staticFile } from '../siblings.ts'
+import { staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
@@ -39,7 +42,7 @@ export async function withTab(
 ): Promise<HookResult> {
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
-  if (siblingRan(context, 'html') && !readSibling(context, 'html/output.html')) return lacking('html')
+  if (isDead(context)) return lacking('html')
   const crawlDir = context.env['CRAWL_DIR']
   const chrome = crawlDir === undefined ? undefined : join(crawlDir, 'chrome')
   if (chrome === undefined || noteOf(chrome, NO_BROWSER) !== undefined || noteOf(chrome, ENDPOINT) === undefined)
@@ -86,7 +89,7 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   const tab = await openTab(context, chrome)
   try {
     const recording = recordingOf(context)
-    if (recording) await recordTraffic(tab.session, recording)
+    if (recording) await recordTraffic(tab.session, recording, headerNames((await credentialsFor(context)).headers))
     const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
     return { tab, visited: await tab.visit(context.url, context.env, budgetMs) }
   } catch (error) {

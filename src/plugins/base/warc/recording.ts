@@ -176,14 +176,15 @@ export class Recording {
     if (!this.#writer) return undefined
     const writer = await this.#writer
     const now = new Date()
+    const leftOut = this.#leftOut.filter(({ url }) => !this.#whole.has(url))
     const responses = writer.index.length
     for (const { url, mime, bytes } of made) await writer.resource(url, now, mime, bytes)
-    await writer.metadata(page, now, { left_out: this.#leftOut, websockets: [...this.#sockets] })
+    await writer.metadata(page, now, { left_out: leftOut, websockets: [...this.#sockets] })
     await writer.finish(WARC)
     const { cdxj } = await import('./cdxj.ts')
     writeWhole(this.#folder, INDEX, cdxj(writer.index, WARC))
     this.#writer = undefined
-    return { responses, leftOut: this.#leftOut }
+    return { responses, leftOut }
   }
 
   /** Deletes what is not finished. */
