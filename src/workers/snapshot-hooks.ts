@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { lacksSpace } from '../base/disk-space.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { writtenSince } from '../db/recorded-files.ts'
 import type { Hook } from '../hooks/discover.ts'
@@ -297,6 +298,8 @@ export class SnapshotHooks {
   /** @param rowIsOver no hook is running in the host */
   async #settle(ends: readonly HookEnd[], rowIsOver = false): Promise<void> {
     if (ends.length === 0) return
+    const { owner, settings } = this.#context
+    const { home } = owner
     const ended = ends.map((end) => ({ end, ...this.#open.get(keyOf(end.hook))! }))
     const rest = [...this.#open.values()].filter(({ hook }) => !ends.some((end) => end.hook === hook))
     const verdicts = await settleHooks(
@@ -310,6 +313,7 @@ export class SnapshotHooks {
         mayRetry: this.#postponed.mayWaitForServer(result),
       })),
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
+      () => lacksSpace(home.dataDir, settings.config.DISK_FLOOR) === undefined,
     )
     await Promise.all(ends.map(({ recorded }) => recorded))
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
