@@ -115,6 +115,8 @@ describe('a built hook', () => {
       'on_Snapshot__58_consolelog.js',
       'on_Snapshot__59_redirects.js',
       'on_Snapshot__70_parse_html_urls.js',
+      'on_Snapshot__80_warc.js',
+      'on_Snapshot__81_wacz.js',
       'on_Snapshot__93_hashes.js',
     ])
     for (const path of HOOKS) {
@@ -171,6 +173,8 @@ describe('a built hook', () => {
       consolelog: 'skipped',
       redirects: 'skipped',
       parse_html_urls: 'succeeded',
+      warc: 'succeeded',
+      wacz: 'succeeded',
       hashes: 'succeeded',
     })
     expect(readFileSync(join(snapshot, 'title/title.txt'), 'utf8')).toBe('Start')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { HookModule, HookResult } from '../../src/plugins/base/contract.ts'
+import { Visit } from '../../src/plugins/base/visit.ts'
 import favicon from '../../src/plugins/favicon/on_Snapshot__25_favicon.ts'
 import hashes from '../../src/plugins/hashes/on_Snapshot__93_hashes.ts'
 import headers from '../../src/plugins/headers/on_Snapshot__10_headers.ts'
@@ -102,6 +103,7 @@ export async function run(
   url: string,
   env: Record<string, string> = {},
   signal = new AbortController().signal,
+  visit?: Visit,
 ): Promise<Ran> {
   const outputDir = join(snapshot, plugin)
   mkdirSync(outputDir, { recursive: true })
@@ -111,10 +113,30 @@ export async function run(
     outputDir,
     env: { PATH: process.env['PATH'], TIMEOUT: '20', ...env },
     signal,
+    visit,
     emit: (record: object) => records.push({ ...record }),
     log: () => {},
   }
   return { ...(await HOOKS[plugin]!.run(context)), records }
+}
+
+/** Runs hooks one after another as a row of the warm host. @returns how each ended, `status: output` */
+export async function runRow(
+  plugins: readonly string[],
+  url: string,
+  env: Record<string, string> = {},
+): Promise<Record<string, string>> {
+  const visit = new Visit(plugins)
+  const ends: Record<string, string> = {}
+  try {
+    for (const plugin of plugins) {
+      const { status, output } = await run(plugin, url, env, undefined, visit)
+      ends[plugin] = `${status}: ${output}`
+    }
+  } finally {
+    await visit.close()
+  }
+  return ends
 }
 
 /** The address of a path of the site. */

@@ -13,6 +13,7 @@ export interface WgetExit {
 /**
  * Runs wget in `cwd` and waits for it; kills it when the signal aborts. It stays in our process group, so it dies with
  * us. The kernel limits every file to `maxFileBytes`, because wget's own quota does not apply to a single file.
+ * @param input what it reads on stdin
  */
 export function runWget(
   program: string,
@@ -20,16 +21,20 @@ export function runWget(
   cwd: string,
   maxFileBytes: number,
   context: Pick<HookContext, 'env' | 'signal'>,
+  input: string,
 ): Promise<WgetExit> {
   return new Promise((resolve, reject) => {
-    // POSIX counts ulimit -f in blocks of 512 bytes.
-    const script = `ulimit -f ${Math.ceil(maxFileBytes / 512)}; exec "$0" "$@"`
+    // POSIX counts ulimit -f in blocks of 512 bytes. wget opens /dev/stdin: that fails for the socket that Node makes
+    // of a pipe, and not for what a shell makes of a here-document.
+    const script = `ulimit -f ${Math.ceil(maxFileBytes / 512)}; input=$(cat); exec "$0" "$@" <<END\n$input\nEND`
     const child = spawn('/bin/sh', ['-c', script, program, ...args], {
       cwd,
       // Its messages are read below.
       env: { ...context.env, LC_ALL: 'C.UTF-8', LANGUAGE: '' },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
     })
+    child.stdin.on('error', () => {}) // It may end without reading.
+    child.stdin.end(input)
     let log = ''
     const take = (text: string) => {
       if (log.length < MAX_LOG_CHARS) log += text
