@@ -300,8 +300,6 @@ export class SnapshotHooks {
   /** @param rowIsOver no hook is running in the host */
   async #settle(ends: readonly HookEnd[], rowIsOver = false): Promise<void> {
     if (ends.length === 0) return
-    const { owner, settings } = this.#context
-    const { home } = owner
     const ended = ends.map((end) => ({ end, ...this.#open.get(keyOf(end.hook))! }))
     const rest = [...this.#open.values()].filter(({ hook }) => !ends.some((end) => end.hook === hook))
     const verdicts = await settleHooks(
@@ -315,12 +313,17 @@ export class SnapshotHooks {
         mayRetry: this.#postponed.mayWaitForServer(result),
       })),
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
-      () => lacksSpace(home.dataDir, settings.config.DISK_FLOOR) === undefined,
+      () => this.#hasRoom(),
     )
     await Promise.all(ends.map(({ recorded }) => recorded))
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
     if (!this.#isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#results.write()
     await failpoint('publish.hook_settled')
+  }
+
+  #hasRoom(): boolean {
+    const { owner, settings } = this.#context
+    return lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined
   }
 
   async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
