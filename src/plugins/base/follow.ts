@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { AddressFilter } from '../../base/address-filter.ts'
 import { AppError } from '../../base/errors.ts'
 import { headersFor } from '../../base/persona/headers.ts'
 import { userAgent } from '../../base/user-agent.ts'
@@ -47,6 +48,7 @@ export async function follow(
   const seen = new Set<string>()
   const redirects: Hop[] = []
   const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
+  const filter = AddressFilter.from(context.env)
   const language = text(context.env, 'ACCEPT_LANGUAGE')
   const headers: Record<string, string> = {
     'user-agent': userAgent(context.env),
@@ -67,7 +69,8 @@ export async function follow(
     // An answer without its page replays nothing: it is wanted whole, unless the browser brings it.
     const onAnswer = (answer: IncomingMessage) =>
       isKnown && answer.statusCode === 304 ? recording?.retryLater(url.href) : recording?.listen(url.href, open, answer)
-    const message = await request(url, { headers: { ...open, ...secret }, signal: context.signal, verifyTls, onAnswer })
+    const sent = { ...open, ...secret }
+    const message = await request(url, { headers: sent, signal: context.signal, verifyTls, filter, onAnswer })
     const hop = { url: url.href, status: message.statusCode ?? 0, headers: keptHeaders(headersOf(message), secret) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined)
