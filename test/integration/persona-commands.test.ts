@@ -137,7 +137,7 @@ describe('a persona', () => {
 })
 
 const WGET = withPrograms('wget')
-const withoutWget = WGET.missing && ' (without wget, which is not here)'
+const withoutWget = WGET.missing ? ' (without wget, which is not here)' : ''
 
 describe('a crawl', () => {
   it(`visits as its persona; its login is nowhere but in its folder${withoutWget}`, async () => {
