@@ -1,4 +1,3 @@
-import { ENVIRONMENT } from '../base/config.ts'
 import { UsageError } from '../base/errors.ts'
 import { size } from '../base/kinds.ts'
 import { closest } from '../base/near-miss.ts'
@@ -99,12 +98,16 @@ function patternsOf({ problems }: Asked, list: string, option: string): string {
 }
 
 /** The settings of the persona and of the surroundings that a crawl keeps, with their sources. */
-function frozenSettings({ known, settings }: Asked, persona: Persona['settings']): Pick<CrawlConfig, 'frozen'> {
+function frozenSettings(
+  { known, settings, sources }: Asked,
+  persona: Persona['settings'],
+): Pick<CrawlConfig, 'frozen'> {
   const frozen: Record<string, FrozenSetting> = {}
   for (const [name, value] of Object.entries(settings.texts)) {
     const isAlias = known.nameOf(name) !== name && settings.texts[known.nameOf(name)] !== undefined
     if (value === undefined || isAlias || !known.isFrozen(name)) continue
-    frozen[known.nameOf(name)] = { value, source: ENVIRONMENT[name] === undefined ? 'archivebox.toml' : 'environment' }
+    const { name: source } = sources.find(({ texts }) => texts[name] !== undefined)!
+    if (source !== 'command line') frozen[known.nameOf(name)] = { value, source }
   }
   for (const [name, value] of Object.entries(persona)) frozen[known.nameOf(name)] = { value, source: 'persona' }
   return Object.keys(frozen).length === 0 ? {} : { frozen }

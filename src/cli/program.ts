@@ -236,7 +236,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
     .option('--programs <dir>', 'where the programs of its present version are; else they are found, or fetched')
     .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
 
-  registerMachine(root, globals)
+  registerMachine(root, globals, () => asked(false))
   registerConfig(root, () => asked(false))
   registerDoctor(root, () => asked(false))
   registerPersona(root, () => asked(false))

@@ -1,4 +1,3 @@
-import { isSecretName } from '../base/config.ts'
 import type { Known } from '../hooks/known-settings.ts'
 import type { Asked } from './settings.ts'
 
@@ -29,7 +28,7 @@ export function settingRecord(asked: Asked, key: string, above: readonly string[
   const general = given !== undefined || stand === undefined ? undefined : settingRecord(asked, stand, path)
   const isGeneral = general !== undefined && (general.source !== 'default' || known?.standard === undefined)
   const standard = orNull(known?.standard ?? general?.default)
-  const secret = known === undefined ? isSecretName(key) : known.secret === true
+  const secret = asked.known.isSecret(key)
   const value = given?.value ?? (isGeneral ? general.value : standard)
   return {
     type: 'Setting',

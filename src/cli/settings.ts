@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import {
   ENVIRONMENT,
   readSetting,
@@ -10,6 +10,7 @@ import {
 } from '../base/config.ts'
 import { CONFIG_FILE, readConfigFile } from '../base/config-file.ts'
 import { isDataDir } from '../base/data-dir.ts'
+import { MACHINES, machineFile, machineGuid, readMachineFile } from '../base/machine-file.ts'
 import { whyUnusable } from '../base/make-folder.ts'
 import { findPlugins, pluginTrees } from '../hooks/discover.ts'
 import { KnownSettings } from '../hooks/known-settings.ts'
@@ -27,15 +28,15 @@ export interface Asked extends GlobalOptions {
 
 /** Settings as written, and where. */
 export interface Source {
-  readonly name: 'command line' | 'environment' | typeof CONFIG_FILE
+  readonly name: 'command line' | 'environment' | 'machine' | typeof CONFIG_FILE
   readonly texts: Texts
   /** `set in the environment` */
   readonly where: string
 }
 
 /**
- * Reads the settings, once, before anything is done: the command line wins over the environment, and that over
- * archivebox.toml.
+ * Reads the settings, once, before anything is done: the command line wins over the environment, that over those of the
+ * machine, and these over archivebox.toml.
  * @param makes does this verb make a data dir where there is none?
  */
 export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<Asked> {
@@ -48,9 +49,12 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
   }
   const dataDir = readSetting('DATA_DIR', strongest(commandLine, ENVIRONMENT))
   const file = await readConfigFile(dataDir).catch((error: unknown) => problems.keep(error))
+  const ofMachine = join(MACHINES, machineFile(machineGuid()))
+  const machine = await readMachineFile(dataDir).catch((error: unknown) => problems.keep(error))
   const sources: readonly Source[] = [
     { name: 'command line', texts: commandLine, where: 'on the command line' },
     { name: 'environment', texts: ENVIRONMENT, where: 'in the environment' },
+    { name: 'machine', texts: machine ?? {}, where: `in ${resolve(dataDir, ofMachine)}` },
     { name: CONFIG_FILE, texts: file ?? {}, where: `in ${resolve(dataDir, CONFIG_FILE)}` },
   ]
   const texts = strongest(...sources.map((source) => source.texts))
@@ -67,10 +71,12 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
     const { option, kind } = SETTINGS[name]
     if (commandLine[name]?.trim() === '') problems.add(`${option} takes ${kind.takes}, not nothing`)
   }
-  for (const name of Object.keys(file ?? {})) {
-    const meant = known.knows(name) ? undefined : known.meantBy(name)
-    if (meant === undefined) continue
-    terminal.say(`${onStderr.yellow('careful:')} ${name} in ${CONFIG_FILE} is no setting: did you mean ${meant}?`)
+  for (const [path, set = {}] of [[ofMachine, machine] as const, [CONFIG_FILE, file] as const]) {
+    for (const name of Object.keys(set)) {
+      const meant = known.knows(name) ? undefined : known.meantBy(name)
+      if (meant === undefined) continue
+      terminal.say(`${onStderr.yellow('careful:')} ${name} in ${path} is no setting: did you mean ${meant}?`)
+    }
   }
   const unusable = makes && file && !isDataDir(dataDir) ? whyUnusable(dataDir) : undefined
   if (unusable !== undefined) problems.add(unusable, 'choose another with --data-dir')

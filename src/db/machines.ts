@@ -33,6 +33,7 @@ export async function machineRow(
 /** A machine with what runs there now. */
 export interface ListedMachine {
   readonly id: string
+  readonly guid: string
   readonly hostname: string
   readonly os_platform: string
   readonly os_arch: string
@@ -53,7 +54,7 @@ export async function machines(db: Database): Promise<ListedMachine[]> {
         max(heartbeat_at) as heartbeat_at
       from process where status in ('starting', 'running', 'draining') group by machine_id
     )
-    select m.id, m.hostname, m.os_platform, m.os_arch, m.created_at, coalesce(a.processes, 0) as processes,
+    select m.id, m.guid, m.hostname, m.os_platform, m.os_arch, m.created_at, coalesce(a.processes, 0) as processes,
       coalesce(a.runner, false) as runner, a.heartbeat_at
     from machine m left join alive a on a.machine_id = m.id order by m.id`.execute(db)
   return rows

@@ -101,7 +101,7 @@ export interface CrawlConfig {
   readonly url_allowlist?: string
   readonly url_denylist?: string
   readonly env?: Readonly<Record<string, string>>
-  /** What the environment and archivebox.toml said when it was created: later changes are for later crawls. */
+  /** What the surroundings said when it was created, the persona first: later changes are for later crawls. */
   readonly frozen?: Readonly<Record<string, FrozenSetting>>
   /** Another program archived its pages: their results have no processes. */
   readonly adopted?: true
@@ -110,7 +110,7 @@ export interface CrawlConfig {
 /** A setting with its source. */
 export interface FrozenSetting {
   readonly value: string
-  readonly source: 'crawl' | 'persona' | 'environment' | 'archivebox.toml'
+  readonly source: 'crawl' | 'persona' | 'environment' | 'machine' | 'archivebox.toml'
 }
 
 interface WorkColumns {

@@ -1,4 +1,12 @@
-import { PLUGIN_SETTINGS, readSetting, refusal, SETTINGS, type Setting, type Texts } from '../base/config.ts'
+import {
+  isSecretName,
+  PLUGIN_SETTINGS,
+  readSetting,
+  refusal,
+  SETTINGS,
+  type Setting,
+  type Texts,
+} from '../base/config.ts'
 import { closest } from '../base/near-miss.ts'
 import { type Plugin, prefixOf } from './discover.ts'
 import { isForEveryHook, isKeptFromHooks } from './environment.ts'
@@ -66,6 +74,12 @@ export class KnownSettings {
   isFrozen(name: string): boolean {
     const known = this.#known.get(this.nameOf(name))
     return known?.perCrawl === true && !known.secret && !isKeptFromHooks(name) && !/(^|_)(BINARY|DIR|PATH)$/.test(name)
+  }
+
+  /** Is the value of this setting never shown? */
+  isSecret(name: string): boolean {
+    const known = this.#known.get(this.nameOf(name))
+    return known === undefined ? isSecretName(name) : known.secret === true
   }
 
   /** The setting that an unknown name most likely stands for. */

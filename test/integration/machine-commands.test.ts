@@ -1,5 +1,9 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { useHomes } from '../support/homes.ts'
+import { machineFile, machineGuid } from '../../src/base/machine-file.ts'
+import { newFolder, useHomes } from '../support/homes.ts'
+import { program } from '../support/program.ts'
 import { expectRefused } from '../support/refused.ts'
 
 const homes = useHomes()
@@ -39,12 +43,48 @@ it('machines are listed with what runs there, and shown with the programs that w
      values ('01994f6e-0c1a-7c3e-9d55-000000000001', $1, 'wget', 'queued', 'wget not found')`,
     [here['id']],
   )
-  const shown = await home.run(['machine', 'show', String(here['id']).slice(-8)])
+  const folder = join(home.dataDir, 'machines')
+  mkdirSync(folder)
+  writeFileSync(join(folder, machineFile('other')), 'TIMEOUT = 5\n')
+  writeFileSync(join(folder, machineFile(machineGuid())), 'SSL_KEY_DIR = "/k"\nDISK_FLOOR = 3\n')
+  const shown = await home.run(['machine', 'show'])
   expect(JSON.parse(shown.stdout)).toMatchObject({
     id: here['id'],
+    settings: { SSL_KEY_DIR: '***', DISK_FLOOR: '3' },
     programs: [{ name: 'wget', status: 'queued', path: null, version: null, message: 'wget not found' }],
   })
+  const other = await home.run(['machine', 'show', '01994f6e'])
+  expect(JSON.parse(other.stdout)).toMatchObject({ hostname: 'elsewhere', settings: { TIMEOUT: '5' } })
   expectRefused(await home.run(['machine', 'show', 'ffffffff']), 'there is no machine ffffffff')
   runner.signal('SIGTERM')
   expect((await runner.finished()).code).toBe(0)
+})
+
+it('a machine has settings of its own, which win over archivebox.toml and are checked like those', async () => {
+  const dataDir = newFolder()
+  const run = async (words: string, env = {}) => await program(words.split(' '), { env: { DATA_DIR: dataDir, ...env } })
+  try {
+    writeFileSync(join(dataDir, 'archivebox.toml'), 'TIMEOUT = 30\n')
+    expectRefused(
+      await run('machine set TIMEUOT=3 DISK_FLOOR=lots DATA_DIR=/x'),
+      'TIMEUOT is no setting: did you mean TIMEOUT?',
+      'DISK_FLOOR=lots: it takes a number of MB',
+      'DATA_DIR says where the file is',
+    )
+    const set = await run('machine set timeout=20 DISK_FLOOR=7', { TIMEOUT: '9' })
+    expect(set.code, set.stderr).toBe(0)
+    expect(set.stderr).toContain('careful: TIMEOUT is set in the environment, too, and that wins')
+    const file = join(dataDir, 'machines', machineFile(machineGuid()))
+    expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 20\nDISK_FLOOR = 7')
+    expect(readFileSync(join(dataDir, 'archivebox.toml'), 'utf8')).toBe('TIMEOUT = 30\n')
+    const got = (await run('config get TIMEOUT --json')).stdout
+    expect(JSON.parse(got)).toMatchObject({ value: 20, source: 'machine' })
+    expect((await run('config set TIMEOUT=40')).stderr).toContain(`TIMEOUT is set in ${file}, too, and that wins`)
+    expect((await run('machine unset TIMEOUT')).stderr).toContain('TIMEOUT removed')
+    expect((await run('config get --value TIMEOUT DISK_FLOOR')).stdout).toBe('40\n7\n')
+    writeFileSync(file, 'DISK_FLOOR = "lots"\n')
+    expectRefused(await run('status'), `DISK_FLOOR=lots: it takes a number of MB, 0 or more (set in ${file})`)
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
 })

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { machineFile, machineGuid } from '../../src/base/machine-file.ts'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
 import { plugin } from '../support/plugins.ts'
@@ -205,13 +206,24 @@ describe('add', () => {
 describe('a crawl', () => {
   it('keeps the settings with which it was created, and shows where they came from; a machine keeps its own', async () => {
     const home = await homes.make()
-    plugin(home, 'notes', `printf '%s ' "$NOTES_A" "$NOTES_B" "$NOTES_C" "$NOTES_D" "$NOTES_DIR" >env.txt`)
-    const names = ['A', 'B', 'C', 'D', 'DIR', 'API_KEY'].map((name) => [`NOTES_${name}`, { type: 'string' }])
+    plugin(
+      home,
+      'notes',
+      `printf '%s ' "$NOTES_A" "$NOTES_B" "$NOTES_C" "$NOTES_D" "$NOTES_E" "$NOTES_DIR" "$NOTES_OWN_DIR" \
+      >env.txt`,
+    )
+    const names = ['A', 'B', 'C', 'D', 'E', 'DIR', 'OWN_DIR', 'API_KEY'].map((name) => [
+      `NOTES_${name}`,
+      { type: 'string' },
+    ])
     const config = { properties: { ...Object.fromEntries(names), NOTES_D: { default: 'plain' } } }
     writeFileSync(join(home.dataDir, 'plugins', 'notes', 'config.json'), JSON.stringify(config))
     const file = join(home.dataDir, 'archivebox.toml')
     const written = readFileSync(file, 'utf8')
-    writeFileSync(file, `${written}\nNOTES_B = "file"\nNOTES_C = "file"\n`)
+    writeFileSync(file, `${written}\nNOTES_B = "file"\nNOTES_C = "file"\nNOTES_E = "file"\n`)
+    const machine = join(home.dataDir, 'machines', machineFile(machineGuid()))
+    mkdirSync(dirname(machine))
+    writeFileSync(machine, 'NOTES_B = "machine"\nNOTES_E = "machine"\nNOTES_OWN_DIR = "/machine/then"\n')
     const args = ['add', '--plugins', 'notes', '-c', 'NOTES_A=crawl', '-c', 'NOTES_API_KEY=hush']
     const env = { NOTES_A: 'environment', NOTES_B: 'environment', NOTES_DIR: '/then', NOTES_API_KEY: 'hush' }
     const added = await home.run([...args, `${site.url}/page-1.html`], { env })
@@ -222,14 +234,16 @@ describe('a crawl', () => {
       NOTES_API_KEY: { value: '***', source: 'crawl' },
       NOTES_B: { value: 'environment', source: 'environment' },
       NOTES_C: { value: 'file', source: 'archivebox.toml' },
+      NOTES_E: { value: 'machine', source: 'machine' },
     })
-    writeFileSync(file, `${written}\nNOTES_C = "later"\n`)
+    writeFileSync(file, `${written}\nNOTES_C = "later"\nNOTES_OWN_DIR = "/file"\n`)
+    writeFileSync(machine, 'NOTES_E = "later"\nNOTES_OWN_DIR = "/machine/now"\nNOTES_DIR = "/machine"\n')
     const later = { NOTES_A: 'later', NOTES_B: 'later', NOTES_DIR: '/now' }
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: later })
     expect(code, stderr).toBe(0)
     const [page] = await expectComplete(home, id)
     const told = readFileSync(join(home.dataDir, page!.output_dir, 'notes', 'env.txt'), 'utf8')
-    expect(told).toBe('crawl environment file plain /now ')
+    expect(told).toBe('crawl environment file plain machine /now /machine/now ')
   })
 })
 

@@ -1,3 +1,4 @@
+import { readMachineFile } from '../../base/machine-file.ts'
 import { binariesOf } from '../../db/binaries.ts'
 import type { Home } from '../../db/home.ts'
 import { type ListedMachine, machines } from '../../db/machines.ts'
@@ -19,10 +20,10 @@ export async function machineList(options: GlobalOptions): Promise<void> {
   })
 }
 
-/** `machine show ID...`: each with the programs that were looked for on it. */
+/** `machine show [ID...]`: each with its settings and the programs that were looked for on it. */
 export async function machineShow(options: GlobalOptions, given: readonly string[]): Promise<void> {
   await withHome(options, async (home) => {
-    const ids = await findIds(home, { noun: 'machine', table: 'machine' }, given)
+    const ids = given.length === 0 ? [home.machineId] : await findIds(home, MACHINE, given)
     for (const machine of (await machines(home.db)).filter(({ id }) => ids.includes(id))) {
       const programs = (await binariesOf(home.db, machine.id)).map(({ name, status, abspath, version, message }) => ({
         name,
@@ -31,10 +32,19 @@ export async function machineShow(options: GlobalOptions, given: readonly string
         version: version || null,
         message: message || null,
       }))
-      if (wantsJson(options)) printRecord({ ...record(machine, home), programs })
-      else process.stdout.write(inFull({ ...record(machine, home), programs }))
+      const shown = { ...record(machine, home), settings: await settingsOf(machine, options), programs }
+      if (wantsJson(options)) printRecord(shown)
+      else process.stdout.write(inFull(shown))
     }
   })
+}
+
+const MACHINE = { noun: 'machine', table: 'machine' } as const
+
+/** Its own settings as written; secrets as `***`. */
+async function settingsOf({ guid }: ListedMachine, { dataDir, known }: GlobalOptions) {
+  const texts = Object.entries(await readMachineFile(dataDir, guid))
+  return Object.fromEntries(texts.map(([name, text]) => [name, known.isSecret(name) ? '***' : text]))
 }
 
 function record(machine: ListedMachine, home: Home) {
@@ -74,15 +84,19 @@ function columns(home: Home): readonly Column<ListedMachine>[] {
   ]
 }
 
-type Shown = ReturnType<typeof record> & { readonly programs: readonly Program[] }
+type Shown = ReturnType<typeof record> & {
+  readonly settings: Readonly<Record<string, string>>
+  readonly programs: readonly Program[]
+}
 type Program = Readonly<Record<'name' | 'status', string> & Record<'path' | 'version' | 'message', string | null>>
 
-function inFull({ hostname, id, os_platform, os_arch, here, processes, runner, programs }: Shown): string {
+function inFull({ hostname, id, os_platform, os_arch, here, processes, runner, settings, programs }: Shown): string {
   const rows: readonly (readonly [string, string])[] = [
     ['machine', `${hostname}${here ? ' (here)' : ''}`],
     ['id', id],
     ['system', `${os_platform} ${os_arch}`],
     ['runs', `${processes} of our processes${runner ? ', the leader among them' : ''}`],
+    ...Object.entries(settings).map(([name, text]) => ['setting', `${name}=${text}`] as const),
     ...programs.map((program) => ['program', `${program.name}: ${whereIs(program)}`] as const),
   ]
   return rows.map(([key, text]) => `${onStdout.dim(key.padEnd(8))} ${oneLine(text)}\n`).join('')

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { CONFIG_FILE } from '../../base/config-file.ts'
 import type { Asked } from '../settings.ts'
 import { verb } from '../verb.ts'
 
@@ -29,10 +30,14 @@ export function registerConfig(root: Command, asked: () => Promise<Asked>): void
     'archivebox-ts config set WGET_ENABLED=false DISK_FLOOR=500',
   ])
     .argument('<key=value...>', 'or a key and a value')
-    .action(async (words: string[]) => (await import('../commands/config.ts')).configSet(await asked(), words))
+    .action(async (words: string[]) =>
+      (await import('../edit-settings.ts')).editSettings(await asked(), words, CONFIG_FILE),
+    )
   verb(group, 'unset', 'remove it from archivebox.toml', ['archivebox-ts config unset TIMEOUT'])
     .argument('<key...>')
-    .action(async (keys: string[]) => (await import('../commands/config.ts')).configUnset(await asked(), keys))
+    .action(async (keys: string[]) =>
+      (await import('../edit-settings.ts')).unsetSettings(await asked(), keys, CONFIG_FILE),
+    )
   verb(group, 'edit', 'open archivebox.toml in $EDITOR, and check what comes back', [
     'EDITOR=true archivebox-ts config edit',
   ]).action(async () => (await import('../commands/config-edit.ts')).configEdit(await asked()))

@@ -28,6 +28,7 @@ const BESIDE = [
   'archivebox.toml',
   'plugins/',
   'personas/',
+  'machines/',
   'index.html',
   'archive/index/',
   'archive/pages/',

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { configIn, configText } from './config-file.ts'
+
+/** The folder of the data dir with a file for each machine that has settings of its own. */
+export const MACHINES = 'machines'
+
+/** What names this machine: its machine-id, hashed with our name so as not to give it away; else its host name. */
+export function machineGuid(): string {
+  let id = ''
+  try {
+    id = readFileSync('/etc/machine-id', 'utf8').trim()
+  } catch {
+    // Minimal containers have none.
+  }
+  return createHash('sha256')
+    .update(`archivebox-ts ${id || hostname()}`)
+    .digest('hex')
+}
+
+/** The name of a machine's file in `MACHINES`. */
+export function machineFile(guid: string): string {
+  return `${guid.slice(0, 16)}.toml`
+}
+
+/** The settings of a machine, as `readConfigFile` has those of all. Throws UsageError. */
+export async function readMachineFile(dataDir: string, guid = machineGuid()): Promise<Record<string, string>> {
+  const file = join(dataDir, MACHINES, machineFile(guid))
+  return await configIn(configText(file) ?? '', file)
+}
