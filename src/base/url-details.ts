@@ -5,6 +5,8 @@ export interface UrlDetails {
   readonly notes?: string
   /** When it was bookmarked: ISO 8601. */
   readonly at?: string
+  /** For its page alone. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** As long as a title that a page itself has. */
@@ -19,6 +21,7 @@ export function urlDetails(given: {
   readonly tags?: readonly string[] | undefined
   readonly notes?: string | undefined
   readonly addedAt?: Date | undefined
+  readonly settings?: Readonly<Record<string, string>> | undefined
 }): UrlDetails | undefined {
   const title = oneLine(given.title ?? '', LONGEST_TITLE)
   const tags = [...new Set((given.tags ?? []).map((tag) => oneLine(tag, LONGEST_TAG)).filter(Boolean))]
@@ -28,6 +31,7 @@ export function urlDetails(given: {
     ...(tags.length === 0 ? {} : { tags: tags.slice(0, MOST_TAGS) }),
     ...(notes === '' ? {} : { notes }),
     ...(given.addedAt === undefined ? {} : { at: given.addedAt.toISOString() }),
+    ...(given.settings === undefined ? {} : { settings: given.settings }),
   }
   return Object.keys(details).length === 0 ? undefined : details
 }

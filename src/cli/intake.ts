@@ -4,7 +4,7 @@ import { messageOf, UsageError } from '../base/errors.ts'
 import { urlDetails } from '../base/url-details.ts'
 import { type UrlList, UrlListBuilder } from '../base/url-list.ts'
 import { archivableUrl } from '../base/urls.ts'
-import type { Found } from '../importers/entry.ts'
+import type { Entry, Found } from '../importers/entry.ts'
 import type { Format } from '../importers/formats.ts'
 import { readEntries } from '../importers/read.ts'
 import { urlsInLine } from '../importers/text.ts'
@@ -15,6 +15,11 @@ import { terminal } from './terminal.ts'
 /** Of what is left out so many are named. */
 const NAMED = 10
 const MOST_URLS = 10_000_000
+
+/** An entry with settings for its page alone: no list of a stranger has them. */
+export interface ListedPage extends Entry {
+  readonly settings?: Readonly<Record<string, string>>
+}
 
 /** Takes in what lists hold: URLs that can be archived, each once, with what is known of them; and counts the rest. */
 export class Intake {
@@ -34,7 +39,7 @@ export class Intake {
   }
 
   /** Throws UsageError when there are more than a crawl can have. */
-  take(found: Found): void {
+  take(found: Found | ListedPage): void {
     this.read += 1
     if ('broken' in found) {
       this.broken += 1
@@ -123,7 +128,12 @@ function isFile(arg: string): boolean {
 
 /** The URLs among lines, which may lack their schemes. Others are named. Throws UsageError when none is left. */
 export function checkedUrls(lines: Iterable<string>): UrlList {
+  return checkedPages([...lines].map((url) => ({ url })))
+}
+
+/** The same with settings of pages; of a URL that comes twice, the first counts. */
+export function checkedPages(pages: Iterable<ListedPage>): UrlList {
   const intake = new Intake()
-  for (const line of lines) for (const url of urlsInLine(line.trim())) intake.take({ url })
+  for (const { url: line, ...rest } of pages) for (const url of urlsInLine(line.trim())) intake.take({ url, ...rest })
   return intake.list()
 }

@@ -32,10 +32,12 @@ export function crawlRecord(row: CrawlRow & { readonly counts?: PageCounts }) {
 
 /** The settings that a crawl carries, with their sources; its own win. */
 function settingsOf({ env = {}, frozen = {} }: CrawlConfig): Record<string, FrozenSetting> {
-  const own = Object.entries(env).map(
-    ([name, value]) => [name, { value: isSecretName(name) ? '***' : value, source: 'crawl' }] as const,
-  )
-  return { ...frozen, ...Object.fromEntries(own) }
+  return { ...frozen, ...withSource(env, 'crawl') }
+}
+
+function withSource(own: Readonly<Record<string, string>>, source: FrozenSetting['source']) {
+  const shown = (name: string, value: string): FrozenSetting => ({ value: isSecretName(name) ? '***' : value, source })
+  return Object.fromEntries(Object.entries(own).map(([name, value]) => [name, shown(name, value)]))
 }
 
 export function snapshotRecord(row: SnapshotRow & { readonly tags?: readonly string[] }) {
@@ -54,6 +56,7 @@ export function snapshotRecord(row: SnapshotRow & { readonly tags?: readonly str
     outcome: row.outcome,
     cause: row.cause,
     http_status: row.http_status,
+    settings: withSource(row.settings ?? {}, 'snapshot'),
     created_at: row.created_at,
     retry_at: row.retry_at,
     sealed_at: row.status === 'sealed' ? row.status_changed_at : null,

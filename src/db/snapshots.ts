@@ -18,6 +18,8 @@ export interface NewPage {
   readonly notes?: string
   /** When it was bookmarked. */
   readonly at?: string
+  /** Its own, as written: they win over those of its crawl. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /**
@@ -59,12 +61,13 @@ async function insertBatch(
   const column = (of: (page: NewPage) => string | undefined) => fresh.map((page) => of(page) ?? null)
   const inserted = await sql<{ id: string }>`
     insert into snapshot (id, crawl_id, parent_snapshot_id, url, url_hash, title, depth, output_dir, notes,
-      bookmarked_at)
+      bookmarked_at, settings)
     select page.id, ${crawlId}, ${options.parentId}, url, sha256(convert_to(url, 'UTF8')), title, ${options.depth}, dir,
-      page.notes, page.at
+      page.notes, page.at, page.settings
     from unnest(${ids}::uuid[], ${column(({ url }) => url)}::text[], ${column(({ title }) => title)}::text[],
-      ${dirs}::text[], ${column(({ notes }) => notes)}::text[], ${column(({ at }) => at)}::timestamptz[])
-      as page (id, url, title, dir, notes, at)
+      ${dirs}::text[], ${column(({ notes }) => notes)}::text[], ${column(({ at }) => at)}::timestamptz[],
+      ${column(({ settings }) => settings && JSON.stringify(settings))}::jsonb[])
+      as page (id, url, title, dir, notes, at, settings)
     on conflict (crawl_id, url_hash) do nothing
     returning id`.execute(tx)
   const added = new Set(inserted.rows.map(({ id }) => id))

@@ -110,7 +110,7 @@ export interface CrawlConfig {
 /** A setting with its source. */
 export interface FrozenSetting {
   readonly value: string
-  readonly source: 'crawl' | 'persona' | 'environment' | 'machine' | 'archivebox.toml'
+  readonly source: 'snapshot' | 'crawl' | 'persona' | 'environment' | 'machine' | 'archivebox.toml'
 }
 
 interface WorkColumns {
@@ -207,6 +207,8 @@ export interface SnapshotTable extends WorkColumns {
   depth: Generated<number>
   output_dir: string
   output_size: Generated<Big>
+  /** Its own, as written; null: it has those of its crawl. */
+  settings: ColumnType<Readonly<Record<string, string>> | null, never, never>
   /** Set for sealed pages; null for one that was sealed before outcomes existed and is not judged yet. */
   outcome: ColumnType<Outcome | null, never, Outcome | null>
   /** Why it is not `archived`, in one line. */

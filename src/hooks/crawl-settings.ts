@@ -1,6 +1,6 @@
 import { type Settings, strongest, type Texts } from '../base/config.ts'
 import type { CrawlConfig } from '../db/tables.ts'
-import { findPlugins, type Plugin, pluginTrees } from './discover.ts'
+import { findPlugins, isEnabled, type Plugin, pluginTrees, prefixOf } from './discover.ts'
 import { hookSettings } from './environment.ts'
 import { KnownSettings } from './known-settings.ts'
 
@@ -27,6 +27,19 @@ export function crawlSettings(
   const taken = Object.keys(own).length === 0 ? own : withoutRefused(own, knownWith(plugins), complain)
   return { texts: hookSettings([process.texts, taken]), plugins }
 }
+
+/**
+ * The settings of a page: its own, then those of its crawl. What has its set-up off in the crawl, a browser as a rule,
+ * stays off: nobody has started it.
+ */
+export function pageSettings({ texts, plugins }: CrawlSettings, own: Texts | null): Texts {
+  if (own === null) return texts
+  const off = plugins.filter((plugin) => plugin.hooks.some(isSetUp) && !isEnabled(plugin, texts))
+  const stays = Object.fromEntries(off.map(({ name }) => [`${prefixOf(name)}ENABLED`, 'false']))
+  return hookSettings([texts, withoutRefused(own, knownWith(plugins), () => {}), stays])
+}
+
+const isSetUp = (hook: string) => hook.startsWith('on_CrawlSetup__')
 
 /** The settings known with these plugins, worked out once: each page asks. */
 function knownWith(plugins: readonly Plugin[]): KnownSettings {

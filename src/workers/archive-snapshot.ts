@@ -9,7 +9,7 @@ import { hookSupervisors } from '../db/processes.ts'
 import type { Context } from '../engine/handlers.ts'
 import { ENDED, Ended } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
-import { crawlSettings } from '../hooks/crawl-settings.ts'
+import { crawlSettings, pageSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
 import { lackingPlugins } from '../hooks/required-plugins.ts'
 import { WorkTree } from '../hooks/work-tree.ts'
@@ -64,11 +64,13 @@ export async function archiveSnapshot(
   })
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
-  const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
+  const ofCrawl = crawlSettings(home.dataDir, context.settings, crawl.config)
+  const { plugins } = ofCrawl
+  const asked = pageSettings(ofCrawl, snapshot.settings)
   // One that was begun is finished.
   const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
   const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
-  const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
+  const setUp = selectHooks(plugins, 'CrawlSetup', ofCrawl.texts, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, [...hooks, ...setUp], asked)
   const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
   const settings = { ...asked, ...binaries.settings }

@@ -41,6 +41,7 @@ describe('snapshot create', () => {
       outcome: null,
       cause: null,
       http_status: null,
+      settings: {},
       notes: null,
       bookmarked_at: null,
       sealed_at: null,

@@ -1,19 +1,22 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError, UsageError } from '../../base/errors.ts'
+import type { UrlList } from '../../base/url-list.ts'
 import { listOf } from '../../db/crawl-sources.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
-import { type ListedCrawl, listedByIds } from '../../db/listings.ts'
+import { type ListedCrawl, type ListedSnapshot, listedByIds } from '../../db/listings.ts'
 import { addCrawlWithPages, addPages } from '../../machines/add-pages.ts'
+import { many } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import { findIds, isUuid } from '../ids.ts'
-import { checkedUrls } from '../intake.ts'
+import { checkedPages, checkedUrls, type ListedPage } from '../intake.ts'
 import { type CrawlOptions, commaList, type Limits, limitsOf } from '../new-crawl.ts'
-import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
 import { terminal } from '../terminal.ts'
 import { cutRecord, isCut } from './cut.ts'
 import { type Line, readInput } from './input.ts'
 import { CRAWL, SNAPSHOT } from './kinds.ts'
+import { givenForPages, recordedSettings } from './page-settings.ts'
 import { printerOf } from './print.ts'
 
 /**
@@ -24,8 +27,9 @@ export async function createCrawls(options: Asked, args: readonly string[], verb
   const limits = await limitsOf(options, verb)
   const { words, lines } = await readInput(args, 'URL')
   const copies = lines.flatMap(({ record }) => (record?.['type'] === 'Crawl' ? [copyOf(record, limits)] : []))
-  const { urls, others } = urlsIn(lines, ['Crawl'])
-  const fresh = words.length + urls.length > 0 ? [{ ...limits, list: checkedUrls([...words, ...urls]) }] : []
+  const { pages, others } = pagesIn(options, lines, ['Crawl'])
+  const all = [...words.map((url) => ({ url })), ...pages]
+  const fresh = all.length > 0 ? [{ ...limits, list: checkedPages(all) }] : []
   await withHome(options, async (home) => {
     const crawls = [...fresh]
     for (const copy of copies) crawls.push(await copy(home))
@@ -42,32 +46,49 @@ export async function createCrawls(options: Asked, args: readonly string[], verb
 export interface NewSnapshotOptions {
   readonly tag?: string
   readonly crawlId?: string
+  readonly config: readonly string[]
 }
 
 /** `snapshot create`: pages without their links, in a crawl of their own or in one that is there. Nothing is run. */
 export async function createSnapshots(
-  options: GlobalOptions,
+  options: Asked,
   args: readonly string[],
   verb: NewSnapshotOptions,
 ): Promise<void> {
-  const { words, lines } = await readInput(args, 'URL')
-  const { urls: more, others } = urlsIn(lines, [])
-  const list = words.length + more.length > 0 ? checkedUrls([...words, ...more]) : undefined
+  const given = givenForPages(options, verb.config)
   const tags = commaList(verb.tag)
+  const limits = verb.crawlId === undefined ? await limitsOf(options, { depth: '0', config: [] }) : undefined
+  options.problems.refuse()
+  const { words, lines } = await readInput(args, 'URL')
+  const { pages, others } = pagesIn(options, lines, [])
+  const all = [...words.map((url): ListedPage => ({ url })), ...pages].map(({ url, settings }) => {
+    const own = { ...given, ...settings }
+    return Object.keys(own).length === 0 ? { url } : { url, settings: own }
+  })
+  const list = all.length > 0 ? checkedPages(all) : undefined
   await withHome(options, async (home) => {
     const crawl = verb.crawlId === undefined ? undefined : await openCrawl(home, verb.crawlId)
     passThrough(others)
     if (list === undefined) return terminal.say('nothing to do: no URL among these')
     await asProcess(home, 'cli', async () => {
       const ids =
-        crawl === undefined
-          ? await addCrawlWithPages(home.db, { list, tags, maxDepth: 0, maxUrls: 0, maxSize: 0, label: '', config: {} })
-          : await addPages(home.db, crawl.id, list, tags)
+        limits === undefined
+          ? await addPages(home.db, crawl!.id, list, tags)
+          : await addCrawlWithPages(home.db, { ...limits, list, tags })
       if (ids.length < list.total)
         terminal.say(`${list.total - ids.length} of ${list.total} URLs are beyond the limit of their crawl`)
-      await printerOf(options, SNAPSHOT, {}).all(await listedByIds(home.db, SNAPSHOT, ids))
+      const rows = await listedByIds(home.db, SNAPSHOT, ids)
+      sayKept(rows, list)
+      await printerOf(options, SNAPSHOT, {}).all(rows)
     })
   })
+}
+
+/** Says how many pages were there already, with other settings than were asked for. */
+function sayKept(rows: readonly ListedSnapshot[], list: UrlList): void {
+  const asked = new Map([...list].flatMap(({ url, details }) => (details?.settings ? [[url, details.settings]] : [])))
+  const kept = rows.filter(({ url, settings }) => asked.has(url) && !isDeepStrictEqual(settings, asked.get(url)))
+  if (kept.length > 0) terminal.say(`${many(kept.length, 'page')} of these were there already: their settings stay`)
 }
 
 async function openCrawl(home: Home, text: string): Promise<ListedCrawl> {
@@ -80,20 +101,22 @@ async function openCrawl(home: Home, text: string): Promise<ListedCrawl> {
 }
 
 /**
- * The URLs among the lines, plain or in records; records without one, and those of types that were dealt with already,
- * are left.
+ * The pages among the lines, plain or as records with their settings; records without a URL, and those of types that
+ * were dealt with already, are left.
  */
-function urlsIn(lines: readonly Line[], dealtWith: readonly string[]): { urls: string[]; others: Line[] } {
-  const urls: string[] = []
+function pagesIn(asked: Asked, lines: readonly Line[], dealtWith: readonly string[]) {
+  const pages: ListedPage[] = []
   const others: Line[] = []
   for (const line of lines) {
     const { text, record } = line
     const type = record?.['type'] ?? 'Snapshot'
-    if (!record) urls.push(text)
-    else if (type === 'Snapshot' && typeof record['url'] === 'string') urls.push(record['url'])
-    else if (!dealtWith.includes(String(type))) others.push(line)
+    if (!record) pages.push({ url: text })
+    else if (type === 'Snapshot' && typeof record['url'] === 'string') {
+      const settings = recordedSettings(asked, record)
+      pages.push({ url: record['url'], ...(Object.keys(settings).length > 0 && { settings }) })
+    } else if (!dealtWith.includes(String(type))) others.push(line)
   }
-  return { urls, others }
+  return { pages, others }
 }
 
 /**

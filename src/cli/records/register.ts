@@ -37,11 +37,13 @@ export function registerRecordVerbs(
   const snapshots = verb(root, 'snapshot', 'the pages of the crawls')
   verb(snapshots, 'create', 'queue pages, in a crawl of their own or in one that is there', [
     'archivebox-ts snapshot create --tag news https://example.com',
+    'archivebox-ts snapshot create -c TIMEOUT=120 https://example.com/slow',
   ])
     .argument('[url...]', 'or from stdin, one a line, or records')
     .option('--crawl-id <id>', 'add them to this crawl')
     .option('--tag <names>', 'tags for them, comma-separated')
-    .action(async (urls, options) => (await snapshot()).create(await globals(), urls, options))
+    .addOption(settingOption('a setting for these pages alone (repeatable)'))
+    .action(async (urls, options) => (await snapshot()).create(await asked(), urls, options))
   verb(snapshots, 'tag', 'add tags to pages, or take them away', [
     'archivebox-ts snapshot tag 9c41d2e7 --add news,daily --remove later',
     'archivebox-ts snapshot list --host example.com | archivebox-ts snapshot tag --add example -',
@@ -79,11 +81,11 @@ export function limitOptions(command: Command): Command {
     .option('--max-size <size>', 'begin no page once those that ended take so many bytes, such as 50mb; 0: no limit')
     .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')
     .option('--url-denylist <patterns>', 'no URL that matches one')
-    .addOption(
-      new Option('-c, --config <KEY=VALUE>', 'a setting for this crawl (repeatable)')
-        .argParser(collect)
-        .default([], 'none'),
-    )
+    .addOption(settingOption('a setting for this crawl (repeatable)'))
+}
+
+function settingOption(means: string): Option {
+  return new Option('-c, --config <KEY=VALUE>', means).argParser(collect).default([], 'none')
 }
 
 type Reading = typeof import('../commands/result.ts').resultVerbs

@@ -1,0 +1,55 @@
+import { isSecretName } from '../../base/config.ts'
+import { written } from '../../base/config-file.ts'
+import { UsageError } from '../../base/errors.ts'
+import { crawlSettingsOf } from '../new-crawl.ts'
+import type { Asked } from '../settings.ts'
+
+type Settings = Readonly<Record<string, string>>
+
+/** The settings in `-c KEY=VALUE` for pages; what no page can have is a problem. */
+export function givenForPages(asked: Asked, pairs: readonly string[]): Settings {
+  const own = crawlSettingsOf(asked, pairs)
+  for (const why of refusedForPages(asked, Object.keys(own))) asked.problems.add(`-c ${why}`)
+  return own
+}
+
+/**
+ * The settings that the record of a page has of its own, by name: as `KEY: value`, or as we print them. Throws
+ * UsageError with the first thing that is wrong.
+ */
+export function recordedSettings(asked: Asked, { settings = {}, url }: Readonly<Record<string, unknown>>): Settings {
+  const refuse = (why: string) => new UsageError(`settings of ${String(url)}: ${why}`)
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings))
+    throw refuse('they are an object, {"TIMEOUT": 30}')
+  const own: Record<string, string> = {}
+  for (const [key, given] of Object.entries(settings)) {
+    const name = asked.known.nameOf(key.toUpperCase())
+    const text = textOf(given)
+    if (text === undefined) throw refuse(`${key} is a value, or has one and \`snapshot\` as its source`)
+    if (text === '***' && isSecretName(name)) throw refuse(`the value of ${name} is not in the record`)
+    // jsonb takes neither.
+    if (text.includes('\0') || !text.isWellFormed()) throw refuse(`the value of ${name} is no text`)
+    const [why] = refusedForPages(asked, [name])
+    const refusal = why ?? asked.known.refusalForCrawl(name, text, asked.settings.texts)
+    if (refusal !== undefined) throw refuse(refusal)
+    own[name] = text
+  }
+  return own
+}
+
+/** A value by itself or with its source; undefined: neither. */
+function textOf(given: unknown): string | undefined {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return given === null ? undefined : written(given)
+  const { value, source } = given as Readonly<Record<string, unknown>>
+  return typeof value === 'string' && source === 'snapshot' ? value : undefined
+}
+
+/** Why pages cannot have settings of these names: they have what a crawl would keep, as personas do. */
+function refusedForPages({ known }: Asked, names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    if (name === 'ACTIVE_PERSONA') return ['ACTIVE_PERSONA is for a crawl: all of its pages have one persona']
+    if (known.isFrozen(name) || !known.knows(name)) return []
+    return [`${name} is no setting of a page: set it in the environment, or for this machine (machine set)`]
+  })
+}
