@@ -1,85 +1,159 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { unpackBrowser } from '../../src/plugins/base/browser/packaged.ts'
+import type { Home } from '../../src/db/home.ts'
+import { type Browser, unpackBrowser } from '../../src/plugins/base/browser/packaged.ts'
 import { type RoleUsage, TreeWatch } from './cpu.ts'
 import { installRivals } from './engine-rivals.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
-import { archivebox, cleanEnv, MAIN, runNode, startNode } from './program.ts'
+import { archivebox, cleanEnv, MAIN, startNode } from './program.ts'
 import { withSite } from './site.ts'
 
 const PAGES = 100
+/** A crawl as long as people's are: what is left behind on every page would be seen. */
+const MANY = 500
 const AT_ONCE = 4
+/** A browser for a page takes seconds. */
+const COLD = 24
 const PLUGINS = ['--plugins', 'chrome,mhtml,screenshot,pdf,dom,title']
 
-/** A crawl whose pages are taken with a browser, beside a bare puppeteer-core script with the same browser. */
+/** One way to capture pages: how fast, and the most memory of all its processes. */
+interface Captured {
+  readonly perSecond: number
+  readonly mb: number
+}
+
+/**
+ * A crawl whose pages are taken with a browser, beside a bare puppeteer-core script with the same browser, and beside
+ * one cold browser a page.
+ */
 export async function captures(rounds: number): Promise<Figure[]> {
-  const ours: number[] = []
-  const memory: number[] = []
-  const bare: number[] = []
+  const ours: Captured[] = []
+  const bare: Captured[] = []
+  const cold: number[] = []
+  const many: Captured[] = []
   const rivals = installRivals()
-  await withSite(PAGES, async (site) => {
-    const urls = Array.from({ length: PAGES }, (_, index) => `${site}/page-${index + 1}.html`)
+  await withSite(MANY, async (site) => {
+    const urls = Array.from({ length: MANY }, (_, index) => `${site}/page-${index + 1}.html`)
     for (let round = 0; round < rounds; round += 1) {
-      await withHome(async ({ db, dataDir }) => {
-        const browser = await unpackBrowser(join(dataDir, 'lib'))
+      await withHome(async (home) => {
+        const browser = await unpackBrowser(join(home.dataDir, 'lib'))
         if (!browser) throw new Error('@sparticuz/chromium is not installed')
-        const env = { ...cleanEnv, MAX_SNAPSHOT_WORKERS: String(AT_ONCE) }
-        await archivebox(dataDir, 'add', ...PLUGINS, ...urls)
-        const runner = startNode([MAIN, '--data-dir', dataDir, 'run', '--exit-on-idle', '--daemon'], {
-          env,
-          stdio: 'ignore',
-        })
-        const watch = new TreeWatch(runner.pid!, dataDir)
-        await once(runner, 'exit')
-        const roles = watch.end()
-        console.log(tableOf(roles))
-        memory.push(roles.reduce((sum, { pssMb }) => sum + pssMb, 0))
-        const { rows } = await sql<{ pages: number; seconds: number }>`
-          select (select count(*) from snapshot where outcome = 'archived') as pages,
-            extract(epoch from max(at) filter (where to_status = 'sealed') -
-              min(at) filter (where to_status = 'started'))::float8 as seconds
-          from transition where model = 'crawl'`.execute(db)
-        if (Number(rows[0]?.pages) !== PAGES) throw new Error(`${rows[0]?.pages} pages were archived, not ${PAGES}`)
-        ours.push(PAGES / rows[0]!.seconds)
-        const folder = join(dataDir, 'bare')
-        mkdirSync(folder)
-        const { FONTCONFIG_FILE: fonts = '', LD_LIBRARY_PATH: libraries = '' } = browser.env
-        const script = join(import.meta.dirname, 'captures-bare.mjs')
-        const { ms } = await runNode([
-          script,
-          rivals,
-          browser.program,
-          fonts,
-          libraries,
-          folder,
-          String(AT_ONCE),
-          ...urls,
-        ])
-        bare.push((PAGES / ms) * 1000)
+        ours.push(await captured(home, urls.slice(0, PAGES)))
+        bare.push(await byScript(home.dataDir, browser, rivals, urls.slice(0, PAGES)))
+        cold.push(await byColdBrowsers(home.dataDir, browser, urls.slice(0, COLD)))
+        if (round === 0) many.push(await captured(home, urls))
       })
     }
   })
+  const rates = (all: readonly Captured[]) => all.map(({ perSecond }) => perSecond)
+  const what = `pages with MHTML, screenshots, PDF, DOM, title; ${AT_ONCE} at once`
+  const rate = { bench: 'captures', what, unit: 'pages/s', values: rates(ours) } as const
+  const beyond = ours.map(({ mb }, round) => mb - bare[round]!.mb)
   return [
     {
-      bench: 'captures',
-      what: `pages with MHTML, screenshots, PDF, DOM, title; ${AT_ONCE} at once`,
-      unit: 'pages/s',
-      values: ours,
-      rival: { name: 'bare puppeteer-core', values: bare },
+      ...rate,
+      rival: { name: 'bare puppeteer-core', values: rates(bare) },
       target: { atLeast: 0.9, of: 'ratio' },
     },
-    { bench: 'captures', what: 'memory at the peak, the browser included', unit: 'MB', values: memory },
+    { ...rate, rival: { name: 'a cold browser a page', values: cold }, target: { atLeast: 4, of: 'ratio' } },
+    {
+      bench: 'captures',
+      what: 'memory at the peak, the browser included',
+      unit: 'MB',
+      values: ours.map(({ mb }) => mb),
+    },
+    {
+      bench: 'captures',
+      what: 'memory beyond the bare script',
+      unit: 'MB',
+      values: beyond,
+      target: { atMost: 300, of: 'value' },
+    },
+    {
+      bench: 'captures',
+      what: `memory of ${MANY} pages beyond that of ${PAGES}`,
+      unit: 'MB',
+      values: many.map(({ mb }) => mb - ours[0]!.mb),
+    },
+    { bench: 'captures', what: `${MANY} pages`, unit: 'pages/s', values: rates(many) },
   ]
 }
 
-const tableOf = (roles: readonly RoleUsage[]) =>
+/** By a crawl of ours. Throws when a page is missing, or when anything of the browser is left behind. */
+async function captured({ db, dataDir }: Home, urls: readonly string[]): Promise<Captured> {
+  const temporary = join(dataDir, 'tmp')
+  mkdirSync(temporary, { recursive: true })
+  const env = { ...cleanEnv, MAX_SNAPSHOT_WORKERS: String(AT_ONCE), TMPDIR: temporary }
+  const { stdout } = await archivebox(dataDir, 'add', '--json', ...PLUGINS, ...urls)
+  const { id } = JSON.parse(stdout) as { id: string }
+  const runner = startNode([MAIN, '--data-dir', dataDir, 'run', '--exit-on-idle', '--daemon'], { env, stdio: 'ignore' })
+  const watch = new TreeWatch(runner.pid!, dataDir)
+  await once(runner, 'exit')
+  const roles = watch.end()
+  console.log(tableOf(roles, urls.length))
+  const { rows } = await sql<{ pages: number; seconds: number }>`
+    select (select count(*) from snapshot where crawl_id = ${id} and outcome = 'archived') as pages,
+      extract(epoch from max(at) filter (where to_status = 'sealed') -
+        min(at) filter (where to_status = 'started'))::float8 as seconds
+    from transition where model = 'crawl' and row_id = ${id}`.execute(db)
+  if (Number(rows[0]?.pages) !== urls.length) throw new Error(`${rows[0]?.pages} pages were archived`)
+  const left = readdirSync(temporary)
+  if (left.length > 0) throw new Error(`left in the temporary directory: ${left.join(', ')}`)
+  return { perSecond: urls.length / rows[0]!.seconds, mb: roles.reduce((sum, { pssMb }) => sum + pssMb, 0) }
+}
+
+/** By a script that does nothing else. */
+async function byScript(dataDir: string, browser: Browser, rivals: string, urls: readonly string[]): Promise<Captured> {
+  const folder = join(dataDir, 'bare')
+  mkdirSync(folder)
+  const { FONTCONFIG_FILE: fonts = '', LD_LIBRARY_PATH: libraries = '' } = browser.env
+  const script = join(import.meta.dirname, 'captures-bare.mjs')
+  const begun = performance.now()
+  const args = [script, rivals, browser.program, fonts, libraries, folder, String(AT_ONCE), ...urls]
+  const child = startNode(args, { stdio: 'ignore' })
+  const watch = new TreeWatch(child.pid!)
+  const [code] = await once(child, 'exit')
+  const seconds = (performance.now() - begun) / 1000
+  if (code !== 0) throw new Error(`the bare script ended with ${code}`)
+  return { perSecond: urls.length / seconds, mb: watch.end().reduce((sum, { pssMb }) => sum + pssMb, 0) }
+}
+
+/** As shell scripts do it: a browser for each page, so many at once. */
+async function byColdBrowsers(dataDir: string, browser: Browser, urls: readonly string[]): Promise<number> {
+  const queue = [...urls.entries()]
+  const begun = performance.now()
+  const worker = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const [index, url] = next
+      const folder = join(dataDir, `cold-${index}`)
+      const outputs = [`--screenshot=${folder}/page.png`, `--print-to-pdf=${folder}/page.pdf`, '--dump-dom']
+      mkdirSync(folder)
+      const args = [
+        '--headless',
+        '--no-sandbox',
+        '--window-size=1440,2000',
+        `--user-data-dir=${folder}`,
+        ...outputs,
+        url,
+      ]
+      const env = { ...cleanEnv, ...browser.env }
+      const [code] = await once(spawn(browser.program, args, { stdio: 'ignore', env }), 'exit')
+      if (code !== 0 || !existsSync(`${folder}/page.pdf`)) throw new Error(`a cold browser ended with ${code}`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return (urls.length / (performance.now() - begun)) * 1000
+}
+
+const tableOf = (roles: readonly RoleUsage[], pages: number) =>
   roles
     .toSorted((a, b) => b.ms - a.ms)
     .map(
       ({ role, count, ms, pssMb }) =>
-        `  ${role.padEnd(18)} ${count}  ${(ms / PAGES).toFixed(1)} ms a page  ${pssMb.toFixed(0)} MB`,
+        `  ${role.padEnd(18)} ${count}  ${(ms / pages).toFixed(1)} ms a page  ${pssMb.toFixed(0)} MB`,
     )
     .join('\n')
