@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
@@ -33,9 +32,8 @@ interface Captured {
 export async function captures(rounds: number): Promise<Figure[]> {
   const ours: Captured[] = []
   const bare: Captured[] = []
-  const cold: number[] = []
+  const cold: Captured[] = []
   const many: Captured[] = []
-  const rivals = installRivals()
   await withSite(MANY, async (site) => {
     const urls = Array.from({ length: MANY }, (_, index) => `${site}/page-${index + 1}.html`)
     for (let round = 0; round < rounds; round += 1) {
@@ -43,8 +41,8 @@ export async function captures(rounds: number): Promise<Figure[]> {
         const browser = await unpackBrowser(join(home.dataDir, 'lib'))
         if (!browser) throw new Error('@sparticuz/chromium is not installed')
         ours.push(await captured(home, urls.slice(0, PAGES)))
-        bare.push(await byScript(home.dataDir, browser, rivals, urls.slice(0, PAGES)))
-        cold.push(await byColdBrowsers(home.dataDir, browser, urls.slice(0, COLD)))
+        bare.push(await byScript(home.dataDir, browser, 'warm', urls.slice(0, PAGES)))
+        cold.push(await byScript(home.dataDir, browser, 'cold', urls.slice(0, COLD)))
         if (round === 0) many.push(await captured(home, urls))
       })
     }
@@ -59,7 +57,7 @@ export async function captures(rounds: number): Promise<Figure[]> {
       rival: { name: 'bare puppeteer-core', values: rates(bare) },
       target: { atLeast: 0.9, of: 'ratio' },
     },
-    { ...rate, rival: { name: 'a cold browser a page', values: cold }, target: { atLeast: 4, of: 'ratio' } },
+    { ...rate, rival: { name: 'a cold browser a page', values: rates(cold) }, target: { atLeast: 4, of: 'ratio' } },
     {
       bench: 'captures',
       what: 'memory at the peak, the browser included',
@@ -106,47 +104,25 @@ async function captured({ db, dataDir }: Home, urls: readonly string[]): Promise
   return { perSecond: urls.length / rows[0]!.seconds, mb: roles.reduce((sum, { pssMb }) => sum + pssMb, 0) }
 }
 
-/** By a script that does nothing else. */
-async function byScript(dataDir: string, browser: Browser, rivals: string, urls: readonly string[]): Promise<Captured> {
-  const folder = join(dataDir, 'bare')
+/** By a script that does nothing else, with one browser for all pages, or one for each. */
+async function byScript(
+  dataDir: string,
+  browser: Browser,
+  warmth: 'warm' | 'cold',
+  urls: readonly string[],
+): Promise<Captured> {
+  const folder = join(dataDir, warmth)
   mkdirSync(folder)
   const { FONTCONFIG_FILE: fonts = '', LD_LIBRARY_PATH: libraries = '' } = browser.env
   const script = join(import.meta.dirname, 'captures-bare.mjs')
+  const args = [script, installRivals(), browser.program, fonts, libraries, folder, String(AT_ONCE), warmth, ...urls]
   const begun = performance.now()
-  const args = [script, rivals, browser.program, fonts, libraries, folder, String(AT_ONCE), ...urls]
   const child = startNode(args, { stdio: 'ignore' })
   const watch = new TreeWatch(child.pid!)
   const [code] = await once(child, 'exit')
   const seconds = (performance.now() - begun) / 1000
   if (code !== 0) throw new Error(`the bare script ended with ${code}`)
   return { perSecond: urls.length / seconds, mb: watch.end().reduce((sum, { pssMb }) => sum + pssMb, 0) }
-}
-
-/** As shell scripts do it: a browser for each page, so many at once. */
-async function byColdBrowsers(dataDir: string, browser: Browser, urls: readonly string[]): Promise<number> {
-  const queue = [...urls.entries()]
-  const begun = performance.now()
-  const worker = async () => {
-    for (let next = queue.shift(); next; next = queue.shift()) {
-      const [index, url] = next
-      const folder = join(dataDir, `cold-${index}`)
-      const outputs = [`--screenshot=${folder}/page.png`, `--print-to-pdf=${folder}/page.pdf`, '--dump-dom']
-      mkdirSync(folder)
-      const args = [
-        '--headless',
-        '--no-sandbox',
-        '--window-size=1440,2000',
-        `--user-data-dir=${folder}`,
-        ...outputs,
-        url,
-      ]
-      const env = { ...cleanEnv, ...browser.env }
-      const [code] = await once(spawn(browser.program, args, { stdio: 'ignore', env }), 'exit')
-      if (code !== 0 || !existsSync(`${folder}/page.pdf`)) throw new Error(`a cold browser ended with ${code}`)
-    }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  return (urls.length / (performance.now() - begun)) * 1000
 }
 
 const tableOf = (roles: readonly RoleUsage[], pages: number) =>
