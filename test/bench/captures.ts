@@ -17,7 +17,7 @@ const MANY = 500
 const AT_ONCE = 4
 /** A browser for a page takes seconds. */
 const COLD = 24
-const PLUGINS = ['--plugins', 'chrome,mhtml,screenshot,pdf,dom,title']
+const PLUGINS = 'chrome,mhtml,screenshot,pdf,dom,title'
 
 /** One way to capture pages: how fast, and the most memory of all its processes. */
 interface Captured {
@@ -33,6 +33,7 @@ export async function captures(rounds: number): Promise<Figure[]> {
   const ours: Captured[] = []
   const bare: Captured[] = []
   const cold: Captured[] = []
+  const recorded: Captured[] = []
   const many: Captured[] = []
   await withSite(MANY, async (site) => {
     const urls = Array.from({ length: MANY }, (_, index) => `${site}/page-${index + 1}.html`)
@@ -40,10 +41,14 @@ export async function captures(rounds: number): Promise<Figure[]> {
       await withHome(async (home) => {
         const browser = await unpackBrowser(join(home.dataDir, 'lib'))
         if (!browser) throw new Error('@sparticuz/chromium is not installed')
-        ours.push(await captured(home, urls.slice(0, PAGES)))
+        ours.push(await captured(home, PLUGINS, urls.slice(0, PAGES)))
         bare.push(await byScript(home.dataDir, browser, 'warm', urls.slice(0, PAGES)))
         cold.push(await byScript(home.dataDir, browser, 'cold', urls.slice(0, COLD)))
-        if (round === 0) many.push(await captured(home, urls))
+        if (round === 0) many.push(await captured(home, PLUGINS, urls))
+      })
+      await withHome(async (home) => {
+        await unpackBrowser(join(home.dataDir, 'lib'))
+        recorded.push(await captured(home, `${PLUGINS},warc,wacz`, urls.slice(0, PAGES)))
       })
     }
   })
@@ -58,6 +63,14 @@ export async function captures(rounds: number): Promise<Figure[]> {
       target: { atLeast: 0.9, of: 'ratio' },
     },
     { ...rate, rival: { name: 'a cold browser a page', values: rates(cold) }, target: { atLeast: 4, of: 'ratio' } },
+    {
+      bench: 'captures',
+      what: 'the same with WARC and WACZ',
+      unit: 'pages/s',
+      values: rates(recorded),
+      rival: { name: 'without', values: rates(ours) },
+      target: { atLeast: 0.85, of: 'ratio' },
+    },
     {
       bench: 'captures',
       what: 'memory at the peak, the browser included',
@@ -82,11 +95,11 @@ export async function captures(rounds: number): Promise<Figure[]> {
 }
 
 /** By a crawl of ours. Throws when a page is missing, or when anything of the browser is left behind. */
-async function captured({ db, dataDir }: Home, urls: readonly string[]): Promise<Captured> {
+async function captured({ db, dataDir }: Home, plugins: string, urls: readonly string[]): Promise<Captured> {
   const temporary = join(dataDir, 'tmp')
   mkdirSync(temporary, { recursive: true })
   const env = { ...cleanEnv, MAX_SNAPSHOT_WORKERS: String(AT_ONCE), TMPDIR: temporary }
-  const { stdout } = await archivebox(dataDir, 'add', '--json', ...PLUGINS, ...urls)
+  const { stdout } = await archivebox(dataDir, 'add', '--json', '--plugins', plugins, ...urls)
   const { id } = JSON.parse(stdout) as { id: string }
   const runner = startNode([MAIN, '--data-dir', dataDir, 'run', '--exit-on-idle', '--daemon'], { env, stdio: 'ignore' })
   const watch = new TreeWatch(runner.pid!, dataDir)
