@@ -35,8 +35,8 @@ export async function captures(rounds: number): Promise<Figure[]> {
   const cold: Captured[] = []
   const recorded: Captured[] = []
   const many: Captured[] = []
-  await withSite(MANY, async (site) => {
-    const urls = Array.from({ length: MANY }, (_, index) => `${site}/page-${index + 1}.html`)
+  await withSite(PAGES + MANY, async (site) => {
+    const urls = Array.from({ length: PAGES + MANY }, (_, index) => `${site}/page-${index + 1}.html`)
     for (let round = 0; round < rounds; round += 1) {
       await withHome(async (home) => {
         const browser = await unpackBrowser(join(home.dataDir, 'lib'))
@@ -44,7 +44,7 @@ export async function captures(rounds: number): Promise<Figure[]> {
         ours.push(await captured(home, PLUGINS, urls.slice(0, PAGES)))
         bare.push(await byScript(home.dataDir, browser, 'warm', urls.slice(0, PAGES)))
         cold.push(await byScript(home.dataDir, browser, 'cold', urls.slice(0, COLD)))
-        if (round === 0) many.push(await captured(home, PLUGINS, urls))
+        if (round === 0) many.push(await captured(home, PLUGINS, urls.slice(PAGES)))
       })
       await withHome(async (home) => {
         await unpackBrowser(join(home.dataDir, 'lib'))

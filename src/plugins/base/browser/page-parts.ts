@@ -44,8 +44,9 @@ const KINDS: ReadonlySet<Protocol.Network.ResourceType> = new Set(['Image', 'Sty
 export const MAX_FILE = 16 * 1024 * 1024
 
 /**
- * What a tab shows: the documents of its frames, and the files in them that the browser still has. Nothing is
- * requested. Files beyond `maxBytes` in all are left out. Throws AppError when the page does not answer.
+ * What a tab shows: the documents of its frames, and the files in them that the browser still has; nothing but a font
+ * that may not be cached is requested again. Files beyond `maxBytes` in all are left out. Throws AppError when the page
+ * does not answer.
  */
 export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
   const { frameTree } = await tab.send('Page.getResourceTree')
