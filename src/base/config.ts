@@ -128,6 +128,15 @@ export const SETTINGS = {
     perCrawl: true,
     means: 'the languages in which pages are asked for, the best first: `de-DE,de;q=0.9`',
   }),
+  BLOCK_PRIVATE_ADDRESSES: setting(flag, false, {
+    perCrawl: true,
+    means: '`true` connects to no private, loopback or link-local address, whatever name or redirect leads there',
+  }),
+  ALLOW_PRIVATE_HOSTS: setting(list, [], {
+    standardIs: 'none',
+    perCrawl: true,
+    means: 'hosts that are excepted from this: names or addresses, each with a `:port` if only that, and networks',
+  }),
   ACTIVE_PERSONA: setting(personaName, 'Default', {
     perCrawl: true,
     means: 'the persona in `personas` that visits pages: its cookies, headers and settings',
