@@ -57,7 +57,7 @@ export function recordingOf({
 export class Recording {
   readonly #folder: string
   readonly #limit: SizeLimit
-  readonly #leftOut: LeftOut[] = []
+  readonly #leftOut = new Map<string, string>()
   readonly #sockets = new Set<string>()
   readonly #later = new Set<string>()
   readonly #coming = new Set<Promise<void>>()
@@ -135,12 +135,12 @@ export class Recording {
 
   /** Notes what is to be requested as a whole at the end. */
   retryLater(url: string): void {
-    if (this.#later.size < MOST_NOTES) this.#later.add(url)
+    if (/^https?:/.test(url) && this.#later.size < MOST_NOTES) this.#later.add(url)
   }
 
   /** Notes what is not in the file. */
   leaveOut(url: string, why: string): void {
-    if (this.#leftOut.length < MOST_NOTES) this.#leftOut.push({ url, why })
+    if (this.#leftOut.size < MOST_NOTES && !this.#leftOut.has(url)) this.#leftOut.set(url, why)
   }
 
   /** Tells at the end what has not come to its end by then. */
@@ -177,7 +177,7 @@ export class Recording {
     if (!this.#writer) return undefined
     const writer = await this.#writer
     const now = new Date()
-    const leftOut = this.#leftOut.filter(({ url }) => !this.#whole.has(url))
+    const leftOut = [...this.#leftOut].flatMap(([url, why]) => (this.#whole.has(url) ? [] : [{ url, why }]))
     const responses = writer.index.length
     for (const { url, mime, bytes } of made) await writer.resource(url, now, mime, bytes)
     await writer.metadata(page, now, { left_out: leftOut, websockets: [...this.#sockets] })
