@@ -76,20 +76,23 @@ async function readPage(context: HookContext, { left }: Recording): Promise<void
 async function requestAgain(context: HookContext, recording: Recording): Promise<void> {
   const { env, visit, outputDir } = context
   const { signal, clear } = startDeadline(context.signal, timeoutSeconds(env, 'WARC') * SHARE)
-  for (const url of recording.later) {
-    try {
-      const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, 'identity')
-      let { left } = recording
-      for await (const piece of message) {
-        left -= (piece as Buffer).length
-        if (left < 0) break
-      }
-    } catch (error) {
-      context.signal.throwIfAborted()
-      recording.leaveOut(url, messageOf(error))
+  const readWhole = async (url: string) => {
+    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, 'identity')
+    let { left } = recording
+    for await (const piece of message) {
+      left -= (piece as Buffer).length
+      if (left < 0) break
     }
   }
-  clear()
+  try {
+    for (const url of recording.later)
+      await readWhole(url).catch((error: unknown) => {
+        context.signal.throwIfAborted()
+        recording.leaveOut(url, messageOf(error))
+      })
+  } finally {
+    clear()
+  }
 }
 
 function made({ url, ...context }: HookContext): Made[] {

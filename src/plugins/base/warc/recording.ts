@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { VERSION } from '../../../base/version.ts'
 import type { HookContext } from '../contract.ts'
 import { writeWhole } from '../files.ts'
@@ -18,6 +19,9 @@ export const INDEX = 'index.cdxj'
 const MAX_SIZE = 750 * 1024 * 1024
 /** A page that goes on requesting must not fill the memory with notes. */
 const MOST_NOTES = 1_000
+
+/** How long the browser may take to hand out what it has loaded. */
+const LATE_MS = 10_000
 
 /** A URL, and why its content is not in the file. */
 interface LeftOut {
@@ -93,13 +97,18 @@ export class Recording {
     return this.#whole.has(url)
   }
 
-  /** Takes an exchange that is still under way; it may come to nothing, but never rejects. */
+  /** Takes an exchange that is still under way; it may come to nothing. */
   add(exchange: Promise<Exchange | undefined>): void {
     if (this.#isOver) return
     const coming = exchange
-      .then((there) => {
-        if (there) this.#put(there)
-      })
+      .then(
+        (there) => {
+          if (there && !this.#isOver) this.#put(there)
+        },
+        (error: unknown) => {
+          this.#trouble ??= error
+        },
+      )
       .finally(() => this.#coming.delete(coming))
     this.#coming.add(coming)
   }
@@ -160,7 +169,8 @@ export class Recording {
    */
   async finish(page: string, made: readonly Made[]): Promise<Recorded | undefined> {
     for (const urls of this.#loading) for (const url of urls()) this.leaveOut(url, 'it did not come to its end')
-    await Promise.all(this.#coming)
+    // A browser that hangs must not keep the rest.
+    await Promise.race([Promise.all(this.#coming), sleep(LATE_MS, undefined, { ref: false })])
     for (const received of this.#takeOpen()) this.#ended(received())
     for (const exchange of this.#broken) {
       if (this.#whole.has(exchange.url)) exchange.body.drop()
@@ -195,6 +205,7 @@ export class Recording {
     for (const { body } of [...this.#broken, ...this.#takeOpen().map((received) => received())]) body.drop()
     if (!this.#writer) return
     await this.#writer.then((writer) => writer.abandon()).catch(() => {})
+    this.#writer = undefined
     for (const name of readdirSync(this.#folder)) if (name.startsWith('.')) rmSync(join(this.#folder, name))
   }
 
