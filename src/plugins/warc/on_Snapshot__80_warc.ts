@@ -77,7 +77,9 @@ async function requestAgain(context: HookContext, recording: Recording): Promise
   const { env, visit, outputDir } = context
   const { signal, clear } = startDeadline(context.signal, timeoutSeconds(env, 'WARC') * SHARE)
   const readWhole = async (url: string) => {
-    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, 'identity')
+    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, {
+      encodings: 'identity',
+    })
     let { left } = recording
     for await (const piece of message) {
       left -= (piece as Buffer).length
