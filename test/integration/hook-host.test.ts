@@ -68,7 +68,15 @@ function endless(plugin: string, timeoutMs: number): HostedRun {
   mkdirSync(outputDir)
   const path = join(test.dataDir, 'endless.mjs')
   const kind = { background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
-  const about = { ...kind, tree: '', prefix: undefined, requires: [], binaries: [], declares: [] }
+  const about = {
+    ...kind,
+    awaitsBackground: false,
+    tree: '',
+    prefix: undefined,
+    requires: [],
+    binaries: [],
+    declares: [],
+  }
   const logs = { stdout: join(test.dataDir, 'logs', plugin), stderr: join(test.dataDir, 'logs', `${plugin}.err`) }
   return { hook: { ...about, plugin, name: plugin, path, timeoutMs }, outputDir, logs }
 }
