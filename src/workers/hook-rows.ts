@@ -7,6 +7,30 @@ export interface OpenHook {
   readonly result: ResultRow
 }
 
+/** Hooks by plugin and name: those of two plugins may have the same name. */
+export class OpenHooks {
+  readonly #byKey = new Map<string, OpenHook>()
+
+  /** In the order in which they were added. */
+  get all(): OpenHook[] {
+    return [...this.#byKey.values()]
+  }
+
+  add(one: OpenHook): void {
+    this.#byKey.set(keyOf(one.hook), one)
+  }
+
+  get(hook: Hook): OpenHook {
+    return this.#byKey.get(keyOf(hook))!
+  }
+
+  delete(hook: Hook): void {
+    this.#byKey.delete(keyOf(hook))
+  }
+}
+
+const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
+
 const FINAL: ReadonlySet<string> = new Set(['succeeded', 'failed', 'skipped', 'noresults'])
 
 /** Has this attempt ended for good? */
