@@ -80,7 +80,9 @@ describe('a list of bookmarks', () => {
     }
 
     const again = await home.run(['add', '--dry-run', '--file', bookmarks])
-    expect(again.stderr).toMatch(/^4 read · 1 new · 1 archived before \(skipped; --again .*\) · 1 twice in it · 1 refused/m)
+    expect(again.stderr).toMatch(
+      /^4 read · 1 new · 1 archived before \(skipped; --again .*\) · 1 twice in it · 1 refused/m,
+    )
     expect(JSON.parse(again.stdout)).toMatchObject({ url: `${site.url}/missing`, title: 'Gone by now' })
   })
 
