@@ -21,6 +21,8 @@ export interface Hook {
   readonly hosted: boolean
   /** It reads published files, not the work tree. */
   readonly readsPublished: boolean
+  /** It reads what background hooks write at their end: they end before it begins. */
+  readonly awaitsBackground: boolean
   readonly timeoutMs: number
   /** The least time that it has to end after SIGTERM, as a background hook. */
   readonly graceMs: number
@@ -49,6 +51,7 @@ export interface Plugin {
   readonly makes: readonly string[]
   readonly requires: readonly string[]
   readonly readsPublished: boolean
+  readonly awaitsBackground: boolean
   readonly binaries: readonly RequiredBinary[]
   /** The settings that its config.json declares. */
   readonly declares: readonly Declared[]
@@ -154,7 +157,7 @@ export function selectHooks(
     const installs = event === 'BinaryRequest' || event === 'Install'
     const own = readDeclared(declares, `${prefix}TIMEOUT`, settings, POSITIVE_SECONDS)
     const timeoutMs = timeoutOf(own, settings, installs ? INSTALL_SECONDS : undefined) * 1000
-    const { requires, binaries, readsPublished, tree } = plugin
+    const { requires, binaries, readsPublished, awaitsBackground, tree } = plugin
     for (const name of names) {
       const background = name.split('.').includes('bg')
       hooks.push({
@@ -165,7 +168,7 @@ export function selectHooks(
         hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
         mustReport: plugin.upstream.includes(name),
         prefix: plugin.declares.length === 0 ? prefix : undefined,
-        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, declares, tree },
+        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, awaitsBackground, declares, tree },
       })
     }
   }
@@ -203,6 +206,7 @@ function configOf(folder: string): PluginConfig {
     means: typeof config['description'] === 'string' ? config['description'] : '',
     makes: words('output_mimetypes'),
     readsPublished: config['reads_published'] === true,
+    awaitsBackground: config['wait_for_background_cleanup'] === true,
     requires: words('required_plugins'),
     binaries: requiredBinaries(config),
     declares: declaredSettings(config),

@@ -71,7 +71,15 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
   mkdirSync(outputDir)
   const path = join(test.dataDir, file)
   const kind = { background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
-  const about = { ...kind, tree: '', prefix: undefined, requires: [], binaries: [], declares: [] }
+  const about = {
+    ...kind,
+    awaitsBackground: false,
+    tree: '',
+    prefix: undefined,
+    requires: [],
+    binaries: [],
+    declares: [],
+  }
   const logs = { stdout: join(test.dataDir, 'logs', plugin), stderr: join(test.dataDir, 'logs', `${plugin}.err`) }
   return { hook: { ...about, plugin, name: plugin, path, timeoutMs }, outputDir, logs }
 }
