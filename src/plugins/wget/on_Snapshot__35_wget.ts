@@ -6,10 +6,10 @@ import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { isBlank } from '../base/body.ts'
 import { defineHook, noResults, skipped, succeeded } from '../base/hook.ts'
+import { runProgram } from '../base/run-program.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
 import { staticFile } from '../base/siblings.ts'
 import { wgetArguments } from './arguments.ts'
-import { runWget } from './run-wget.ts'
 import { failureReason, isAnswered, savedPage } from './wget-log.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
@@ -32,10 +32,10 @@ export default defineHook(import.meta, {
     rmSync(stage, { recursive: true, force: true })
     mkdirSync(join(stage, 'warc'), { recursive: true })
     try {
-      const exit = await runWget(program, args, stage, limit.bytes, context)
+      const exit = await runProgram(program, args, { cwd: stage, maxFileBytes: limit.bytes }, context)
       context.log(exit.log.trim())
       context.signal.throwIfAborted()
-      if (exit.signal === 'SIGXFSZ') throw tooLarge(limit)
+      if (exit.log.includes('(File too large)')) throw tooLarge(limit)
       // The page counts even when a picture on it was unavailable: the exit code covers all requests.
       const page = savedPage(exit.log)
       if (page === undefined || exit.signal !== null) throw new AppError(failureReason(exit, context.url))
