@@ -32,6 +32,8 @@ export const skipped = (output: string): HookResult => ({ status: 'skipped', out
 /** @param json with `served`, the path of the body of an error response: the hook's files are then kept */
 export const failed = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'failed', output } : { status: 'failed', output, json }
+/** Failed for now: it is tried again. */
+export const later = (output: string): HookResult => ({ status: 'backoff', output })
 /** The input is missing: the plugin that makes it ran before. */
 export const lacking = (plugin: string): HookResult => skipped(`needs ${plugin}, which failed`)
 
