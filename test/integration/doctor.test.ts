@@ -21,7 +21,9 @@ beforeEach(async () => {
 })
 
 async function doctor(words: readonly string[] = [], call: Call = {}) {
-  const finished = await home.run(['doctor', ...words], call)
+  // What this machine's user has installed for plugins is none of this home.
+  const env = { ABXPKG_LIB_DIR: join(home.dataDir, 'lib'), ...call.env }
+  const finished = await home.run(['doctor', ...words], { ...call, env })
   const lines = finished.stdout.split('\n').flatMap((line) => (line ? [JSON.parse(line) as Line] : []))
   return { ...finished, lines, of: (name: string) => lines.find((line) => line.name === name) }
 }
@@ -61,7 +63,8 @@ describe('doctor', () => {
       status: 'green',
       message: expect.stringMatching(/^\d+\.\d+\.\d+, packaged$/),
     })
-    expect(of('yt-dlp')).toMatchObject({ status: 'green', message: 'not found; no plugin here needs it' })
+    expect(of('yt-dlp')).toMatchObject({ status: 'yellow', command: 'archivebox-ts plugin install ytdlp' })
+    expect(of('python')).toMatchObject({ status: 'green', message: 'not found; no plugin here needs it' })
   })
 
   it('says red, with what mends it, and answers 1, when no page could be archived', async () => {
