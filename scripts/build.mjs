@@ -5,7 +5,7 @@ import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFil
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { HOOKS, LIBRARY, PROGRAM, SMALL, TLS } from './entries.mjs'
+import { HOOKS, LIBRARY, SMALL, TLS, WHOLE } from './entries.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
@@ -104,8 +104,11 @@ if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true
 rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
 // CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. What the others need
 // stays small.
-const modules = await bundle({ program: PROGRAM }, out, { format: 'cjs', whole: true })
-keepAscii(join(out, 'program.js'))
+const modules = []
+for (const [name, source] of Object.entries(WHOLE)) {
+  modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true })))
+  keepAscii(join(out, `${name}.js`))
+}
 modules.push(...(await bundle(SMALL, out, { format: 'cjs' })))
 writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')
 chmodSync(join(out, 'main.js'), 0o755)

@@ -1,7 +1,7 @@
 // Where the program begins: what build.mjs bundles, and from where reach.mjs looks for what nothing uses.
 
-/** The program as one file. */
-export const PROGRAM = 'src/program.ts'
+/** Each as one file: the program, and what its workers need of it, since they are many. */
+export const WHOLE = { program: 'src/cli/program.ts', worker: 'src/workers/entry.ts' }
 /** What must start fast, by its name in dist. */
 export const SMALL = {
   main: 'src/main.ts',

@@ -1,7 +1,7 @@
-import { HOOKS, LIBRARY, PROGRAM, SMALL, TLS } from './entries.mjs'
+import { HOOKS, LIBRARY, SMALL, TLS, WHOLE } from './entries.mjs'
 
 // What ends in ! is the product; the rest is there to build and to prove it.
-const product = [PROGRAM, ...Object.values(SMALL), LIBRARY, HOOKS, TLS].map((entry) => `${entry}!`)
+const product = [...Object.values(WHOLE), ...Object.values(SMALL), LIBRARY, HOOKS, TLS].map((entry) => `${entry}!`)
 /** Files that tests and measurements start as processes. */
 const started = [
   'test/fixtures/**/*.ts',

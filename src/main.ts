@@ -5,7 +5,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { loadCompiled } from './base/compiled.ts'
 import { BUILT, VERSION } from './base/version.ts'
-import type * as Program from './program.ts'
+import type * as Program from './cli/program.ts'
+import type * as Worker from './workers/entry.ts'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 18)) {
@@ -18,11 +19,16 @@ if (verb === '--version' || verb === '-V' || verb === 'version') {
   console.log(VERSION)
 } else if (verb === 'completion' && kind === 'words') {
   createRequire(import.meta.filename)(join(import.meta.dirname, BUILT ? 'complete.js' : 'complete.ts'))
+} else if (verb === 'worker') {
+  void (load('worker.js', 'workers/entry.ts') as typeof Worker).worker(kind)
 } else {
-  // By name: the build shall not put it in here, too.
-  const file = join(import.meta.dirname, BUILT ? 'program.js' : 'program.ts')
-  const program = BUILT ? loadCompiled(file, use(), VERSION) : createRequire(file)(file)
-  void (program as typeof Program).start(process.argv)
+  void (load('program.js', 'cli/program.ts') as typeof Program).program(process.argv)
+}
+
+/** By name: the build shall not put it in here, too. */
+function load(built: string, source: string): unknown {
+  const file = join(import.meta.dirname, BUILT ? built : source)
+  return BUILT ? loadCompiled(file, use(), VERSION) : createRequire(file)(file)
 }
 
 /** What this process is for, as far as it makes a difference for the code that it needs. */

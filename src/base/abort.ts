@@ -17,6 +17,19 @@ export function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
+/** Waits for a promise, or throws the reason of the signal; the promise then goes on for others. */
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const { promise: over, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([promise, over])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
 /**
  * A wake-up that remembers: `wake()` ends the current or the next `wait()`.
  * It joins a poll and a notification, so that a wake-up that arrives while nobody waits is not lost.

@@ -3,6 +3,10 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
 
+// The wrapper that Node itself puts around a module.
+const BEFORE = Buffer.from('(function (exports, require, module, __filename, __dirname) {')
+const AFTER = Buffer.from('\n})')
+
 /**
  * Loads a CommonJS file, without import() in it, with the byte code that V8 made of it in an earlier run for the same
  * `use`, kept in .compile-cache beside it. Node's own compile cache has only what is compiled before the file runs;
@@ -20,14 +24,11 @@ export function loadCompiled(file: string, use: string, edition: string): unknow
     `${use}-${edition}-${size}-${mtimeMs}-node-${process.versions.node}-${process.arch}`,
   )
   const cachedData = readIfThere(kept)
-  // The wrapper that Node itself puts around a module.
-  const script = new Script(
-    `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`,
-    {
-      filename: file,
-      ...(cachedData && { cachedData }),
-    },
-  )
+  // Put together as bytes: V8 would keep a copy of a text that is put together of texts.
+  const script = new Script(Buffer.concat([BEFORE, readFileSync(file), AFTER]).toString('latin1'), {
+    filename: file,
+    ...(cachedData && { cachedData }),
+  })
   if (!cachedData || script.cachedDataRejected) process.once('exit', () => keep(kept, script))
   const module = { exports: {} }
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file))

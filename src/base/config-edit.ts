@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, existsSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { CONFIG_FILE, configIn, configText, entriesIn, written } from './config-file.ts'
 import { AppError, messageOf, UsageError } from './errors.ts'
@@ -12,13 +12,13 @@ export type TomlValue = string | number | boolean | readonly string[]
 export type Changes = ReadonlyMap<string, TomlValue | undefined>
 
 /**
- * Changes settings in DATA_DIR/archivebox.toml, all at once; all other lines and comments stay as they are. Several
- * processes may do so at once.
+ * Changes settings in a TOML file, archivebox.toml as a rule, all at once; all other lines and comments stay as they
+ * are. Several processes may do so at once.
  * @returns whether the file is another now
  * Throws UsageError for a file that is not TOML, and AppError when more than that would change.
  */
-export async function editConfig(dataDir: string, changes: Changes): Promise<boolean> {
-  return await locked(dataDir, async (file) => {
+export async function editConfig(folder: string, changes: Changes, name = CONFIG_FILE): Promise<boolean> {
+  return await locked(join(folder, name), async (file) => {
     const before = configText(file) ?? ''
     const expected = await configIn(before, file)
     let after = before
@@ -37,20 +37,20 @@ export async function editConfig(dataDir: string, changes: Changes): Promise<boo
   })
 }
 
-/** Replaces DATA_DIR/archivebox.toml by `text`, unless somebody has changed it since it was `before`: false. */
-export async function replaceConfig(dataDir: string, before: string, text: string): Promise<boolean> {
-  return await locked(dataDir, async (file) => {
+/** Replaces such a file by `text`, unless somebody has changed it since it was `before`: false. */
+export async function replaceConfig(path: string, before: string, text: string): Promise<boolean> {
+  return await locked(path, async (file) => {
     if ((configText(file) ?? '') !== before) return false
     replaceFile(file, text)
     return true
   })
 }
 
-async function locked<T>(dataDir: string, work: (file: string) => Promise<T>): Promise<T> {
-  const lock = new FileLock(join(dataDir, '.config.lock'))
+async function locked<T>(file: string, work: (file: string) => Promise<T>): Promise<T> {
+  const lock = new FileLock(join(dirname(file), '.config.lock'))
   try {
     await lock.exclusive()
-    return await work(join(dataDir, CONFIG_FILE))
+    return await work(file)
   } finally {
     lock.release()
   }

@@ -26,17 +26,27 @@ export function configText(file: string): string | undefined {
 
 /** The settings in the text of a configuration file, as `readConfigFile` has them. */
 export async function configIn(text: string, file: string): Promise<Record<string, string>> {
+  return textsOf(await tomlIn(text, file))
+}
+
+/** What the text of a TOML file says. Throws UsageError for one that is not TOML. */
+export async function tomlIn(text: string, file: string): Promise<Readonly<Record<string, unknown>>> {
   // A new file has only comments: then the parser need not be loaded.
   if (!/^\s*[^#\s]/m.test(text)) return {}
   try {
     const { parse } = await import('@decimalturn/toml-patch')
-    return Object.fromEntries(entriesIn(parse(text) as object).map(({ key, value }) => [key, written(value)]))
+    return parse(text) as Record<string, unknown>
   } catch (error) {
     throw new UsageError(
       `${file} is not valid TOML: ${messageOf(error)}`,
       'mend the line it names, or move the file away',
     )
   }
+}
+
+/** The settings in a parsed file as the environment would hold them. */
+export function textsOf(parsed: object): Record<string, string> {
+  return Object.fromEntries(entriesIn(parsed).map(({ key, value }) => [key, written(value)]))
 }
 
 /** One setting in a parsed file: its name, and the table that holds it under the key as it is written there. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { amount, flag, type Kind, list, oneOf, path, paths, size, text, whole } from './kinds.ts'
+import { amount, flag, type Kind, list, oneOf, path, paths, personaName, size, text, whole } from './kinds.ts'
 
 /** One setting of the program. */
 export interface Setting<T = unknown, Standard = unknown> {
@@ -118,9 +118,19 @@ export const SETTINGS = {
     perCrawl: true,
     means: '`false` accepts bad certificates',
   }),
-  ACTIVE_PERSONA: setting(text, 'Default', {
+  ACCEPT_LANGUAGE: setting(text, undefined, {
+    standardIs: "the browser's own",
     perCrawl: true,
-    means: 'the browser profile in `personas` that hooks use',
+    means: 'the languages in which pages are asked for, the best first: `de-DE,de;q=0.9`',
+  }),
+  ACTIVE_PERSONA: setting(personaName, 'Default', {
+    perCrawl: true,
+    means: 'the persona in `personas` that visits pages: its cookies, headers and settings',
+  }),
+  COOKIES_FILE: setting(path, undefined, {
+    standardIs: 'that of the persona',
+    perCrawl: true,
+    means: 'the cookies with which pages are asked for, in the format of Netscape (cookies.txt)',
   }),
   NODE_BINARY: setting(path, process.execPath, {
     standardIs: 'the one that runs the program',

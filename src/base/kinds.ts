@@ -1,4 +1,5 @@
 import { delimiter } from 'node:path'
+import { isZone } from './zone-time.ts'
 
 /** How the text of a setting is read. */
 export interface Kind<T> {
@@ -28,6 +29,18 @@ export const text: Kind<string> = { takes: 'text', read: (given) => given.trim()
 export const path: Kind<string> = {
   takes: 'a path without control characters',
   read: (given) => (/\p{Cc}/u.test(given) ? undefined : given.trim() || undefined),
+}
+
+/** The name of a persona, and of its folder. */
+export const personaName: Kind<string> = {
+  takes: 'a name of letters, digits, spaces, . _ and -',
+  read: (given) => (/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u.test(given.trim()) ? given.trim() : undefined),
+}
+
+/** A time zone, by its name. */
+export const timeZone: Kind<string> = {
+  takes: 'the name of a time zone, such as Europe/Berlin or UTC',
+  read: (given) => (isZone(given.trim()) ? given.trim() : undefined),
 }
 
 /** Several paths, separated as in PATH. */

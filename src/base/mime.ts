@@ -21,6 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   svg: 'image/svg+xml',
   txt: 'text/plain',
+  wacz: 'application/wacz',
   warc: 'application/warc',
   webm: 'video/webm',
   webp: 'image/webp',

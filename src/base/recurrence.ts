@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 import { UsageError } from './errors.ts'
+import { isZone } from './zone-time.ts'
 
 /** When something is due again and again: a cron line of five fields, read in a time zone. */
 export interface Recurrence {
@@ -42,15 +43,6 @@ export function recurrenceOf(typed: string, timezone = Intl.DateTimeFormat().res
  */
 export function nextMoment({ cron, timezone }: Recurrence, after: Date): Date | undefined {
   return new Cron(cron, { timezone, mode: '5-part', paused: true }).nextRun(after) ?? undefined
-}
-
-function isZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
 }
 
 function attempt<T>(read: () => T, typed: string): T {

@@ -1,10 +1,11 @@
-import { ENVIRONMENT } from '../base/config.ts'
+import { ENVIRONMENT, type Texts } from '../base/config.ts'
 import { UsageError } from '../base/errors.ts'
 import { size } from '../base/kinds.ts'
 import { closest } from '../base/near-miss.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
 import type { CrawlConfig, FrozenSetting } from '../db/tables.ts'
+import { crawlPersona } from './persona/crawl-persona.ts'
 import type { Asked } from './settings.ts'
 
 /** What a crawl is asked for with, as it was typed. */
@@ -17,14 +18,17 @@ export interface CrawlOptions {
   readonly maxSize?: string
   readonly urlAllowlist?: string
   readonly urlDenylist?: string
+  readonly persona?: string
   readonly config: readonly string[]
 }
 
 export type Limits = Omit<NewCrawl, 'list'>
 
 /** A crawl's limits, tags and settings. Throws UsageError, with all that is wrong, settings of the process included. */
-export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
+export async function limitsOf(asked: Asked, verb: CrawlOptions): Promise<Limits> {
   const { problems } = asked
+  const own = ownSettings(asked, verb)
+  const persona = await crawlPersona(asked, own['ACTIVE_PERSONA'])
   const limits: Limits = {
     maxDepth: problems.attempt(() => wholeNumber(verb.depth, '--depth', 4)) ?? 0,
     maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls ?? '0', '--max-urls', 10_000_000)) ?? 0,
@@ -39,8 +43,8 @@ export function limitsOf(asked: Asked, verb: CrawlOptions): Limits {
       ...(verb.urlDenylist === undefined
         ? {}
         : { url_denylist: patternsOf(asked, verb.urlDenylist, '--url-denylist') }),
-      ...(verb.config.length === 0 ? {} : { env: crawlSettingsOf(asked, verb.config) }),
-      ...frozenSettings(asked),
+      ...(Object.keys(own).length === 0 ? {} : { env: own }),
+      ...frozenSettings(asked, persona),
     },
   }
   problems.refuse()
@@ -93,15 +97,26 @@ function patternsOf({ problems }: Asked, list: string, option: string): string {
   return list
 }
 
-/** The settings of the surroundings that a crawl keeps, with their sources. */
-function frozenSettings({ known, settings }: Asked): Pick<CrawlConfig, 'frozen'> {
+/** The settings of the persona and of the surroundings that a crawl keeps, with their sources. */
+function frozenSettings({ known, settings }: Asked, persona: Texts): Pick<CrawlConfig, 'frozen'> {
   const frozen: Record<string, FrozenSetting> = {}
   for (const [name, value] of Object.entries(settings.texts)) {
     const isAlias = known.nameOf(name) !== name && settings.texts[known.nameOf(name)] !== undefined
     if (value === undefined || isAlias || !known.isFrozen(name)) continue
     frozen[known.nameOf(name)] = { value, source: ENVIRONMENT[name] === undefined ? 'archivebox.toml' : 'environment' }
   }
+  for (const [name, value] of Object.entries(persona))
+    if (value !== undefined) frozen[known.nameOf(name)] = { value, source: 'persona' }
   return Object.keys(frozen).length === 0 ? {} : { frozen }
+}
+
+/** The crawl's own settings: `-c`, and `--persona`. */
+function ownSettings(asked: Asked, { config, persona }: CrawlOptions): Record<string, string> {
+  const own = crawlSettingsOf(asked, config)
+  if (persona === undefined) return own
+  if (own['ACTIVE_PERSONA'] !== undefined && own['ACTIVE_PERSONA'] !== persona)
+    asked.problems.add(`--persona ${persona} and -c ACTIVE_PERSONA=${own['ACTIVE_PERSONA']}: a crawl has one persona`)
+  return { ...own, ACTIVE_PERSONA: persona }
 }
 
 /** The settings in `-c KEY=VALUE`, under their names; what the crawl cannot have is a problem. */

@@ -16,6 +16,7 @@ import { collect, verb } from './verb.ts'
 import { registerConfig } from './verbs/config.ts'
 import { registerDoctor } from './verbs/doctor.ts'
 import { registerMachine } from './verbs/machine.ts'
+import { registerPersona } from './verbs/persona.ts'
 import { registerPlugin } from './verbs/plugin.ts'
 import { registerSchedule } from './verbs/schedule.ts'
 import { registerTag } from './verbs/tag.ts'
@@ -238,6 +239,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   registerMachine(root, globals)
   registerConfig(root, () => asked(false))
   registerDoctor(root, () => asked(false))
+  registerPersona(root, () => asked(false))
   registerPlugin(root, () => asked(false))
 
   verb(root, 'completion', 'words to press Tab for: what a shell reads to know the verbs, options, ids, plugins, ...', [

@@ -46,6 +46,11 @@ export interface DatabaseOptions {
    * between.
    */
   readonly prepare?: boolean
+  /**
+   * One plan for each prepared statement, whatever its values: for a process that sends the same few over and over.
+   * Left to itself the server plans each at least five times, and some every time, depending on how large tables were.
+   */
+  readonly onePlan?: boolean
   /** How long one statement may take, in milliseconds; a minute when not given. */
   readonly statementMs?: number
   /** Statements wait for a database that is away; without this they fail at once. */
@@ -57,12 +62,13 @@ export interface DatabaseOptions {
  * `explainDatabaseError`).
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  const { name, connections = 2, prepare = false, statementMs = 60_000, wait } = options
+  const { name, connections = 2, prepare = false, onePlan = false, statementMs = 60_000, wait } = options
   const pool = new pg.Pool({
     connectionString: forPg(url),
     max: connections,
     min: Math.min(connections, KEPT),
     application_name: name,
+    ...(prepare && onePlan && { options: '-c plan_cache_mode=force_generic_plan' }),
     connectionTimeoutMillis: CONNECT_MS,
     idleTimeoutMillis: IDLE_MS,
     keepAlive: true,

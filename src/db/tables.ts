@@ -110,7 +110,7 @@ export interface CrawlConfig {
 /** A setting with its source. */
 export interface FrozenSetting {
   readonly value: string
-  readonly source: 'crawl' | 'environment' | 'archivebox.toml'
+  readonly source: 'crawl' | 'persona' | 'environment' | 'archivebox.toml'
 }
 
 interface WorkColumns {

@@ -24,9 +24,17 @@ export function crawlSettings(
 ): CrawlSettings {
   const own: Texts = { ...frozenTexts(config), ...config.env }
   const plugins = findPlugins(pluginTrees(dataDir, strongest(own, process.texts)))
-  const taken = Object.keys(own).length === 0 ? own : withoutRefused(own, new KnownSettings(plugins), complain)
+  const taken = Object.keys(own).length === 0 ? own : withoutRefused(own, knownWith(plugins), complain)
   return { texts: hookSettings([process.texts, taken]), plugins }
 }
+
+/** The settings known with these plugins, worked out once: each page asks. */
+function knownWith(plugins: readonly Plugin[]): KnownSettings {
+  const known = KNOWN.get(plugins) ?? new KnownSettings(plugins)
+  KNOWN.set(plugins, known)
+  return known
+}
+const KNOWN = new WeakMap<readonly Plugin[], KnownSettings>()
 
 function withoutRefused(own: Texts, known: KnownSettings, complain: (why: string) => void): Texts {
   const isTaken = ([name, given]: [string, string | undefined]) => {

@@ -1,5 +1,5 @@
 import { isSecretName } from '../base/config.ts'
-import { flag, type Kind, list, number, oneOf, size, whole } from '../base/kinds.ts'
+import { flag, type Kind, list, number, oneOf, size, timeZone, whole } from '../base/kinds.ts'
 
 /** A setting that a plugin's config.json declares. */
 export interface Declared {
@@ -50,6 +50,7 @@ const ANYTHING: Kind<string> = { takes: 'anything', read: (given) => given }
 function kindOf(property: Property): Kind<unknown> {
   const { type, format, minimum, maximum } = property
   if (format === 'size') return size
+  if (format === 'timezone') return timeZone
   if (Array.isArray(property.enum)) return oneOf(...property.enum.map(String))
   if (type === 'boolean') return flag
   if (type === 'integer') return whole(numeric(minimum), numeric(maximum))

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSetting, SETTINGS, type Setting, type Texts } from '../base/config.ts'
+import { personaFiles } from '../base/persona/files.ts'
 import { MARKER } from '../processes/family.ts'
 import { type Hook, type HookSettings, RUNTIME } from './discover.ts'
 import { treeEnvironment } from './plugin-tree.ts'
@@ -74,8 +76,7 @@ export function hookEnvironment(
   const contract: Texts = {
     DATA_DIR: dataDir,
     ARCHIVE_DIR: join(dataDir, 'archive'),
-    PERSONAS_DIR: join(dataDir, 'personas'),
-    ACTIVE_PERSONA: readSetting('ACTIVE_PERSONA', settings),
+    ...personaTexts(dataDir, settings),
     CRAWL_DIR: target.crawlDir,
     SNAP_DIR: target.snapDir ?? target.crawlDir,
     CRAWL_ID: target.crawlId,
@@ -103,6 +104,22 @@ export function hookEnvironment(
         entry[1] !== undefined && (entry[0] in contract || !isKeptFromHooks(entry[0])),
     ),
   )
+}
+
+/** Who visits the page, and where the files of that persona lie: paths, nothing that is in them. */
+function personaTexts(dataDir: string, settings: HookSettings): Texts {
+  const personas = join(dataDir, 'personas')
+  const name = readSetting('ACTIVE_PERSONA', settings)
+  const { cookies, storage, profile, downloads } = personaFiles(join(personas, name))
+  const ifThere = (file: string) => (existsSync(file) ? file : undefined)
+  return {
+    PERSONAS_DIR: personas,
+    ACTIVE_PERSONA: name,
+    COOKIES_FILE: readSetting('COOKIES_FILE', settings) ?? ifThere(cookies),
+    AUTH_STORAGE_FILE: settings['AUTH_STORAGE_FILE'] ?? ifThere(storage),
+    CHROME_USER_DATA_DIR: settings['CHROME_USER_DATA_DIR'] ?? profile,
+    CHROME_DOWNLOADS_DIR: settings['CHROME_DOWNLOADS_DIR'] ?? downloads,
+  }
 }
 
 /** May a hook read this setting, beside what every hook gets and those that its plugin declares? */

@@ -2,7 +2,7 @@
 // milliseconds instead of the start of Node. It is a hook process like any other: own session, own row, killed when a
 // hook in it exceeds its time.
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { messageOf } from '../base/errors.ts'
@@ -74,7 +74,7 @@ let rssBytes = 0
 async function runJob(job: HostJob): Promise<HostReply> {
   const ended: HostedOutcome[] = []
   stopped = false
-  const visit = new Visit()
+  const visit = new Visit(job.hooks.map(({ outputDir }) => basename(outputDir)))
   for (const folder of new Set(job.hooks.map(({ stdout }) => dirname(stdout)))) mkdirSync(folder, { recursive: true })
   for (const hook of job.hooks) {
     await turn() // Lets a STOP arrive.

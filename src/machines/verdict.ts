@@ -52,7 +52,12 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
   return { outcome: 'failed', cause: failure ?? emptiness(copiers, http_status), http_status }
 }
 
-const isCopy = (result: JudgedResult) => result.status === 'succeeded' && result.has_files && makesCopy(result)
+/** A body that broke off failed, and what is kept of it is a copy all the same. */
+const isCopy = (result: JudgedResult) =>
+  result.has_files && makesCopy(result) && (result.status === 'succeeded' || isTruncated(result))
+
+const isTruncated = ({ status, output_json }: JudgedResult) =>
+  status === 'failed' && (output_json as { truncated?: unknown } | null)?.truncated === true
 
 /** The first failure, else that the rest was cancelled. */
 function causeIn(inOrder: readonly JudgedResult[]): { readonly plugin?: string; readonly cause: string | null } {

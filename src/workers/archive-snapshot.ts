@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { isFull } from '../db/counts.ts'
@@ -17,7 +17,8 @@ import { snapshotMachine } from '../machines/snapshot.ts'
 import { sizeText } from '../pages/layout.ts'
 import { resolvedBinaries } from './binaries.ts'
 import { CrawlServices } from './crawl-services.ts'
-import type { HookSequence } from './hook-sequence.ts'
+import type { OpenHook } from './hook-rows.ts'
+import { type HookSequence, logsFor } from './hook-sequence.ts'
 import { awaitTurn } from './host-manners.ts'
 import { ALLOWED, permissionFor } from './page-refusal.ts'
 import { PageResults } from './page-results.ts'
@@ -25,7 +26,7 @@ import { endWorkers } from './reap.ts'
 import { runsAgain } from './runs-again.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
 import { type Repeated, SnapshotHooks } from './snapshot-hooks.ts'
-import type { WorkerContext } from './worker-context.ts'
+import type { WorkerProcessContext } from './worker-process.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
@@ -43,7 +44,7 @@ const GIVEN_UP = `given up: ${SPENT}: its worker or runner died, or was stopped,
  * @param isGivenUp fails the open hooks unrun, because one of them ended its worker in every attempt
  */
 export async function archiveSnapshot(
-  context: WorkerContext,
+  context: WorkerProcessContext,
   queue: SnapshotQueue,
   sequence: HookSequence,
   claim: SnapshotClaim,
@@ -95,13 +96,12 @@ export async function archiveSnapshot(
   const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
   tick.holds(started)
   await failpoint('claim.results_prepared')
-  const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
-  const foreign = new Set(plugins.filter(({ builtIn }) => !builtIn).map(({ name }) => name))
+  const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins).filter(({ background }) => background)
+  const own = new Set(plugins.filter(({ builtIn }) => builtIn).map(({ name }) => name))
   // Our own browser is started again by its hook, and our own hooks visit the page again.
-  const serving = new Set(
-    setUp.filter(({ background, plugin }) => background && foreign.has(plugin)).map(({ plugin }) => plugin),
-  )
-  const services = await CrawlServices.look(home, crawl.id, hooks, serving)
+  const serving = new Set(setUp.filter(({ plugin }) => !own.has(plugin)).map(({ plugin }) => plugin))
+  const served = { home, id: crawl.id, workerId: context.parentId, unable: crawl.unable }
+  const services = await CrawlServices.look(served, hooks, new Set(setUp.map(({ plugin }) => plugin)), serving)
   const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, hooks, results, serving)
   const run = new SnapshotHooks(
     context,
@@ -120,7 +120,7 @@ export async function archiveSnapshot(
   const lostService = await run.lostService()
   if (run.unfinished || lostService) {
     await pageResults.write()
-    if (lostService) await repeatResults(owner, claim, run.doubtful)
+    if (lostService) await doAgain(owner, claim, tree, run.doubtful)
     if (abort.aborted && !stop.force.aborted) throw abort.reason
     // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again.
     // The same goes for who ended a browser.
@@ -136,6 +136,13 @@ export async function archiveSnapshot(
   const { end, next } = await sealSnapshot(owner, queue, started, crawl, tree, hooks, findings, tick, whyNone)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return new Ended(next)
+}
+
+/** Queues results that are worth nothing. Their logs go first: the next round would take them for its own. */
+async function doAgain(owner: Owner, claim: SnapshotClaim, tree: WorkTree, doubtful: readonly OpenHook[]) {
+  for (const { hook, result } of doubtful) rmSync(logsFor(tree.root, hook, result.attempt).stdout, { force: true })
+  const results = doubtful.map(({ result }) => result)
+  await repeatResults(owner, claim, results)
 }
 
 /** Queues results again whose hooks must run again; in `results`, too. */

@@ -28,7 +28,12 @@ export function homeFromEnvironment(
   const databaseUrl = required(HOME_ENV.databaseUrl)
   const embedded = process.env[HOME_ENV.embedded] === 'true'
   return {
-    db: openDatabase(databaseUrl, { ...options, name: applicationName(role, runnerId), prepare: embedded }),
+    db: openDatabase(databaseUrl, {
+      ...options,
+      name: applicationName(role, runnerId),
+      prepare: embedded,
+      onePlan: true,
+    }),
     databaseUrl,
     embedded,
     machineId: required(HOME_ENV.machineId),

@@ -48,6 +48,10 @@ export class HookSequence {
     this.#host.catch(() => {}) // The first user of the host sees the failure.
   }
 
+  get hasBackground(): boolean {
+    return this.#background.length > 0
+  }
+
   /** Is this hook running in the background? */
   isRunning(hook: Hook): boolean {
     return this.#background.some((running) => running.hook === hook)

@@ -45,9 +45,8 @@ async function read(file: string, settings: Texts, abort: AbortSignal): Promise<
   const late = AbortSignal.timeout(TIMEOUT_MS)
   try {
     const context = { url: file, env: settings, signal: AbortSignal.any([abort, late]) }
-    const answer = await get(context, file, 'identity')
-    const text = answer.status < 300 ? await startOf(answer) : ''
-    answer.body.destroy()
+    const answer = await get(context, file)
+    const text = await startOf(answer, context.signal).finally(() => answer.body.close())
     // Without a file all is allowed; a server in trouble allows nothing.
     if (answer.status >= 500) return unread(`robots.txt: HTTP ${answer.status}`, settings)
     return { robots: text === '' ? FREE : await parsed(file, text), ms: KNOWN_MS }
@@ -65,10 +64,11 @@ function unread(why: string, settings: Texts): { robots: Robots; ms: number } {
   return { robots: { ...FREE, refusal: () => why, isUnread: true }, ms }
 }
 
-async function startOf(answer: Answer): Promise<string> {
+async function startOf(answer: Answer, signal: AbortSignal): Promise<string> {
   const decoder = new TextDecoder()
   let [text, bytes] = ['', 0]
-  for await (const chunk of chunksOf(answer, NO_LIMIT)) {
+  if (answer.status >= 300) return text
+  for await (const chunk of chunksOf(answer, NO_LIMIT, signal)) {
     text += decoder.decode(chunk, { stream: true })
     bytes += chunk.byteLength
     if (bytes > MAX_BYTES) break

@@ -55,7 +55,7 @@ export class SnapshotHooks {
   /** A hook failed that needs what runs for the whole crawl. */
   #isDoubtful = false
   /** Results of this round that are worth nothing if that was gone. */
-  readonly doubtful: ResultRow[] = []
+  readonly doubtful: OpenHook[] = []
   #interrupted = false
   #gotSomewhere = false
 
@@ -146,7 +146,8 @@ export class SnapshotHooks {
   }
 
   async #endBackground(): Promise<void> {
-    await this.#results.write()
+    if (!this.#sequence.hasBackground) return
+    await this.#results.write() // The end of what runs in the background may take long.
     const isLeft = ({ hook }: OpenHook) => !hook.readsPublished && !this.#sequence.isRunning(hook)
     const early = [...this.#open.values()].some(isLeft)
     for (const end of await this.#sequence.endBackground(this.#abort, early)) await this.#settle([end])
@@ -277,6 +278,7 @@ export class SnapshotHooks {
   /** Tells a hook that reads published files which of them are new to it, unless all are. */
   async #tellWritten({ hook: { plugin, readsPublished }, result }: OpenHook): Promise<void> {
     if (!readsPublished || result.attempt === 1) return
+    await this.#results.write()
     const paths = await writtenSince(this.#context.owner.home.db, this.#claim.id, plugin)
     writeFileSync(join(this.#tree.work, `.written-since-${plugin}.json`), JSON.stringify(paths))
   }
@@ -325,8 +327,10 @@ export class SnapshotHooks {
       isAside,
     )
     const isEnd = event !== 'interrupt' && event !== 'delay'
-    if (isEnd && (event === 'fail' || hook.background) && this.#services.areNeededBy(hook)) {
-      this.doubtful.push(result)
+    const isInNeed = (event === 'fail' || hook.background) && this.#services.areNeededBy(hook)
+    // Later hooks of the row have made do without it.
+    if (isEnd && (isInNeed || this.#isDoubtful)) {
+      this.doubtful.push({ hook, result })
       this.#isDoubtful ||= event === 'fail'
     }
     if (hook.background && !isAside && event === 'fail') this.#consequences.isDown(hook.plugin)

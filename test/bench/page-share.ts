@@ -62,19 +62,24 @@ function countedProgram(root: string): Counted {
   cpSync(dist, join(root, 'dist'), { recursive: true, filter: (path) => !path.endsWith('.compile-cache') })
   cpSync(join(dirname(dist), 'package.json'), join(root, 'package.json'))
   symlinkSync(join(dirname(dist), 'node_modules'), join(root, 'node_modules'))
-  const file = join(root, 'dist', 'program.js')
+  const counted = ['program.js', 'worker.js'].flatMap((name) => countWriters(join(root, 'dist', name), log))
+  const missing = WRITERS.filter((name) => !counted.includes(name))
+  if (missing.length > 0) throw new Error(`the program has no ${missing.join(', ')}`)
+  return { main: join(root, 'dist', 'main.js'), log }
+}
+
+/** Counts the writers in a file of the program. @returns their names */
+function countWriters(file: string, log: string): string[] {
   let text = readFileSync(file, 'utf8')
-  for (const name of WRITERS) {
-    const declared = `async function ${name}(`
-    if (text.split(declared).length !== 2) throw new Error(`there is not one ${name} in ${file}`)
+  const names = WRITERS.filter((name) => text.includes(`async function ${name}(`))
+  for (const name of names)
     text = text.replace(
-      declared,
-      `${declared}...all){return await benchCounted(${JSON.stringify(name)},()=>${name}Uncounted(...all))}` +
+      `async function ${name}(`,
+      `async function ${name}(...all){return await benchCounted("${name}",()=>${name}Uncounted(...all))}` +
         `async function ${name}Uncounted(`,
     )
-  }
   writeFileSync(file, `${text}\n${benchCounted.toString()}\nbenchCounted.log=${JSON.stringify(log)};\n`)
-  return { main: join(root, 'dist', 'main.js'), log }
+  return names
 }
 
 /** Goes into the copy as text. */

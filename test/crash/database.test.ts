@@ -11,6 +11,7 @@ import { expectOneAtATime, sealedPages } from '../support/observer.ts'
 import { killAll, processesOf } from '../support/processes.ts'
 import { eventually, program, type Running } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
+import { sampled } from '../support/seed.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const PAGES = 20
@@ -98,7 +99,7 @@ describe('the embedded server', () => {
     expect(kept).toBe(sealed.length)
   })
 
-  it.each(['fast', 'immediate'])(
+  it.each(sampled(['fast', 'immediate'], 1, 'restarted'))(
     'restarted (%s) again and again in the middle of a crawl costs nothing but time',
     async (mode) => {
       const { crawl, runner } = await crawling()

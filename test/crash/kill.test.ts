@@ -5,6 +5,7 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, gone, openRows, pidsOf, sealedPages } from '../support/observer.ts'
 import { bringToStand, processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
+import { sampled } from '../support/seed.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const PAGES = 20
@@ -49,47 +50,53 @@ async function expectAllThere(home: TestHome, crawl: string): Promise<void> {
 }
 
 describe('a worker that stands still for longer than its lease', () => {
-  it.each(['crawl', 'snapshot'] as const)('is killed by its supervisor, and its work goes on: %s', async (kind) => {
-    // One of each kind: a second one would take its work over, and end it first.
-    const { home, crawl, runner } = await crawling({ MAX_CRAWL_WORKERS: '1', MAX_SNAPSHOT_WORKERS: '1' })
-    const pid = await eventually(async () => {
-      for (const one of await pidsOf(home, kind)) {
-        if (!(await bringToStand(one))) continue
-        const claim = `update ${kind} set retry_at = now() - interval '20 s'
+  it.each(sampled(['crawl', 'snapshot'] as const, 1, 'stands still'))(
+    'is killed by its supervisor, and its work goes on: %s',
+    async (kind) => {
+      // One of each kind: a second one would take its work over, and end it first.
+      const { home, crawl, runner } = await crawling({ MAX_CRAWL_WORKERS: '1', MAX_SNAPSHOT_WORKERS: '1' })
+      const pid = await eventually(async () => {
+        for (const one of await pidsOf(home, kind)) {
+          if (!(await bringToStand(one))) continue
+          const claim = `update ${kind} set retry_at = now() - interval '20 s'
           where claimed_by = (select id from process where pid = $1 order by seq desc limit 1) returning id`
-        if ((await home.query(claim, [one])).length > 0) return one // Its lease ran out long ago.
-        process.kill(one, 'SIGCONT')
-      }
-      return undefined
-    })
-    const { code, stderr } = await runner.finished(90_000)
-    expect(code, stderr).toBe(0)
-    expect(stderr).toContain(`${kind} worker ${pid} does not renew its lease: killing it`)
-    expectOneAtATime(home)
-    await expectAllThere(home, crawl)
-  })
+          if ((await home.query(claim, [one])).length > 0) return one // Its lease ran out long ago.
+          process.kill(one, 'SIGCONT')
+        }
+        return undefined
+      })
+      const { code, stderr } = await runner.finished(90_000)
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain(`${kind} worker ${pid} does not renew its lease: killing it`)
+      expectOneAtATime(home)
+      await expectAllThere(home, crawl)
+    },
+  )
 })
 
 describe('kill -9 in the middle of a crawl', () => {
-  it.each(['snapshot', 'crawl', 'host', 'hook'] as const)('of a %s process costs nothing but time', async (kind) => {
-    const { home, crawl, runner } = await crawling()
-    const victim = await kill9(home, kind)
-    const { code, stderr } = await runner.finished(90_000)
-    expect(code, stderr).toBe(0)
-    const [row] = await home.query(
-      'select status, exit_code, exit_signal from process where pid = $1 order by seq desc',
-      [victim],
-    )
-    expect(row).toEqual({ status: 'exited', exit_code: null, exit_signal: 'SIGKILL' })
-    expectOneAtATime(home)
-    if (kind === 'hook' || kind === 'host') {
-      // The page's own hook was killed, not the worker: that hook's result says so, and everything else is there.
-      const failed = (await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')
-      expect(failed.length).toBeLessThanOrEqual(1)
-      for (const { output_str } of failed) expect(output_str).toContain('SIGKILL')
-      expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
-    } else await expectAllThere(home, crawl)
-  })
+  it.each(sampled(['snapshot', 'crawl', 'host', 'hook'] as const, 2, 'killed'))(
+    'of a %s process costs nothing but time',
+    async (kind) => {
+      const { home, crawl, runner } = await crawling()
+      const victim = await kill9(home, kind)
+      const { code, stderr } = await runner.finished(90_000)
+      expect(code, stderr).toBe(0)
+      const [row] = await home.query(
+        'select status, exit_code, exit_signal from process where pid = $1 order by seq desc',
+        [victim],
+      )
+      expect(row).toEqual({ status: 'exited', exit_code: null, exit_signal: 'SIGKILL' })
+      expectOneAtATime(home)
+      if (kind === 'hook' || kind === 'host') {
+        // The page's own hook was killed, not the worker: that hook's result says so, and everything else is there.
+        const failed = (await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')
+        expect(failed.length).toBeLessThanOrEqual(1)
+        for (const { output_str } of failed) expect(output_str).toContain('SIGKILL')
+        expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
+      } else await expectAllThere(home, crawl)
+    },
+  )
 
   it('of the leader ends everything below it, and the next runner finishes the crawl', async () => {
     const { home, crawl, runner } = await crawling()

@@ -12,6 +12,7 @@ import { newFolder, TestHome, useHomes } from '../support/homes.ts'
 import { openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
 import { killAll, processesOf } from '../support/processes.ts'
 import { eventually, program, type Running } from '../support/program.ts'
+import { sampled } from '../support/seed.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 /** Longer than the window of trust, and what the slowest way on takes after it. */
@@ -223,7 +224,7 @@ describe.concurrent('a standby', () => {
       }
     }))
 
-  it.each(['gate.looked', 'gate.reaped'])(
+  it.each(sampled(['gate.looked', 'gate.reaped'], 1, 'newer'))(
     'that comes to the gate while a newer runner is at %s is neither killed nor closed',
     (step) =>
       inHome(async (home) => {

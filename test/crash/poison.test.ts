@@ -5,6 +5,7 @@ import { expectComplete, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
 import { eventually, type Running } from '../support/program.ts'
+import { sampled } from '../support/seed.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -133,7 +134,7 @@ const MURDERS: Readonly<Record<string, { readonly file: string; readonly script:
 }
 
 describe('a page with a hook that ends, each time,', () => {
-  it.each(Object.entries(MURDERS))(
+  it.each(sampled(Object.entries(MURDERS), 2, 'murders'))(
     '%s is given up after a few starts, and says why',
     async (_whom, { file, script }) => {
       const home = await homes.make()

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows, pidsOf, sealedCrawl } from '../support/observer.ts'
 import { eventually, type Running } from '../support/program.ts'
+import { sampled } from '../support/seed.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -53,7 +54,7 @@ async function withIdle(
 }
 
 describe.concurrent('an idle process that stands still', () => {
-  it.each(['crawl', 'snapshot'] as const)(
+  it.each(sampled(['crawl', 'snapshot'] as const, 1, 'due'))(
     'a %s worker does not keep others from being started for what is due',
     (kind) =>
       withIdle(kind, async (home) => {
@@ -62,11 +63,13 @@ describe.concurrent('an idle process that stands still', () => {
       }),
   )
 
-  it.each(['crawl', 'snapshot', 'host'] as const)('a %s process does not keep a runner from leaving', (kind) =>
-    withIdle(kind, async (_home, runner) => {
-      runner.signal('SIGTERM')
-      expect((await runner.finished(80_000)).code, runner.stderr).toBe(0)
-    }),
+  it.each(sampled(['crawl', 'snapshot', 'host'] as const, 1, 'leaving'))(
+    'a %s process does not keep a runner from leaving',
+    (kind) =>
+      withIdle(kind, async (_home, runner) => {
+        runner.signal('SIGTERM')
+        expect((await runner.finished(80_000)).code, runner.stderr).toBe(0)
+      }),
   )
 
   it('a crawl worker that has sealed its crawl, and cannot say so any more, does not keep a runner from leaving', () =>

@@ -1,15 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, type Page, pagesOf, type Result, resultsOf } from '../support/archive.ts'
 import { hardPages } from '../support/hard-pages.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { givePackagedBrowser, noPackage } from '../support/packaged-browser.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
 import { RUSSIAN, type Site, startSite } from '../support/site.ts'
-
-const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@sparticuz', 'chromium')
-const noPackage = existsSync(PACKAGE) ? '' : ' (needs the package @sparticuz/chromium)'
+import { filesIn, indexed, recordsIn } from '../support/warc-files.ts'
 
 const homes = useHomes({ ...WITH_BROWSER, WGET_ENABLED: 'False', CHROME_SETTLE_TIMEOUT: '1' })
 let site: Site
@@ -27,8 +26,15 @@ interface Captured {
   readonly text: (path: string) => string
 }
 
+/** A home with a browser; the first one unpacks it. */
+async function homeWithBrowser(): Promise<TestHome> {
+  const home = await homes.make()
+  await givePackagedBrowser(home.dataDir)
+  return home
+}
+
 const browsers = (home: TestHome) =>
-  processesOf(home.dataDir).filter(({ command }) => command.includes('--remote-debugging-port'))
+  processesOf(home.dataDir).filter(({ command }) => command.includes('--remote-debugging-pipe'))
 
 /** What was captured of a finished crawl, by path. */
 async function captured(home: TestHome, crawlId: string): Promise<Record<string, Captured>> {
@@ -78,6 +84,21 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(text('parse_html_urls/urls.jsonl')).toContain('/found-by-a-browser')
     expect(text('readability/content.txt')).toContain('text by a script')
     expect(results['chrome']).toBe('succeeded: chrome/navigation.json')
+    const records = await indexed(text('warc/index.cdxj'), bytes('warc/data.warc.gz'))
+    const loaded = records.filter(({ record }) => record.fields.has('warc-resource-type')).map(({ record }) => record)
+    for (const path of '/moved /rich /look.css /more.css /dusk.png /dusk.png?lazy /frame'.split(' '))
+      expect(
+        loaded.some(({ url }) => url === site.url + path),
+        path,
+      ).toBe(true)
+    for (const name of ['fullPage', 'view', 'thumbnail', 'pdf', 'text'])
+      expect(
+        records.some(({ url }) => url === `urn:${name}:${site.url}/moved`),
+        name,
+      ).toBe(true)
+    expect(filesIn(join(home.dataDir, page.output_dir, 'wacz/page.wacz')).get('archive/data.warc.gz')?.isStored).toBe(
+      true,
+    )
 
     for (const path of ['/tall', '/alerts', '/busy', '/restless']) {
       const { outcome } = pages[path]!.page
@@ -91,6 +112,11 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(sizeOfPng(pages['/tall']!.bytes('screenshot/screenshot.png')).height).toBe(16_384)
     expect(JSON.parse(pages['/restless']!.text('chrome/navigation.json'))).toMatchObject({ settled: false })
     expect(pages['/cyrillic']!.text('singlefile/singlefile.html')).toContain(RUSSIAN)
+    const cyrillic = await recordsIn(pages['/cyrillic']!.bytes('warc/data.warc.gz'))
+    const answers = cyrillic.filter(({ type, url }) => type !== 'request' && url === `${site.url}/cyrillic`)
+    const payloads = answers.map(({ fields }) => fields.get('warc-payload-digest')).filter((digest) => digest)
+    expect(payloads, 'to the browser and to us').toHaveLength(2)
+    expect(new Set(payloads).size, 'bytes of both').toBe(1)
     expect(pages['/moves']!.text('dom/output.html')).toContain('<p>second</p>')
     expect(pages['/leads-nowhere']!.results).toMatchObject({
       chrome: 'failed: the browser refuses the port of 127.0.0.1:1',
@@ -104,7 +130,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
   })
 
   it('ends the tab of a page that takes all memory, and the others go on', async () => {
-    const home = await homes.make()
+    const home = await homeWithBrowser()
     const urls = ['/bomb', '/restless'].map((path) => site.url + path)
     const env = { CHROME_MAX_MEMORY: '300mb', CHROME_SETTLE_TIMEOUT: '8' }
     const { stdout, stderr } = await home.run(['add', '--run', '--json', ...urls], { env, deadlineMs: 120_000 })
@@ -116,17 +142,23 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(pages['/restless']!.page).toMatchObject({ outcome: 'archived' })
   })
 
-  it('is started again when it is killed; a killed runner leaves none behind, and the next one finishes', async () => {
-    const home = await homes.make()
-    const urls = Array.from({ length: 6 }, (_, i) => `${site.url}/restless?${i}`)
+  it('is started again when it is frozen or its launcher killed; a killed runner leaves none, the next finishes', async () => {
+    const home = await homeWithBrowser()
+    const urls = Array.from({ length: 8 }, (_, i) => `${site.url}/restless?${i}`)
     const id = await home.add(...urls)
     const before = site.hits('/restless')
     const runner = home.start(['run'])
     const first = await eventually(() => browsers(home)[0])
     await eventually(() => site.hits('/restless') > before + 3)
-    process.kill(first.pid, 'SIGKILL')
-    const inWork = `select count(*)::int from snapshot where status = 'sealed' and outcome = 'archived'`
-    await eventually(async () => (await home.value<number>(inWork)) > 1, 60_000)
+    process.kill(first.pid, 'SIGSTOP')
+    const archived = async (count: number) => {
+      const select = `select count(*)::int from snapshot where status = 'sealed' and outcome = 'archived'`
+      await eventually(async () => (await home.value<number>(select)) >= count, 60_000)
+    }
+    await archived(1)
+    const launcher = processesOf(home.dataDir).find(({ command }) => command.includes('chrome_launch'))
+    process.kill(launcher!.pid, 'SIGKILL')
+    await archived(5)
     runner.signal('SIGKILL')
     await eventually(() => runner.isOver)
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], { deadlineMs: 120_000 })

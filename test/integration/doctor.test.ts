@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 
 async function doctor(words: readonly string[] = [], call: Call = {}) {
-  // What this machine's user has installed for plugins is none of this home.
+  // What this machine's user has installed for plugins is not for this home.
   const env = { ABXPKG_LIB_DIR: join(home.dataDir, 'lib'), ...call.env }
   const finished = await home.run(['doctor', ...words], { ...call, env })
   const lines = finished.stdout.split('\n').flatMap((line) => (line ? [JSON.parse(line) as Line] : []))
@@ -87,7 +87,8 @@ describe('doctor', () => {
     mkdirSync(bin)
     writeFileSync(join(bin, 'git'), '#!/bin/sh\nexec sleep 1000\n')
     chmodSync(join(bin, 'git'), 0o755)
-    const env = { PATH: `${bin}:${process.env['PATH']}`, WGET_ENABLED: 'false', CHROME_BINARY: 'no-chrome' }
+    const off = { WGET_ENABLED: 'false', YTDLP_ENABLED: 'false' }
+    const env = { ...off, PATH: `${bin}:${process.env['PATH']}`, CHROME_BINARY: 'no-chrome' }
     const { code, of } = await doctor([], { env })
     expect(code).toBe(0)
     expect(of('browser')).toMatchObject({ status: 'yellow', message: 'CHROME_BINARY: no program no-chrome' })

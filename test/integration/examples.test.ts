@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { commandTree } from '../../src/cli/program.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { COOKIES_TXT } from '../support/login-site.ts'
 import { NODE, PROGRAM, ROOT } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -54,6 +55,7 @@ beforeAll(async () => {
   writeFileSync(program, `#!/bin/sh\nexec '${NODE}' '${PROGRAM}' "$@"\n`)
   chmodSync(program, 0o755)
   writeFileSync(join(home.dataDir, 'desk', 'urls.txt'), `${site.url}/page-1.html\n`)
+  writeFileSync(join(home.dataDir, 'desk', 'cookies.txt'), COOKIES_TXT)
   await home.query(`insert into tag (name) select unnest('{to-read,newspaper,press,papers,old}'::text[])`)
   writeFileSync(join(home.dataDir, 'desk', 'bookmarks.html'), `<a href="${site.url}/page-2.html">2</a>\n`)
 })

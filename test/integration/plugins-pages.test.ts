@@ -71,21 +71,22 @@ describe('html', () => {
   })
 
   it.each([
-    ['/100mb', 'larger than 1 MB (HTML_MAX_SIZE)'],
-    ['/100mb-declared', 'larger than 1 MB (HTML_MAX_SIZE)'],
-    ['/never-ends', 'larger than 1 MB (HTML_MAX_SIZE)'],
-    ['/bomb.gz', 'larger than 1 MB (HTML_MAX_SIZE)'],
-    ['/slow', 'timed out after 0.5 s'],
-    ['/reset-body', 'before the end of the body'],
-    ['/half.gz', 'before the end of the body'],
-    ['/gzip-broken', 'damaged compressed body'],
-  ])('fails at %s: %s, and leaves nothing behind', async (path, reason) => {
+    ['/100mb', 'larger than 1 MB (HTML_MAX_SIZE); kept as far as it came: 1 MB', 'All work and no play. '],
+    ['/100mb-declared', 'larger than 1 MB (HTML_MAX_SIZE)', undefined],
+    ['/never-ends', 'larger than 1 MB (HTML_MAX_SIZE); kept as far as it came: 1 MB', 'All work and no play. '],
+    ['/bomb.gz', 'larger than 1 MB (HTML_MAX_SIZE); kept as far as it came: 1 MB', 'aaaaaa'],
+    ['/slow', 'timed out after 0.5 s; kept as far as it came: ', 'x'],
+    ['/reset-body', 'before the end of the body; kept as far as it came: 19 bytes', '<title>Half</title>'],
+    ['/half.gz', 'before the end of the body; kept as far as it came: ', '<title>'],
+    ['/gzip-broken', 'damaged compressed body', undefined],
+  ])('fails at %s: %s, and keeps what came', async (path, reason, start) => {
     const env = { HTML_MAX_SIZE: '1mb', HTML_TIMEOUT: path === '/slow' ? '0.5' : '20' }
-    expect(await run('html', at(path), env)).toMatchObject({
-      status: 'failed',
-      output: expect.stringContaining(reason) as string,
-    })
-    expect(files()).toEqual([])
+    const served = start === undefined ? undefined : 'html/truncated.html'
+    const result = await run('html', at(path), env)
+    expect(result).toMatchObject({ status: 'failed', output: expect.stringContaining(reason) as string })
+    expect(result.json).toEqual({ http_status: 200, ...(served && { served, truncated: true }) })
+    expect(files()).toEqual(served ? [served] : [])
+    if (served) expect(read(served)).toMatch(new RegExp(`^${start}`))
   })
 
   it.each([
@@ -139,20 +140,16 @@ describe('staticfile', () => {
     expect(files()).toEqual([])
   })
 
-  it('leaves nothing behind of what is too large, too slow or broken off', async () => {
-    expect(await run('staticfile', at('/stream.bin'), { STATICFILE_MAX_SIZE: '1mb' })).toMatchObject({
-      status: 'failed',
-      output: 'larger than 1 MB (STATICFILE_MAX_SIZE)',
-    })
-    expect(await run('staticfile', at('/stream.bin'), { STATICFILE_TIMEOUT: '0.5' })).toMatchObject({
-      status: 'failed',
-      output: 'timed out after 0.5 s',
-    })
-    expect(await run('staticfile', at('/half.bin'))).toMatchObject({
-      status: 'failed',
-      output: expect.stringContaining('before the end') as string,
-    })
-    expect(files()).toEqual([])
+  it.each([
+    ['/stream.bin', { STATICFILE_MAX_SIZE: '1mb' }, 'larger than 1 MB (STATICFILE_MAX_SIZE); kept as far as it came: '],
+    ['/stream.bin', { STATICFILE_TIMEOUT: '0.5' }, 'timed out after 0.5 s; kept as far as it came: '],
+    ['/half.bin', {}, 'before the end of the body; kept as far as it came: 100 bytes'],
+  ])('keeps what came of %s with %o, under a name that says so', async (path, env, reason) => {
+    const served = `staticfile/truncated-${path.slice(1)}`
+    const result = await run('staticfile', at(path), env)
+    expect(result).toMatchObject({ status: 'failed', output: expect.stringContaining(reason) as string })
+    expect(result.json).toMatchObject({ served, truncated: true })
+    expect(files()).toEqual([served])
   })
 })
 

@@ -121,9 +121,11 @@ describe('a built hook', () => {
       'on_Snapshot__71_parse_txt_urls.js',
       'on_Snapshot__72_parse_rss_urls.js',
       'on_Snapshot__74_parse_jsonl_urls.js',
-      'on_Snapshot__80_git.js',
-      'on_Snapshot__81_ytdlp.js',
-      'on_Snapshot__82_archivedotorg.js',
+      'on_Snapshot__80_warc.js',
+      'on_Snapshot__81_wacz.js',
+      'on_Snapshot__84_git.js',
+      'on_Snapshot__85_ytdlp.js',
+      'on_Snapshot__86_archivedotorg.js',
       'on_Snapshot__93_hashes.js',
     ])
     for (const path of HOOKS) {
@@ -183,6 +185,8 @@ describe('a built hook', () => {
       consolelog: 'skipped',
       redirects: 'skipped',
       parse_html_urls: 'succeeded',
+      warc: 'succeeded',
+      wacz: 'succeeded',
       hashes: 'succeeded',
     })
     expect(readFileSync(join(snapshot, 'title/title.txt'), 'utf8')).toBe('Start')

@@ -61,6 +61,9 @@ describe('run --run-for', () => {
 })
 
 describe('run --concurrency', () => {
+  /** Pages that are under way until so many have begun, and then for long enough that more would be seen. */
+  const slow = (most: number) => ['-c', 'ORACLE_SECONDS=0.4', '-c', `ORACLE_COMPANY=${most}`]
+
   it.each([1, 3])(
     '%i: works on no more pages at once, over all crawls, and on all of them in the end',
     async (most) => {
@@ -71,7 +74,7 @@ describe('run --concurrency', () => {
         [1, 4],
         [5, 8],
       ] as const)
-        crawls.push(await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=0.4', ...urls(from, to)))
+        crawls.push(await home.add('--plugins', 'oracle', ...slow(most), ...urls(from, to)))
       await run(home, '--exit-on-idle', '--concurrency', String(most))
       for (const crawl of crawls) expect(await expectComplete(home, crawl)).toHaveLength(4)
       expect(mostAtOnce(home)).toBe(most)
@@ -86,7 +89,7 @@ describe('run --concurrency', () => {
     ] as const) {
       const home = await homes.make()
       home.install('oracle')
-      const crawl = await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=2', ...urls(1, 4))
+      const crawl = await home.add('--plugins', 'oracle', ...slow(most), ...urls(1, 4))
       const { code, stderr } = await home.run(['run', '--exit-on-idle', '--concurrency', '4'], { env })
       expect(code, stderr).toBe(0)
       await expectComplete(home, crawl)

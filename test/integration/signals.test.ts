@@ -4,6 +4,7 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
+import { sampled } from '../support/seed.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -39,7 +40,7 @@ async function expectRest(home: TestHome, crawl: string): Promise<void> {
 }
 
 describe('a runner', () => {
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  it.each(sampled(['SIGINT', 'SIGTERM', 'SIGHUP'] as const, 1, 'ends'))(
     'that gets %s lets the running hook end, keeps its result, and leaves with 0',
     async (signal) => {
       const { home, crawl, runner } = await working(1)

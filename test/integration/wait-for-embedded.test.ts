@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newFolder } from '../support/homes.ts'
 import { isThere, killAll, processesOf } from '../support/processes.ts'
 import { type Call, eventually, type Finished, program, type Running, start } from '../support/program.ts'
+import { sampled } from '../support/seed.ts'
 
 // The embedded server, killed under write load, is held in its recovery by stopping its startup process.
 const WAITS = /^the database is not ready yet, waiting for it \(up to \d+ s\): ./m
@@ -228,7 +229,7 @@ describe('a command that has waited long enough', () => {
     await eventually(() => servers().length === 0, 5_000)
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)(
+  it.each(sampled(['SIGINT', 'SIGTERM'] as const, 1, 'waits'))(
     'is one that %s ends: at once, with 130, and nothing is left',
     async (signal) => {
       const killed = await killUnderLoad()
@@ -262,7 +263,7 @@ describe('a server that cannot recover', () => {
 })
 
 describe('after kill -9 of the server', () => {
-  it.each([['add', 'http://127.0.0.1:1/'], ['run', '--exit-on-idle'], ['status']])(
+  it.each(sampled([['add', 'http://127.0.0.1:1/'], ['run', '--exit-on-idle'], ['status']], 1, 'server killed'))(
     '%s comes through at once, time after time',
     async (...args) => {
       for (let round = 0; round < 3; round += 1) {

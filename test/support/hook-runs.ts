@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import archivedotorg from '../../src/plugins/archivedotorg/on_Snapshot__82_archivedotorg.ts'
+import archivedotorg from '../../src/plugins/archivedotorg/on_Snapshot__86_archivedotorg.ts'
 import type { HookModule, HookResult } from '../../src/plugins/base/contract.ts'
+import { Visit } from '../../src/plugins/base/visit.ts'
 import exif from '../../src/plugins/exif/on_Snapshot__62_exif.ts'
 import favicon from '../../src/plugins/favicon/on_Snapshot__25_favicon.ts'
-import git from '../../src/plugins/git/on_Snapshot__80_git.ts'
+import git from '../../src/plugins/git/on_Snapshot__84_git.ts'
 import hashes from '../../src/plugins/hashes/on_Snapshot__93_hashes.ts'
 import headers from '../../src/plugins/headers/on_Snapshot__10_headers.ts'
 import html from '../../src/plugins/html/on_Snapshot__20_html.ts'
@@ -21,7 +22,7 @@ import readability from '../../src/plugins/readability/on_Snapshot__56_readabili
 import staticfile from '../../src/plugins/staticfile/on_Snapshot__15_staticfile.ts'
 import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
 import wget from '../../src/plugins/wget/on_Snapshot__35_wget.ts'
-import ytdlp from '../../src/plugins/ytdlp/on_Snapshot__81_ytdlp.ts'
+import ytdlp from '../../src/plugins/ytdlp/on_Snapshot__85_ytdlp.ts'
 import { asset, bytes, pages, type Site, startSite } from './site.ts'
 
 /** The built-in hooks, by plugin. */
@@ -120,6 +121,7 @@ export async function run(
   url: string,
   env: Record<string, string> = {},
   signal = new AbortController().signal,
+  visit?: Visit,
 ): Promise<Ran> {
   const outputDir = join(snapshot, plugin)
   mkdirSync(outputDir, { recursive: true })
@@ -129,10 +131,30 @@ export async function run(
     outputDir,
     env: { PATH: process.env['PATH'], TIMEOUT: '20', ...env },
     signal,
+    visit,
     emit: (record: object) => records.push({ ...record }),
     log: () => {},
   }
   return { ...(await HOOKS[plugin]!.run(context)), records }
+}
+
+/** Runs hooks one after another as a row of the warm host. @returns how each ended, `status: output` */
+export async function runRow(
+  plugins: readonly string[],
+  url: string,
+  env: Record<string, string> = {},
+): Promise<Record<string, string>> {
+  const visit = new Visit(plugins)
+  const ends: Record<string, string> = {}
+  try {
+    for (const plugin of plugins) {
+      const { status, output } = await run(plugin, url, env, undefined, visit)
+      ends[plugin] = `${status}: ${output}`
+    }
+  } finally {
+    await visit.close()
+  }
+  return ends
 }
 
 /** The address of a path of the site. */

@@ -2,21 +2,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest, which begin first: else the last of them goes on alone when all others are done. */
 const LONGEST = [
-  'crash/database-outage',
-  'crash/failpoints',
-  'crash/machine-trouble',
-  'crash/disk-full',
-  'integration/delete-commands',
-  'crash/database-limits',
-  'integration/migration',
-  'crash/takeover',
-  'crash/gate.',
-  'crash/containment',
-  'integration/run-options',
   'crash/database.',
+  'integration/wait-for-embedded',
+  'crash/machine-trouble',
+  'crash/database-outage',
+  'crash/liveness',
+  'crash/poison',
+  'integration/delete-commands',
+  'integration/run-options',
+  'integration/examples',
+  'crash/failpoints',
+  'integration/captures',
+  'crash/database-limits',
+  'crash/takeover',
   'crash/kill',
-  'crash/database-commit',
-  'integration/crawl-commands',
+  'integration/snapshot-commands',
+  'integration/signals',
 ]
 
 /** Vitest's own order knows how long a file took only where it ran before. */

@@ -10,8 +10,8 @@ export const PROGRAM = process.env['ARCHIVEBOX_TS_PROGRAM'] ?? join(ROOT, 'dist'
 
 export interface Call {
   readonly env?: Readonly<Record<string, string>>
-  /** What stdin holds; nothing when not given. */
-  readonly input?: string
+  /** What stdin holds; nothing when not given. Null: nothing, and it stays open, as that of a person does. */
+  readonly input?: string | null
   readonly cwd?: string
   readonly uid?: number
   /** A command that runs the program in its turn: `unshare --pid --fork`, a shell loop. */
@@ -29,8 +29,8 @@ export interface Finished {
 
 const DEADLINE_MS = 60_000
 
-/** The plugins that need a browser. */
-const CAPTURES = 'chrome dom screenshot pdf mhtml singlefile consolelog redirects accessibility'.split(' ')
+/** The plugins that need a browser, or whose output is mostly of its making. */
+const CAPTURES = 'chrome dom screenshot pdf mhtml singlefile consolelog redirects accessibility warc wacz'.split(' ')
 /** Whatever is not about captures does without a browser, which takes seconds to start. */
 export const WITHOUT_BROWSER: Readonly<Record<string, string>> = Object.fromEntries(
   CAPTURES.map((plugin) => [`${plugin.toUpperCase()}_ENABLED`, 'False']),
@@ -50,7 +50,7 @@ export function start(args: readonly string[], call: Call = {}): Running {
   const [command = NODE, ...words] = [...(call.under ?? []), NODE, PROGRAM, ...args]
   const child = spawn(command, words, { env, cwd: call.cwd ?? ROOT, detached: true, stdio: 'pipe', ...identity })
   child.stdin?.on('error', () => {}) // It may have left without reading.
-  child.stdin?.end(call.input ?? '')
+  if (call.input !== null) child.stdin?.end(call.input ?? '')
   return new Running(child, args)
 }
 

@@ -6,6 +6,10 @@ export const NIGHTLY = process.env['NIGHTLY'] !== undefined
 /** Chooses that sample: the same one each time, unless `SEED=n` asks for another. */
 export const SEED = Number(process.env['SEED'] ?? 1)
 
+/** All of these at night, else so many. */
+export const sampled = <T>(all: readonly T[], count: number, name: string): T[] =>
+  NIGHTLY ? [...all] : sample(all, count, name)
+
 /** So many of these, chosen by the seed, in their order. `name` keeps one choice from deciding the next. */
 export function sample<T>(all: readonly T[], count: number, name: string): T[] {
   const random = new Random(SEED * 7919 + [...name].reduce((sum, char) => Math.imul(sum, 31) + char.charCodeAt(0), 7))

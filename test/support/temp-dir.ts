@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const FOLDER = 'TEST_TEMP_DIR'
+/** What all tests of a run share: npm's cache, and the browser (packaged-browser.ts). */
+const SHARED = new Set(['node-compile-cache', 'lib'])
 
 /**
  * For vitest's globalSetup: one temporary directory for all tests of a run. What it returns takes it away, and throws
@@ -17,7 +19,7 @@ export default function setup(): (() => void) | undefined {
   return () => {
     if (former === undefined) delete process.env['TMPDIR']
     else process.env['TMPDIR'] = former
-    const left = readdirSync(folder).filter((name) => name !== 'node-compile-cache') // npm's.
+    const left = readdirSync(folder).filter((name) => !SHARED.has(name))
     rmSync(folder, { recursive: true, force: true })
     if (left.length > 0) throw new Error(`tests left behind in ${folder}: ${left.join(', ')}`)
   }

@@ -89,9 +89,9 @@ describe('archivebox.toml', () => {
 
   it('is not replaced when somebody changed it meanwhile', async () => {
     writeFileSync(file, 'A = 1\n')
-    expect(await replaceConfig(dir, 'A = 0\n', 'A = 2\n')).toBe(false)
+    expect(await replaceConfig(join(dir, 'archivebox.toml'), 'A = 0\n', 'A = 2\n')).toBe(false)
     expect(readFileSync(file, 'utf8')).toBe('A = 1\n')
-    expect(await replaceConfig(dir, 'A = 1\n', 'A = 2\n')).toBe(true)
+    expect(await replaceConfig(join(dir, 'archivebox.toml'), 'A = 1\n', 'A = 2\n')).toBe(true)
     expect(readFileSync(file, 'utf8')).toBe('A = 2\n')
   })
 })

@@ -71,10 +71,11 @@ describe('imports', () => {
     expect(wrong.map(written)).toEqual([])
   })
 
-  it('of plugins are nobody’s: they are executables; their common base serves the warm host and robots.txt', () => {
+  it('of plugins are nobody’s: they are executables; their common base serves all others that visit pages', () => {
     const wrong = edges.filter(({ from, to }) => {
       if (roomOf(to) !== 'plugins' || roomOf(from) === 'plugins') return false
-      return !(['hooks/host.ts', 'workers/robots.ts'].includes(from) && to.startsWith('plugins/base/'))
+      const visits = ['hooks/host.ts', 'workers/robots.ts'].includes(from) || from.startsWith('cli/persona/')
+      return !(visits && to.startsWith('plugins/base/'))
     })
     expect(wrong.map(written)).toEqual([])
   })

@@ -102,16 +102,36 @@ describe('the records of a hook', () => {
 })
 
 describe('the cookies of a redirect chain', () => {
-  it('go back to the host that set them, and to its site when they say so', () => {
+  it('go back to the host that set them, and to its site when they say so', async () => {
     const jar = new ChainCookies()
-    jar.take(
-      ['a=1; Path=/', 'b=2; Domain=.site.test; Secure', 'c=3; Domain=evil.test', 'd=4; Domain=test', 'nonsense', '=5'],
-      new URL('http://www.site.test/'),
+    await jar.take(
+      ['a=1; Path=/', 'b=2; Domain=.site.test', 'c=3; Domain=evil.test', 'd=4; Domain=test'],
+      new URL('https://www.site.test/'),
     )
-    expect(jar.header(new URL('http://www.site.test/'))).toBe('a=1; b=2; c=3; d=4')
-    expect(jar.header(new URL('http://idp.site.test/'))).toBe('b=2')
-    expect(jar.header(new URL('http://evil.test/'))).toBe('')
-    expect(jar.header(new URL('http://xsite.test/'))).toBe('')
+    expect(jar.header(new URL('https://www.site.test/'))).toBe('a=1; b=2')
+    expect(jar.header(new URL('https://idp.site.test/'))).toBe('b=2')
+    expect(jar.header(new URL('https://evil.test/'))).toBe('')
+    expect(jar.header(new URL('https://xsite.test/'))).toBe('')
+  })
+
+  it('begin with those of the persona, each by its host, path, transport and time, until a server sets others', async () => {
+    const cookie = { path: '/', hostOnly: true, secure: false, httpOnly: true, expires: undefined, sameSite: undefined }
+    const jar = await ChainCookies.with([
+      { ...cookie, name: 'own', value: '1', domain: 'site.test' },
+      { ...cookie, name: 'wide', value: '2', domain: 'site.test', hostOnly: false, sameSite: 'Strict' },
+      { ...cookie, name: 'safe', value: '3', domain: 'site.test', secure: true, expires: 4e9 },
+      { ...cookie, name: 'deep', value: '4', domain: 'site.test', path: '/in' },
+      { ...cookie, name: 'old', value: '5', domain: 'site.test', expires: 1 },
+      { ...cookie, name: 'local', value: '6', domain: '127.0.0.1' },
+      { ...cookie, name: 'other', value: '7', domain: 'else.test' },
+    ])
+    const sent = (url: string) => jar.header(new URL(url)).split('; ').sort().join(' ')
+    expect(sent('https://site.test/in/')).toBe('deep=4 own=1 safe=3 wide=2')
+    expect(sent('http://site.test/inside')).toBe('own=1 wide=2')
+    expect(sent('http://www.site.test/')).toBe('wide=2')
+    expect(sent('http://127.0.0.1:8080/')).toBe('local=6')
+    await jar.take(['own=new', 'wide=; Max-Age=0; Domain=site.test'], new URL('http://site.test/'))
+    expect(sent('http://site.test/')).toBe('own=new')
   })
 })
 

@@ -28,6 +28,14 @@ describe('the verdict on a page', () => {
     })
   })
 
+  it('is partial when what came of a body that broke off is all there is', () => {
+    const html = failed('html', 'timed out after 60 s; kept as far as it came: 1 kB', { truncated: true })
+    const kept = { outcome: 'partial', cause: 'html: timed out after 60 s', http_status: 200 }
+    expect(verdictOn([ok('headers'), { ...html, has_files: true }], 200)).toEqual(kept)
+    expect(verdictOn([ok('headers'), html], 200)).toMatchObject({ outcome: 'failed' })
+    expect(verdictOn([ok('headers'), { ...html, has_files: true }], 500)).toMatchObject({ outcome: 'failed' })
+  })
+
   it('is failed without a copy, and the first failure is the cause', () => {
     const results = [
       skipped('title', 'needs html, which failed'),

@@ -44,7 +44,7 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     options.problems.add(
       '--from-archivebox takes a collection over as it is: no URL, --file, --run, --wait or --index-only',
     )
-  const limits = limitsOf(options, verb)
+  const limits = await limitsOf(options, verb)
   if (from !== undefined)
     return await (await import('./add-archivebox.ts')).addArchiveBox(options, from, limits, verb.dryRun === true)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
+import { personasIn } from '../../base/persona/files.ts'
 import { writeBackup } from '../../db/backup/write-backup.ts'
 import { sizeText } from '../../pages/layout.ts'
 import { asProcess, withHome } from '../home.ts'
@@ -21,6 +22,9 @@ export async function backup(options: GlobalOptions, file: string): Promise<void
       if (wantsJson(options)) printRecord({ type: 'Backup', file, files: `${file}.files`, schema, size, sha256, rows })
       terminal.say(`${pagesIn(rows)} in ${file} (${sizeText(size)}); ${file}.files names their files:`)
       terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
+      const personas = personasIn(join(home.dataDir, 'personas'))
+      if (personas.length > 0)
+        terminal.say(`careful: among the files are the logins of ${personas.join(', ')}; the backup itself has none`)
     })
   })
 }

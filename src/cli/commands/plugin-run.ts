@@ -3,10 +3,9 @@ import { readdir } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { sleep } from '../../base/abort.ts'
-import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
+import { EXIT, messageOf } from '../../base/errors.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import { Log } from '../../base/log.ts'
-import { archivableUrl } from '../../base/urls.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { type Hook, type HookSettings, selectHooks } from '../../hooks/discover.ts'
 import type { HookTarget } from '../../hooks/environment.ts'
@@ -17,6 +16,7 @@ import { describeExit, endedAsAsked, endForeground, exitWithin, terminateHooks }
 import { tryHook } from '../../hooks/try-hook.ts'
 import { killFamily } from '../../processes/family.ts'
 import { crawlSettingsOf } from '../new-crawl.ts'
+import { pageUrl } from '../page-url.ts'
 import { askingOnce, enabledSetting } from '../plugin-record.ts'
 import { harmless } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
@@ -49,7 +49,7 @@ export async function pluginRun(asked: Asked, name: string, given: string, verb:
   const { texts } = crawlSettings(dataDir, asked.settings, {
     env: { ...own, [enabledSetting(name)]: 'true' },
   })
-  const url = asked.problems.attempt(() => urlOf(given))
+  const url = asked.problems.attempt(() => pageUrl(given))
   const events = ['CrawlSetup', 'Snapshot'] as const
   const hooks = events.flatMap((event) => selectHooks(plugins, event, texts, [name]).map((hook) => ({ event, hook })))
   if (!hooks.some(({ hook }) => hook.plugin === name)) asked.problems.add(`${name} has no hook for pages`)
@@ -180,14 +180,6 @@ function afterAsking(exit: Exit, killed: boolean): Exit {
   if (killed) return { ...exit, error: 'killed: it did not end when it was asked to' }
   if (exit.error || exit.code === 0 || !endedAsAsked(exit)) return exit
   return { code: 0, signal: null, error: 'ended when it was asked to' }
-}
-
-function urlOf(given: string): string {
-  try {
-    return archivableUrl(given)
-  } catch (error) {
-    throw new UsageError(messageOf(error))
-  }
 }
 
 /** `<NAME>_BINARY` for the programs that hooks require; those that are not here are said. */

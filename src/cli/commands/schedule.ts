@@ -32,7 +32,7 @@ const MOST_URLS = 10_000
 /** `schedule add`: writes a row; the first crawl is made when it is due. */
 export async function scheduleAdd(options: Asked, args: readonly string[], verb: ScheduleOptions): Promise<void> {
   const recurrence = options.problems.attempt(() => recurrenceOf(verb.every, verb.timezone))
-  const limits = limitsOf(options, verb)
+  const limits = await limitsOf(options, verb)
   const intake = new Intake()
   const urls = await takeIn(intake, args, verb.file, verb.parser === 'auto' ? undefined : verb.parser)
     .then(() => Array.from(intake.list(), ({ url }) => url))

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { ENVIRONMENT, readSetting, strongest } from '../../base/config.ts'
 import { readConfigFile } from '../../base/config-file.ts'
+import { personasIn } from '../../base/persona/files.ts'
 import { findPlugins, pluginTrees } from '../../hooks/discover.ts'
 import { KnownSettings } from '../../hooks/known-settings.ts'
 import type { LookUp, Word } from './words.ts'
@@ -9,6 +11,7 @@ export const lookUp: LookUp = async (source, begun, typed) => {
   const commandLine = { DATA_DIR: typed.get('--data-dir'), DATABASE_URL: typed.get('--database-url') }
   const dataDir = readSetting('DATA_DIR', strongest(commandLine, ENVIRONMENT))
   const texts = strongest(commandLine, ENVIRONMENT, await readConfigFile(dataDir).catch(() => ({})))
+  if (source === 'persona') return personasIn(join(dataDir, 'personas')).map((word) => ({ word, about: '' }))
   if (source === 'plugin' || source === 'setting') {
     const plugins = findPlugins(pluginTrees(dataDir, texts))
     if (source === 'setting') return settings(new KnownSettings(plugins), begun)

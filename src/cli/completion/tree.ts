@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander'
 
 /** What a word on the command line can be, where that is no fixed list: rows, plugins, settings, tags, files, verbs. */
-export type Source = 'plugin' | 'setting' | 'tag' | 'file' | 'verb' | `${string}-id`
+export type Source = 'plugin' | 'persona' | 'setting' | 'tag' | 'file' | 'verb' | `${string}-id`
 
 /** What an option or argument takes. */
 export interface Taken {
@@ -55,7 +55,7 @@ function argumentOf(argument: Argument, group: string): Taken {
   const name = argument.name()
   if (argument.argChoices) return { choices: argument.argChoices }
   if (name === 'id' || name === 'id-or-pid') return { of: `${group}-id` }
-  if (name === 'name') return group === 'plugin' || group === 'tag' ? { of: group } : {}
+  if (name === 'name') return group === 'plugin' || group === 'tag' || group === 'persona' ? { of: group } : {}
   return sourceOf(name, name)
 }
 
@@ -65,6 +65,7 @@ function sourceOf(name: string, value: string): Taken {
   if (name.endsWith('-id')) return { of: name as Source }
   if (/^plugins?$/.test(name)) return { of: 'plugin', list: true }
   if (/^(tag|add|remove)$/.test(name)) return { of: 'tag', list: true }
+  if (value === 'persona') return { of: 'persona' }
   if (value === 'key') return { of: 'setting' }
   if (value === 'key=value') return { of: 'setting', assigns: true }
   if (/^(file|dir|folder|path)$/.test(value)) return { of: 'file' }

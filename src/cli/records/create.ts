@@ -21,7 +21,7 @@ import { printerOf } from './print.ts'
  * it. Nothing is run.
  */
 export async function createCrawls(options: Asked, args: readonly string[], verb: CrawlOptions): Promise<void> {
-  const limits = limitsOf(options, verb)
+  const limits = await limitsOf(options, verb)
   const { words, lines } = await readInput(args, 'URL')
   const copies = lines.flatMap(({ record }) => (record?.['type'] === 'Crawl' ? [copyOf(record, limits)] : []))
   const { urls, others } = urlsIn(lines, ['Crawl'])

@@ -74,6 +74,7 @@ export function limitOptions(command: Command): Command {
     .option('--tag <names>', 'tags for every page, comma-separated')
     .option('--label <text>', 'a name for this crawl')
     .option('--plugins <names>', 'only these plugins, comma-separated')
+    .option('--persona <persona>', 'visit as this one: with its cookies, headers and settings')
     .option('--max-urls <n>', 'at most so many pages; 0: no limit')
     .option('--max-size <size>', 'begin no page once those that ended take so many bytes, such as 50mb; 0: no limit')
     .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')

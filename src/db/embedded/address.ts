@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs'
+import { readlinkSync, realpathSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { AppError, codeOf } from '../../base/errors.ts'
+import { codeOf } from '../../base/errors.ts'
+import { LONGEST_SOCKET_PATH, makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
 
 /** How a client of this machine reaches the server: a unix socket, no password. */
 export interface ServerAddress {
@@ -14,9 +14,6 @@ export interface ServerAddress {
 export const PORT = 5432
 export const USER = 'archivebox'
 export const DATABASE = 'archivebox'
-
-/** What fits into `sun_path` beside its NUL, in bytes. */
-const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107
 
 /** The socket itself, for a plain connect. */
 export const socketOf = (address: ServerAddress): string => join(address.socketDir, `.s.PGSQL.${address.port}`)
@@ -44,7 +41,7 @@ export function addressOf(pgdata: string): ServerAddress {
 
 /** Removes what `addressOf` made in /tmp for this cluster, if anything. */
 export function removeShortWay(pgdata: string): void {
-  const dir = shortWayOf(realpathSync(pgdata))
+  const dir = shortFolderOf(realpathSync(pgdata))
   try {
     unlinkSync(join(dir, 'socket'))
     rmdirSync(dir)
@@ -53,28 +50,8 @@ export function removeShortWay(pgdata: string): void {
   }
 }
 
-const shortWayOf = (real: string): string =>
-  `/tmp/archivebox-ts-${createHash('sha256').update(`${real}\0${ownUid()}`).digest('hex').slice(0, 16)}`
-const ownUid = (): number => process.geteuid?.() ?? 0
-
 function makeShortWay(real: string): string {
-  const dir = shortWayOf(real)
-  try {
-    mkdirSync(dir, { mode: 0o700 })
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
-  }
-  const found = lstatSync(dir)
-  // /tmp belongs to everybody: a directory that somebody else put there first could lead us to their server.
-  if (!found.isDirectory() || found.uid !== ownUid() || (found.mode & 0o077) !== 0) {
-    throw new AppError(
-      `${dir} belongs to somebody else or is open to others, so the database's socket is not safe there`,
-      {
-        hint: 'Remove it, or use a data directory with a shorter path.',
-      },
-    )
-  }
-  const link = join(dir, 'socket')
+  const link = join(makeShortFolder(real, "the database's socket"), 'socket')
   try {
     symlinkSync(real, link)
   } catch (error) {

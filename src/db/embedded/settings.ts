@@ -17,6 +17,7 @@ min_wal_size = 16MB
 max_wal_size = 256MB
 autovacuum_naptime = 10s
 jit = off
+max_logical_replication_workers = 0
 # Plans that are made while a table is small are kept for seconds: they must walk along indexes.
 random_page_cost = 1.1
 client_connection_check_interval = 1s

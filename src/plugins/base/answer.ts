@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { Received } from './received.ts'
 
 /** One step of a redirect chain. */
 export interface Hop {
@@ -7,10 +7,11 @@ export interface Hop {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The answer at the end of the chain; its body is still to be read (body.ts) or dropped (`drop`). */
+/** The answer at the end of the chain; its body is still to be read (body.ts). */
 export interface Answer extends Hop {
   readonly statusText: string
   readonly redirects: readonly Hop[]
+  /** What may be kept of them: no cookie, and none of the persona's own. */
   readonly requestHeaders: Readonly<Record<string, string>>
-  readonly body: IncomingMessage
+  readonly body: Received
 }

@@ -1,32 +1,32 @@
-import { open, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Readable, Transform } from 'node:stream'
-import { AppError } from '../../base/errors.ts'
+import { open } from 'node:fs/promises'
+import { AppError, isMachineTrouble } from '../../base/errors.ts'
 import type { Answer } from './answer.ts'
-import { PART } from './files.ts'
+import { TimedOut } from './deadline.ts'
+import { decoded, encodingsOf } from './decoded.ts'
 import { explainBody } from './network-errors.ts'
 import { type SizeLimit, tooLarge } from './settings.ts'
 
 /**
  * The decoded body of an answer, chunk by chunk. Throws AppError when it exceeds `limit` (also after decompression, and
- * at once when Content-Length says so), breaks off, or cannot be decoded. Ending the iteration early closes the
- * connection.
+ * at once when Content-Length says so), breaks off, or cannot be decoded, and the reason of `signal`; all that came
+ * before that was passed on.
  */
-export async function* chunksOf(answer: Answer, limit: SizeLimit): AsyncGenerator<Buffer, void, undefined> {
-  const url = new URL(answer.url)
+export async function* chunksOf(
+  answer: Answer,
+  limit: SizeLimit,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  let size = 0
   try {
-    if (Number(answer.headers['content-length']) > limit.bytes) throw tooLarge(limit)
-    let size = 0
-    for await (const chunk of await decoded(answer)) {
-      const bytes = chunk as Buffer
-      size += bytes.length
-      if (size > limit.bytes) throw tooLarge(limit)
-      yield bytes
+    refuseLonger(answer, limit)
+    for await (const chunk of decoded(answer.body.chunks(signal), encodingsOf(answer))) {
+      size += chunk.length
+      const excess = size - limit.bytes
+      yield excess > 0 ? chunk.subarray(0, -excess) : chunk
+      if (excess > 0) throw tooLarge(limit)
     }
   } catch (error) {
-    throw explainBody(error, url)
-  } finally {
-    answer.body.destroy()
+    throw explained(error, answer, signal)
   }
 }
 
@@ -35,63 +35,69 @@ export function isBlank(bytes: Buffer): boolean {
   return !bytes.some((byte) => byte > 0x20)
 }
 
-/** The whole decoded body in memory. */
-export async function readBody(answer: Answer, limit: SizeLimit): Promise<Buffer> {
-  const parts: Buffer[] = []
-  for await (const chunk of chunksOf(answer, limit)) parts.push(chunk)
-  return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+/** A body as far as it came. */
+export interface Kept {
+  readonly bytes: Buffer
+  /** Why there is no more of it; undefined: it is whole. */
+  readonly trouble: AppError | undefined
 }
 
-/** Streams chunks into `dir`/`name`, which appears only when it is complete. @returns its size in bytes */
-export async function saveChunks(chunks: AsyncIterable<Buffer>, dir: string, name: string): Promise<number> {
-  const part = join(dir, PART)
+/** The decoded body in memory. Throws what says nothing about the body: a stop, a full disk. */
+export async function readBody(answer: Answer, limit: SizeLimit, signal: AbortSignal): Promise<Kept> {
+  const parts: Buffer[] = []
+  const trouble = await troubleIn(signal, async () => {
+    for await (const chunk of chunksOf(answer, limit, signal)) parts.push(chunk)
+  })
+  const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+  return { bytes, trouble }
+}
+
+/**
+ * Streams the decoded body into the file `part`, which is there in the end, also when little or nothing came. Throws as
+ * `readBody` does.
+ */
+export async function saveBody(
+  answer: Answer,
+  limit: SizeLimit,
+  part: string,
+  signal: AbortSignal,
+): Promise<{ readonly size: number; readonly trouble: AppError | undefined }> {
+  // What is not encoded lies in a file already, where it is long.
+  const isPlain = encodingsOf(answer).length === 0
   let size = 0
-  try {
-    const file = await open(part, 'w')
+  const trouble = await troubleIn(signal, async () => {
+    const file = isPlain ? undefined : await open(part, 'w')
     try {
-      for await (const chunk of chunks) {
-        await file.writeFile(chunk)
+      for await (const chunk of chunksOf(answer, limit, signal)) {
+        await file?.writeFile(chunk)
         size += chunk.length
       }
     } finally {
-      await file.close()
+      await file?.close()
     }
-    await rename(part, join(dir, name))
-  } catch (error) {
-    await rm(part, { force: true })
-    throw error
-  }
-  return size
+  })
+  if (!isPlain) return { size, trouble }
+  await answer.body.saveTo(part, trouble)
+  return { size: answer.body.size, trouble }
 }
 
-/** The body behind its content encodings (the last one applied comes off first). */
-async function decoded(answer: Answer): Promise<Readable> {
-  const encodings = (answer.headers['content-encoding'] ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity')
-  if (encodings.length === 0) return answer.body
-  const zlib = await import('node:zlib')
-  // As browsers do: a missing gzip trailer is no error. (A connection that breaks off is: its error goes down the
-  // pipe.)
-  const lenient = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH }
-  const decoders = new Map<string, () => Transform>(
-    Object.entries({
-      gzip: () => zlib.createGunzip(lenient),
-      'x-gzip': () => zlib.createGunzip(lenient),
-      deflate: () => zlib.createInflate(lenient),
-      br: () => zlib.createBrotliDecompress(),
-      zstd: () => zlib.createZstdDecompress(),
-    }),
-  )
-  let stream: Readable = answer.body
-  for (const name of encodings.reverse().slice(0, 5)) {
-    const decoder = decoders.get(name)?.()
-    if (!decoder) throw new AppError(`unknown content encoding: ${name.slice(0, 40)}`)
-    const source = stream
-    source.on('error', (error) => decoder.destroy(error))
-    stream = source.pipe(decoder)
+function refuseLonger({ headers }: Answer, limit: SizeLimit): void {
+  if (Number(headers['content-length']) > limit.bytes) throw tooLarge(limit)
+}
+
+/** Runs what reads a body. @returns why the body ends early, if it does; throws what is not about it */
+async function troubleIn(signal: AbortSignal, read: () => Promise<void>): Promise<AppError | undefined> {
+  try {
+    await read()
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError && (!signal.aborted || error instanceof TimedOut)) return error
+    throw error
   }
-  return stream
+}
+
+/** Trouble of the server, in words; the signal's and the machine's as it is. */
+function explained(error: unknown, { url }: Answer, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason
+  return isMachineTrouble(error) ? error : explainBody(error, new URL(url))
 }

@@ -28,6 +28,17 @@ export function encodingOf(bytes: Uint8Array, declared: Declared): string {
   return found === '' || found === 'replacement' || found === 'x-user-defined' ? 'windows-1252' : found
 }
 
+/** Without the bytes of a UTF-8 character that is cut off at the end. */
+export function withoutHalfCharacter(bytes: Buffer): Buffer {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!
+    if ((byte & 0xc0) === 0x80) continue // One that goes on a character.
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return length > back ? bytes.subarray(0, -back) : bytes
+  }
+  return bytes
+}
+
 /** The text of a page; invalid bytes become U+FFFD, a byte order mark is removed. */
 export function decodePage(bytes: Uint8Array, encoding: string): string {
   return new TextDecoder(encoding).decode(bytes)

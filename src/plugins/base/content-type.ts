@@ -20,6 +20,14 @@ export function isHtml(mime: string): boolean {
   return mime === 'text/html' || mime === 'application/xhtml+xml'
 }
 
+/** Do headers announce HTML to look at? As an attachment it is a file to keep. */
+export function isPage(headers: Readonly<Record<string, unknown>>): boolean {
+  return (
+    isHtml(parseContentType(String(headers['content-type'] ?? '')).mime) &&
+    !/^\s*attachment\b/i.test(String(headers['content-disposition'] ?? ''))
+  )
+}
+
 /** For an answer without a type: do these first bytes look like a page? An empty body is an empty page. */
 export function looksLikeHtml(bytes: Uint8Array): boolean {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1024)).toString('latin1')

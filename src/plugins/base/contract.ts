@@ -13,6 +13,10 @@ export interface HookContext {
   readonly signal: AbortSignal
   /** Shared with the other hooks of its row; undefined: it runs alone. */
   readonly visit?: Visit | undefined
+  /** Others have waited so long, in milliseconds, for what this hook now waits for: it has so much less time. */
+  spend?(ms: number): void
+  /** What must be done when nobody needs it any more: at the end of the row, or of a hook that runs alone. */
+  onEnd?(closer: () => Promise<void>): void
   /** Prints one JSONL record on stdout (Snapshot, Tag), stamped with EXTRA_CONTEXT: see records.ts. */
   emit(record: object): void
   /** One line on stderr, for people. */

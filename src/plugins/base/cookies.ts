@@ -1,48 +1,54 @@
-const MAX_COOKIES = 100
-
-interface Cookie {
-  readonly name: string
-  readonly value: string
-  readonly host: string
-  readonly subdomains: boolean
-}
+import type { CookieJar } from 'tough-cookie'
+import type { Cookie } from '../../base/persona/cookie.ts'
 
 /**
- * Cookies of one redirect chain. Some sites set a cookie and redirect until it comes back: without it they redirect for
- * ever. Path, expiry and Secure do not matter for the second that a chain lives.
+ * Cookies of one redirect chain: those of the persona, and what servers set on the way, which is forgotten with it.
+ * Some sites set a cookie and redirect until it comes back: without it they redirect for ever.
  */
 export class ChainCookies {
-  readonly #cookies = new Map<string, Cookie>()
+  #jar: CookieJar | undefined
+
+  /** A chain that begins with these. */
+  static async with(cookies: readonly Cookie[]): Promise<ChainCookies> {
+    const chain = new ChainCookies()
+    if (cookies.length === 0) return chain
+    const { Cookie: JarCookie } = await import('tough-cookie')
+    const jar = await chain.#filled()
+    for (const { name, domain, hostOnly, expires, ...rest } of cookies) {
+      const cookie = new JarCookie({
+        ...rest,
+        key: name,
+        domain: hostOnly ? null : domain,
+        expires: expires === undefined ? 'Infinity' : new Date(expires * 1000),
+        sameSite: rest.sameSite?.toLowerCase(),
+      })
+      jar.setCookieSync(cookie, `${rest.secure ? 'https' : 'http'}://${domain}${rest.path}`, { ignoreError: true })
+    }
+    return chain
+  }
 
   /** Takes the Set-Cookie lines of an answer from `url`. */
-  take(lines: readonly string[], url: URL): void {
-    for (const line of lines) {
-      const [pair = '', ...attributes] = line.split(';').map((part) => part.trim())
-      const equals = pair.indexOf('=')
-      if (equals < 1 || this.#cookies.size >= MAX_COOKIES) continue
-      const domain = attributes
-        .find((attribute) => /^domain=./i.test(attribute))
-        ?.slice('domain='.length)
-        .replace(/^\./, '')
-        .toLowerCase()
-      // A cookie for another site, or for a whole top-level domain, stays with the host that set it.
-      const shared = domain?.includes('.') && `.${url.hostname}`.endsWith(`.${domain}`) ? domain : undefined
-      const name = pair.slice(0, equals)
-      const host = shared ?? url.hostname
-      this.#cookies.set(`${host} ${name}`, {
-        name,
-        value: pair.slice(equals + 1),
-        host,
-        subdomains: shared !== undefined,
-      })
-    }
+  async take(lines: readonly string[], url: URL): Promise<void> {
+    if (lines.length === 0) return
+    const jar = await this.#filled()
+    for (const line of lines) jar.setCookieSync(line, url.href, { ignoreError: true, loose: true })
   }
 
   /** The Cookie header for `url`; empty when there is none. */
   header(url: URL): string {
-    const sent = [...this.#cookies.values()].filter(({ host, subdomains }) =>
-      subdomains ? `.${url.hostname}`.endsWith(`.${host}`) : url.hostname === host,
-    )
-    return sent.map(({ name, value }) => `${name}=${value}`).join('; ')
+    return this.#jar?.getCookieStringSync(url.href) ?? ''
   }
+
+  /** The library takes 20 ms to load: most pages need no cookie. */
+  async #filled(): Promise<CookieJar> {
+    if (this.#jar) return this.#jar
+    const { CookieJar } = await import('tough-cookie')
+    this.#jar = new CookieJar()
+    return this.#jar
+  }
+}
+
+/** Set-Cookie as it may be kept: names and attributes, the values left out. Several are separated by line feeds. */
+export function withoutValues(setCookie: string): string {
+  return setCookie.replace(/^([^=;\n]*)=[^;\n]*/gm, '$1=***')
 }

@@ -1,8 +1,17 @@
 import { AppError } from '../../base/errors.ts'
 
+/** The time was over. */
+export class TimedOut extends AppError {
+  constructor(seconds: number) {
+    super(`timed out after ${seconds} s`)
+  }
+}
+
 /** A signal that aborts after some time, or with the one it follows. */
 export interface Deadline {
   readonly signal: AbortSignal
+  /** Takes away what others have spent on the same before, in milliseconds. */
+  spend(ms: number): void
   /** Removes the timer and the listener. */
   clear(): void
 }
@@ -18,12 +27,20 @@ export function startDeadline(outer: AbortSignal, seconds: number): Deadline {
     const late = reason instanceof Error && reason.name === 'TimeoutError'
     controller.abort(reason instanceof AppError ? reason : late ? over() : new AppError('stopped before it was done'))
   }
-  const over = () => new AppError(`timed out after ${seconds} s`)
-  const timer = setTimeout(() => controller.abort(over()), seconds * 1000)
+  const over = () => new TimedOut(seconds)
+  const end = () => controller.abort(over())
+  const began = performance.now()
+  let timer = setTimeout(end, seconds * 1000)
   if (outer.aborted) follow()
   else outer.addEventListener('abort', follow, { once: true })
   return {
     signal: controller.signal,
+    spend(ms) {
+      const left = seconds * 1000 - ms - (performance.now() - began)
+      clearTimeout(timer)
+      if (left <= 0) end()
+      else timer = setTimeout(end, left)
+    },
     clear() {
       clearTimeout(timer)
       outer.removeEventListener('abort', follow)

@@ -1,89 +1,24 @@
-import { AppError } from '../../base/errors.ts'
-import { userAgent } from '../../base/user-agent.ts'
-import type { Answer, Hop } from './answer.ts'
-import type { HookContext } from './contract.ts'
-import { ChainCookies } from './cookies.ts'
-import { drop, headersOf, request } from './request.ts'
+import type { Answer } from './answer.ts'
+import { follow, type RequestContext } from './follow.ts'
+import { answerForPage, received } from './page-request.ts'
 import { retryAfterSeconds } from './retry-after.ts'
-import { flag } from './settings.ts'
-
-const MAX_REDIRECTS = 20
-const REDIRECTS = new Set([301, 302, 303, 307, 308])
-
-/** The Accept-Encoding of a request. */
-export type Encodings = 'identity' | 'gzip, br'
-
-/** Hands back an answer whose body was not read: the next hook in the row that requests the same gets it. */
-export function handBack({ visit }: HookContext, start: string, encodings: Encodings, answer: Answer): void {
-  if (visit) visit.keep(start, encodings, answer)
-  else drop(answer.body)
-}
-
-/** An answer that was requested under another deadline. */
-function followedBy(signal: AbortSignal, answer: Answer): Answer {
-  signal.throwIfAborted()
-  const onAbort = () => answer.body.destroy(signal.reason as Error)
-  signal.addEventListener('abort', onAbort, { once: true })
-  answer.body.once('close', () => signal.removeEventListener('abort', onAbort))
-  return answer
-}
 
 /**
- * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain). `encodings` is the
- * Accept-Encoding: 'identity' for a file that is to be kept as it is. (No `deflate`: servers disagree about what it
- * is.) Throws AppError with one plain line for every failure; an HTTP error status is an answer like any other.
+ * The answer to a GET of `start`, after redirects (`follow`). Throws AppError with one plain line for every failure; an
+ * HTTP error status is an answer like any other.
+ *
+ * The page itself is asked for once: all hooks of a row get the same answer, or the same failure, and together they
+ * wait for it no longer than the most patient one would alone. The body of any other answer is the caller's to close.
  */
-export async function get(
-  context: Pick<HookContext, 'url' | 'env' | 'signal' | 'visit' | 'answered'>,
-  start: string,
-  encodings: Encodings,
-): Promise<Answer> {
-  const left = context.visit?.take(start, encodings)
-  if (left) {
-    context.answered?.(left.status, retryAfterSeconds(left.headers['retry-after']))
-    return followedBy(context.signal, left)
-  }
-  const cookies = new ChainCookies()
-  const seen = new Set<string>()
-  const redirects: Hop[] = []
-  const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
-  const headers: Record<string, string> = {
-    'user-agent': userAgent(context.env),
-    accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
-    'accept-encoding': encodings,
-  }
-  for (let url = httpUrl(start, 'not a valid URL'); ; ) {
-    const cookie = cookies.header(url)
-    const requestHeaders = cookie === '' ? headers : { ...headers, cookie }
-    if (seen.has(`${url.href} ${cookie}`))
-      throw new AppError(`redirect loop after ${redirects.length} redirects (${url.href})`)
-    if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
-    seen.add(`${url.href} ${cookie}`)
-
-    const body = await request(url, { headers: requestHeaders, signal: context.signal, verifyTls })
-    const hop: Hop = { url: url.href, status: body.statusCode ?? 0, headers: headersOf(body) }
-    const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
-    if (location === undefined) {
-      if (start === context.url) context.answered?.(hop.status, retryAfterSeconds(hop.headers['retry-after']))
-      return { ...hop, statusText: body.statusMessage ?? '', redirects, requestHeaders, body }
-    }
-    drop(body)
-    cookies.take(body.headers['set-cookie'] ?? [], url)
-    redirects.push(hop)
-    url = httpUrl(location, 'redirected to an invalid URL', url)
-  }
+export async function get(context: RequestContext, start: string): Promise<Answer> {
+  const { onEnd } = context
+  if (start !== context.url || !onEnd) return received(await follow(context, start))
+  const answer = await answerForPage({ ...context, onEnd })
+  context.answered?.(answer.status, retryAfterSeconds(answer.headers['retry-after']))
+  return answer
 }
 
 /** `HTTP 404 Not Found`, as people write it. */
 export function statusLine(answer: { readonly status: number; readonly statusText: string }): string {
   return `HTTP ${answer.status} ${answer.statusText}`.trim()
-}
-
-function httpUrl(text: string, complaint: string, base?: URL): URL {
-  const url = URL.parse(text, base?.href)
-  if (url === null) throw new AppError(`${complaint}: ${text.slice(0, 200)}`)
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new AppError(`${base ? 'redirected to an ' : ''}unsupported scheme: ${url.protocol}`)
-  url.hash = ''
-  return url
 }

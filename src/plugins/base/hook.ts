@@ -4,7 +4,7 @@ import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 import type { HookContext, HookModule, HookResult } from './contract.ts'
 import { startDeadline } from './deadline.ts'
 import { runAsProgram } from './program.ts'
-import { flag, timeoutSeconds } from './settings.ts'
+import { flag, sizeText, timeoutSeconds } from './settings.ts'
 
 export interface HookDefinition {
   /** Name of the plugin and of its output directory; `<PLUGIN>_ENABLED` and `<PLUGIN>_TIMEOUT` follow from it. */
@@ -29,11 +29,14 @@ export const succeeded = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'succeeded', output } : { status: 'succeeded', output, json }
 export const noResults = (output: string): HookResult => ({ status: 'noresults', output })
 export const skipped = (output: string): HookResult => ({ status: 'skipped', output })
-/** @param json with `served`, the path of the body of an error response: the hook's files are then kept */
+/** @param json with `served`, the path of what is kept all the same, such as the body of an error response */
 export const failed = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'failed', output } : { status: 'failed', output, json }
 /** Failed for now: it is tried again. */
 export const later = (output: string): HookResult => ({ status: 'backoff', output })
+/** The body broke off: what had come of it is kept. @param bytes of it that had come */
+export const truncated = (trouble: string, bytes: number, served: string, json?: object): HookResult =>
+  failed(`${trouble}; kept as far as it came: ${sizeText(bytes)}`, { ...json, served, truncated: true })
 /** The input is missing: the plugin that makes it ran before. */
 export const lacking = (plugin: string): HookResult => skipped(`needs ${plugin}, which failed`)
 
@@ -45,6 +48,7 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
   try {
     if (!flag(context.env, `${prefix}_ENABLED`, true)) return skipped(`${prefix}_ENABLED=False`)
     if (!definition.anyUrl && !/^https?:/i.test(context.url)) return noResults('unsupported input URL')
+    const closers: (() => Promise<void>)[] = []
     const deadline = startDeadline(context.signal, timeoutSeconds(context.env, prefix))
     try {
       deadline.signal.throwIfAborted()
@@ -54,6 +58,8 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
         env: context.env,
         signal: deadline.signal,
         visit: context.visit,
+        onEnd: (closer) => (context.visit ? context.visit.onClose(closer) : closers.push(closer)),
+        spend: (ms) => deadline.spend(ms),
         emit: (record) => context.emit(record),
         log: (line) => context.log(line),
         answered: (status, retryAfter) => {
@@ -67,6 +73,7 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
       throw error
     } finally {
       deadline.clear()
+      for (const close of closers) await close()
     }
   } catch (error) {
     // Any error that is neither ours nor the system's is a defect: its stack goes to the log, its message to the

@@ -22,6 +22,8 @@ export function explain(error: unknown, url: URL): AppError {
   const code = codeOf(error) ?? ''
   const line = LINES[code]
   if (line) return new AppError(line(url.host), { cause: error })
+  if (/no.application.protocol/i.test(messageOf(error)))
+    return new AppError(`${url.host} does not speak HTTP/1.1, only HTTP/2`, { cause: error })
   if (TLS.test(code))
     return new AppError(`TLS problem with ${url.host}: ${tlsReason(code, messageOf(error))}`, { cause: error })
   if (code.startsWith('HPE_')) return new AppError(`${url.host} does not answer in HTTP (${code})`, { cause: error })
@@ -33,6 +35,7 @@ export function explainBody(error: unknown, url: URL): AppError {
   const code = codeOf(error) ?? ''
   if (code === 'ECONNRESET')
     return new AppError(`connection closed by ${url.host} before the end of the body`, { cause: error })
+  if (code.startsWith('HPE_')) return new AppError(`damaged transfer from ${url.host} (${code})`, { cause: error })
   if (/^(?:Z_|ERR_|ZSTD_)/.test(code))
     return new AppError(`damaged compressed body from ${url.host} (${code})`, { cause: error })
   return explain(error, url)

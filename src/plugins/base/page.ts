@@ -1,10 +1,10 @@
 import { AppError } from '../../base/errors.ts'
-import { decodePage, encodingOf, UNDECLARED } from './charset.ts'
+import { decodePage, encodingOf, UNDECLARED, withoutHalfCharacter } from './charset.ts'
 import { isHtml, looksLikeHtml, parseContentType } from './content-type.ts'
 import type { HookContext, HookResult } from './contract.ts'
 import { lacking, noResults } from './hook.ts'
 import { sizeLimit } from './settings.ts'
-import { pageUrl, readSibling, siblingRan, staticFile } from './siblings.ts'
+import { pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from './siblings.ts'
 
 const DEFAULT_MAX_SIZE = 50 * 1024 * 1024
 
@@ -15,6 +15,8 @@ export interface ServedPage {
   readonly encoding: string
   /** An error page: `HTTP 404 Not Found`. */
   readonly error?: string
+  /** Why there is no more of it; undefined: it is whole. */
+  readonly trouble?: string
 }
 
 /** A page as text, and the base of its relative links. */
@@ -30,26 +32,30 @@ export interface Page {
 export async function fetchPage(context: HookContext): Promise<ServedPage | HookResult> {
   const { get, statusLine } = await import('./fetch.ts')
   const { isBlank, readBody } = await import('./body.ts')
-  const answer = await get(context, context.url, 'gzip, br')
+  const answer = await get(context, context.url)
   const { mime, charset } = parseContentType(answer.headers['content-type'])
   const error = answer.status < 200 || answer.status > 299 ? statusLine(answer) : undefined
   if (mime !== '' && !isHtml(mime)) {
-    answer.body.destroy()
     if (error !== undefined) throw new AppError(error)
     return noResults(`not HTML but ${mime}`)
   }
   const limit = sizeLimit(context.env, 'HTML_MAX_SIZE', DEFAULT_MAX_SIZE)
-  const bytes = await readBody(answer, limit).catch((trouble: unknown) => {
-    throw error === undefined ? trouble : new AppError(error, { cause: trouble })
-  })
-  if (error !== undefined && isBlank(bytes)) throw new AppError(error)
+  const { bytes: came, trouble } = await readBody(answer, limit, context.signal)
+  if (trouble) await answer.body.leave(trouble)
+  const bytes = trouble ? withoutHalfCharacter(came) : came
+  const isNone = isBlank(bytes) || (mime === '' && !looksLikeHtml(bytes))
+  if (isNone && error !== undefined) throw new AppError(error, { cause: trouble })
+  if (isNone && trouble) throw trouble
   if (isBlank(bytes)) return noResults(`an empty answer (${statusLine(answer)})`)
-  if (mime === '' && !looksLikeHtml(bytes)) {
-    if (error !== undefined) throw new AppError(error)
-    return noResults('not HTML (no content type)')
-  }
+  if (isNone) return noResults('not HTML (no content type)')
   const encoding = encodingOf(bytes, { charset, xml: mime === 'application/xhtml+xml' })
-  return { url: answer.url, bytes, encoding, ...(error !== undefined && { error }) }
+  return {
+    url: answer.url,
+    bytes,
+    encoding,
+    ...(error !== undefined && { error }),
+    ...(trouble && { trouble: trouble.message }),
+  }
 }
 
 /**
@@ -65,16 +71,19 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
   if (siblingRan(context, 'html')) return lacking('html')
   const served = await fetchPage(context)
   if ('status' in served) return served
-  if (served.error !== undefined) throw new AppError(served.error)
+  const wrong = served.error ?? served.trouble
+  if (wrong !== undefined) throw new AppError(wrong)
   return { url: served.url, html: readable(served.bytes, served.encoding) }
 }
 
 /**
- * The page that another plugin saved, best as its scripts made it. Within a row nobody changes it after its first
- * reader.
+ * The page that another plugin saved, best as its scripts made it, if need be as far as it came. Within a row nobody
+ * changes it after its first reader.
  */
 function savedPage(context: HookContext): Page | undefined {
-  const saved = readSibling(context, 'dom/output.html') ?? readSibling(context, 'html/output.html')
+  const saved = ['dom/output.html', 'html/output.html', TRUNCATED_PAGE]
+    .map((path) => readSibling(context, path))
+    .find((bytes) => bytes !== undefined)
   return saved && { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
 }
 

@@ -8,6 +8,8 @@ export interface RequestOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly verifyTls: boolean
+  /** Called with the answer before any of its body. */
+  readonly onAnswer?: ((answer: IncomingMessage) => void) | undefined
 }
 
 /** An unread body up to this size is read to its end, which costs less than a new connection. */
@@ -43,10 +45,13 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
         signal: options.signal,
         maxHeaderSize: MAX_HEADER_BYTES,
         rejectUnauthorized: options.verifyTls,
+        // Unasked, a server that only speaks HTTP/2 begins to do so.
+        ALPNProtocols: ['http/1.1'],
       }
       const sent = send(url, settings, (answer) => {
         // The reader of the body sees its errors; after it is destroyed nobody listens.
         answer.on('error', () => {})
+        options.onAnswer?.(answer)
         resolve(answer)
       })
       sent
@@ -90,7 +95,7 @@ export function headersOf(answer: IncomingMessage): Record<string, string> {
 }
 
 /** Node decodes header bytes as Latin-1; real file names and locations are UTF-8. */
-function asUtf8(value: string): string {
+export function asUtf8(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value
   const bytes = Buffer.from(value, 'latin1')
   return isUtf8(bytes) ? bytes.toString('utf8') : value

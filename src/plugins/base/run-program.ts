@@ -15,6 +15,8 @@ interface RunOptions {
   readonly cwd: string
   /** The kernel limits every file that is written to this many bytes: the program says `File too large`. */
   readonly maxFileBytes: number
+  /** What it reads on stdin. */
+  readonly input?: string
   /** Beside the hook's own environment. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -27,20 +29,24 @@ interface RunOptions {
 export async function runProgram(
   program: string,
   args: readonly string[],
-  { cwd, maxFileBytes, env = {} }: RunOptions,
+  { cwd, maxFileBytes, input = '', env = {} }: RunOptions,
   context: Pick<HookContext, 'env' | 'signal'>,
 ): Promise<ProgramExit> {
   context.signal.throwIfAborted()
   const exit = Promise.withResolvers<ProgramExit>()
-  // POSIX counts ulimit -f in blocks of 512 bytes. Who ignores the signal is told by the failure of its write.
-  const script = `trap '' XFSZ; ulimit -f ${Math.ceil(maxFileBytes / 512)}; exec "$0" "$@"`
+  // POSIX counts ulimit -f in blocks of 512 bytes. Who ignores the signal is told by the failure of its write. Programs
+  // open /dev/stdin: that fails for the socket that Node makes of a pipe, and not for a shell's here-document.
+  const limit = `trap '' XFSZ; ulimit -f ${Math.ceil(maxFileBytes / 512)}`
+  const script = `${limit}; input=$(cat); exec "$0" "$@" <<END\n$input\nEND`
   const child = spawn('/bin/sh', ['-c', script, program, ...args], {
     cwd,
     detached: true,
     // Its messages are read.
     env: { ...context.env, ...env, LC_ALL: 'C.UTF-8', LANGUAGE: '' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   })
+  child.stdin.on('error', () => {}) // It may end without reading.
+  child.stdin.end(input)
   let log = ''
   const take = (text: string) => {
     if (log.length < MAX_LOG_CHARS) log += text

@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
 import type { HookContext } from './contract.ts'
 
+/** A page that broke off, as far as it came. */
+export const TRUNCATED_PAGE = 'html/truncated.html'
+
 type Place = Pick<HookContext, 'outputDir'>
 
 /** The bytes of another plugin's output (`html/output.html`); undefined when it is not there. */

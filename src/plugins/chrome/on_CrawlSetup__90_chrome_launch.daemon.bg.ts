@@ -3,9 +3,10 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
+import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
+import { endBrowser, guardBrowser } from '../base/browser/guard.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
-import { guardMemory } from '../base/browser/memory-guard.ts'
 import { ENDPOINT, NO_BROWSER } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
 import { sizeLimit } from '../base/settings.ts'
@@ -53,19 +54,20 @@ for (let failures = 0; !isOver; ) {
   try {
     rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
     mkdirSync(temp, { recursive: true })
-    running = await launchBrowser(browser, temp, process.env)
-    writeWhole(folder, ENDPOINT, `${running.endpoint}\n`)
+    running = await launchBrowser(browser, temp, makeShortFolder(folder, "the browser's socket"), process.env)
+    writeWhole(folder, ENDPOINT, `${running.relay.endpoint}\n`)
   } catch (error) {
     failures++
     if (!hasRun && failures > 1) fail(error)
     say(messageOf(error))
   }
   if (running) {
-    const { ended, sandboxed } = running
+    const { ended, unsandboxed } = running
     const { pid } = running.process
-    if (!hasRun) process.stdout.write(`${JSON.stringify({ browser: browser.program, pid, sandboxed })}\n`)
+    const unguard = guardBrowser(running, maxMemory, say)
+    if (!hasRun) process.stdout.write(`${JSON.stringify({ browser: browser.program, pid, sandboxed: !unsandboxed })}\n`)
+    if (!hasRun && unsandboxed) say(`The browser runs without its sandbox: ${unsandboxed}.`)
     hasRun = true
-    const unguard = pid === undefined ? () => {} : guardMemory(pid, maxMemory, say)
     await Promise.race([ended, over.promise])
     unguard()
     if (isOver) break
@@ -78,10 +80,11 @@ for (let failures = 0; !isOver; ) {
 
 rmSync(join(folder, ENDPOINT), { force: true })
 if (running) {
-  running.process.kill('SIGTERM')
-  const late = setTimeout(() => running?.process.kill('SIGKILL'), END_MS)
-  await running.ended
+  const last = running
+  last.process.kill('SIGTERM')
+  const late = setTimeout(() => endBrowser(last), END_MS)
+  await last.ended
   clearTimeout(late)
 }
-rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
+for (const each of [temp, shortFolderOf(folder)]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
 process.exit(0)

@@ -39,10 +39,14 @@ export default defineHook(import.meta, {
 async function download(context: HookContext, url: string): Promise<Buffer | string> {
   const { get, statusLine } = await import('../base/fetch.ts')
   const { readBody } = await import('../base/body.ts')
-  const { drop } = await import('../base/request.ts')
-  const answer = await get(context, url, 'gzip, br')
-  if (answer.status >= 200 && answer.status <= 299)
-    return readBody(answer, sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE))
-  drop(answer.body)
-  return `no icon: ${statusLine(answer)}`
+  const limit = sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE)
+  const answer = await get(context, url)
+  try {
+    if (answer.status < 200 || answer.status > 299) return `no icon: ${statusLine(answer)}`
+    const { bytes, trouble } = await readBody(answer, limit, context.signal)
+    if (trouble) throw trouble
+    return bytes
+  } finally {
+    if (url !== context.url) await answer.body.close()
+  }
 }

@@ -2,7 +2,7 @@ import { AppError } from '../../base/errors.ts'
 import { userAgent } from '../../base/user-agent.ts'
 import type { HookContext } from '../base/contract.ts'
 import { type ProgramExit, runProgram } from '../base/run-program.ts'
-import { flag, type SizeLimit, text, tooLarge } from '../base/settings.ts'
+import { flag, type SizeLimit, tooLarge } from '../base/settings.ts'
 import type { Repository } from './repository-url.ts'
 
 /** What is known of a repository. */
@@ -56,13 +56,11 @@ export class Git {
    */
   async clone(args: readonly string[], { url, isCertain }: Repository): Promise<boolean> {
     const { env } = this.#context
-    const cookies = text(env, 'COOKIES_FILE')
     const settings = [
       'core.hooksPath=/dev/null',
       'credential.helper=',
       'submodule.recurse=false',
       `http.userAgent=${userAgent(env)}`,
-      ...(cookies === undefined ? [] : [`http.cookieFile=${cookies}`]),
       ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['http.sslVerify=false']),
     ].flatMap((setting) => ['-c', setting])
     const exit = await this.#run([

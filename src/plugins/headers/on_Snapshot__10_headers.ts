@@ -1,16 +1,13 @@
 #!/usr/bin/env node
 // The redirect chain and the headers of a page, without its body.
-import { get, handBack } from '../base/fetch.ts'
+import { get } from '../base/fetch.ts'
 import { writeJson } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
-
-const ENCODINGS = 'gzip, br'
 
 export default defineHook(import.meta, {
   plugin: 'headers',
   async run(context) {
-    const answer = await get(context, context.url, ENCODINGS)
-    handBack(context, context.url, ENCODINGS, answer)
+    const answer = await get(context, context.url)
     // The names are ArchiveBox's; its readers know `headers` and `response_headers`. An HTTP error is worth keeping,
     // too.
     writeJson(context.outputDir, 'headers.json', {

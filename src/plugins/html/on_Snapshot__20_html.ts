@@ -4,12 +4,13 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pageForDisk } from '../base/charset.ts'
 import { writeWhole } from '../base/files.ts'
-import { defineHook, failed, noResults, succeeded } from '../base/hook.ts'
+import { defineHook, failed, noResults, succeeded, truncated } from '../base/hook.ts'
 import { fetchPage } from '../base/page.ts'
-import { staticFile } from '../base/siblings.ts'
+import { staticFile, TRUNCATED_PAGE } from '../base/siblings.ts'
 
+const PAGE = 'html/output.html'
 /** The body of an error response has a name of its own, so that nobody takes it for the page. */
-const ERROR_PAGE = 'error.html'
+const ERROR_PAGE = 'html/error.html'
 
 export default defineHook(import.meta, {
   plugin: 'html',
@@ -18,14 +19,16 @@ export default defineHook(import.meta, {
     if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
     const page = await fetchPage(context)
     if ('status' in page) return page
+    const at = (path: string) => join(context.outputDir, '..', path)
+    const isTruncated = page.error === undefined && page.trouble !== undefined
+    // An earlier attempt's whole page is better than half of this one.
+    if (isTruncated && existsSync(at(PAGE))) return failed(page.trouble)
     const bytes = pageForDisk(page.bytes, page.encoding)
-    const error = join(context.outputDir, ERROR_PAGE)
-    if (page.error !== undefined) {
-      writeWhole(context.outputDir, ERROR_PAGE, bytes)
-      return failed(page.error, { served: `html/${ERROR_PAGE}` })
-    }
-    if (existsSync(error)) rmSync(error) // An earlier attempt's.
-    writeWhole(context.outputDir, 'output.html', bytes)
-    return succeeded('html/output.html')
+    const path = page.error !== undefined ? ERROR_PAGE : isTruncated ? TRUNCATED_PAGE : PAGE
+    writeWhole(context.outputDir, path.slice('html/'.length), bytes)
+    if (page.error !== undefined) return failed(page.error, { served: path })
+    if (isTruncated) return truncated(page.trouble, page.bytes.length, path)
+    for (const old of [ERROR_PAGE, TRUNCATED_PAGE].map(at)) if (existsSync(old)) rmSync(old) // An earlier attempt's.
+    return succeeded(path)
   },
 })

@@ -1,10 +1,16 @@
 #!/usr/bin/env node
 // Saves a URL that is itself a file (PDF, image, archive, plain text, ...) as it is, and leaves pages to the others.
-import { chunksOf, saveChunks } from '../base/body.ts'
-import { isHtml, looksLikeHtml, parseContentType } from '../base/content-type.ts'
+import { rmSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Answer } from '../base/answer.ts'
+import { chunksOf, saveBody } from '../base/body.ts'
+import { isPage, looksLikeHtml, parseContentType } from '../base/content-type.ts'
+import type { HookContext } from '../base/contract.ts'
 import { get, statusLine } from '../base/fetch.ts'
-import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
-import { sizeLimit } from '../base/settings.ts'
+import { PART } from '../base/files.ts'
+import { defineHook, failed, lacking, noResults, succeeded, truncated } from '../base/hook.ts'
+import { type SizeLimit, sizeLimit } from '../base/settings.ts'
 import { siblingHeaders, siblingRan } from '../base/siblings.ts'
 import { fileName } from './file-name.ts'
 
@@ -21,36 +27,36 @@ export default defineHook(import.meta, {
     if (known && isPage(known.headers)) return noResults(parseContentType(String(known.headers['content-type'])).mime)
     if (!known && siblingRan(context, 'headers')) return lacking('headers')
 
-    const answer = await get(context, context.url, 'identity')
+    const answer = await get(context, context.url)
     const { mime } = parseContentType(answer.headers['content-type'])
-    if (isPage(answer.headers) || EMPTY.has(answer.status)) {
-      answer.body.destroy()
-      return noResults(EMPTY.has(answer.status) ? statusLine(answer) : mime)
-    }
-    const chunks = chunksOf(answer, limit)
-    const start = await chunks.next()
-    const first = start.done ? undefined : start.value
-    if (mime === '' && looksLikeHtml(first ?? new Uint8Array())) {
-      await chunks.return()
+    if (EMPTY.has(answer.status)) return noResults(statusLine(answer))
+    if (isPage(answer.headers)) return noResults(mime)
+    if (mime === '' && looksLikeHtml(await startOf(answer, limit, context.signal)))
       return noResults('a page without a content type')
-    }
-    const name = fileName(answer.url, answer.headers['content-disposition'], mime)
-    await saveChunks(startingWith(first, chunks), context.outputDir, name)
-    const isError = answer.status < 200 || answer.status > 299
-    if (isError) return failed(statusLine(answer), { content_type: mime, served: `staticfile/${name}` })
-    return succeeded(`staticfile/${name}`, { content_type: mime })
+    return await save(answer, limit, context)
   },
 })
 
-/** HTML to look at. As an attachment it is a file to keep; without a type, its bytes decide. */
-function isPage(headers: Readonly<Record<string, unknown>>): boolean {
-  return (
-    isHtml(parseContentType(String(headers['content-type'] ?? '')).mime) &&
-    !/^\s*attachment\b/i.test(String(headers['content-disposition'] ?? ''))
-  )
+async function save(answer: Answer, limit: SizeLimit, { outputDir, signal }: HookContext) {
+  const { mime } = parseContentType(answer.headers['content-type'])
+  const name = fileName(answer.url, answer.headers['content-disposition'], mime)
+  const part = join(outputDir, PART)
+  try {
+    const { size, trouble } = await saveBody(answer, limit, part, signal)
+    if (trouble && size === 0) throw trouble
+    const kept = trouble ? `truncated-${name}` : name
+    await rename(part, join(outputDir, kept))
+    const path = `staticfile/${kept}`
+    const json = { content_type: mime }
+    if (answer.status < 200 || answer.status > 299) return failed(statusLine(answer), { ...json, served: path })
+    return trouble ? truncated(trouble.message, size, path, json) : succeeded(path, json)
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
+  }
 }
 
-async function* startingWith(first: Buffer | undefined, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  if (first) yield first
-  yield* rest
+async function startOf(answer: Answer, limit: SizeLimit, signal: AbortSignal): Promise<Buffer> {
+  for await (const chunk of chunksOf(answer, limit, signal)) return chunk
+  return Buffer.alloc(0)
 }

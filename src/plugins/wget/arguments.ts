@@ -22,8 +22,14 @@ const DEFAULT_ARGUMENTS = [
  * The arguments of wget for one page; `seconds` is the time of the whole hook. Later options win, so WGET_ARGS_EXTRA
  * takes precedence. One silent host must not use up the page's time: each wait gets a quarter of it.
  */
-export function wgetArguments(context: Pick<HookContext, 'url' | 'env'>, seconds: number, limit: SizeLimit): string[] {
+export function wgetArguments(
+  context: Pick<HookContext, 'url' | 'env'>,
+  seconds: number,
+  limit: SizeLimit,
+  hasCookies: boolean,
+): string[] {
   const { env } = context
+  const language = text(env, 'ACCEPT_LANGUAGE')
   const verifyTls = flag(env, 'WGET_CHECK_SSL_VALIDITY', flag(env, 'CHECK_SSL_VALIDITY', true))
   return [
     ...list(env, 'WGET_ARGS', DEFAULT_ARGUMENTS),
@@ -34,7 +40,12 @@ export function wgetArguments(context: Pick<HookContext, 'url' | 'env'>, seconds
     '--server-response',
     // It would be stored in the user's home.
     '--no-hsts',
-    ...(flag(env, 'WGET_WARC_ENABLED', true) ? [`--warc-file=warc/${Math.floor(Date.now() / 1000)}`] : []),
+    ...(language === undefined ? [] : [`--header=Accept-Language: ${language}`]),
+    // On stdin: neither a file nor the list of processes has them. It has the requests with them in its WARC.
+    ...(hasCookies ? ['--load-cookies=/dev/stdin'] : []),
+    ...(flag(env, 'WGET_WARC_ENABLED', true) && !hasCookies
+      ? [`--warc-file=warc/${Math.floor(Date.now() / 1000)}`]
+      : []),
     ...(verifyTls ? [] : ['--no-check-certificate']),
     ...list(env, 'WGET_ARGS_EXTRA', []),
     '--',

@@ -4,13 +4,19 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
+import { isExpired } from '../../base/persona/cookie.ts'
+import { formatCookiesTxt } from '../../base/persona/cookies-txt.ts'
+import { headersFor } from '../../base/persona/headers.ts'
 import { isBlank } from '../base/body.ts'
-import { defineHook, noResults, skipped, succeeded } from '../base/hook.ts'
+import { isPage } from '../base/content-type.ts'
+import { isDead } from '../base/dead-page.ts'
+import { defineHook, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
+import { credentialsFor } from '../base/persona.ts'
 import { runProgram } from '../base/run-program.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
-import { staticFile } from '../base/siblings.ts'
+import { siblingHeaders, staticFile } from '../base/siblings.ts'
 import { wgetArguments } from './arguments.ts'
-import { failureReason, isAnswered, savedPage } from './wget-log.ts'
+import { failureReason, isAnswered, savedPage, withoutCookies } from './wget-log.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
 /** wget's working folder: published when wget is done, or deleted. */
@@ -21,19 +27,26 @@ export default defineHook(import.meta, {
   async run(context) {
     const file = staticFile(context)
     if (file !== undefined) return noResults(`staticfile already handled: staticfile/${file}`)
+    const known = siblingHeaders(context)
+    if (isDead(context) && (!known || isPage(known.headers))) return lacking('html')
     const name = text(context.env, 'WGET_BINARY') ?? 'wget'
     const program = findProgram(name, context.env['PATH'])
     if (!program)
       return skipped(`${name} not found: ${process.platform === 'darwin' ? 'brew' : 'apt-get'} install wget`)
 
     const limit = sizeLimit(context.env, 'WGET_MAX_SIZE', DEFAULT_MAX_SIZE)
-    const args = wgetArguments(context, timeoutSeconds(context.env, 'WGET'), limit)
+    const { cookies, headers } = await credentialsFor(context)
+    const isLoggedIn = cookies.some((cookie) => !isExpired(cookie))
+    const args = wgetArguments(context, timeoutSeconds(context.env, 'WGET'), limit, isLoggedIn)
+    if (Object.keys(headersFor(headers, new URL(context.url))).length > 0)
+      context.log('without the headers of the persona: wget would send them to every host')
     const stage = join(context.outputDir, STAGE)
     rmSync(stage, { recursive: true, force: true })
     mkdirSync(join(stage, 'warc'), { recursive: true })
     try {
-      const exit = await runProgram(program, args, { cwd: stage, maxFileBytes: limit.bytes }, context)
-      context.log(exit.log.trim())
+      const options = { cwd: stage, maxFileBytes: limit.bytes, input: formatCookiesTxt(cookies) }
+      const exit = await runProgram(program, args, options, context)
+      context.log((isLoggedIn ? withoutCookies(exit.log) : exit.log).trim())
       context.signal.throwIfAborted()
       if (exit.log.includes('(File too large)')) throw tooLarge(limit)
       // The page counts even when a picture on it was unavailable: the exit code covers all requests.

@@ -30,3 +30,8 @@ export function failureReason(exit: ProgramExit, url: string): string {
   const how = exit.signal ? `killed by ${exit.signal}` : `exit code ${exit.code}`
   return last === '' ? `wget: ${how}` : `${last} (wget: ${how})`
 }
+
+/** The log without the values of cookies that servers set. */
+export function withoutCookies(log: string): string {
+  return log.replace(/^(\s*Set-Cookie:\s*[^=;\n]*)=[^;\n]*/gim, '$1=***')
+}

@@ -20,12 +20,12 @@ const DEFAULT_ARGUMENTS = [
 /**
  * The arguments of yt-dlp for one page. Nothing of the user's own settings, and nothing stored in the home folder.
  * Later options win, so YTDLP_ARGS_EXTRA takes precedence.
- * @param cookies a file that yt-dlp may write to
+ * @param hasCookies it gets cookies on stdin: what it is given as a file, it writes to
  */
 export function ytdlpArguments(
   { url, env }: Pick<HookContext, 'url' | 'env'>,
   limit: SizeLimit,
-  cookies: string | undefined,
+  hasCookies: boolean,
 ): string[] {
   const ffmpeg = findProgram(text(env, 'FFMPEG_BINARY') ?? 'ffmpeg', env['PATH'])
   const verifyTls = flag(env, 'YTDLP_CHECK_SSL_VALIDITY', flag(env, 'CHECK_SSL_VALIDITY', true))
@@ -43,7 +43,7 @@ export function ytdlpArguments(
     `--user-agent=${text(env, 'YTDLP_USER_AGENT') ?? userAgent(env)}`,
     ...(ffmpeg ? [`--ffmpeg-location=${ffmpeg}`, '--convert-subs=srt'] : []),
     ...(verifyTls ? [] : ['--no-check-certificates']),
-    ...(cookies === undefined ? [] : [`--cookies=${cookies}`]),
+    ...(hasCookies ? ['--cookies=/dev/stdin'] : []),
     ...list(env, 'YTDLP_ARGS_EXTRA', []),
     '--',
     url,

@@ -1,10 +1,15 @@
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.js'
 import WebSocket from 'ws'
-import { AppError } from '../../../base/errors.ts'
+import { AppError, codeOf } from '../../../base/errors.ts'
 
 type Commands = ProtocolMapping.Commands
 type Events = ProtocolMapping.Events
 type Listener = (params: unknown) => void
+
+/** Who passes our words on to the browser, and has not answered so many times, is frozen. */
+const ASK_MS = 2_000
+const MOST_UNANSWERED = 4
+const CONNECT_MS = 5_000
 
 interface Answer {
   readonly id?: number
@@ -20,12 +25,17 @@ export interface Session {
   /** Throws AppError when the browser refuses the command, or is gone. */
   send<M extends keyof Commands>(method: M, ...params: Commands[M]['paramsType']): Promise<Commands[M]['returnType']>
   on<E extends keyof Events>(event: E, listener: (...params: Events[E]) => void): void
+  /** The conversation with an attached target: a tab, or a worker of it. */
+  session(sessionId: string): Session
 }
 
 /** The browser is gone, or does not answer: what was under way may be tried again in the next one. */
 export class BrowserGone extends AppError {
-  constructor() {
+  /** There will not be another one for this page. */
+  readonly isForGood: boolean
+  constructor(isForGood = false) {
     super('the browser ended')
+    this.isForGood = isForGood
   }
 }
 
@@ -41,7 +51,16 @@ export class Cdp implements Session {
     this.#socket = socket
     socket.on('message', (data) => this.#receive(JSON.parse(String(data)) as Answer))
     socket.on('error', () => {}) // 'close' follows.
+    let unanswered = 0
+    const asking = setInterval(() => {
+      if (unanswered++ === MOST_UNANSWERED) socket.terminate()
+      else socket.ping()
+    }, ASK_MS).unref()
+    socket.on('pong', () => {
+      unanswered = 0
+    })
     socket.once('close', () => {
+      clearInterval(asking)
       this.#closed.resolve()
       for (const { reject } of this.#waiting.values()) reject(new BrowserGone())
       this.#waiting.clear()
@@ -53,11 +72,12 @@ export class Cdp implements Session {
     const socket = new WebSocket(endpoint, {
       perMessageDeflate: false,
       maxPayload: 1024 ** 3,
-      handshakeTimeout: 10_000,
+      handshakeTimeout: CONNECT_MS,
     })
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve)
-      socket.once('error', () => reject(new BrowserGone()))
+      // A socket that nobody listens on: who would start another one is gone, too.
+      socket.once('error', (error) => reject(new BrowserGone(codeOf(error) === 'ECONNREFUSED')))
     })
     return new Cdp(socket)
   }
@@ -82,11 +102,11 @@ export class Cdp implements Session {
     this.#listen(event, listener as unknown as Listener)
   }
 
-  /** The conversation with an attached tab. */
   session(sessionId: string): Session {
     return {
       send: (method, ...[params]) => this.#send(method, params, sessionId),
       on: (event, listener) => this.#listen(`${sessionId} ${event}`, listener as unknown as Listener),
+      session: (id) => this.session(id),
     }
   }
 

@@ -1,18 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import type { Texts } from '../../../base/config.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
-import { flag, list, text } from '../settings.ts'
+import { flag, list } from '../settings.ts'
+import { languagesIn } from './languages.ts'
 import type { Browser } from './packaged.ts'
+import { Relay } from './relay.ts'
 
 const START_MS = 30_000
 /** With less shared memory, tabs crash; Docker gives 64 MB. */
 const SHARED_MEMORY_BYTES = 256 * 1024 * 1024
 const LAST_WORDS = 4_000
+const LAST_WORDS_MS = 500
 
 const FLAGS = [
   '--headless=new',
-  '--remote-debugging-port=0',
+  '--remote-debugging-pipe', // It ends when we do.
   '--no-first-run',
   '--no-default-browser-check',
   '--hide-scrollbars',
@@ -44,47 +49,56 @@ const FLAGS = [
 
 /** A browser that runs. */
 export interface RunningBrowser {
-  /** Where its DevTools protocol is spoken: `ws://127.0.0.1:PORT/...`. */
-  readonly endpoint: string
+  /** Through which it is spoken to. */
+  readonly relay: Relay
   readonly process: ChildProcess
   /** Resolves when it has ended, with its last words. */
   readonly ended: Promise<string>
-  /** False: the machine does not allow the browser's sandbox, or CHROME_SANDBOX is off. */
-  readonly sandboxed: boolean
+  /** Why it runs without its sandbox; undefined: it has one. */
+  readonly unsandboxed?: string | undefined
 }
 
 /**
  * Starts a browser with a profile in `folder`, and waits until it can be spoken to. With its sandbox where the machine
  * allows that. Throws AppError with the browser's own words when it does not start within 30 s.
+ * @param sockets a folder with a short path, for this account alone
  */
 export async function launchBrowser(
   browser: Browser,
   folder: string,
-  env: Readonly<Record<string, string | undefined>>,
+  sockets: string,
+  env: Texts,
 ): Promise<RunningBrowser> {
-  const isRoot = process.getuid?.() === 0 // The browser refuses to run with a sandbox as root.
-  if (isRoot || !flag(env, 'CHROME_SANDBOX', true)) return await start(browser, folder, env, false)
+  const why = unsandboxedBy(env)
+  if (why !== undefined) return await start(browser, folder, sockets, env, why)
   try {
-    return await start(browser, folder, env, true)
+    return await start(browser, folder, sockets, env)
   } catch (error) {
     if (!/sandbox|clone\(\)|namespace/i.test(messageOf(error))) throw error
-    return await start(browser, folder, env, false)
+    return await start(browser, folder, sockets, env, 'this machine allows no user namespaces')
   }
+}
+
+/** Why a browser has no sandbox, before anything is tried; undefined: it shall have one. */
+function unsandboxedBy(env: Texts): string | undefined {
+  if (!flag(env, 'CHROME_SANDBOX', true)) return 'CHROME_SANDBOX=false'
+  return process.getuid?.() === 0 ? 'root may not have one' : undefined // The browser refuses to start.
 }
 
 async function start(
   browser: Browser,
   folder: string,
-  env: Readonly<Record<string, string | undefined>>,
-  sandboxed: boolean,
+  sockets: string,
+  env: Texts,
+  unsandboxed?: string,
 ): Promise<RunningBrowser> {
   const temp = join(folder, 'tmp')
   mkdirSync(temp, { recursive: true })
-  const language = text(env, 'CHROME_LANGUAGE')
+  const [language] = languagesIn(env['CHROME_LANGUAGE'])
   const args = [
     ...FLAGS,
     `--user-data-dir=${join(folder, 'profile')}`,
-    ...(sandboxed ? [] : ['--no-sandbox']),
+    ...(unsandboxed === undefined ? [] : ['--no-sandbox']),
     ...(sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : []),
     ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['--ignore-certificate-errors']),
     ...(language === undefined ? [] : [`--lang=${language}`]),
@@ -94,27 +108,28 @@ async function start(
   const child = spawn(browser.program, args, {
     cwd: folder,
     env: { ...env, ...browser.env, TMPDIR: temp, HOME: env['HOME'] ?? folder },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
   })
   let words = ''
   const ended = new Promise<string>((resolve) => {
+    const end = () => resolve(words.trim())
     child.once('error', (error) => resolve(messageOf(error)))
-    child.once('close', () => resolve(words.trim()))
+    // What it has started may be frozen, and keep its stderr open.
+    child.once('close', end).once('exit', () => setTimeout(end, LAST_WORDS_MS))
   })
-  const listening = new Promise<string>((resolve) => {
-    child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
-      words = (words + piece).slice(-LAST_WORDS)
-      const endpoint = /DevTools listening on (ws:\/\/\S+)/.exec(words)?.[1]
-      if (endpoint !== undefined) resolve(endpoint)
-    })
+  child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
+    words = (words + piece).slice(-LAST_WORDS)
   })
+  const [, , , toBrowser, fromBrowser] = child.stdio
+  const relay = await Relay.open({ toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }, sockets)
+  void ended.then(() => relay.close())
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), START_MS)
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), START_MS)
   })
-  const endpoint = await Promise.race([listening, ended.then(() => undefined), late])
+  const answers = await Promise.race([relay.answer().then(() => true), ended.then(() => false), late])
   clearTimeout(timer)
-  if (endpoint !== undefined) return { endpoint, process: child, ended, sandboxed }
+  if (answers) return { relay, process: child, ended, unsandboxed }
   child.kill('SIGKILL')
   throw new AppError(`the browser did not start: ${lastWords(await ended)} (${browser.program})`)
 }

@@ -3,9 +3,11 @@ import { AppError } from '../../../base/errors.ts'
 import { count, text } from '../settings.ts'
 import { BrowserGone, Cdp, type Session } from './cdp.ts'
 import { collectConsole } from './console.ts'
+import { languagesIn } from './languages.ts'
 import { explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
 import { NO_POP_UPS, SETTLE } from './page-scripts.ts'
+import type { Dress, TabIds } from './persona.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -52,7 +54,7 @@ export class Tab {
   #isLoaded = false
   #stuck = false
 
-  private constructor(cdp: Cdp, ids: { context: string; session: string; target: string }) {
+  private constructor(cdp: Cdp, ids: TabIds) {
     this.#cdp = cdp
     this.#context = ids.context
     this.session = cdp.session(ids.session)
@@ -76,7 +78,7 @@ export class Tab {
   }
 
   /** Opens an empty tab in the browser at `endpoint`. Throws BrowserGone, also when that does not answer in time. */
-  static async open(endpoint: string, env: Env): Promise<Tab> {
+  static async open(endpoint: string, env: Env, dress: Dress): Promise<Tab> {
     const cdp = await Cdp.connect(endpoint)
     const late = setTimeout(() => cdp.close(), OPEN_MS) // What is under way then fails with BrowserGone.
     try {
@@ -90,6 +92,7 @@ export class Tab {
       const { sessionId: session } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
       const tab = new Tab(cdp, { context, session, target })
       await tab.#prepare(env)
+      await dress(cdp, { context, session, target })
       return tab
     } catch (error) {
       cdp.close()
@@ -103,6 +106,7 @@ export class Tab {
     const { send } = this.session
     const [width, height] = (text(env, 'CHROME_RESOLUTION') ?? '1440,2000').split(',').map(Number)
     if (!width || !height) throw new AppError('CHROME_RESOLUTION is not WIDTH,HEIGHT')
+    const languages = languagesIn(env['CHROME_LANGUAGE'])
     const { userAgent } = await this.#cdp.send('Browser.getVersion')
     await Promise.all([
       send('Page.enable'),
@@ -115,6 +119,7 @@ export class Tab {
       send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
       send('Emulation.setUserAgentOverride', {
         userAgent: text(env, 'CHROME_USER_AGENT') ?? userAgent.replace('HeadlessChrome', 'Chrome'),
+        ...(languages.length > 0 && { acceptLanguage: languages.join(',') }),
       }),
     ])
   }

@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { headerNames } from '../../../base/persona/headers.ts'
 import type { HookContext, HookResult } from '../contract.ts'
+import { isDead } from '../dead-page.ts'
 import { lacking, noResults, skipped } from '../hook.ts'
+import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
-import { readSibling, siblingRan, staticFile } from '../siblings.ts'
+import { staticFile } from '../siblings.ts'
+import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
+import { personaDress } from './persona.ts'
 import { Tab, type Visited } from './tab.ts'
+import { recordTraffic } from './traffic.ts'
 
 /** The crawl's browser says here how it is reached, or why there is none. */
 export const ENDPOINT = 'cdp_url.txt'
@@ -36,7 +42,7 @@ export async function withTab(
 ): Promise<HookResult> {
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
-  if (siblingRan(context, 'html') && !readSibling(context, 'html/output.html')) return lacking('html')
+  if (isDead(context)) return lacking('html')
   const crawlDir = context.env['CRAWL_DIR']
   const chrome = crawlDir === undefined ? undefined : join(crawlDir, 'chrome')
   if (chrome === undefined || noteOf(chrome, NO_BROWSER) !== undefined || noteOf(chrome, ENDPOINT) === undefined)
@@ -44,7 +50,7 @@ export async function withTab(
   try {
     return await once(context, chrome, use)
   } catch (error) {
-    if (!(error instanceof BrowserGone) || context.signal.aborted) throw error
+    if (!(error instanceof BrowserGone) || error.isForGood || context.signal.aborted) throw error
     context.log('The browser ended; the page is visited again.')
     context.visit?.forget('tab')
     return await once(context, chrome, use)
@@ -82,6 +88,8 @@ async function once(
 async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   const tab = await openTab(context, chrome)
   try {
+    const recording = recordingOf(context)
+    if (recording) await recordTraffic(tab.session, recording, headerNames((await credentialsFor(context)).headers))
     const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
     return { tab, visited: await tab.visit(context.url, context.env, budgetMs) }
   } catch (error) {
@@ -91,13 +99,16 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
 }
 
 /** Waits for a browser that is being started again. */
-async function openTab({ env, signal }: HookContext, chrome: string): Promise<Tab> {
+async function openTab(context: HookContext, chrome: string): Promise<Tab> {
+  const { env, signal } = context
+  const dress = await personaDress(context)
   const until = performance.now() + RESTART_MS
   while (true) {
     try {
-      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env)
+      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env, dress)
     } catch (error) {
-      if (!(error instanceof BrowserGone) || signal.aborted || performance.now() > until) throw error
+      if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
+      if (performance.now() > until) throw new BrowserGone(true)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
   }

@@ -2,9 +2,9 @@
 // Asks the Wayback Machine for a copy of its own.
 import { AppError } from '../../base/errors.ts'
 import { isPrivateName } from '../../base/private-host.ts'
-import type { Answer } from '../base/answer.ts'
-import { get, statusLine } from '../base/fetch.ts'
+import { statusLine } from '../base/fetch.ts'
 import { writeWhole } from '../base/files.ts'
+import { type Followed, follow } from '../base/follow.ts'
 import { defineHook, later, noResults, succeeded } from '../base/hook.ts'
 import { text } from '../base/settings.ts'
 
@@ -20,9 +20,9 @@ export default defineHook(import.meta, {
     const { hostname } = new URL(context.url)
     const archive = (text(context.env, 'ARCHIVEDOTORG_URL') ?? ARCHIVE).replace(/\/+$/, '')
     if (isPrivateName(hostname) === true && archive === ARCHIVE) return noResults(`${hostname} is not public`)
-    // The other hooks' answer for this page is none for this request.
-    const answer = await get({ ...context, visit: undefined }, `${archive}/save/${context.url}`, 'gzip, br')
-    answer.body.destroy()
+    const { url, env, signal } = context // Without what records the traffic of the page: this is none of it.
+    const answer = await follow({ url, env, signal }, `${archive}/save/${url}`)
+    answer.message.destroy()
     if (BUSY.has(answer.status)) return later(`${new URL(archive).host}: ${statusLine(answer)}`)
     const copy = copyIn(answer, archive)
     if (copy === undefined) throw new AppError(refusal(answer, archive))
@@ -32,13 +32,13 @@ export default defineHook(import.meta, {
 })
 
 /** The address of the copy: where its redirects ended, or what it says. */
-function copyIn({ url, headers, status }: Answer, archive: string): string | undefined {
+function copyIn({ url, headers, status }: Followed, archive: string): string | undefined {
   if (status >= 400) return undefined
   const said = [headers['content-location'], url].map((place) => URL.parse(place ?? '', archive)?.href)
   return said.find((place) => place !== undefined && /\/web\/\d{14}\w*\//.test(place))
 }
 
-function refusal(answer: Answer, archive: string): string {
+function refusal(answer: Followed, archive: string): string {
   const why = answer.headers['x-archive-wayback-runtime-error'] ?? answer.headers['x-ts']
   const what = answer.status >= 400 ? statusLine(answer) : 'no copy was made'
   return `${new URL(archive).host}: ${what}${why ? ` (${why.slice(0, 200)})` : ''}`

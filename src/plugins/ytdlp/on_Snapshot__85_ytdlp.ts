@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 // Video and audio of a page by yt-dlp, with subtitles, thumbnail and metadata.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram } from '../../base/find-program.ts'
-import type { HookContext } from '../base/contract.ts'
+import { isExpired } from '../../base/persona/cookie.ts'
+import { formatCookiesTxt } from '../../base/persona/cookies-txt.ts'
 import { defineHook, failed, noResults, skipped, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
+import { credentialsFor } from '../base/persona.ts'
 import { runProgram } from '../base/run-program.ts'
 import { sizeLimit, sizeText, text } from '../base/settings.ts'
 import { ytdlpArguments } from './arguments.ts'
@@ -14,7 +16,6 @@ import { withoutSecrets } from './info-json.ts'
 import { mainFile, outcomeOf } from './outcome.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
-const COOKIES = '.cookies.txt'
 const UNFINISHED = /^\.|\.(?:part|ytdl|temp)$|\.part-Frag\d+/
 /** Its working folder: what it holds is complete when yt-dlp is done. */
 const STAGE = '.partial'
@@ -35,9 +36,15 @@ export default defineHook(import.meta, {
     rmSync(stage, { recursive: true, force: true })
     mkdirSync(stage, { recursive: true })
     try {
+      const { cookies } = await credentialsFor(context)
+      const args = ytdlpArguments(
+        context,
+        limit,
+        cookies.some((cookie) => !isExpired(cookie)),
+      )
       // The limit of a file is for what hides its size; half as much again, since sound and picture are joined.
-      const options = { cwd: stage, maxFileBytes: limit.bytes * 1.5 }
-      const exit = await runProgram(program, ytdlpArguments(context, limit, cookiesIn(stage, env)), options, context)
+      const options = { cwd: stage, maxFileBytes: limit.bytes * 1.5, input: formatCookiesTxt(cookies) }
+      const exit = await runProgram(program, args, options, context)
       context.log(exit.log.trim())
       context.signal.throwIfAborted()
       const files = readdirSync(stage).filter((file) => !UNFINISHED.test(file))
@@ -57,11 +64,3 @@ export default defineHook(import.meta, {
     }
   },
 })
-
-/** A copy of the cookies: yt-dlp writes what it was given on the way back into the file. */
-function cookiesIn(stage: string, env: HookContext['env']): string | undefined {
-  const file = text(env, 'YTDLP_COOKIES_FILE') ?? text(env, 'COOKIES_FILE')
-  if (file === undefined || !existsSync(file)) return undefined
-  copyFileSync(file, join(stage, COOKIES))
-  return COOKIES
-}

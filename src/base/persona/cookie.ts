@@ -1,0 +1,40 @@
+/** A cookie of a persona. */
+export interface Cookie {
+  readonly name: string
+  readonly value: string
+  /** A host, without a dot in front. */
+  readonly domain: string
+  /** Only for that host; else for those below it, too. */
+  readonly hostOnly: boolean
+  readonly path: string
+  readonly secure: boolean
+  readonly httpOnly: boolean
+  /** Seconds since 1970; undefined: a session cookie, which lasts until it is replaced. */
+  readonly expires: number | undefined
+  /** Undefined: not known; browsers then take it for `Lax`. */
+  readonly sameSite: 'Strict' | 'Lax' | 'None' | undefined
+}
+
+/** Is its time over? */
+export function isExpired({ expires }: Cookie, now = Date.now()): boolean {
+  return expires !== undefined && expires * 1000 <= now
+}
+
+/** Does it go to this host? Path and time aside. */
+export function isForHost({ domain, hostOnly }: Cookie, host: string): boolean {
+  return host === domain || (!hostOnly && host.endsWith(`.${domain}`))
+}
+
+/** The cookies of both lists; of two with the same name, domain and path the one of the second. */
+export function merged(before: readonly Cookie[], after: readonly Cookie[]): Cookie[] {
+  const keyed = [...before, ...after].map(
+    (cookie) => [`${cookie.domain} ${cookie.path} ${cookie.name}`, cookie] as const,
+  )
+  return [...new Map(keyed).values()]
+}
+
+/** SameSite in any spelling; undefined for what is none. */
+export function sameSiteOf(text: string): Cookie['sameSite'] {
+  const known = { strict: 'Strict', lax: 'Lax', none: 'None', no_restriction: 'None' } as const
+  return known[text.trim().toLowerCase() as keyof typeof known]
+}

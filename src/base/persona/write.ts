@@ -1,0 +1,33 @@
+import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
+import { type PersonaFiles, personaFiles } from './files.ts'
+
+const FIRST_SETTINGS = `# A persona: who looks at the pages of a crawl (add --persona NAME).
+# Its settings win over the environment and archivebox.toml; a crawl's own (add -c KEY=VALUE) win over both.
+# Headers for one host, which go to no other, stand at the end of this file, below [headers."example.com"]:
+# a line for each, such as Authorization = "Bearer ...".
+
+# USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64) ..."
+# ACCEPT_LANGUAGE = "de-DE,de;q=0.9"
+# CHROME_RESOLUTION = "1280,800"        # the viewport
+# CHROME_TIMEZONE = "Europe/Berlin"
+`
+
+/** Makes the folder of a persona and its persona.toml, both for their owner alone. What is there already stays. */
+export function makePersona(personas: string, name: string): PersonaFiles {
+  makeFolder(personas)
+  const files = personaFiles(join(personas, name))
+  if (!existsSync(files.folder)) mkdirSync(files.folder, { mode: 0o700 })
+  chmodSync(files.folder, 0o700)
+  if (!existsSync(files.settings)) writePrivate(files.settings, FIRST_SETTINGS)
+  return files
+}
+
+/** Writes a file that only its owner may read, completely or not at all. */
+export function writePrivate(path: string, text: string): void {
+  const aside = `${path}.new`
+  writeFileSync(aside, text, { mode: 0o600, flush: true })
+  chmodSync(aside, 0o600) // One that was there keeps its mode otherwise.
+  renameSync(aside, path)
+}

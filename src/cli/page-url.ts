@@ -1,0 +1,11 @@
+import { messageOf, UsageError } from '../base/errors.ts'
+import { archivableUrl } from '../base/urls.ts'
+
+/** The one page that a command is about. Throws UsageError for what cannot be visited. */
+export function pageUrl(given: string): string {
+  try {
+    return archivableUrl(given)
+  } catch (error) {
+    throw new UsageError(messageOf(error))
+  }
+}

@@ -1,0 +1,49 @@
+import { type Cookie, merged, sameSiteOf } from '../../base/persona/cookie.ts'
+import type { OriginStorage } from '../../base/persona/storage.ts'
+import type { Cdp } from '../../plugins/base/browser/cdp.ts'
+
+export { setCookies } from '../../plugins/base/browser/persona.ts'
+
+/** What a browser holds of logins. */
+export interface BrowserLogins {
+  readonly cookies: readonly Cookie[]
+  readonly origins: readonly OriginStorage[]
+}
+
+const STORAGE =
+  '({ origin: location.origin, localStorage: Object.entries(localStorage).map(([name, value]) => ({ name, value })) })'
+
+/** All its cookies, session cookies and those that scripts do not see included, and the storage of the open pages. */
+export async function loginsOf(cdp: Cdp, sessions: Map<string, string>): Promise<BrowserLogins> {
+  const { cookies } = await cdp.send('Storage.getCookies')
+  const plain = cookies.toSorted((a, b) => Number(b.partitionKey !== undefined) - Number(a.partitionKey !== undefined))
+  const all = plain.map(
+    ({ name, value, domain, path, secure, httpOnly, expires, sameSite }): Cookie => ({
+      ...{ name, value, path, secure, httpOnly, sameSite: sameSiteOf(sameSite ?? '') },
+      domain: domain.replace(/^\./, ''),
+      hostOnly: !domain.startsWith('.'),
+      expires: expires > 0 ? Math.floor(expires) : undefined,
+    }),
+  )
+  return { cookies: merged([], all), origins: await storageOf(cdp, sessions) }
+}
+
+/** @param sessions of the pages that were spoken to before, by target */
+async function storageOf(cdp: Cdp, sessions: Map<string, string>): Promise<OriginStorage[]> {
+  const { targetInfos } = await cdp.send('Target.getTargets')
+  const pages = targetInfos.filter(({ type, url }) => type === 'page' && /^https?:/.test(url))
+  const found = pages.map(async ({ targetId }) => {
+    try {
+      const session =
+        sessions.get(targetId) ?? (await cdp.send('Target.attachToTarget', { targetId, flatten: true })).sessionId
+      sessions.set(targetId, session)
+      const { result } = await cdp
+        .session(session)
+        .send('Runtime.evaluate', { expression: STORAGE, returnByValue: true })
+      return (result.value as OriginStorage | undefined) ?? []
+    } catch {
+      return [] // It has been closed, or shows what has no storage.
+    }
+  })
+  return (await Promise.all(found)).flat().filter(({ localStorage }) => localStorage?.length > 0)
+}

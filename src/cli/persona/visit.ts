@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Texts, timeoutOf } from '../../base/config.ts'
+import { flag } from '../../base/kinds.ts'
+import { readBody } from '../../plugins/base/body.ts'
+import { findBrowser } from '../../plugins/base/browser/find-browser.ts'
+import { personaDress } from '../../plugins/base/browser/persona.ts'
+import { Tab } from '../../plugins/base/browser/tab.ts'
+import { get } from '../../plugins/base/fetch.ts'
+import { scanHtml } from '../../plugins/base/scan-html.ts'
+import { startBrowser } from './browser.ts'
+
+/** What a page shows to a persona. */
+export interface Seen {
+  /** After redirects. */
+  readonly url: string
+  readonly http_status: number | null
+  readonly has_password_field: boolean
+  readonly by: 'browser' | 'HTTP'
+}
+
+/** Enough of a page to know it. */
+const MOST_BYTES = 5 * 1024 * 1024
+
+/**
+ * Visits a page as a crawl would, with the browser where there is one and CHROME_ENABLED allows it.
+ * Throws AppError when there is no page.
+ */
+export async function visitAs(env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
+  const hasBrowser = flag.read(env['CHROME_ENABLED'] ?? 'true') !== false && (await findBrowser(env)) !== undefined
+  return hasBrowser ? await byBrowser(env, url, say) : await byHttp(env, url)
+}
+
+async function byBrowser(env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
+  const dress = await personaDress({ env, visit: undefined, log: say })
+  const profile = mkdtempSync(join(tmpdir(), 'archivebox-ts-persona-'))
+  try {
+    const browser = await startBrowser(env, profile, false)
+    try {
+      const tab = await Tab.open(browser.endpoint, env, dress)
+      const { final_url, http_status } = await tab.visit(url, env, timeoutOf(undefined, env) * 1000)
+      const hasField = await tab.evaluate<boolean>(HAS_PASSWORD_FIELD)
+      return { url: final_url, http_status, has_password_field: hasField, by: 'browser' }
+    } finally {
+      await browser.close()
+    }
+  } finally {
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+/** In the page, its shadow roots, and its frames as far as they are of the same site. */
+const HAS_PASSWORD_FIELD = `(() => {
+  const inside = (frame) => { try { return frame.contentDocument } catch { return null } }
+  const has = (root) =>
+    root.querySelector('input[type=password i]') !== null ||
+    [...root.querySelectorAll('*')].some((one) => {
+      const within = one.shadowRoot ?? (/^i?frame$/i.test(one.tagName) ? inside(one) : null)
+      return within !== null && has(within)
+    })
+  return has(document)
+})()`
+
+async function byHttp(env: Texts, url: string): Promise<Seen> {
+  const signal = AbortSignal.timeout(timeoutOf(undefined, env) * 1000)
+  const answer = await get({ url, env, signal }, url, 'gzip, br')
+  const bytes = await readBody(answer, { bytes: MOST_BYTES, name: 'too much for a test' })
+  let hasField = false
+  scanHtml(bytes.toString(), {
+    names: new Set(['input']),
+    open(_, attributes) {
+      hasField ||= attributes.get('type')?.toLowerCase() === 'password'
+    },
+    done: () => hasField,
+  })
+  return { url: answer.url, http_status: answer.status, has_password_field: hasField, by: 'HTTP' }
+}

@@ -1,0 +1,99 @@
+import { type Cookie, isExpired } from '../../../base/persona/cookie.ts'
+import { type HostHeaders, headerNames, headersFor } from '../../../base/persona/headers.ts'
+import type { OriginStorage } from '../../../base/persona/storage.ts'
+import type { HookContext } from '../contract.ts'
+import { credentialsFor } from '../persona.ts'
+import { text } from '../settings.ts'
+import type { Cdp } from './cdp.ts'
+import { languagesIn } from './languages.ts'
+
+/** What the browser knows a tab by. */
+export interface TabIds {
+  readonly context: string
+  readonly session: string
+  readonly target: string
+}
+
+/** Prepares an empty tab for its first page. */
+export type Dress = (cdp: Cdp, tab: TabIds) => Promise<void>
+
+/**
+ * How the persona of a page makes a tab its own: cookies and storage in the tab's context, headers to their hosts,
+ * language and time zone. A cookie that the browser refuses is said, and left out.
+ */
+export async function personaDress(context: Pick<HookContext, 'env' | 'visit' | 'log'>): Promise<Dress> {
+  const { cookies, headers, origins } = await credentialsFor(context)
+  const [language] = languagesIn(context.env['CHROME_LANGUAGE'])
+  const timezoneId = text(context.env, 'CHROME_TIMEZONE')
+  return async (cdp, tab) => {
+    const { send } = cdp.session(tab.session)
+    const refused = await setCookies(cdp, cookies, tab.context)
+    for (const { name, domain } of refused) context.log(`the browser refuses the cookie ${name} of ${domain}`)
+    if (headers.size > 0) await sendHeaders(cdp, tab, headers)
+    if (origins.length > 0)
+      await send('Page.addScriptToEvaluateOnNewDocument', { source: FILL(origins), worldName: 'persona' })
+    if (language !== undefined) await send('Emulation.setLocaleOverride', { locale: language })
+    if (timezoneId !== undefined) await send('Emulation.setTimezoneOverride', { timezoneId })
+  }
+}
+
+/** Gives cookies to a context, or to the browser's own. @returns those that it does not take */
+export async function setCookies(cdp: Cdp, cookies: readonly Cookie[], context?: string): Promise<Cookie[]> {
+  const all = cookies.filter((cookie) => !isExpired(cookie))
+  const set = async (some: readonly Cookie[]) => {
+    const browserContextId = context === undefined ? {} : { browserContextId: context }
+    await cdp.send('Storage.setCookies', { cookies: some.map(cookieParam), ...browserContextId })
+  }
+  if (all.length === 0) return []
+  try {
+    await set(all)
+    return []
+  } catch {
+    // One that is refused keeps all others out.
+    const taken = await Promise.all(
+      all.map((cookie) =>
+        set([cookie]).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    )
+    return all.filter((_, at) => !taken[at])
+  }
+}
+
+function cookieParam({ name, value, domain, hostOnly, path, secure, httpOnly, expires, sameSite }: Cookie) {
+  return {
+    ...{ name, value, path, secure, httpOnly },
+    // A cookie without a domain is for the host of its URL alone.
+    ...(hostOnly ? { url: `${secure ? 'https' : 'http'}://${domain}${path}` } : { domain: `.${domain}` }),
+    ...(expires !== undefined && { expires }),
+    ...(sameSite !== undefined && { sameSite }),
+  }
+}
+
+/**
+ * Adds headers to the requests that go to their hosts, in a conversation of its own with the tab: others may look at
+ * requests, too. A redirect to another host takes none of them along.
+ */
+async function sendHeaders(cdp: Cdp, { target }: TabIds, headers: HostHeaders): Promise<void> {
+  const { sessionId } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
+  const session = cdp.session(sessionId)
+  const names = headerNames(headers)
+  session.on('Fetch.requestPaused', ({ requestId, request }) => {
+    const own = Object.entries(request.headers).filter(([name]) => !names.has(name.toLowerCase()))
+    const all = [...own, ...Object.entries(headersFor(headers, new URL(request.url)))]
+    const given = all.map(([name, value]) => ({ name, value }))
+    session.send('Fetch.continueRequest', { requestId, headers: given }).catch(() => {}) // It is not wanted any more.
+  })
+  await session.send('Fetch.enable', { patterns: [{ urlPattern: 'http*' }] })
+}
+
+/** Fills the storage of an origin before its page looks, in a world of its own: no page can read the script. */
+const FILL = (origins: readonly OriginStorage[]) => `(() => {
+  const all = ${JSON.stringify(Object.fromEntries(origins.map(({ origin, localStorage }) => [origin, localStorage])))}
+  try {
+    for (const { name, value } of all[location.origin] ?? [])
+      if (localStorage.getItem(name) === null) localStorage.setItem(name, value)
+  } catch {}
+})()`

@@ -1,0 +1,173 @@
+import { rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+
+/** The two ends of a browser's `--remote-debugging-pipe`. */
+export interface Pipe {
+  readonly toBrowser: Writable
+  readonly fromBrowser: Readable
+}
+
+interface Client {
+  readonly socket: WebSocket
+  /** Its own session with the browser as a whole, which holds what it makes. */
+  readonly session: string
+}
+
+/** What takes the answer to a command: the message, and where it goes on after its id. */
+type Taker = (message: Buffer, from: number) => void
+
+// Chromium writes the id of an answer first, and the session of any message last.
+const ID = /^\{"id":(\d+),/
+const SESSION = /,"sessionId":"(\w+)"\}$/
+const ENDS_BYTES = 64
+const ATTACHED = '{"method":"Target.attachedToTarget"'
+const DETACHED = '{"method":"Target.detachedFromTarget"'
+/** More than the largest answers: a client that leaves so much unread has stopped. */
+const MOST_UNREAD_BYTES = 1024 ** 3
+
+/**
+ * Lets many clients speak to one browser through a socket that only this account can open: Chromium itself has a pipe,
+ * for one client, or a port, which other accounts can open, too. Each client speaks the DevTools protocol (flat
+ * sessions) as if it were alone. What it has made ends with its connection, as far as it is `disposeOnDetach`.
+ */
+export class Relay {
+  /** Where the protocol is spoken, for a WebSocket client: `ws+unix:PATH:/`. */
+  readonly endpoint: string
+  readonly #server: Server
+  readonly #sockets: WebSocketServer
+  readonly #pipe: Pipe
+  readonly #takers = new Map<number, Taker>()
+  readonly #clients = new Map<string, Client>()
+  #next = 1
+
+  private constructor(pipe: Pipe, path: string) {
+    this.endpoint = `ws+unix:${path}:/`
+    this.#pipe = pipe
+    this.#server = createServer((_request, response) => response.writeHead(426).end())
+    this.#sockets = new WebSocketServer({ server: this.#server, maxPayload: MOST_UNREAD_BYTES })
+    this.#sockets.on('connection', (socket) => void this.#welcome(socket))
+    pipe.toBrowser.on('error', () => {}) // Its end follows.
+    pipe.fromBrowser.on('error', () => {}).on('data', (piece: Buffer) => this.#read(piece))
+  }
+
+  /** @param folder exists, belongs to this account alone, and has a short path */
+  static async open(pipe: Pipe, folder: string): Promise<Relay> {
+    const path = join(folder, 'browser.sock')
+    rmSync(path, { force: true })
+    const relay = new Relay(pipe, path)
+    await new Promise<void>((resolve, reject) => relay.#server.once('error', reject).listen(path, resolve))
+    return relay
+  }
+
+  /** Resolves when the browser answers a trivial question; never, when it does not. */
+  async answer(): Promise<void> {
+    await this.#ask('Browser.getVersion')
+  }
+
+  /** Ends all conversations. */
+  close(): void {
+    for (const socket of this.#sockets.clients) socket.terminate()
+    this.#server.close()
+  }
+
+  async #welcome(socket: WebSocket): Promise<void> {
+    const early: Buffer[] = []
+    let take = (data: Buffer) => {
+      early.push(data)
+    }
+    socket.on('message', (data: Buffer) => take(data))
+    socket.on('error', () => {}) // 'close' follows.
+    const session = /"sessionId":"(\w+)"/.exec(String(await this.#ask('Target.attachToBrowserTarget')))?.[1] ?? ''
+    const client: Client = { socket, session }
+    const leave = () => {
+      for (const [id, { socket: other }] of this.#clients) if (other === socket) this.#clients.delete(id)
+      void this.#ask('Target.detachFromTarget', { sessionId: session })
+    }
+    if (socket.readyState !== socket.OPEN) return leave()
+    socket.once('close', leave)
+    this.#clients.set(session, client)
+    take = (data) => this.#pass(client, data)
+    for (const data of early) take(data)
+  }
+
+  /** A command of a client, under an id of ours, and in its own session. */
+  #pass(client: Client, data: Buffer): void {
+    let command: { readonly id: number; readonly sessionId?: string }
+    try {
+      command = JSON.parse(String(data)) as typeof command
+    } catch {
+      client.socket.terminate()
+      return
+    }
+    this.#command({ sessionId: client.session, ...command }, (message, from) =>
+      this.#send(client, [Buffer.from(`{"id":${command.id},`), message.subarray(from)], message),
+    )
+  }
+
+  async #ask(method: string, params?: object): Promise<Buffer> {
+    return await new Promise((resolve) => this.#command({ method, params }, resolve))
+  }
+
+  #command(command: object, taker: Taker): void {
+    const id = this.#next++
+    this.#takers.set(id, taker)
+    this.#pipe.toBrowser.write(`${JSON.stringify({ ...command, id })}\0`)
+  }
+
+  #parts: Buffer[] = []
+
+  /** Messages end with a NUL. */
+  #read(piece: Buffer): void {
+    for (let from = 0; ; ) {
+      const end = piece.indexOf(0, from)
+      this.#parts.push(piece.subarray(from, end < 0 ? undefined : end))
+      if (end < 0) return
+      this.#receive(this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts))
+      this.#parts = []
+      from = end + 1
+    }
+  }
+
+  /** Large messages, such as pictures, are passed on without being parsed. */
+  #receive(message: Buffer): void {
+    const start = message.toString('latin1', 0, ENDS_BYTES)
+    const id = ID.exec(start)
+    if (id) {
+      const taker = this.#takers.get(Number(id[1]))
+      this.#takers.delete(Number(id[1]))
+      taker?.(message, id[0].length)
+      return
+    }
+    const client = this.#clients.get(sessionOf(message) ?? '')
+    if (!client) return
+    if (start.startsWith(ATTACHED)) this.#clients.set(sessionIn(message), client)
+    else if (start.startsWith(DETACHED)) this.#clients.delete(sessionIn(message))
+    this.#send(client, [message], message)
+  }
+
+  /** @param parts the message as its client shall see it, but for its own session, of which it knows nothing */
+  #send({ socket, session }: Client, parts: readonly Buffer[], message: Buffer): void {
+    if (socket.bufferedAmount > MOST_UNREAD_BYTES) {
+      socket.terminate()
+      return
+    }
+    const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    const isItsOwn = sessionOf(message) === session
+    const shown = isItsOwn ? Buffer.concat([whole.subarray(0, -TAIL_BYTES - session.length), CLOSING]) : whole
+    socket.send(shown, { binary: false })
+  }
+}
+
+const TAIL_BYTES = ',"sessionId":""}'.length
+const CLOSING = Buffer.from('}')
+
+/** In which session a message was sent. */
+const sessionOf = (message: Buffer) =>
+  SESSION.exec(message.toString('latin1', Math.max(0, message.length - ENDS_BYTES)))?.[1]
+
+/** Of which session an event tells. */
+const sessionIn = (message: Buffer) =>
+  (JSON.parse(String(message)) as { readonly params: { readonly sessionId: string } }).params.sessionId

@@ -1,0 +1,158 @@
+import type { Protocol } from 'devtools-protocol'
+import type { Headers } from '../warc/http-message.ts'
+import { Payload } from '../warc/payload.ts'
+import type { Recording } from '../warc/recording.ts'
+import type { Exchange } from '../warc/writer.ts'
+import type { Session } from './cdp.ts'
+
+/** A larger body is requested again at the end, and goes to disk: the browser would hand it out in one piece. */
+const LARGEST = 8 * 1024 * 1024
+/** The browser keeps bodies this long, in bytes of later ones. */
+const KEPT = 4 * LARGEST
+
+/** A request that a tab has made. */
+interface Asked {
+  readonly event: Protocol.Network.RequestWillBeSentEvent
+  /** The headers as they were sent come apart from it, one event for each step of a redirect. */
+  readonly step: number
+  response?: Protocol.Network.ResponseReceivedEvent
+  size: number
+}
+
+/**
+ * Records what a tab and its workers load, from now on.
+ * @param secret names, in lower case, of headers of requests that are not recorded
+ */
+export async function recordTraffic(tab: Session, recording: Recording, secret: ReadonlySet<string>): Promise<void> {
+  tab.on('Target.attachedToTarget', ({ sessionId, targetInfo }) => {
+    const worker = tab.session(sessionId)
+    recording.retryLater(bare(targetInfo.url)) // The end of its own script is told to nobody.
+    // In this order, while the worker waits. It may end meanwhile.
+    const begun = [worker.send('Network.enable', {}), recordSession(worker, recording, secret)]
+    void Promise.allSettled([...begun, worker.send('Runtime.runIfWaitingForDebugger')])
+  })
+  const filter = [{ type: 'worker' }]
+  const attach = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter }
+  await Promise.all([recordSession(tab, recording, secret), tab.send('Target.setAutoAttach', attach)])
+}
+
+/**
+ * Records what a target loads. The browser keeps bodies outside of the tab (`configureDurableMessages`): they
+ * are its exact bytes behind the content encoding, and survive that the tab goes on to another page.
+ */
+async function recordSession(session: Session, recording: Recording, secret: ReadonlySet<string>): Promise<void> {
+  const asked = new Map<string, Asked>()
+  const sent = new Map<string, Protocol.Network.Headers[]>()
+  const over = (requestId: string) => {
+    const request = asked.get(requestId)
+    asked.delete(requestId)
+    return request
+  }
+  const exchange = (
+    { event, step }: Asked,
+    response: Protocol.Network.Response,
+    body: Payload,
+    hasExtra: boolean,
+  ): Exchange => {
+    const { request, requestId, wallTime, type } = event
+    const headers = (hasExtra ? sent.get(requestId)?.[step] : undefined) ?? request.headers
+    return {
+      url: bare(request.url),
+      at: new Date(wallTime * 1000),
+      method: request.method,
+      requestHeaders: listed(headers).filter(([name]) => !secret.has(name.toLowerCase())),
+      requestBody: bodyOf(request),
+      ...{ status: response.status, statusText: response.statusText, headers: listed(response.headers), body },
+      isDecoded: true,
+      ip: response.remoteIPAddress?.replace(/^\[|\]$/g, ''),
+      protocol: response.protocol,
+      resourceType: type?.toLowerCase(),
+    }
+  }
+  const finished = async (requestId: string, request: Asked): Promise<Exchange | undefined> => {
+    const { event, response, size } = request
+    if (!response) return undefined
+    const { url, method } = event.request
+    // Replay answers requests for parts from the whole file.
+    if (method === 'GET' && (size > LARGEST || isPart(response.response))) recording.retryLater(bare(url))
+    else if (size > LARGEST) recording.leaveOut(bare(url), 'the browser does not hand out so large a body')
+    if (size > LARGEST) return undefined
+    const bytes = await session.send('Network.getResponseBody', { requestId }).then(
+      ({ body, base64Encoded }) => Buffer.from(body, base64Encoded ? 'base64' : 'utf8'),
+      () => (size === 0 ? Buffer.alloc(0) : undefined),
+    )
+    if (!bytes && method === 'GET') return void recording.retryLater(bare(url))
+    if (!bytes) return void recording.leaveOut(bare(url), 'the browser did not hand out the body')
+    return exchange(request, whole(response.response, bytes.length), Payload.of(bytes), response.hasExtraInfo)
+  }
+
+  session.on('Network.requestWillBeSentExtraInfo', ({ requestId, headers }) => {
+    sent.set(requestId, [...(sent.get(requestId) ?? []), headers])
+  })
+  session.on('Network.requestWillBeSent', (event) => {
+    const { requestId, redirectResponse, redirectHasExtraInfo } = event
+    const before = asked.get(requestId)
+    if (before && redirectResponse)
+      recording.add(
+        Promise.resolve(exchange(before, redirectResponse, Payload.of(Buffer.alloc(0)), redirectHasExtraInfo)),
+      )
+    const step = (before?.step ?? 0) + (before && redirectHasExtraInfo ? 1 : 0)
+    if (/^https?:/.test(event.request.url)) asked.set(requestId, { event, step, size: 0 })
+  })
+  session.on('Network.requestServedFromCache', ({ requestId }) => over(requestId)) // The tab has loaded it before.
+  session.on('Network.responseReceived', (event) => {
+    const request = asked.get(event.requestId)
+    if (request) request.response = event
+  })
+  session.on('Network.dataReceived', ({ requestId, dataLength }) => {
+    const request = asked.get(requestId)
+    if (request) request.size += dataLength
+  })
+  session.on('Network.loadingFinished', ({ requestId }) => {
+    const request = over(requestId)
+    if (request) recording.add(finished(requestId, request))
+  })
+  session.on('Network.loadingFailed', ({ requestId, errorText, type }) => {
+    const request = over(requestId)
+    if (!request) return
+    // A player stops when it has enough.
+    if (type === 'Media' && request.response) recording.retryLater(bare(request.event.request.url))
+    else recording.leaveOut(bare(request.event.request.url), errorText)
+  })
+  recording.loads(() => [...asked.values()].map(({ event }) => bare(event.request.url)))
+  session.on('Network.webSocketCreated', ({ url }) => recording.noteSocket(url))
+  await session.send('Network.configureDurableMessages', { maxTotalBufferSize: KEPT, maxResourceBufferSize: LARGEST })
+}
+
+/** A URL without what is never sent. */
+function bare(url: string): string {
+  return url.replace(/#.*$/s, '')
+}
+
+/** Repeated headers come as lines of one. */
+function listed(headers: Protocol.Network.Headers): Headers {
+  return Object.entries(headers).flatMap(([name, values]) => values.split('\n').map((value) => [name, value] as const))
+}
+
+function bodyOf({ postDataEntries, postData }: Protocol.Network.Request): Buffer | undefined {
+  const pieces = postDataEntries?.flatMap(({ bytes }) => (bytes === undefined ? [] : [Buffer.from(bytes, 'base64')]))
+  if (pieces && pieces.length > 0) return Buffer.concat(pieces)
+  return postData === undefined ? undefined : Buffer.from(postData)
+}
+
+const isPart = (response: Protocol.Network.Response) => response.status === 206 && !coversAll(response)
+
+/** A range that is the whole file is stored as what replay tools look for: the file. */
+function whole(response: Protocol.Network.Response, size: number): Protocol.Network.Response {
+  if (response.status !== 206 || !coversAll(response, size)) return response
+  const headers = Object.entries(response.headers).map(([name, value]) =>
+    name.toLowerCase() === 'content-range' ? [`x-orig-${name.toLowerCase()}`, value] : [name, value],
+  )
+  return { ...response, status: 200, statusText: 'OK', headers: Object.fromEntries(headers) }
+}
+
+function coversAll({ headers }: Protocol.Network.Response, size?: number): boolean {
+  const range = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-range')?.[1] ?? ''
+  const [, first, last, all] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(range.trim()) ?? []
+  return first === '0' && Number(last) + 1 === Number(all) && (size === undefined || size === Number(all))
+}

@@ -1,0 +1,12 @@
+import type { HookContext } from './contract.ts'
+import { hasBrokenOff } from './page-request.ts'
+import { readSibling, siblingRan, TRUNCATED_PAGE } from './siblings.ts'
+
+/**
+ * Has the html hook found that this page cannot be had? Then nobody asks for it again. One that broke off may come to
+ * others as far, or farther; one that does not end would take their time, too.
+ */
+export function isDead(context: Pick<HookContext, 'outputDir' | 'visit'>): boolean {
+  if (!siblingRan(context, 'html') || readSibling(context, 'html/output.html')) return false
+  return !(readSibling(context, TRUNCATED_PAGE) && hasBrokenOff(context.visit))
+}

@@ -1,0 +1,82 @@
+import type { IncomingMessage } from 'node:http'
+import { AppError } from '../../base/errors.ts'
+import { headersFor } from '../../base/persona/headers.ts'
+import { userAgent } from '../../base/user-agent.ts'
+import type { Answer, Hop } from './answer.ts'
+import type { HookContext } from './contract.ts'
+import { ChainCookies, withoutValues } from './cookies.ts'
+import { credentialsFor } from './persona.ts'
+import { drop, headersOf, request } from './request.ts'
+import { flag, text } from './settings.ts'
+import { recordingOf } from './warc/recording.ts'
+
+const MAX_REDIRECTS = 20
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+/** No `deflate`: servers disagree about what it is. */
+const ENCODINGS = 'gzip, br'
+
+/** What a request needs of a hook; others than hooks may make one, too. */
+export type RequestContext = Pick<HookContext, 'url' | 'env' | 'signal'> &
+  Partial<Pick<HookContext, 'outputDir' | 'visit' | 'answered' | 'spend' | 'onEnd'>>
+
+/** The answer at the end of a chain of redirects, as it arrives. */
+export interface Followed extends Omit<Answer, 'body'> {
+  readonly message: IncomingMessage
+}
+
+/**
+ * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain), with the persona's
+ * cookies and headers. The caller reads or ends the message.
+ */
+export async function follow(context: RequestContext, start: string, encodings = ENCODINGS): Promise<Followed> {
+  const recording = recordingOf(context)
+  const persona = await credentialsFor(context)
+  const cookies = await ChainCookies.with(persona.cookies)
+  const seen = new Set<string>()
+  const redirects: Hop[] = []
+  const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
+  const language = text(context.env, 'ACCEPT_LANGUAGE')
+  const headers: Record<string, string> = {
+    'user-agent': userAgent(context.env),
+    accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+    'accept-encoding': encodings,
+    ...(language !== undefined && { 'accept-language': language }),
+  }
+  for (let url = httpUrl(start, 'not a valid URL'); ; ) {
+    const cookie = cookies.header(url)
+    const secret = { ...headersFor(persona.headers, url), ...(cookie !== '' && { cookie }) }
+    if (seen.has(`${url.href} ${cookie}`))
+      throw new AppError(`redirect loop after ${redirects.length} redirects (${url.href})`)
+    if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
+    seen.add(`${url.href} ${cookie}`)
+
+    const onAnswer = (answer: IncomingMessage) => recording?.listen(url.href, headers, answer)
+    const sent = { ...headers, ...secret }
+    const message = await request(url, { headers: sent, signal: context.signal, verifyTls, onAnswer })
+    const hop = { url: url.href, status: message.statusCode ?? 0, headers: keptHeaders(headersOf(message), secret) }
+    const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
+    if (location === undefined)
+      return { ...hop, statusText: message.statusMessage ?? '', redirects, requestHeaders: headers, message }
+    drop(message)
+    await cookies.take(message.headers['set-cookie'] ?? [], url)
+    redirects.push(hop)
+    url = httpUrl(location, 'redirected to an invalid URL', url)
+  }
+}
+
+/** What may be kept of an answer: to a request with credentials it may bring new ones. */
+function keptHeaders(headers: Record<string, string>, secret: object): Record<string, string> {
+  const given = headers['set-cookie']
+  return given === undefined || Object.keys(secret).length === 0
+    ? headers
+    : { ...headers, 'set-cookie': withoutValues(given) }
+}
+
+function httpUrl(text: string, complaint: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href)
+  if (url === null) throw new AppError(`${complaint}: ${text.slice(0, 200)}`)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new AppError(`${base ? 'redirected to an ' : ''}unsupported scheme: ${url.protocol}`)
+  url.hash = ''
+  return url
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import { unlessAborted } from '../../base/abort.ts'
+import { AppError } from '../../base/errors.ts'
+import type { Answer } from './answer.ts'
+import { type Followed, follow, type RequestContext } from './follow.ts'
+import { Received } from './received.ts'
+import { drop } from './request.ts'
+import type { Visit } from './visit.ts'
+
+/** Its key in a visit. */
+const KEY = 'page request'
+/** Where a long body lies while hooks may read it: beside their folders, or in that of a hook that runs alone. */
+const RECEIVED = '.received'
+
+/** The request for the page, on behalf of all hooks of a row. */
+interface PageRequest {
+  readonly began: number
+  readonly answer: Promise<Answer>
+  here: { readonly answer: Answer; readonly afterMs: number } | undefined
+}
+
+type PageContext = RequestContext & Required<Pick<RequestContext, 'onEnd'>>
+
+/** The answer to the one request for the page. Throws what it failed with, and the reason of the hook's signal. */
+export async function answerForPage(context: PageContext): Promise<Answer> {
+  const { visit, signal } = context
+  const begin = () => requestPage(context)
+  let request = visit ? visit.once(KEY, begin) : begin()
+  if (request.here?.answer.body.isLost) {
+    await request.here.answer.body.close()
+    visit?.forget(KEY)
+    request = visit!.once(KEY, begin)
+  }
+  const { here, began } = request
+  context.spend?.(here ? here.afterMs + here.answer.body.waitedMs : performance.now() - began)
+  return await unlessAborted(request.answer, signal)
+}
+
+/** An answer whose body can be read more than once. @param place the path of a file for a long one */
+export function received({ message, ...answer }: Followed, place?: string): Answer {
+  return { ...answer, body: new Received(message, () => drop(message), place) }
+}
+
+/** Has the page been received until its server broke it off? */
+export function hasBrokenOff(visit: Visit | undefined): boolean {
+  return visit?.known<PageRequest>(KEY)?.here?.answer.body.hasBrokenOff ?? false
+}
+
+function requestPage(context: PageContext): PageRequest {
+  const stop = new AbortController()
+  const began = performance.now()
+  const { url, outputDir, visit } = context
+  const place = outputDir && join(outputDir, visit ? '..' : '.', RECEIVED)
+  const answer = follow({ ...context, signal: stop.signal }, url).then((followed) => received(followed, place))
+  const request: PageRequest = { began, answer, here: undefined }
+  const arrived = answer.then(
+    (there) => {
+      request.here = { answer: there, afterMs: performance.now() - began }
+    },
+    () => {},
+  )
+  context.onEnd(async () => {
+    if (!request.here) stop.abort(new AppError('not needed any more'))
+    await arrived
+    await request.here?.answer.body.close()
+  })
+  return request
+}

@@ -1,0 +1,74 @@
+import { getSurt, postToGetUrl } from 'warcio/utils'
+import type { Headers } from './http-message.ts'
+
+/** What replay tools look at of a request's body. */
+const MOST_BODY = 16_384
+
+/** Where a record lies in its file, and what it is about. */
+export interface IndexEntry {
+  readonly url: string
+  readonly at: Date
+  readonly mime: string
+  readonly status: number
+  readonly digest: string
+  readonly offset: number
+  readonly length: number
+  /** Of a request other than GET. */
+  readonly request?: { readonly method: string; readonly headers: Headers; readonly body?: Buffer | undefined }
+}
+
+/** One line of an index, whose lines are sorted as they are. */
+export interface IndexLine {
+  /** The URL in the order of sorting, and the time as 14 digits. */
+  readonly key: string
+  readonly fields: IndexFields
+}
+
+/** The fields by which replay finds a record; numbers are text in a CDXJ. */
+export interface IndexFields {
+  readonly url: string
+  readonly mime: string
+  readonly status: string
+  readonly digest: string
+  readonly length: string
+  readonly offset: string
+  readonly filename: string
+  readonly [name: string]: string
+}
+
+/** The index of a file: one line per record, sorted by their bytes. */
+export function cdxj(entries: readonly IndexEntry[], filename: string): string {
+  const lines = entries.map((entry) => lineOf(entry, filename)).map(written)
+  return lines.sort(byBytes).join('')
+}
+
+const written = ({ key, fields }: IndexLine) => `${key} ${JSON.stringify(fields)}\n`
+
+/** The lines are ASCII: their code units are their bytes. */
+export const byBytes = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+function lineOf({ url, at, mime, status, digest, offset, length, request }: IndexEntry, filename: string): IndexLine {
+  // A request's body becomes part of the key, as pywb and wabac.js look for it.
+  const { key, more } = request ? withBody(url, request) : { key: url, more: {} }
+  return {
+    key: `${getSurt(key)} ${at.toISOString().replace(/\D/g, '').slice(0, 14)}`,
+    fields: {
+      url,
+      mime: mime || 'unk',
+      status: String(status),
+      digest,
+      length: String(length),
+      offset: String(offset),
+      filename,
+      ...more,
+    },
+  }
+}
+
+function withBody(url: string, { method, headers, body }: NonNullable<IndexEntry['request']>) {
+  const type = headers.filter(([name]) => name.toLowerCase() === 'content-type')
+  const request = { url, method, headers: new Map(type), postData: body ?? '' }
+  const found = postToGetUrl(request, MOST_BODY)
+  const requestBody = (request as { requestBody?: string }).requestBody ?? ''
+  return { key: found ? request.url : url, more: { method, requestBody } }
+}

@@ -1,0 +1,55 @@
+/** Headers in their order; a name may occur more than once. */
+export type Headers = readonly (readonly [name: string, value: string])[]
+
+/** They would give away who was logged in, so they are never written, whoever that was. */
+const SECRET = new Set(['authorization', 'cookie', 'proxy-authorization', 'set-cookie', 'set-cookie2'])
+
+/** Under this prefix stand headers that are not true of the stored body, as other recorders of browsers do. */
+const ORIGINAL = 'x-orig-'
+
+/** How a stored body relates to what came over the wire. */
+export interface StoredBody {
+  readonly size: number
+  /** The browser hands out bodies without their content encoding. */
+  readonly isDecoded: boolean
+}
+
+/** The head of a request, with its empty line. */
+export function requestHead(method: string, url: string, headers: Headers): string {
+  const { pathname, search, host } = new URL(url)
+  // Those of HTTP/2 that begin with a colon say what is in the first line here.
+  const rest = headers.filter(([name]) => !name.startsWith(':') && name.toLowerCase() !== 'host')
+  return head(`${method} ${pathname}${search} HTTP/1.1`, [['Host', host], ...rest])
+}
+
+/**
+ * The head of a response, with its empty line. Bodies are stored without their chunks; headers that would contradict
+ * what is stored get another name.
+ */
+export function responseHead(status: number, text: string, headers: Headers, body: StoredBody): string {
+  const kept = headers.map(([name, value]) => {
+    const plain = name.toLowerCase()
+    const isUntrue =
+      plain === 'transfer-encoding' ||
+      (plain === 'content-encoding' && body.isDecoded) ||
+      (plain === 'content-length' && value.trim() !== String(body.size))
+    return [isUntrue ? `${ORIGINAL}${plain}` : name, value] as const
+  })
+  const hasLength = kept.some(([name]) => name.toLowerCase() === 'content-length')
+  return head(
+    `HTTP/1.1 ${status} ${text}`.trimEnd(),
+    hasLength ? kept : [...kept, ['Content-Length', String(body.size)]],
+  )
+}
+
+function head(first: string, headers: Headers): string {
+  const lines = headers
+    .filter(([name]) => !SECRET.has(name.toLowerCase()))
+    .map(([name, value]) => `${name}: ${value.replace(/[\r\n]+/g, ' ')}\r\n`)
+  return `${first}\r\n${lines.join('')}\r\n`
+}
+
+/** The first value of a header; undefined when there is none. */
+export function headerIn(headers: Headers, name: string): string | undefined {
+  return headers.find(([each]) => each.toLowerCase() === name)?.[1]
+}

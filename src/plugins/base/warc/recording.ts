@@ -1,0 +1,238 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { VERSION } from '../../../base/version.ts'
+import type { HookContext } from '../contract.ts'
+import { writeWhole } from '../files.ts'
+import { asUtf8 } from '../request.ts'
+import { type SizeLimit, sizeLimit, sizeText } from '../settings.ts'
+import type { Headers } from './http-message.ts'
+import { Payload } from './payload.ts'
+import type { Exchange, WarcWriter } from './writer.ts'
+
+/** The plugin, whose folder it is, and the files in it. */
+const FOLDER = 'warc'
+export const WARC = 'data.warc.gz'
+export const INDEX = 'index.cdxj'
+
+const MAX_SIZE = 750 * 1024 * 1024
+/** A page that goes on requesting must not fill the memory with notes. */
+const MOST_NOTES = 1_000
+
+/** A URL, and why its content is not in the file. */
+interface LeftOut {
+  readonly url: string
+  readonly why: string
+}
+
+/** What was made of the page, as a record of its own. */
+export interface Made {
+  readonly url: string
+  readonly mime: string
+  readonly bytes: Buffer
+}
+
+/** What came of a recording. */
+export interface Recorded {
+  /** Responses, and references to earlier ones. */
+  readonly responses: number
+  readonly leftOut: readonly LeftOut[]
+}
+
+/** The recording of a row of hooks; undefined: the plugin `warc` is not among them. */
+export function recordingOf({
+  visit,
+  env,
+  outputDir,
+}: Pick<HookContext, 'visit' | 'env'> & { readonly outputDir?: string | undefined }): Recording | undefined {
+  if (!visit?.includes(FOLDER) || outputDir === undefined) return undefined
+  return visit.once('recording', () => {
+    const recording = new Recording(join(outputDir, '..', FOLDER), env)
+    visit.onClose(() => recording.discard())
+    return recording
+  })
+}
+
+/** What the visits of a page and our own requests bring, on its way into one WARC. */
+export class Recording {
+  readonly #folder: string
+  readonly #limit: SizeLimit
+  readonly #leftOut: LeftOut[] = []
+  readonly #sockets = new Set<string>()
+  readonly #later = new Set<string>()
+  readonly #coming = new Set<Promise<void>>()
+  readonly #whole = new Set<string>()
+  readonly #loading: (() => Iterable<string>)[] = []
+  /** Answers to requests of our own that broke off. */
+  readonly #broken: Exchange[] = []
+  #writer: Promise<WarcWriter> | undefined
+  #queue: Promise<void> = Promise.resolve()
+  #trouble: unknown
+  #bytes = 0
+  #payloads = 0
+  #isOver = false
+
+  constructor(folder: string, env: HookContext['env']) {
+    this.#folder = folder
+    this.#limit = sizeLimit(env, 'WARC_MAX_SIZE', MAX_SIZE)
+  }
+
+  /** What is to be requested as a whole at the end: the browser got parts of it, or could not hand it out. */
+  get later(): string[] {
+    return [...this.#later].filter((url) => !this.#whole.has(url))
+  }
+
+  /** Bytes for which there is room. */
+  get left(): number {
+    return this.#limit.bytes - this.#bytes
+  }
+
+  /** Is there a whole response of this URL? */
+  has(url: string): boolean {
+    return this.#whole.has(url)
+  }
+
+  /** Takes an exchange that is still under way; it may come to nothing, but never rejects. */
+  add(exchange: Promise<Exchange | undefined>): void {
+    if (this.#isOver) return
+    const coming = exchange
+      .then((there) => {
+        if (there) this.#put(there)
+      })
+      .finally(() => this.#coming.delete(coming))
+    this.#coming.add(coming)
+  }
+
+  /** Listens to an answer to a request of our own, while somebody else reads it. */
+  listen(url: string, requestHeaders: Readonly<Record<string, string>>, answer: IncomingMessage): void {
+    if (this.#isOver) return
+    const at = new Date()
+    const body = this.#payload()
+    const ip = answer.socket.remoteAddress
+    const { httpVersion, statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = answer
+    let isTooLarge = false
+    // Pieces pass here, whoever reads them and when; a listener for `data` would start the flow.
+    const push = answer.push.bind(answer)
+    answer.push = (piece: Buffer | null, encoding?: BufferEncoding) => {
+      isTooLarge ||= piece !== null && body.size + piece.length > this.left
+      if (piece && !isTooLarge) body.add(piece)
+      return push(piece, encoding)
+    }
+    answer.once('close', () => {
+      const exchange: Exchange = {
+        ...{ url, at, method: 'GET', status, statusText, body, ip },
+        requestHeaders: Object.entries(requestHeaders),
+        headers: inPairs(rawHeaders),
+        isDecoded: false,
+        protocol: `http/${httpVersion}`,
+        truncated: isTooLarge ? 'length' : answer.complete ? undefined : 'unspecified',
+      }
+      if (this.#isOver) body.drop()
+      // A redirect is whole without its body.
+      else if (exchange.truncated === undefined || (status >= 300 && status < 400)) this.#put(exchange)
+      else this.#broken.push(exchange)
+    })
+  }
+
+  /** Notes what is to be requested as a whole at the end. */
+  retryLater(url: string): void {
+    if (this.#later.size < MOST_NOTES) this.#later.add(url)
+  }
+
+  /** Notes what is not in the file. */
+  leaveOut(url: string, why: string): void {
+    if (this.#leftOut.length < MOST_NOTES) this.#leftOut.push({ url, why })
+  }
+
+  /** Tells at the end what has not come to its end by then. */
+  loads(urls: () => Iterable<string>): void {
+    this.#loading.push(urls)
+  }
+
+  /** Notes a connection whose messages are not recorded. */
+  noteSocket(url: string): void {
+    if (this.#sockets.size < MOST_NOTES) this.#sockets.add(url)
+  }
+
+  /**
+   * Writes the rest, and puts the file and its index in their places. Throws the file system's error.
+   * @param page the page, and when it was archived
+   * @returns undefined, and leaves nothing, when nothing was received
+   */
+  async finish(page: string, made: readonly Made[]): Promise<Recorded | undefined> {
+    for (const urls of this.#loading) for (const url of urls()) this.leaveOut(url, 'it did not come to its end')
+    await Promise.all(this.#coming)
+    for (const exchange of this.#broken) {
+      if (this.#whole.has(exchange.url)) exchange.body.drop()
+      else {
+        const all = exchange.truncated === 'length' ? `larger than ${this.#limitText}` : 'it broke off'
+        this.leaveOut(exchange.url, all)
+        this.#put(exchange)
+      }
+    }
+    this.#isOver = true
+    await this.#queue
+    if (this.#trouble !== undefined) throw this.#trouble
+    if (!this.#writer) return undefined
+    const writer = await this.#writer
+    const now = new Date()
+    const leftOut = this.#leftOut.filter(({ url }) => !this.#whole.has(url))
+    const responses = writer.index.length
+    for (const { url, mime, bytes } of made) await writer.resource(url, now, mime, bytes)
+    await writer.metadata(page, now, { left_out: leftOut, websockets: [...this.#sockets] })
+    await writer.finish(WARC)
+    const { cdxj } = await import('./cdxj.ts')
+    writeWhole(this.#folder, INDEX, cdxj(writer.index, WARC))
+    this.#writer = undefined
+    return { responses, leftOut }
+  }
+
+  /** Deletes what is not finished. */
+  async discard(): Promise<void> {
+    this.#isOver = true
+    await this.#queue
+    for (const { body } of this.#broken) body.drop()
+    if (!this.#writer) return
+    await this.#writer.then((writer) => writer.abandon()).catch(() => {})
+    for (const name of readdirSync(this.#folder)) if (name.startsWith('.')) rmSync(join(this.#folder, name))
+  }
+
+  get #limitText(): string {
+    return `${sizeText(this.#limit.bytes)} (${this.#limit.name}, for the page)`
+  }
+
+  #payload(): Payload {
+    mkdirSync(this.#folder, { recursive: true })
+    return new Payload(join(this.#folder, `.body-${this.#payloads++}`))
+  }
+
+  #put(exchange: Exchange): void {
+    const { url, body, truncated, status } = exchange
+    if (body.size > this.left) {
+      body.drop()
+      this.leaveOut(url, `larger than ${this.#limitText}`)
+      return
+    }
+    this.#bytes += body.size
+    if (truncated === undefined && status !== 206) this.#whole.add(url)
+    this.#queue = this.#queue
+      .then(async () => {
+        this.#writer ??= this.#open()
+        await (await this.#writer).exchange(exchange)
+      })
+      .catch((error: unknown) => {
+        this.#trouble ??= error
+      })
+      .finally(() => body.drop())
+  }
+
+  async #open(): Promise<WarcWriter> {
+    mkdirSync(this.#folder, { recursive: true })
+    const { WarcWriter } = await import('./writer.ts') // Only where something is recorded.
+    return await WarcWriter.open(this.#folder, WARC, { software: `archivebox-ts/${VERSION}` })
+  }
+}
+
+function inPairs(raw: readonly string[]): Headers {
+  return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, asUtf8(raw[at + 1] ?? '')] as const] : []))
+}

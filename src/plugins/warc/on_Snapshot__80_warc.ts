@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+// What the visit of the page and our own requests received, as a WARC that replays, with its index.
+import { messageOf } from '../../base/errors.ts'
+import { withTab } from '../base/browser/with-tab.ts'
+import type { HookContext, HookResult } from '../base/contract.ts'
+import { follow } from '../base/follow.ts'
+import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
+import { readSibling, siblingRan } from '../base/siblings.ts'
+import { Visit } from '../base/visit.ts'
+import { type Made, type Recording, recordingOf, WARC } from '../base/warc/recording.ts'
+
+/** Outputs that go into the file, under the names that browsertrix has for them; the first that is there counts. */
+const RECORDS: readonly (readonly [name: string, mime: string, paths: readonly string[]])[] = [
+  ['view', 'image/jpeg', ['screenshot/viewport.jpg']],
+  ['fullPage', 'image/png', ['screenshot/screenshot.png']],
+  ['thumbnail', 'image/webp', ['screenshot/thumbnail.webp']],
+  ['pdf', 'application/pdf', ['pdf/output.pdf']],
+  ['text', 'text/plain; charset=utf-8', ['htmltotext/htmltotext.txt', 'readability/content.txt']],
+]
+/** So many left out are named in the log. */
+const NAMED = 20
+
+export default defineHook(import.meta, {
+  plugin: 'warc',
+  async run(context) {
+    if (context.visit) return await record(context)
+    const visit = new Visit(['warc'])
+    try {
+      return await record({ ...context, visit })
+    } finally {
+      await visit.close()
+    }
+  },
+})
+
+async function record(context: HookContext): Promise<HookResult> {
+  const recording = recordingOf(context)!
+  const page = withoutFragment(context.url)
+  try {
+    // In a row both have happened.
+    const visit = await withTab(context, async () => succeeded('')).catch(messageOf)
+    if (typeof visit === 'string') context.log(visit)
+    const hasFailed = siblingRan(context, 'html') && readSibling(context, 'html/output.html') === undefined
+    const isAsked = ['headers', 'staticfile', 'html'].some((plugin) => context.visit?.includes(plugin))
+    if (!isAsked && !hasFailed && !recording.has(page)) await request(context, recording, page)
+    for (const url of recording.later) await request(context, recording, url)
+    const isWhole = recording.has(page)
+    const recorded = await recording.finish(context.url, made(context))
+    if (!recorded) return hasFailed ? lacking('html') : noResults('nothing was received')
+    const { responses, leftOut } = recorded
+    for (const { url, why } of leftOut.slice(0, NAMED)) context.log(`not in the file: ${url} (${why})`)
+    const json = { responses, left_out: leftOut.length }
+    const output = `warc/${WARC}`
+    return isWhole ? succeeded(output, json) : failed('the page itself did not come whole', { ...json, served: output })
+  } finally {
+    await recording.discard()
+  }
+}
+
+/** Requests a URL as a whole: the recording listens. */
+async function request(context: HookContext, recording: Recording, url: string): Promise<void> {
+  const { env, signal, visit, outputDir } = context
+  try {
+    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, 'identity')
+    let { left } = recording
+    for await (const piece of message) {
+      left -= (piece as Buffer).length
+      if (left < 0) break
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    recording.leaveOut(url, messageOf(error))
+  }
+}
+
+function made({ url, ...context }: HookContext): Made[] {
+  return RECORDS.flatMap(([name, mime, paths]) => {
+    const bytes = paths.map((path) => readSibling(context, path)).find((file) => file !== undefined)
+    return bytes ? [{ url: `urn:${name}:${url}`, mime, bytes }] : []
+  })
+}
+
+function withoutFragment(text: string): string {
+  const url = new URL(text)
+  url.hash = ''
+  return url.href
+}

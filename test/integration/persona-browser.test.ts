@@ -1,0 +1,115 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import WebSocket from 'ws'
+import { type TestHome, useHomes } from '../support/homes.ts'
+import { CANARY, COOKIES_TXT, type LoginSite, SESSION, startLoginSite } from '../support/login-site.ts'
+import { processesOf } from '../support/processes.ts'
+import { eventually, ROOT, WITH_BROWSER } from '../support/program.ts'
+import { records } from '../support/records.ts'
+
+const noBrowser = existsSync(join(ROOT, 'node_modules', '@sparticuz', 'chromium'))
+  ? ''
+  : ' (needs the package @sparticuz/chromium)'
+
+const homes = useHomes({ ...WITH_BROWSER, CHROME_SETTLE_TIMEOUT: '1', WGET_ENABLED: 'False' })
+let site: LoginSite
+let home: TestHome
+beforeAll(async () => {
+  site = await startLoginSite()
+  home = await homes.original()
+})
+afterAll(() => site.close())
+
+const inPersona = (...path: string[]) => join(home.dataDir, 'personas', 'Reader', ...path)
+const tested = async (url: string) => {
+  const { code, stdout, stderr } = await home.run(['persona', 'test', 'Reader', url])
+  return { code, stderr, ...(JSON.parse(stdout) as { logged_in: boolean; cause: string | null }) }
+}
+
+/** Does something in the page that a login shows. */
+async function inPage(port: string, expression: string): Promise<void> {
+  const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as Record<string, string>[]
+  const socket = new WebSocket(targets.find(({ type }) => type === 'page')!['webSocketDebuggerUrl']!)
+  await new Promise((resolve) => socket.once('open', resolve))
+  socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression, awaitPromise: true } }))
+  await new Promise((resolve) => socket.once('message', resolve))
+  socket.close()
+}
+
+describe.skipIf(noBrowser)(`a persona in the browser${noBrowser}`, () => {
+  it('is known to nobody before it logs in', async () => {
+    mkdirSync(inPersona(), { recursive: true })
+    expect(await tested(`${site.url}/private`)).toMatchObject({
+      ...{ code: 1, logged_in: false, cause: 'the page asks for a password' },
+      stderr: expect.stringContaining('Reader has no good cookie and no header for 127.0.0.1\n'),
+    })
+  })
+
+  it('logs in by DevTools; Ctrl-C keeps its session, what scripts cannot see, and its storage', async () => {
+    const login = home.start(['persona', 'login', '--remote', 'Reader', `${site.url}/login`], { input: null })
+    await login.says(/press Enter here/)
+    const port = /localhost:(\d+)/.exec(login.stderr)![1]!
+    await inPage(port, `localStorage.setItem('token', '${CANARY}-stored'); document.forms[0].submit()`)
+    await eventually(() => site.requests.some(({ path, headers }) => path === '/private' && headers.cookie))
+    login.signal('SIGINT')
+    expect(await login.finished()).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/Reader: kept 2 cookies, 1 of them until the site ends the session/),
+    })
+    const lines = readFileSync(inPersona('cookies.txt'), 'utf8').split('\n').slice(4)
+    expect(lines.filter(Boolean).sort()).toEqual([
+      '# HttpOnly',
+      `127.0.0.1\tFALSE\t/\tFALSE\t0\tsid\t${CANARY}-renewed`,
+      expect.stringMatching(/^127\.0\.0\.1\tFALSE\t\/\tFALSE\t\d{10}\ttheme\tdark$/),
+    ])
+    expect(readFileSync(inPersona('auth.json'), 'utf8')).toContain(`${CANARY}-stored`)
+    expect(processesOf(inPersona()).map(({ command }) => command)).toEqual([])
+    expect(await tested(`${site.url}/private`)).toMatchObject({ code: 0, logged_in: true })
+  })
+
+  it('that has expired is not logged in any more, and its cookie is named', async () => {
+    writeFileSync(inPersona('cookies.txt'), COOKIES_TXT.replace('\t0\tsid', '\t1000000000\tsid'))
+    expect(await tested(`${site.url}/private`)).toMatchObject({
+      ...{ code: 1, logged_in: false },
+      stderr: expect.stringContaining('2 cookies for 127.0.0.1 have expired: sid, old\n'),
+    })
+  })
+
+  it('visits pages with all that it has, and leaves nothing of it in the archive', async () => {
+    writeFileSync(inPersona('cookies.txt'), COOKIES_TXT)
+    writeFileSync(
+      inPersona('persona.toml'),
+      'ACCEPT_LANGUAGE = "de-DE,de;q=0.9"\nCHROME_TIMEZONE = "Asia/Tokyo"\nCHROME_RESOLUTION = "800,600"\n' +
+        `USER_AGENT = "Tester"\n[headers."127.0.0.1"]\nX-Key = "${CANARY}-key"\n`,
+    )
+    const stored = [{ origin: site.url, localStorage: [{ name: 'token', value: CANARY }] }]
+    writeFileSync(inPersona('auth.json'), JSON.stringify({ origins: stored }))
+    site.requests.length = 0
+    const plugins = 'chrome,dom,screenshot,mhtml,singlefile,consolelog,redirects,accessibility,pdf,warc,wacz'
+    const page = `${site.url}/private`
+    const { code, stderr } = await home.run(['add', '--run', '--persona', 'Reader', '--plugins', plugins, page])
+    expect(code, stderr).toBe(0)
+
+    const [snapshot] = await records(home, ['snapshot', 'list'])
+    const folder = join(home.dataDir, String(snapshot!['output_dir']))
+    const dom = readFileSync(join(folder, 'dom', 'output.html'), 'utf8')
+    expect(dom).toContain('de-DE Asia/Tokyo 800 Tester known')
+    const asked = new Map(site.requests.map(({ path, headers }) => [path, headers]))
+    expect(asked.get('/private')).toMatchObject({ 'x-key': `${CANARY}-key`, 'accept-language': 'de-DE,de;q=0.9' })
+    expect(asked.get('/private')?.cookie).toBe(`sid=${SESSION}`)
+    expect(asked.get('/picture.png')).toMatchObject({ 'x-key': `${CANARY}-key` })
+    for (const path of ['/elsewhere', '/elsewhere?direct']) {
+      expect(asked.get(path), path).toMatchObject({ 'user-agent': 'Tester' })
+      expect(asked.get(path), path).not.toHaveProperty('x-key')
+      expect(asked.get(path)?.cookie, path).toBeUndefined()
+    }
+    const files = readdirSync(home.dataDir, { recursive: true, withFileTypes: true })
+      .filter((each) => each.isFile() && !each.parentPath.startsWith(inPersona()))
+      .map((each) => join(each.parentPath, each.name))
+    expect(files.some((file) => file.endsWith('.warc.gz'))).toBe(true)
+    const content = (file: string) => (file.endsWith('.gz') ? gunzipSync(readFileSync(file)) : readFileSync(file))
+    expect(files.filter((file) => content(file).includes(CANARY))).toEqual([])
+  })
+})

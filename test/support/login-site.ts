@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** No file, row, log or argument may have it. */
+export const CANARY = 'canary-7f3a'
+/** The session that a login opens, and the one that each later page puts in its place. */
+export const SESSION = `${CANARY}-session`
+const RENEWED = `${CANARY}-renewed`
+
+/** A site that shows its pages only to those who are logged in. */
+export interface LoginSite {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+  /** The same site by another host's name. */
+  readonly otherUrl: string
+  readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[]
+  close(): Promise<void>
+}
+
+const FORM =
+  '<title>Log in</title><form method="post" action="/login"><input name="user">' +
+  '<input type="password" name="password"><button>Log in</button></form>'
+
+/** What it says of its visitor, as far as it is no secret; with pictures of this host, and of another one. */
+const privatePage = (otherUrl: string) => `<title>Private</title><p>Welcome back.</p><p id="you"></p>
+  <img src="/picture.png"><img src="/away"><img src="${otherUrl}/elsewhere?direct"><a href="/logout">Log out</a>
+  <script>
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+    const stored = localStorage.getItem('token') ? 'known' : 'unknown'
+    you.textContent = [navigator.language, timeZone, innerWidth, navigator.userAgent, stored].join(' ')
+  </script>`
+
+/** `/login` opens a session, `/private` needs one. */
+export async function startLoginSite(): Promise<LoginSite> {
+  const requests: { path: string; headers: IncomingHttpHeaders }[] = []
+  const server = createServer((request, response) => {
+    const { url: path = '/', headers, method } = request
+    requests.push({ path, headers })
+    const page = (html: string, more = {}) => {
+      response.writeHead(200, { 'content-type': 'text/html', ...more }).end(html)
+    }
+    const isLoggedIn = new RegExp(`\\bsid=(${SESSION}|${RENEWED})\\b`).test(headers.cookie ?? '')
+    if (path === '/login' && method === 'POST') {
+      const cookies = [`sid=${SESSION}; HttpOnly; SameSite=Lax`, 'theme=dark; Max-Age=3600']
+      response.writeHead(303, { location: '/private', 'set-cookie': cookies }).end()
+    } else if (path === '/private' && isLoggedIn)
+      page(privatePage(otherUrl), { 'set-cookie': `sid=${RENEWED}; HttpOnly` })
+    else if (path === '/to-private') response.writeHead(302, { location: '/private' }).end()
+    else if (path === '/away') response.writeHead(302, { location: `${otherUrl}/elsewhere` }).end()
+    else if (path === '/guarded') response.writeHead(302, { location: '/login' }).end()
+    else if (path === '/leads') response.writeHead(302, { location: '/accounts/login' }).end()
+    else if (path === '/members') response.writeHead(403).end()
+    else if (path === '/gone') response.writeHead(404).end()
+    // By two steps: the first asks for a name only.
+    else if (path === '/accounts/login') page('<title>Log in</title><form><input name="user"></form>')
+    else page(path === '/elsewhere' ? '<title>Elsewhere</title><p>Hello.</p>' : FORM)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const otherUrl = `http://localhost:${port}`
+  return {
+    url: `http://127.0.0.1:${port}`,
+    otherUrl,
+    requests,
+    close: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** What a browser extension exports of one who is logged in there; one cookie has expired. */
+export const COOKIES_TXT = [
+  '# Netscape HTTP Cookie File',
+  `#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t0\tsid\t${SESSION}`,
+  `127.0.0.1\tFALSE\t/\tFALSE\t1000000000\told\t${CANARY}-old`,
+  '',
+].join('\n')
