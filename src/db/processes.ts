@@ -165,12 +165,17 @@ export interface Identity {
   readonly startTicks: number
 }
 
-/** Completes a row after the spawn. */
-export async function markRunning(db: Database, id: string, identity: Identity): Promise<void> {
+const ago = (ms: number) => sql<Date>`now() - make_interval(secs => ${ms / 1000})`
+
+/**
+ * Completes a row after the spawn.
+ * @param ranMs how long it has run by now
+ */
+export async function markRunning(db: Database, id: string, identity: Identity, ranMs = 0): Promise<void> {
   const update = sql`
     update process
     set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace},
-        pid = ${identity.pid}, start_ticks = ${identity.startTicks}, started_at = now(), heartbeat_at = now()
+        pid = ${identity.pid}, start_ticks = ${identity.startTicks}, started_at = ${ago(ranMs)}, heartbeat_at = now()
     where id = ${id} and status = 'starting'
     returning ${RELAXED}`
   await withRetry(db, () => update.execute(db))
@@ -188,7 +193,7 @@ export async function markRan(
     update process
     set status = 'exited', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace},
         pid = ${identity.pid}, start_ticks = ${identity.startTicks},
-        started_at = now() - make_interval(secs => ${ranMs / 1000}), heartbeat_at = now(),
+        started_at = ${ago(ranMs)}, heartbeat_at = now(),
         exit_code = ${exit.code}, exit_signal = ${exit.signal}, ended_at = now()
     where id = ${id} and status = 'starting'
     returning ${RELAXED}`

@@ -130,7 +130,7 @@ export async function launchHook(
     const exit = identity && (await Promise.race([exited, sleep(BRIEF_MS).then(() => undefined)]))
     if (exit) await markRan(db, id, identity, exit, performance.now() - startedAt)
     else {
-      if (identity) await markRunning(db, id, identity)
+      if (identity) await markRunning(db, id, identity, performance.now() - startedAt)
       await failpoint('spawn.hook_running')
       await markEnded(db, id, await exited)
     }

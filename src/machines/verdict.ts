@@ -27,6 +27,9 @@ const MAKES_NO_COPY = new Set(
 )
 const makesCopy = ({ plugin }: JudgedResult) => !MAKES_NO_COPY.has(plugin) && !/^(?:parse|search)_/.test(plugin)
 
+/** Plugins that fetch what they copy by themselves: an HTTP status says nothing about it. A repository has no page. */
+const FETCHES_ITSELF = new Set(['forumdl', 'gallerydl', 'git', 'papersdl', 'ytdlp'])
+
 /**
  * The verdict on a page from the latest result of each of its hooks.
  *
@@ -40,7 +43,7 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
   const copies = inOrder.filter((result) => isCopy(result))
   const { plugin, cause: failure } = causeIn(inOrder)
   const http_status = statusOf(inOrder, copies, failure, headersStatus)
-  if (http_status !== null && http_status >= 400)
+  if (http_status !== null && http_status >= 400 && !copies.some(({ plugin }) => FETCHES_ITSELF.has(plugin)))
     return { outcome: 'failed', cause: `HTTP ${http_status}`, http_status }
   const copiers = inOrder.filter(makesCopy)
   const isKept =

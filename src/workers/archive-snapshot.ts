@@ -62,7 +62,8 @@ export async function archiveSnapshot(
   // One that was begun is finished.
   const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
   const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
-  const binaries = await resolvedBinaries(home, hooks, asked)
+  const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
+  const binaries = await resolvedBinaries(home, [...hooks, ...setUp], asked)
   const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
   const settings = { ...asked, ...binaries.settings }
   const pageResults = new PageResults(owner, claim)
@@ -96,12 +97,12 @@ export async function archiveSnapshot(
   const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
   tick.holds(started)
   await failpoint('claim.results_prepared')
-  const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins).filter(({ background }) => background)
+  const daemons = new Set(setUp.filter(({ background }) => background).map(({ plugin }) => plugin))
   const own = new Set(plugins.filter(({ builtIn }) => builtIn).map(({ name }) => name))
   // Our own browser is started again by its hook, and our own hooks visit the page again.
-  const serving = new Set(setUp.filter(({ plugin }) => !own.has(plugin)).map(({ plugin }) => plugin))
+  const serving = new Set([...daemons].filter((plugin) => !own.has(plugin)))
   const served = { home, id: crawl.id, workerId: context.parentId, unable: crawl.unable }
-  const services = await CrawlServices.look(served, hooks, new Set(setUp.map(({ plugin }) => plugin)), serving)
+  const services = await CrawlServices.look(served, hooks, daemons, serving)
   const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, hooks, results, serving)
   const run = new SnapshotHooks(
     context,

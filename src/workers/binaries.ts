@@ -32,6 +32,8 @@ import type { Provide } from './providers.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const LOOK_MS = 100
+/** How many programs are looked up at once: each is asked for its version, which takes up to a second. */
+const AT_ONCE = 4
 
 /**
  * Before the hooks of a crawl run, makes sure that every program that their plugins need has a row, and that its path
@@ -96,16 +98,20 @@ async function lookUpDue(
       }
     },
   })
-  const actor = new Actor({
-    ...{ sql: kyselySql(owner.home.db), handlers, queue, by: owner.processId },
-    ...{ claimFromTopN: 1, waitForHandlers: true, maxIdleTicks: 0 },
-    onTickEnd: async () => await failpoint('claim.binary_settled'),
-    onError: (error, claim) => {
-      log.warn(`looking for programs: ${messageOf(error)}`)
-      if (!claim) throw error
-    },
-  })
-  await actor.run({ signal: stop.drain, force: abort })
+  const actors = Array.from(
+    { length: AT_ONCE },
+    () =>
+      new Actor({
+        ...{ sql: kyselySql(owner.home.db), handlers, queue, by: owner.processId },
+        ...{ claimFromTopN: 1, waitForHandlers: true, maxIdleTicks: 0 },
+        onTickEnd: async () => await failpoint('claim.binary_settled'),
+        onError: (error, claim) => {
+          log.warn(`looking for programs: ${messageOf(error)}`)
+          if (!claim) throw error
+        },
+      }),
+  )
+  await Promise.all(actors.map((actor) => actor.run({ signal: stop.drain, force: abort })))
 }
 
 /** Where something lies; its version where that is known without running it. */

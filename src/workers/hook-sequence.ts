@@ -21,9 +21,11 @@ export interface HookEnd extends Ending {
   readonly ended?: number
   /** Its files are published already. */
   readonly published?: PublishedFiles | undefined
+  /** Resolves when its process's row has the end; undefined when it has. */
+  readonly recorded?: Promise<void>
 }
 
-const READY_POLL_MS = 25
+const READY_POLL_MS = 10
 
 /**
  * Runs the hooks of one target in order. A foreground hook runs to its end; a background hook continues beside the next
@@ -109,7 +111,7 @@ export class HookSequence {
 
   /**
    * Runs a foreground hook in its own process until it exits, reaches its timeout, `abort` aborts, or the budget of a
-   * handoff is spent.
+   * handoff is spent. Its files can be published while its end is still being `recorded`.
    */
   async foreground(
     scope: HookScope,
@@ -127,10 +129,10 @@ export class HookSequence {
       if (exit) {
         await killFamily(running.family) // Processes that it left behind.
         await failpoint('publish.hook_leftovers_killed')
-        return await endOf(running, exit, 'exit')
+        return endOf(running, exit, 'exit')
       }
       const cause = cut.signal.aborted ? 'interrupt' : 'timeout'
-      return await endOf(running, await endForeground(running, abort), cause)
+      return endOf(running, await endForeground(running, abort), cause)
     } finally {
       cut.done()
     }
@@ -217,7 +219,8 @@ export class HookSequence {
   async #ended(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {
     const index = this.#background.indexOf(running)
     if (index >= 0) this.#background.splice(index, 1)
-    return await endOf(running, exit, cause)
+    await running.recorded
+    return endOf(running, exit, cause)
   }
 
   async #usableHost(): Promise<HookHost> {
@@ -260,9 +263,8 @@ function hostedEnd({ cause, ...end }: HostedEnd, processId: string): HookEnd {
   return { ...end, processId, cause: cause === 'force' ? 'interrupt' : cause }
 }
 
-async function endOf(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {
-  await running.recorded
-  return { hook: running.hook, exit, cause, logs: running.logs, processId: running.processId }
+function endOf({ hook, logs, processId, recorded }: RunningHook, exit: Exit, cause: EndCause): HookEnd {
+  return { hook, exit, cause, logs, processId, recorded }
 }
 
 /** The files for a hook's output: beside the plugins' directories, never inside one. */

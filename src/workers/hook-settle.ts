@@ -1,5 +1,4 @@
-import { closeSync, constants, copyFileSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { attemptName } from '../base/attempt-paths.ts'
 import { isFull } from '../base/disk-space.ts'
 import { isMachineTrouble, messageOf } from '../base/errors.ts'
@@ -11,6 +10,7 @@ import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/record
 import { describeExit, endedAsAsked } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { busyIn } from '../machines/busy.ts'
+import { dropStaticfileLog, keepStaticfileLog } from './staticfile-log.ts'
 
 /** What ended a hook. `asked`: our SIGTERM at the end of the snapshot, the normal end of a background hook. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
@@ -69,17 +69,17 @@ export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], m
       verdict.event === 'succeed' || isServed(verdict) || (verdict.event === 'empty' && saysSo(ended[index]!)),
   )
   const made = ended.filter(({ published }, index) => isMade[index] && !published)
-  for (const { hook } of made)
-    if (hook.plugin === STATICFILE) rmSync(stdoutForSiblings(tree), { recursive: true, force: true })
+  for (const { hook } of made) dropStaticfileLog(tree, hook.plugin)
   const published = await tree.publish(
     made.map(({ hook }) => hook.plugin),
     move,
   )
-  if (!move) for (const { hook, end } of made) keepStdoutForSiblings(tree, hook.plugin, end.logs)
-  for (const [index, { hook, attempt, isLast, ...one }] of ended.entries()) {
+  for (const [index, { hook, attempt, end, isLast, ...one }] of ended.entries()) {
     const verdict = verdicts[index]!
-    if (isMade[index]) verdicts[index] = withFiles(verdict, one.published ?? published.get(hook.plugin)!)
-    else if ((verdict.event === 'fail' || verdict.event === 'delay') && isLast)
+    if (isMade[index]) {
+      if (!one.published && !move) keepStaticfileLog(tree, hook.plugin, end.logs.stdout, verdict.output)
+      verdicts[index] = withFiles(verdict, one.published ?? published.get(hook.plugin)!)
+    } else if ((verdict.event === 'fail' || verdict.event === 'delay') && isLast)
       await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
   }
   return verdicts
@@ -164,20 +164,6 @@ function judge(
       return { event: 'succeed', ...said }
   }
 }
-
-/**
- * Upstream's plugins look into staticfile's stdout.log, by that name, to see whether it has already saved the page. It
- * is there for them, and no output: it is never published.
- */
-export function keepStdoutForSiblings(tree: WorkTree, plugin: string, { stdout }: HookLogs): void {
-  if (plugin !== STATICFILE) return
-  const copy = stdoutForSiblings(tree)
-  rmSync(copy, { recursive: true, force: true }) // The hook may have put a link there.
-  copyFileSync(stdout, copy, constants.COPYFILE_EXCL)
-}
-
-const STATICFILE = 'staticfile'
-const stdoutForSiblings = (tree: WorkTree) => join(tree.dirFor(STATICFILE), 'stdout.log')
 
 /** The last line of a file that may be huge. */
 export function lastLine(file: string): string {

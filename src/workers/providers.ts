@@ -19,9 +19,9 @@ export interface Provide {
 }
 
 /**
- * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. The providers of a
- * program run one after another, with `--name`, `--binproviders` and `--min-version`, until one prints a `Binary`
- * record that names an executable.
+ * The plugins that can provide programs: those with `on_BinaryRequest` or `on_Install` hooks. They run one after
+ * another, with `--name`, `--binproviders` and `--min-version`, until one prints a `Binary` record that names an
+ * executable; for several programs, too, since package managers lock what they share.
  */
 export function providersAmong(
   context: WorkerContext,
@@ -32,7 +32,7 @@ export function providersAmong(
 ): Provide {
   const { owner, runnerId, containment, log } = context
   const hooks = (['BinaryRequest', 'Install'] as const).flatMap((event) => selectHooks(plugins, event, settings))
-  const ask: Provide['ask'] = async (row, tick) => {
+  const provide: Provide['ask'] = async (row, tick) => {
     const providers = providersOf(row.binproviders)
     const root = join(target.dataDir, 'binaries', row.id)
     for (const hook of hooks.filter(({ plugin }) => providers.includes('*') || providers.includes(plugin))) {
@@ -57,6 +57,12 @@ export function providersAmong(
     }
     return undefined
   }
+  let before: Promise<unknown> = Promise.resolve()
+  const ask: Provide['ask'] = async (row, tick) => {
+    const provided = before.then(() => provide(row, tick))
+    before = provided.catch(() => {})
+    return await provided
+  }
   return { ask, serves: (provider) => hooks.some(({ plugin }) => plugin === provider) }
 }
 
@@ -71,6 +77,7 @@ async function askOne(
   const cwd = join(root, hook.plugin)
   mkdirSync(cwd, { recursive: true })
   const end = await sequence.foreground(scope, hook, cwd, logsFor(root, hook, 1), abort, async () => {})
+  await end.recorded
   if (end.cause !== 'exit' || end.exit.code !== 0) return undefined
   const { binaries } = await readRecords(end.logs.stdout)
   return binaries.find((binary) => binary.name === name && isExecutable(binary.abspath))?.abspath

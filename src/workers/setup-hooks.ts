@@ -79,6 +79,7 @@ export async function runSetupHooks(
     mkdirSync(cwd, { recursive: true })
     const way = hook.background ? 'background' : 'foreground'
     const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), abort, claimed)
+    await end?.recorded
     if (end?.cause === 'interrupt') return { isCutOff: true }
     if (end) judge(end)
     else unable.delete(hook.plugin)

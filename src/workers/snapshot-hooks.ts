@@ -16,10 +16,11 @@ import { earlierEnd, endedBefore } from './ended-before.ts'
 import { Findings } from './findings.ts'
 import { inRows, isFinal, type OpenHook } from './hook-rows.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
-import { keepStdoutForSiblings, settleHooks, type Verdict } from './hook-settle.ts'
+import { settleHooks, type Verdict } from './hook-settle.ts'
 import { keepAway } from './host-manners.ts'
 import type { PageResults } from './page-results.ts'
 import { Postponed } from './postponed.ts'
+import { keepStaticfileLog } from './staticfile-log.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 /** Hooks of two plugins may have the same name. */
@@ -312,6 +313,7 @@ export class SnapshotHooks {
       })),
       rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
     )
+    await Promise.all(ends.map(({ recorded }) => recorded))
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
     if (!this.#isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#results.write()
     await failpoint('publish.hook_settled')
@@ -377,7 +379,7 @@ export class SnapshotHooks {
     this.#tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logs = keptLogs(this.#tree.root, hook, result.attempt)
     if (!logs) return
-    if (result.status === 'succeeded') keepStdoutForSiblings(this.#tree, hook.plugin, logs)
+    if (result.status === 'succeeded') keepStaticfileLog(this.#tree, hook.plugin, logs.stdout, result.output_str)
     await this.findings.recall(logs.stdout, join(this.#tree.root, hook.plugin))
   }
 }

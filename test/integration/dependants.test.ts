@@ -16,6 +16,7 @@ afterAll(() => site.close())
 
 /** For a hook that must not be waited for. */
 const WAITS = 'sleep 1000'
+const MISSING = 'made-up-tool not found: install it, and make sure that PATH leads to it'
 const SERVES = 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done'
 
 describe('hooks whose plugin requires another one', () => {
@@ -35,6 +36,11 @@ describe('hooks whose plugin requires another one', () => {
     hook(home, 'browser', '01_tab.daemon.bg.sh', WAITS)
     hook(home, 'browser', '30_navigate.sh', WAITS)
     add('needs_browser', ['browser'], WAITS)
+    // One without hooks of its own on the page, and without its program.
+    setUpHook(home, 'prepares', '80_prepare.sh', WAITS)
+    const required_binaries = [{ name: 'made-up-tool', binproviders: 'env' }]
+    writeFileSync(join(home.dataDir, 'plugins', 'prepares', 'config.json'), JSON.stringify({ required_binaries }))
+    add('needs_prepares', ['prepares'], WAITS)
     // One that leaves its browser to the crawl: what it started stays there.
     setUpHook(home, 'leaver', '92_leave.daemon.bg.sh', 'sleep 1000 & echo $! >pid; echo ready; sleep 0.3; exit 0')
     hook(home, 'leaver', '35_sees.sh', 'sleep 2.5; kill -0 "$(cat "$CRAWL_DIR/leaver/pid")" && echo there >there.txt')
@@ -73,6 +79,7 @@ describe('hooks whose plugin requires another one', () => {
       'browser 01_tab.daemon.bg.sh': 'failed: on_CrawlSetup__90_launch.daemon.bg.sh failed: no display',
       'browser 30_navigate.sh': 'skipped: needs browser, which failed',
       'needs_browser 40_needs_browser.sh': 'skipped: needs browser, which failed',
+      'needs_prepares 40_needs_prepares.sh': `skipped: needs prepares, which cannot run: ${MISSING}`,
       'leaver 35_sees.sh': 'succeeded: ',
       'tab 02_tab.bg.sh': 'failed: no tab',
       'tab 31_go.sh': 'skipped: needs tab, which failed',

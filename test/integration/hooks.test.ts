@@ -102,6 +102,12 @@ describe('hooks', () => {
       { plugin: 'exit_1', exit_code: 1, status: 'exited' },
       { plugin: 'exit_10', exit_code: 10, status: 'exited' },
     ])
+    // It sleeps that long, and its row counts from its start.
+    const [slow] = await home.query(
+      'select extract(epoch from p.ended_at - p.started_at)::float8 as ran ' +
+        "from archive_result r join process p on p.id = r.process_id where r.plugin = 'slow'",
+    )
+    expect(slow!['ran']).toBeGreaterThanOrEqual(0.3)
     expect(run.stderr).not.toMatch(/^\s+at /m)
   })
 

@@ -16,7 +16,7 @@ async function settled(plugin: string, printed: object, hosted = false) {
   return { event: verdict!.event, files: Object.keys(verdict!.published?.written ?? {}) }
 }
 
-const said = (status: string) => ({ type: 'ArchiveResult', status })
+const said = (status: string, output_str = '') => ({ type: 'ArchiveResult', status, output_str })
 
 it('a hook that found nothing keeps the file that says so, empty as it is', async () => {
   made('sslcerts', 'sslcerts.jsonl', '')
@@ -36,6 +36,20 @@ it('what staticfile printed lies beside its files for the hooks to come, and is 
   made('dom', 'output.html', 'x')
   await settled('dom', said('succeeded'))
   expect(existsSync(join(tree.work, 'dom', 'stdout.log'))).toBe(false)
+})
+
+it('a file that is not what staticfile says is left to the hooks to come', async () => {
+  made('staticfile', 'own.txt', 'x')
+  made('responses', 'all/viewer.pdf', '\n<!DOCTYPE html>\n<embed type="application/x-google-chrome-pdf">')
+  const log = join(tree.work, 'staticfile', 'stdout.log')
+  for (const [file, isKept] of [
+    ['responses/all/viewer.pdf', false],
+    ['staticfile/own.txt', true],
+    ['staticfile/missing.pdf', true],
+  ] as const) {
+    await settled('staticfile', said('succeeded', file))
+    expect(existsSync(log), file).toBe(isKept)
+  }
 })
 
 it('a retry that finds nothing leaves the good copy of an earlier hook', async () => {

@@ -1,22 +1,53 @@
 import { expect, it } from 'vitest'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
 
-const part = (type: string, url: string, body: string) =>
-  `------B\nContent-Type: ${type}\nContent-Transfer-Encoding: 8bit\nContent-Location: ${url}\n\n${body}\n`
+const URL = 'http://a.example/'
+const page = (html: string) => ({ html, base: URL, frames: new Map() })
+const file = (path: string, type: string, body: string) =>
+  [URL + path, { url: URL + path, type, body: Buffer.from(body) }] as const
+const made = (html: string, ...files: ReturnType<typeof file>[]) =>
+  [...singleFile({ page: page(html), files: new Map(files), leftOut: 0 }, URL)].join('')
+const dataUrl = (type: string, body: string) => `data:${type};base64,${Buffer.from(body).toString('base64')}`
 
 it('a style sheet becomes part of the file as it is, and cannot end the element that it is in', () => {
   const css = 'main > * { grid-column: text } q::before { content: "</style><b>" }'
-  const mhtml = [
-    'Content-Type: multipart/related;\n\ttype="text/html";\n\tboundary="----B"\n\n',
-    part(
-      'text/html',
-      'http://a.example/',
-      '<html><head><link rel="stylesheet" href="http://a.example/s.css"></head></html>',
-    ),
-    part('text/css', 'http://a.example/s.css', css),
-    '------B--\n',
-  ].join('\n')
-  const html = singleFile(mhtml.replaceAll('\n', '\r\n'), 'http://a.example/')
+  const html = made(`<head><link rel="stylesheet" href="${URL}s.css"></head>`, file('s.css', 'text/css', css))
   expect(html).toContain('main > * { grid-column: text }')
   expect(html).not.toContain('</style><b>')
+})
+
+it('what style sheets name is found from where they lie, in each other, too', () => {
+  const html = made(
+    `<head><link rel="stylesheet" href="${URL}css/s.css"></head>`,
+    file('css/s.css', 'text/css', '@namespace svg url(x); @import "b.css"; p { background: url(../p.png) }'),
+    file('css/b.css', 'text/css', '@import "s.css"; i { mask: image-set("../p.png" 1x) } u { cursor: url(gone.cur) }'),
+    file('p.png', 'image/png', 'P'),
+  )
+  const png = dataUrl('image/png', 'P')
+  const inner = /@import "data:text\/css;charset=utf-8;base64,([^"]*)"/.exec(html)?.[1] ?? ''
+  expect(html).toContain(`@namespace svg url(x)`)
+  expect(html).toContain(`p { background: url("${png}") }`)
+  expect(Buffer.from(inner, 'base64').toString()).toContain(
+    `i { mask: image-set(url("${png}") 1x) } u { cursor: url("data:,") }`,
+  )
+})
+
+it('nothing runs, is requested or leads on by itself', () => {
+  const html = made(
+    `<meta http-equiv="refresh" content="0;http://b.example/"><base href="http://b.example/"><script>x</script>
+     <a href=" java&#9;script:x" onclick="x">a</a><img src="http://b.example/p.png" alt="a" srcset="${URL}p.png 2x">
+     <link rel="preload" href="http://b.example/">`,
+    file('p.png', 'image/png', 'P'),
+  )
+  expect(html).not.toMatch(/b\.example|script:|onclick|<script|refresh/)
+  expect(html).toContain(`srcset="${dataUrl('image/png', 'P')} 2x"`)
+})
+
+it('a part of a drawing of its own is shown from the page', () => {
+  const html = made(
+    `<svg><use href="${URL}s.svg#a"></use></svg><svg><use href="${URL}s.svg#b"></use></svg>`,
+    file('s.svg', 'image/svg+xml', '<svg><symbol id="a"/><symbol id="b" onload="x"/></svg>'),
+  )
+  expect(html).toContain('<use href="#a"/>')
+  expect(html.match(/<symbol id="b"/g)).toHaveLength(1)
 })

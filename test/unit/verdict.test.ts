@@ -54,6 +54,11 @@ describe('the verdict on a page', () => {
     expect(verdictOn([failed('html', 'HTTP 500 Internal Server Error')], null)).toMatchObject({ http_status: 500 })
   })
 
+  it('takes a repository for a copy whose address has no page', () => {
+    const results = [failed('html', 'HTTP 404 Not Found'), { ...ok('wget'), plugin: 'git' }]
+    expect(verdictOn(results, 404)).toEqual({ outcome: 'partial', cause: 'html: HTTP 404', http_status: 404 })
+  })
+
   it('believes whoever made the copy about the status, not whoever asked before', () => {
     expect(verdictOn([ok('headers', { http_status: 503 }), ok('html', { http_status: 200 })], 503)).toEqual({
       outcome: 'archived',

@@ -64,8 +64,8 @@ const HAS_PASSWORD_FIELD = `(() => {
 
 async function byHttp(env: Texts, url: string): Promise<Seen> {
   const signal = AbortSignal.timeout(timeoutOf(undefined, env) * 1000)
-  const answer = await get({ url, env, signal }, url, 'gzip, br')
-  const bytes = await readBody(answer, { bytes: MOST_BYTES, name: 'too much for a test' })
+  const answer = await get({ url, env, signal }, url)
+  const { bytes } = await readBody(answer, { bytes: MOST_BYTES, name: 'too much for a test' }, signal)
   let hasField = false
   scanHtml(bytes.toString(), {
     names: new Set(['input']),

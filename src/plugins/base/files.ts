@@ -1,4 +1,5 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** The temporary name of a file until it is complete: one for all, because a suffix could make a long name too long. */
@@ -9,6 +10,22 @@ export function writeWhole(dir: string, name: string, data: string | Uint8Array)
   const part = join(dir, PART)
   try {
     writeFileSync(part, data)
+    renameSync(part, join(dir, name))
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
+  }
+}
+
+/** `writeWhole` for what would not fit into memory. */
+export async function writePieces(
+  dir: string,
+  name: string,
+  pieces: Iterable<string> | AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const part = join(dir, PART)
+  try {
+    await writeFile(part, pieces)
     renameSync(part, join(dir, name))
   } catch (error) {
     rmSync(part, { force: true })

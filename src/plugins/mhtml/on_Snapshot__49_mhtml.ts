@@ -1,15 +1,22 @@
 #!/usr/bin/env node
 // The page with all that it shows, in the one-file format of browsers.
-import { mhtmlOf } from '../base/browser/mhtml.ts'
+import { sizeOf } from '../base/browser/page-parts.ts'
 import { capture } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
+import { sizeLimit, tooLarge } from '../base/settings.ts'
+
+/** The browser hands it out in one text, for which a hook's memory must do. */
+const MAX_SIZE = 50 * 1024 * 1024
 
 export default defineHook(import.meta, {
   plugin: 'mhtml',
   run: (context) =>
     capture(context, async ({ tab }) => {
-      writeWhole(context.outputDir, 'snapshot.mhtml', await mhtmlOf(tab))
+      const limit = sizeLimit(context.env, 'MHTML_MAX_SIZE', MAX_SIZE)
+      if ((await sizeOf(tab)) > limit.bytes) throw tooLarge(limit)
+      const { data } = await tab.send('Page.captureSnapshot', { format: 'mhtml' })
+      writeWhole(context.outputDir, 'snapshot.mhtml', data)
       return succeeded('mhtml/snapshot.mhtml')
     }),
 })

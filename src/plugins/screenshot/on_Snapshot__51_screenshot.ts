@@ -5,8 +5,9 @@ import { capture } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 
-/** A picture cannot be taller in Chromium's compositor. */
+/** A picture cannot be taller in Chromium's compositor: a longer page goes on in another one. */
 const MAX_HEIGHT = 16_384
+const MAX_PICTURES = 4
 /** Nobody looks at one that is wider. */
 const MAX_WIDTH = 4_096
 const THUMBNAIL_WIDTH = 400
@@ -20,8 +21,8 @@ export default defineHook(import.meta, {
     capture(context, async ({ tab }) => {
       const { cssContentSize: page, cssLayoutViewport: view } = await tab.send('Page.getLayoutMetrics')
       const width = Math.min(Math.max(page.width, view.clientWidth), MAX_WIDTH)
-      const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT)
-      const save = async (name: string, clip: { width: number; height: number; scale: number }) => {
+      const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT * MAX_PICTURES)
+      const save = async (name: string, clip: { y?: number; width: number; height: number; scale: number }) => {
         const format = FORMATS[extname(name)]!
         const { data } = await tab.send('Page.captureScreenshot', {
           format,
@@ -33,11 +34,14 @@ export default defineHook(import.meta, {
       }
       const first = { width: view.clientWidth, height: Math.min(view.clientHeight, height) }
       const scale = THUMBNAIL_WIDTH / first.width
-      await save('screenshot.png', { width, height, scale: 1 })
+      for (let y = 0, number = 1; y < height; y += MAX_HEIGHT, number++) {
+        const clip = { y, width, height: Math.min(MAX_HEIGHT, height - y), scale: 1 }
+        await save(number === 1 ? 'screenshot.png' : `screenshot-${number}.png`, clip)
+      }
       if (height > first.height) await save('viewport.jpg', { ...first, scale: 1 })
       await save('thumbnail.webp', { ...first, height: Math.min(first.height, THUMBNAIL_HEIGHT / scale), scale })
       if (page.height > height || page.width > width)
-        context.log(`The picture shows ${width} x ${height} of ${page.width} x ${page.height} pixels.`)
+        context.log(`The pictures show ${width} x ${height} of ${page.width} x ${page.height} pixels.`)
       return succeeded('screenshot/screenshot.png')
     }),
 })

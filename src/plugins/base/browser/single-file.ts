@@ -1,9 +1,9 @@
 import render from 'dom-serializer'
-import { type ChildNode, DomHandler, Element, isTag, isText, type ParentNode, Text } from 'domhandler'
+import { type ChildNode, type Document, DomHandler, Element, isTag, isText, type ParentNode, Text } from 'domhandler'
 import { Parser } from 'htmlparser2'
-import { AppError } from '../../../base/errors.ts'
-import { decodePage, encodingOf, UNDECLARED } from '../charset.ts'
-import { type Part, partsOf } from './mhtml.ts'
+import { DataUrls } from './data-urls.ts'
+import { FRAME_MARK } from './frame-html.ts'
+import type { PageFile, PageFrame, PageParts } from './page-parts.ts'
 
 /** Nothing is requested, and nothing runs, when the file is opened. */
 const POLICY = [
@@ -15,82 +15,82 @@ const POLICY = [
   "frame-src 'self' data:",
 ].join('; ')
 /** Elements that would run, request or redirect. */
-const DROPPED: ReadonlySet<string> = new Set(['script', 'noscript', 'base', 'object', 'embed', 'applet', 'portal'])
+const DROPPED: ReadonlySet<string> = new Set(['script', 'noscript', 'base', 'applet', 'portal'])
 /** Attributes that name something that is shown. */
-const SHOWN: ReadonlySet<string> = new Set(['src', 'poster', 'background', 'data', 'xlink:href'])
+const SHOWN: ReadonlySet<string> = new Set(['src', 'poster', 'background'])
 /** Frames in frames in frames ... */
 const MAX_DEPTH = 8
+/** A URL in a style sheet, or a rule that names no file. */
+const CSS_URL = /@namespace[^;]*;|url\(\s*(?:"([^"]*)"|'([^']*)'|([^"')\s]*))\s*\)|@import\s+(?:"([^"]*)"|'([^']*)')/gi
+const IMAGE_SET = /image-set\((?:[^()]|\([^()]*\))*\)/gi
+const NOTHING = 'data:,'
 
 /**
- * One HTML file from an MHTML document: pictures, styles, fonts and frames become part of it, scripts and whatever
- * requests something are left out, links stay. Shadow roots open as declarative ones.
+ * One HTML file, in pieces, of what a page shows: pictures, styles, fonts and frames become part of it, whatever would
+ * run or be requested is left out, links stay. Shadow roots open as declarative ones.
  * @param url of the page, noted in a comment
  */
-export function singleFile(mhtml: string, url: string): string {
-  const parts = partsOf(mhtml)
-  const [page] = parts
-  if (!page) throw new AppError('the browser saved no page')
-  const files = new Map(parts.flatMap((part) => part.urls.map((name) => [name, part] as const)))
-  const body = new Inliner(files).document(page, 0)
+export function* singleFile({ page, files }: PageParts, url: string): Generator<string, void> {
+  const urls = new DataUrls()
+  const html = new Inliner(files, urls).document(page, 0)
   const note = `<!-- Saved from ${url.replaceAll('--', '-%2D')} -->`
-  return body.replace(/^(<!doctype[^>]*>)?/i, (doctype) => `${doctype || '<!DOCTYPE html>'}${note}`)
+  yield* urls.pieces(html.replace(/^(<!doctype[^>]*>)?/i, (doctype) => `${doctype}${note}`))
 }
 
 class Inliner {
-  readonly #files: ReadonlyMap<string, Part>
-  readonly #data = new Map<Part, string>()
+  readonly #files: ReadonlyMap<string, PageFile>
+  readonly #urls: DataUrls
+  readonly #data = new Map<PageFile, string>()
 
-  constructor(files: ReadonlyMap<string, Part>) {
+  constructor(files: ReadonlyMap<string, PageFile>, urls: DataUrls) {
     this.#files = files
+    this.#urls = urls
   }
 
   /** The HTML of a page or frame. */
-  document(part: Part, depth: number): string {
-    const handler = new DomHandler()
-    const parser = new Parser(handler, { lowerCaseAttributeNames: false })
-    parser.end(decodePage(part.body, encodingOf(part.body, UNDECLARED))) // It is in the page's own encoding.
-    const { root } = handler
-    this.#walk(root.childNodes, depth)
+  document(frame: PageFrame, depth: number): string {
+    const root = parse(frame.html)
+    const drawings = new Map<PageFile, ChildNode[]>()
+    this.#walk(root.childNodes, { frame, depth, drawings })
+    const html = elementIn(root, 'html') ?? root
+    const head = elementIn(html, 'head')
     const policy = [
       new Element('meta', { charset: 'utf-8' }),
       new Element('meta', { 'http-equiv': 'Content-Security-Policy', content: POLICY }),
     ]
-    const head = elementIn(elementIn(root, 'html') ?? root, 'head')
-    const place = head ?? root
-    const first = place.children.findIndex(isTag)
-    place.children.splice(head || first === -1 ? 0 : first, 0, ...policy)
+    if (head) head.children.unshift(...policy)
+    else html.children.unshift(new Element('head', {}, policy))
+    // The drawings that `use` elements show parts of.
+    const place = elementIn(html, 'body') ?? html
+    for (const drawing of drawings.values()) place.children.push(...drawing)
     return render(root, { encodeEntities: 'utf8' })
   }
 
-  #walk(nodes: readonly ChildNode[], depth: number): void {
+  #walk(nodes: readonly ChildNode[], of: Place): void {
     for (const node of nodes) {
       if (!isTag(node)) continue
-      if (isDropped(node)) {
-        node.name = 'template' // Nothing in it is shown.
-        node.attribs = {}
-        node.children = []
-      } else if (node.name === 'style') {
-        for (const child of node.children) if (isText(child)) child.data = this.#css(child.data)
+      if (isDropped(node)) empty(node)
+      else if (node.name === 'style') {
+        for (const child of node.children) if (isText(child)) child.data = this.#css(child.data, of.frame.base)
       } else {
-        this.#attributes(node, depth)
-        this.#walk(node.children, depth)
+        this.#attributes(node, of)
+        this.#walk(node.children, of)
       }
     }
   }
 
-  #attributes(element: Element, depth: number): void {
-    const { attribs } = element
-    for (const [name, value] of Object.entries(attribs)) {
-      if (/^on/i.test(name) || name === 'nonce' || name === 'integrity' || name === 'crossorigin') delete attribs[name]
-      else if (name === 'style') attribs[name] = this.#css(value)
-      else if (/^(href|action|formaction)$/.test(name) && isScript(value)) delete attribs[name]
+  #attributes(element: Element, of: Place): void {
+    const { attribs, name } = element
+    for (const [key, value] of Object.entries(attribs)) {
+      if (/^on/i.test(key) || /^(nonce|integrity|crossorigin|ping)$/i.test(key)) delete attribs[key]
+      else if (key === 'style') attribs[key] = this.#css(value, of.frame.base)
+      else if (/^(xlink:)?(href|action|formaction)$/.test(key) && isScript(value)) delete attribs[key]
     }
-    // Chromium's name for a declarative shadow root in MHTML.
-    if (element.name === 'template' && attribs['shadowmode']) attribs['shadowrootmode'] = attribs['shadowmode']
-    if (element.name === 'link') this.#link(element)
-    else if (element.name === 'iframe' || element.name === 'frame') this.#frame(element, depth)
-    else for (const name of Object.keys(attribs)) if (SHOWN.has(name)) this.#embed(attribs, name)
-    if (element.name === 'image' || element.name === 'use') this.#embed(attribs, 'href')
+    if (name === 'link') this.#link(element)
+    else if (attribs[FRAME_MARK] !== undefined) this.#frame(element, of)
+    else for (const key of Object.keys(attribs)) if (SHOWN.has(key)) this.#embed(attribs, key)
+    if (name === 'image') for (const key of ['href', 'xlink:href']) this.#embed(attribs, key)
+    if (name === 'use') for (const key of ['href', 'xlink:href']) this.#use(attribs, key, of)
     if (attribs['srcset'] !== undefined) this.#choice(attribs)
   }
 
@@ -98,97 +98,123 @@ class Inliner {
   #embed(attribs: Record<string, string>, name: string): void {
     const value = attribs[name]
     if (value === undefined || /^(data:|#)/i.test(value)) return
-    const part = this.#files.get(value)
-    if (part) attribs[name] = this.#dataUrl(part)
+    const file = this.#files.get(value)
+    if (file) attribs[name] = this.#dataUrl(file)
+    else delete attribs[name]
   }
 
   /** One picture is there: the one that the browser chose. */
   #choice(attribs: Record<string, string>): void {
-    const chosen = (attribs['srcset'] ?? '')
-      .split(/,\s+/)
-      .map((one) => this.#files.get(one.trim().split(/\s+/)[0] ?? ''))
-      .find((part) => part !== undefined)
-    delete attribs['srcset']
-    if (chosen && !attribs['src']?.startsWith('data:')) attribs['src'] = this.#dataUrl(chosen)
+    const [url = '', descriptor] = attribs['srcset']!.split(' ')
+    const file = this.#files.get(url)
+    if (file) attribs['srcset'] = `${this.#dataUrl(file)} ${descriptor}`
+    else delete attribs['srcset']
+  }
+
+  /** Browsers take parts of a drawing from the page itself, and from no data URL. */
+  #use(attribs: Record<string, string>, name: string, { frame, depth, drawings }: Place): void {
+    const [url = '', id] = attribs[name]?.split('#') ?? []
+    const file = this.#files.get(url)
+    if (id === undefined || url === '' || !file) return
+    attribs[name] = `#${id}`
+    if (drawings.has(file)) return
+    const drawing = parse(file.body.toString(), true).childNodes.filter(isTag)
+    drawings.set(file, drawing)
+    for (const element of drawing) element.attribs['style'] = 'position:absolute;width:0;height:0'
+    this.#walk(drawing, { frame: { ...frame, base: url }, depth, drawings })
   }
 
   #link(element: Element): void {
     const { attribs } = element
     const kinds = (attribs['rel'] ?? '').toLowerCase().split(/\s+/)
-    const part = this.#files.get(attribs['href'] ?? '')
-    if (kinds.includes('stylesheet') && part) {
+    const file = this.#files.get(attribs['href'] ?? '')
+    if (kinds.includes('stylesheet') && file) {
       element.name = 'style'
-      const text = new Text(this.#css(sheetText(part), part).replaceAll('</', '<\\/'))
+      const text = new Text(this.#css(file.body.toString(), file.url).replaceAll('</', '<\\/'))
       // Text whose parent is not known to be a style is written with `&gt;` for `>`.
       text.parent = element
       element.children = [text]
       element.attribs = attribs['media'] === undefined ? {} : { media: attribs['media'] }
-    } else if (kinds.includes('icon') && part) attribs['href'] = this.#dataUrl(part)
-    else if (!kinds.includes('canonical')) delete attribs['href']
+    } else if (kinds.includes('icon') && file) attribs['href'] = this.#dataUrl(file)
+    else if (!kinds.includes('canonical')) empty(element)
   }
 
-  #frame(element: Element, depth: number): void {
+  /** What an element shows of its own: a document, else a picture. */
+  #frame(element: Element, { frame, depth }: Place): void {
     const { attribs } = element
-    const part = this.#files.get(attribs['src'] ?? '')
-    delete attribs['src']
-    if (!part || depth >= MAX_DEPTH) return
-    if (part.type === 'text/html') attribs['srcdoc'] = this.document(part, depth + 1)
-    else attribs['src'] = this.#dataUrl(part)
+    const url = attribs['data'] ?? attribs['src'] ?? ''
+    const inner = frame.frames.get(attribs[FRAME_MARK] ?? '')
+    const file = this.#files.get(url)
+    for (const name of [FRAME_MARK, 'data', 'src', 'type', 'classid', 'codebase']) delete attribs[name]
+    if (file?.type.startsWith('image/')) {
+      element.name = 'img'
+      element.children = []
+      attribs['src'] = this.#dataUrl(file)
+    } else if (inner && depth < MAX_DEPTH) {
+      if (element.name !== 'frame') element.name = 'iframe'
+      element.children = []
+      attribs['srcdoc'] = this.document(inner, depth + 1)
+    } else if (element.name === 'embed') empty(element)
   }
 
   /** A style sheet with what it refers to inside; its own imports, too. */
-  #css(text: string, sheet?: Part): string {
-    const base = sheet?.urls[0]
-    const find = (url: string) =>
-      this.#files.get(url) ?? (base && URL.canParse(url, base) ? this.#files.get(new URL(url, base).href) : undefined)
-    return text.replace(
-      /url\(\s*(?:"([^"]*)"|'([^']*)'|([^"')\s]*))\s*\)|@import\s+(?:"([^"]*)"|'([^']*)')/gi,
-      (whole, ...urls: (string | undefined)[]) => {
-        const url = urls.slice(0, 5).find((one) => one !== undefined) ?? ''
-        if (/^(data:|#)/i.test(url)) return whole
-        const part = find(url)
-        if (part === sheet || part === undefined) return whole
-        const data = this.#dataUrl(part)
-        return /^@import/i.test(whole) ? `@import "${data}"` : `url("${data}")`
-      },
-    )
+  #css(text: string, base: string): string {
+    const mark = (url: string) => {
+      const href = URL.parse(url, base)?.href ?? ''
+      const file = this.#files.get(href) ?? this.#files.get(href.replace(/#.*/s, ''))
+      return file ? this.#dataUrl(file) : NOTHING
+    }
+    return text
+      .replace(CSS_URL, (whole, ...urls: (string | undefined)[]) => {
+        const url = urls.slice(0, 5).find((one) => one !== undefined)
+        if (url === undefined || /^(data:|#)/i.test(url)) return whole
+        return /^@import/i.test(whole) ? `@import "${mark(url)}"` : `url("${mark(url)}")`
+      })
+      .replace(IMAGE_SET, (set) =>
+        set.replace(/(\burl\(|\btype\()?"([^"]*)"/g, (whole, inside, url) => (inside ? whole : `url("${mark(url)}")`)),
+      )
+      .replaceAll(':not(:defined)', ':not(*)') // No script defines its elements any more.
   }
 
-  #dataUrl(part: Part): string {
-    const known = this.#data.get(part)
+  #dataUrl(file: PageFile): string {
+    const known = this.#data.get(file)
     if (known !== undefined) return known
-    this.#data.set(part, 'data:,') // A sheet that imports itself ends here.
-    const body = part.type === 'text/css' ? Buffer.from(this.#css(sheetText(part), part)) : part.body
-    const type = part.type === 'text/css' ? 'text/css;charset=utf-8' : part.type
-    const url = `data:${type};base64,${body.toString('base64')}`
-    this.#data.set(part, url)
-    return url
+    this.#data.set(file, NOTHING) // Sheets that import each other end here.
+    const isCss = file.type === 'text/css'
+    const mark = this.#urls.add(isCss ? { css: this.#css(file.body.toString(), file.url) } : file)
+    this.#data.set(file, mark)
+    return mark
   }
+}
+
+/** Where an element stands. */
+interface Place {
+  readonly frame: PageFrame
+  readonly depth: number
+  /** Files of its document that `use` elements show parts of. */
+  readonly drawings: Map<PageFile, ChildNode[]>
+}
+
+function parse(html: string, xmlMode = false): Document {
+  const handler = new DomHandler()
+  new Parser(handler, xmlMode ? { xmlMode } : { lowerCaseAttributeNames: false }).end(html)
+  return handler.root
+}
+
+/** Nothing of an element stays, and nothing is shown. */
+function empty(element: Element): void {
+  element.name = 'template'
+  element.attribs = {}
+  element.children = []
 }
 
 function elementIn(parent: ParentNode, name: string): Element | undefined {
   return parent.children.find((node): node is Element => isTag(node) && node.name === name)
 }
 
-/** The text of a style sheet, which Chromium writes in the encoding that it names at its beginning. */
-function sheetText({ body }: Part): string {
-  const declared = /^@charset "([^"]+)";\s*/.exec(body.toString('latin1'))
-  const text = decodePage(body, declared && isEncoding(declared[1]!) ? declared[1]! : 'UTF-8')
-  return text.slice(declared?.[0].length ?? 0)
-}
-
 /** As browsers read it: without what stands before it and tabs and line ends inside. */
 function isScript(url: string): boolean {
   return /^javascript:/i.test(url.replace(/[\s\p{Cc}]/gu, ''))
-}
-
-function isEncoding(label: string): boolean {
-  try {
-    new TextDecoder(label)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function isDropped({ name, attribs }: Element): boolean {

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../../base/errors.ts'
-import { count, text } from '../settings.ts'
+import { count, flag, text } from '../settings.ts'
 import { BrowserGone, Cdp, type Session } from './cdp.ts'
 import { collectConsole } from './console.ts'
 import { languagesIn } from './languages.ts'
 import { explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
-import { NO_POP_UPS, SETTLE } from './page-scripts.ts'
+import { BEFORE_SCRIPTS } from './page-scripts.ts'
 import type { Dress, TabIds } from './persona.ts'
+import { showAll } from './show-all.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -37,6 +38,8 @@ export interface Visited {
   readonly requests: number
   /** False: the page was still loading or changing when its time was over. */
   readonly settled: boolean
+  /** Selectors of consent banners and the like that are not seen in pictures, PDF and single file. */
+  readonly hidden_overlays: readonly string[]
   readonly ms: number
 }
 
@@ -52,6 +55,7 @@ export class Tab {
   /** How many documents the tab has shown, and whether the last one is loaded. */
   #documents = 0
   #isLoaded = false
+  #hidden: readonly string[] = []
   #stuck = false
 
   private constructor(cdp: Cdp, ids: TabIds) {
@@ -113,7 +117,7 @@ export class Tab {
       send('Runtime.enable'),
       send('Log.enable'),
       send('Inspector.enable'),
-      send('Page.addScriptToEvaluateOnNewDocument', { source: NO_POP_UPS }),
+      send('Page.addScriptToEvaluateOnNewDocument', { source: BEFORE_SCRIPTS }),
       send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
       send('Network.setBypassServiceWorker', { bypass: true }),
       send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
@@ -125,10 +129,10 @@ export class Tab {
   }
 
   /**
-   * Goes to a page and waits until it is at rest: loaded, scrolled through once for what loads late, its fonts there
-   * and the network quiet; at most CHROME_SETTLE_TIMEOUT after it has loaded, and `budgetMs` in all. What is there by
-   * then counts. Throws AppError with the reason when there is no page: network trouble, a download, a crash, or no
-   * answer within the budget.
+   * Goes to a page and waits until it is at rest: loaded, all of it shown once, its fonts there and the network quiet;
+   * at most CHROME_SETTLE_TIMEOUT after it has loaded, and `budgetMs` in all. What is there by then counts. Throws
+   * AppError with the reason when there is no page: network trouble, a download, a crash, or no answer within the
+   * budget.
    */
   async visit(url: string, env: Env, budgetMs: number): Promise<Visited> {
     const began = performance.now()
@@ -139,7 +143,7 @@ export class Tab {
     if (answer.errorText !== undefined) throw explainNavigation(answer.errorText, url)
     const loaded = await this.#loaded(left())
     const settleMs = Math.min(left(), count(env, 'CHROME_SETTLE_TIMEOUT', SETTLE_SECONDS) * 1000)
-    const settled = loaded && (await this.#settle(settleMs))
+    const settled = loaded && (await this.#settle(settleMs, flag(env, 'CHROME_HIDE_OVERLAYS', true)))
     if (!(await this.#answers())) await this.#interrupt()
     const title = await this.within(this.session.send('Runtime.evaluate', { expression: 'document.title' }), ANSWER_MS)
     const tree = await this.within(this.session.send('Page.getFrameTree'), ANSWER_MS)
@@ -160,6 +164,7 @@ export class Tab {
       redirects: this.#network.redirects,
       requests: this.#network.requests,
       settled,
+      hidden_overlays: this.#hidden,
       ms: Math.round(performance.now() - began),
     }
   }
@@ -208,23 +213,25 @@ export class Tab {
   }
 
   /**
-   * Scrolls through the page, and waits until fonts are there and the network is quiet. When the page leads to another
-   * one meanwhile, the same again with that.
+   * Has the page show all that it has, and waits until the network is quiet. When the page leads to another one
+   * meanwhile, the same again with that.
    */
-  async #settle(ms: number): Promise<boolean> {
+  async #settle(ms: number, hides: boolean): Promise<boolean> {
     const until = performance.now() + ms
     const left = () => Math.max(0, until - performance.now())
     while (left() > 0 && (await this.#loaded(left()))) {
       const document = this.#documents
-      const script = { expression: SETTLE(left() / 2), awaitPromise: true }
-      const scrolled = this.session.send('Runtime.evaluate', script).then(
-        () => true,
+      const shown = showAll(this.session, left() / 2, hides).then(
+        (hidden) => {
+          this.#hidden = hidden
+          return true
+        },
         (error: unknown) => {
           if (error instanceof BrowserGone) throw error
           return false // Its document is gone, or will be in a moment.
         },
       )
-      const isThere = await this.within(scrolled, left())
+      const isThere = await this.within(shown, left())
       if (isThere === undefined) return false
       if (!isThere) await this.within(sleep(LOOK_MS), LOOK_MS * 2)
       while (isThere && this.#documents === document && left() > 0) {

@@ -1,0 +1,37 @@
+/**
+ * A function of the page: shows all of it once, screen by screen, since much loads only when it is seen; at most fifty
+ * screens, because some pages never end. Then the boxes in it that scroll and have pictures, each at most twenty steps.
+ * Everything is back at its beginning in the end.
+ */
+export const SCROLL = `async (until, pause) => {
+  const SCREENS = 50
+  const BOXES = 20
+  const STEPS = 20
+  const STEP_MS = 50
+  const root = document.scrollingElement
+  for (let screen = 1; root && screen < SCREENS && performance.now() < until; screen++) {
+    if (screen * innerHeight >= root.scrollHeight) break
+    scrollTo({ top: screen * innerHeight, behavior: 'instant' })
+    await pause(STEP_MS)
+  }
+  const scrolls = (box) =>
+    (box.scrollWidth > box.clientWidth + 20 || box.scrollHeight > box.clientHeight + 20) &&
+    box.clientWidth > 50 && box.clientHeight > 30 && box !== root && box !== document.body &&
+    /auto|scroll/.test(getComputedStyle(box).overflow) && box.querySelector('img, iframe, video, [data-src], [data-bg]')
+  const boxes = [...document.querySelectorAll('div, ul, ol, section, main, article')].filter(scrolls)
+  for (const box of boxes.slice(0, BOXES)) {
+    const { scrollLeft: left, scrollTop: top } = box
+    box.scrollIntoView({ block: 'center', behavior: 'instant' })
+    for (const side of ['Left', 'Top']) {
+      for (let step = 0; step < STEPS && performance.now() < until; step++) {
+        const before = box['scroll' + side]
+        const by = side === 'Left' ? { left: box.clientWidth } : { top: box.clientHeight }
+        box.scrollBy({ ...by, behavior: 'instant' })
+        if (box['scroll' + side] === before) break
+        await pause(STEP_MS)
+      }
+    }
+    box.scrollTo({ left, top, behavior: 'instant' })
+  }
+  scrollTo({ top: 0, left: 0, behavior: 'instant' })
+}`

@@ -1,0 +1,120 @@
+/** A frame's document as it is shown now, for a file that needs neither scripts nor a network. */
+export interface FrameHtml {
+  readonly html: string
+  /** What relative URLs in `style` elements and attributes are relative to. */
+  readonly base: string
+}
+
+/** Stands at every element that shows another document: its number in `FRAMES`. */
+export const FRAME_MARK = 'data-frame-of-page'
+/** The world's list of elements with FRAME_MARK. */
+export const FRAMES = 'globalThis.framesOfPage'
+
+/**
+ * Evaluates to a FrameHtml: the document with what HTML itself does not say. Styles that scripts made or changed,
+ * adopted style sheets, open shadow roots, what was drawn on a canvas, typed or chosen in a form (never a password),
+ * the picture that was chosen of several, a picture of a video that has no poster. Scripts are left out, and URLs are
+ * absolute.
+ */
+export const FRAME_HTML = `(() => {
+  const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
+  const DROPPED = new Set('script noscript base'.split(' '))
+  const CANDIDATE = /([^\\s,]\\S*[^\\s,])(?:\\s+([\\d.]+[wx]))?\\s*(?:,|$)/g
+  const FRAME_MARK = '${FRAME_MARK}'
+  const frames = (${FRAMES} = [])
+  const absolute = (value) => (URL.canParse(value, document.baseURI) ? new URL(value, document.baseURI).href : value)
+  const escaped = (text) => text.replace(/[&<>"\\u00a0]/g, (char) => '&#' + char.charCodeAt(0) + ';')
+  const rulesOf = (sheet) => Array.from(sheet.cssRules, (rule) => rule.cssText)
+
+  const styleText = ({ textContent: text, sheet }) => {
+    if (!sheet) return text
+    const written = new CSSStyleSheet()
+    written.replaceSync(text)
+    const [asWritten, asIs] = [rulesOf(written), rulesOf(sheet)]
+    const isSame = asIs.filter((rule) => !rule.startsWith('@import')).join() === asWritten.join()
+    return isSame ? text : asIs.join('\\n')
+  }
+  const style = (css, media) =>
+    '<style' + (media ? ' media="' + escaped(media) + '"' : '') + '>' + css.replaceAll('</', '<\\\\/') + '</style>'
+  const adopted = (root) =>
+    root.adoptedStyleSheets
+      .filter(({ disabled }) => !disabled)
+      .map((sheet) => style(rulesOf(sheet).join('\\n'), sheet.media.mediaText))
+      .join('')
+
+  const dataUrl = (canvas, type) => {
+    try {
+      return canvas.width * canvas.height > 0 ? canvas.toDataURL(type) : null
+    } catch {
+      return null // It shows what the page may not read.
+    }
+  }
+  const shownBy = (video) => {
+    const canvas = document.createElement('canvas')
+    Object.assign(canvas, { width: video.videoWidth, height: video.videoHeight })
+    if (video.readyState >= 2) canvas.getContext('2d').drawImage(video, 0, 0)
+    return video.readyState >= 2 ? dataUrl(canvas, 'image/jpeg') : null
+  }
+  const chosen = (image) => {
+    const sources = image.parentNode?.localName === 'picture' ? [...image.parentNode.children] : [image]
+    for (const source of sources)
+      for (const [, url, descriptor] of (source.srcset ?? '').matchAll(CANDIDATE))
+        if (absolute(url) === image.currentSrc)
+          return { srcset: image.currentSrc + ' ' + (descriptor ?? '1x'), sizes: source.getAttribute('sizes') }
+    return { srcset: null, sizes: null }
+  }
+
+  const CHANGES = {
+    img: (image) => ({ src: image.currentSrc || null, ...chosen(image), loading: null }),
+    iframe: () => ({ src: null, srcdoc: null, loading: null, [FRAME_MARK]: '' }),
+    frame: () => ({ src: null, [FRAME_MARK]: '' }),
+    object: (object) => ({ data: absolute(object.data), [FRAME_MARK]: '' }),
+    embed: (embed) => ({ src: absolute(embed.src), [FRAME_MARK]: '' }),
+    video: (video) => ({ src: null, autoplay: null, poster: video.poster || shownBy(video) }),
+    audio: () => ({ src: null, autoplay: null }),
+    canvas(canvas) {
+      const drawn = dataUrl(canvas)
+      const shown = ';background:url("' + drawn + '") 0 0/100% 100% no-repeat content-box'
+      return drawn ? { style: (canvas.getAttribute('style') ?? '') + shown } : {}
+    },
+    input(input) {
+      if (input.type === 'image') return { src: absolute(input.src) }
+      if (input.type === 'checkbox' || input.type === 'radio') return { checked: input.checked ? '' : null }
+      return { value: input.type === 'password' || input.type === 'file' ? null : input.value || null }
+    },
+    option: (option) => ({ selected: option.selected ? '' : null }),
+  }
+
+  const attributes = (element) => {
+    const all = new Map(Array.from(element.attributes, ({ name, value }) => [name, value]))
+    all.delete(FRAME_MARK)
+    for (const name of ['href', 'xlink:href', 'background', 'src', 'poster', 'action'])
+      if (all.has(name) && !/^(#|data:)/i.test(all.get(name).trim())) all.set(name, absolute(all.get(name)))
+    for (const [name, value] of Object.entries(CHANGES[element.localName]?.(element) ?? {}))
+      value === null || value === undefined ? all.delete(name) : all.set(name, value)
+    if (all.has(FRAME_MARK)) all.set(FRAME_MARK, frames.push(element) - 1)
+    return [...all]
+      .filter(([name]) => /^[^\\s"'<>/=]+$/.test(name))
+      .map(([name, value]) => ' ' + name + '="' + escaped(String(value)) + '"')
+      .join('')
+  }
+  const inside = (parent) => Array.from(parent.childNodes, write).join('')
+  const write = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) return escaped(node.data)
+    if (node.nodeType !== Node.ELEMENT_NODE) return ''
+    const name = node.localName
+    const isHtml = node.namespaceURI === 'http://www.w3.org/1999/xhtml'
+    if (DROPPED.has(name) || (name === 'source' && node.parentNode.localName === 'picture')) return ''
+    if (name === 'style') return style(styleText(node), node.sheet?.disabled ? 'not all' : node.media)
+    if (name === 'link' && /\\bstylesheet\\b/i.test(node.rel) && node.sheet?.disabled !== false) return ''
+    const tag = '<' + name + attributes(node) + '>'
+    if (isHtml && VOID.has(name)) return tag
+    const root = node.shadowRoot
+    const shadow = root ? '<template shadowrootmode="open">' + inside(root) + adopted(root) + '</template>' : ''
+    const content = name === 'textarea' ? '\\n' + escaped(node.value) : name === 'template' ? '' : inside(node)
+    return tag + shadow + content + (node === document.body ? adopted(document) : '') + '</' + name + '>'
+  }
+  const { doctype } = document
+  const kind = doctype ? new XMLSerializer().serializeToString(doctype) : ''
+  return { html: kind + write(document.documentElement), base: document.baseURI }
+})()`

@@ -1,0 +1,122 @@
+import { buffer } from 'node:stream/consumers'
+import type { Protocol } from 'devtools-protocol'
+import { AppError } from '../../../base/errors.ts'
+import { BrowserGone } from './cdp.ts'
+import { FRAME_HTML, FRAME_MARK, FRAMES, type FrameHtml } from './frame-html.ts'
+import { readStream } from './read-stream.ts'
+import type { Tab } from './tab.ts'
+import { evaluateIn, worldOf } from './worlds.ts'
+
+/** A file that the page shows. */
+export interface PageFile {
+  readonly url: string
+  /** Media type, lower case. */
+  readonly type: string
+  readonly body: Buffer
+}
+
+/** A frame's document, and what its elements with FRAME_MARK show, by their numbers. */
+export interface PageFrame extends FrameHtml {
+  readonly frames: ReadonlyMap<string, PageFrame>
+}
+
+/** What a page shows. */
+export interface PageParts {
+  readonly page: PageFrame
+  readonly files: ReadonlyMap<string, PageFile>
+  /** Files that were too large. */
+  readonly leftOut: number
+}
+
+type Tree = Protocol.Page.FrameResourceTree
+
+interface Listed {
+  readonly frameId: string
+  readonly url: string
+  readonly type: string
+  /** Bytes, as far as it is known. */
+  readonly size: number
+}
+
+const KINDS: ReadonlySet<Protocol.Network.ResourceType> = new Set(['Image', 'Stylesheet', 'Font', 'Document', 'Other'])
+/** Bytes of one file: it comes as one text of four thirds its size, for which a hook's memory must do. */
+export const MAX_FILE = 16 * 1024 * 1024
+
+/**
+ * What a tab shows: the documents of its frames, and the files in them that the browser still has. Nothing is
+ * requested. Files beyond `maxBytes` in all are left out. Throws AppError when the page does not answer.
+ */
+export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
+  const { frameTree } = await tab.send('Page.getResourceTree')
+  const { files, leftOut } = await filesOf(tab, frameTree, maxBytes)
+  return { page: await frameOf(tab, frameTree.frame.id), files, leftOut }
+}
+
+/** About how many bytes the files of a page have: as much as the browser knows. */
+export async function sizeOf(tab: Tab): Promise<number> {
+  const { frameTree } = await tab.send('Page.getResourceTree')
+  return [...listedIn(frameTree)].reduce((sum, { size }) => sum + size, 0)
+}
+
+async function frameOf(tab: Tab, frameId: string): Promise<PageFrame> {
+  const contextId = await worldOf(tab, frameId)
+  const { html, base } = await evaluateIn<FrameHtml>(tab, contextId, FRAME_HTML)
+  const frames = new Map<string, PageFrame>()
+  for (const [, number = ''] of html.matchAll(new RegExp(` ${FRAME_MARK}="(\\d+)"`, 'g'))) {
+    const inner = await innerFrame(tab, contextId, number).catch(unlessGone)
+    if (inner) frames.set(number, inner)
+  }
+  return { html, base, frames }
+}
+
+/** The document in an element; undefined when it shows none. */
+async function innerFrame(tab: Tab, contextId: number, number: string): Promise<PageFrame | undefined> {
+  const { result } = await tab.send('Runtime.evaluate', { contextId, expression: `${FRAMES}[${number}]` })
+  if (result.objectId === undefined) return undefined
+  const { node } = await tab.send('DOM.describeNode', { objectId: result.objectId })
+  return node.frameId === undefined ? undefined : await frameOf(tab, node.frameId)
+}
+
+async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
+  const files = new Map<string, PageFile>()
+  let bytes = 0
+  let leftOut = 0
+  for (const { frameId, url, type, size } of listedIn(tree)) {
+    if (files.has(url) || url.startsWith('data:')) continue
+    if (size > MAX_FILE || bytes + size > maxBytes) leftOut++
+    else {
+      const body = await bodyOf(tab, frameId, url).catch(unlessGone)
+      if (!body) continue
+      files.set(url, { url, type: type.toLowerCase(), body })
+      bytes += body.length
+    }
+  }
+  return { files, leftOut }
+}
+
+async function bodyOf(tab: Tab, frameId: string, url: string): Promise<Buffer | undefined> {
+  const content = await tab.send('Page.getResourceContent', { frameId, url }).catch(unlessGone)
+  if (content) return Buffer.from(content.content, content.base64Encoded ? 'base64' : 'utf8')
+  // A page does not keep the file of a font that it uses; the browser's cache does.
+  const options = { disableCache: false, includeCredentials: true }
+  const { resource } = await tab.send('Network.loadNetworkResource', { frameId, url, options })
+  if (resource.stream === undefined) return undefined
+  return await buffer(readStream(tab, resource.stream))
+}
+
+/** The files that a frame and those in it show. */
+function* listedIn({ frame, resources, childFrames }: Tree): Generator<Listed, void> {
+  const frameId = frame.id
+  // An element may show a picture as if it were a document.
+  if (frame.parentId !== undefined && frame.mimeType.startsWith('image/'))
+    yield { frameId, url: frame.url, type: frame.mimeType, size: 0 }
+  for (const { url, type, mimeType, contentSize = 0, failed, canceled } of resources)
+    if (KINDS.has(type) && !failed && !canceled) yield { frameId, url, type: mimeType, size: contentSize }
+  for (const child of childFrames ?? []) yield* listedIn(child)
+}
+
+/** A frame or file that is gone is left out; without a browser there is nothing. */
+function unlessGone(error: unknown): undefined {
+  if (error instanceof BrowserGone || !(error instanceof AppError)) throw error
+  return undefined
+}

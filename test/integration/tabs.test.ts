@@ -1,0 +1,69 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
+import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
+import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
+import { foldedPage } from '../support/folded-page.ts'
+import { differenceOf, noPackage, pictureOf, RealTabs } from '../support/real-tabs.ts'
+import { richPage } from '../support/rich-page.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
+  let tabs: RealTabs
+  let site: Site
+  const asked = new Set<string>()
+  beforeAll(async () => {
+    tabs = await RealTabs.start()
+    const [font = ''] = globSync(join(tabs.folder, 'chromium-*', 'fonts', '**', '*.ttf'))
+    site = await startSite({ ...richPage(readFileSync(font)), ...foldedPage(asked) })
+  })
+  afterAll(async () => {
+    await tabs.close()
+    await site.close()
+  })
+
+  it('is the same to the pixel in the single file, from the disk and without a network', async () => {
+    const tab = await tabs.visit(`${site.url}/rich`)
+    const before = site.hits('/pic')
+    const html = [...singleFile(await partsOf(tab, 1e8), site.url)].join('')
+    expect(site.hits('/pic'), 'nothing is requested again').toBe(before)
+    expect(html.includes('url("data:font/ttf;base64,')).toBe(true)
+    expect(/<script|hunter2/.exec(html)?.[0]).toBeUndefined()
+    const file = join(tabs.folder, 'single.html')
+    writeFileSync(file, html)
+    const copy = await tabs.open(file)
+    const [shown, shownByCopy] = [await pictureOf(tab), await pictureOf(copy)]
+    expect(await differenceOf(tab, shown, shownByCopy)).toBeLessThan(3) // Edges are rounded now and then.
+    await Promise.all([tab.close(), copy.close()])
+  })
+  it('is all of the page: boxes that scroll, what is folded, and what loads when it is seen', async () => {
+    const tab = await tabs.visit(`${site.url}/folded`)
+    const inBoxes = ['along', 'down'].flatMap((box) => Array.from({ length: 12 }, (_, i) => `${box}${i}`))
+    expect([...asked].toSorted()).toEqual([...inBoxes, 'forgotten', 'late'].toSorted())
+    const text = await tab.evaluate<string>('document.body.innerText')
+    for (const folded of ['behind a button', 'behind a link', 'in a section', 'in details'])
+      expect(text.includes(folded), folded).toBe(true)
+    for (const menu of ['in a menu', 'in a drop-down menu']) expect(text.includes(menu), menu).toBe(false)
+    expect(site.hits('/elsewhere')).toBe(0)
+    expect(await tab.evaluate('[list.children.length, scrollY, along.scrollLeft, down.scrollTop]')).toEqual([
+      3, 0, 0, 0,
+    ])
+    await tab.close()
+  })
+
+  it('is not covered by a banner, which stays in the document', async () => {
+    const covered = `[...document.querySelectorAll('#veil, #banner')].filter((layer) => layer.checkVisibility()).length`
+    const tab = await tabs.visit(`${site.url}/folded`)
+    const shown = await tabs.visit(`${site.url}/folded`, { CHROME_HIDE_OVERLAYS: 'False' })
+    expect([await tab.evaluate(covered), await shown.evaluate(covered)]).toEqual([0, 2])
+    expect(await tab.evaluate(SERIALIZE)).toContain('We use cookies.')
+    await Promise.all([tab.close(), shown.close()])
+  })
+
+  it('ends, when the page does not', async () => {
+    const tab = await tabs.visit(`${site.url}/endless`)
+    expect(await tab.evaluate('document.body.children.length')).toBeLessThan(60)
+    await tab.close()
+  })
+})

@@ -1,0 +1,77 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
+import { unpackBrowser } from '../../src/plugins/base/browser/packaged.ts'
+import { Tab } from '../../src/plugins/base/browser/tab.ts'
+import { ROOT } from './program.ts'
+
+/** Why there is no packaged browser: empty when there is one. */
+export const noPackage = existsSync(join(ROOT, 'node_modules', '@sparticuz', 'chromium'))
+  ? ''
+  : ' (needs the package @sparticuz/chromium)'
+
+/** The packaged browser and its tabs, without a crawl. */
+export class RealTabs {
+  /** For files that end with it. */
+  readonly folder: string
+  readonly #browser: RunningBrowser
+
+  private constructor(folder: string, browser: RunningBrowser) {
+    this.folder = folder
+    this.#browser = browser
+  }
+
+  static async start(): Promise<RealTabs> {
+    const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-tabs-'))
+    const browser = await launchBrowser((await unpackBrowser(folder))!, join(folder, 'browser'), process.env)
+    return new RealTabs(folder, browser)
+  }
+
+  /** A tab that has visited a page. */
+  async visit(url: string, env: Readonly<Record<string, string>> = {}): Promise<Tab> {
+    const tab = await Tab.open(this.#browser.endpoint, env)
+    await tab.visit(url, env, 30_000)
+    return tab
+  }
+
+  /** A tab that shows a file, without any network. */
+  async open(file: string): Promise<Tab> {
+    const tab = await Tab.open(this.#browser.endpoint, {})
+    const cut = { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 }
+    await tab.send('Network.emulateNetworkConditions', cut)
+    await tab.visit(`file://${file}`, {}, 30_000)
+    return tab
+  }
+
+  async close(): Promise<void> {
+    this.#browser.process.kill()
+    await this.#browser.ended
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+}
+
+/** The picture of a tab's whole page, as a PNG file. */
+export async function pictureOf(tab: Tab): Promise<Buffer> {
+  const { cssContentSize: page } = await tab.send('Page.getLayoutMetrics')
+  const clip = { x: 0, y: 0, width: page.width, height: page.height, scale: 1 }
+  const { data } = await tab.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip })
+  return Buffer.from(data, 'base64')
+}
+
+/** How far apart the colours of two pictures (PNG) are at most, of 255; reckoned by a tab. */
+export async function differenceOf(tab: Tab, one: Buffer, other: Buffer): Promise<number> {
+  const urls = [one, other].map((png) => `data:image/png;base64,${png.toString('base64')}`)
+  return await tab.evaluate(`(async () => {
+    const pixels = async (src) => {
+      const image = Object.assign(new Image(), { src })
+      await image.decode()
+      const context = new OffscreenCanvas(image.width, image.height).getContext('2d')
+      context.drawImage(image, 0, 0)
+      return context.getImageData(0, 0, image.width, image.height).data
+    }
+    const [one, other] = await Promise.all(${JSON.stringify(urls)}.map(pixels))
+    if (one.length !== other.length) return 255
+    return one.reduce((most, value, i) => Math.max(most, Math.abs(value - other[i])), 0)
+  })()`)
+}
