@@ -7,7 +7,6 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { givePackagedBrowser, noPackage } from '../support/packaged-browser.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
-import { noPackage } from '../support/real-tabs.ts'
 import { RUSSIAN, type Site, startSite } from '../support/site.ts'
 import { filesIn, indexed, recordsIn } from '../support/warc-files.ts'
 

@@ -5,7 +5,8 @@ import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
 import { foldedPage } from '../support/folded-page.ts'
-import { differenceOf, noPackage, pictureOf, RealTabs } from '../support/real-tabs.ts'
+import { LIB, noPackage } from '../support/packaged-browser.ts'
+import { differenceOf, pictureOf, RealTabs } from '../support/real-tabs.ts'
 import { richPage } from '../support/rich-page.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -15,7 +16,7 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
   const asked = new Set<string>()
   beforeAll(async () => {
     tabs = await RealTabs.start()
-    const [font = ''] = globSync(join(tabs.folder, 'chromium-*', 'fonts', '**', '*.ttf'))
+    const [font = ''] = globSync(join(LIB, 'chromium-*', 'fonts', '**', '*.ttf'))
     site = await startSite({ ...richPage(readFileSync(font)), ...foldedPage(asked) })
   })
   afterAll(async () => {

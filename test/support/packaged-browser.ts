@@ -10,7 +10,7 @@ const PACKAGE = join(ROOT, 'node_modules', '@sparticuz', 'chromium')
 export const noPackage = existsSync(PACKAGE) ? '' : ' (needs the package @sparticuz/chromium)'
 
 /** Unpacked once for all tests of a run, in the folder that is removed after it. */
-const LIB = join(tmpdir(), 'lib')
+export const LIB = join(tmpdir(), 'lib')
 
 export const packagedBrowser = async (): Promise<Browser> => (await unpackBrowser(LIB))!
 

@@ -1,15 +1,11 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
-import { unpackBrowser } from '../../src/plugins/base/browser/packaged.ts'
 import { Tab } from '../../src/plugins/base/browser/tab.ts'
-import { ROOT } from './program.ts'
+import { packagedBrowser } from './packaged-browser.ts'
 
-/** Why there is no packaged browser: empty when there is one. */
-export const noPackage = existsSync(join(ROOT, 'node_modules', '@sparticuz', 'chromium'))
-  ? ''
-  : ' (needs the package @sparticuz/chromium)'
+const UNDRESSED = async () => {}
 
 /** The packaged browser and its tabs, without a crawl. */
 export class RealTabs {
@@ -24,20 +20,22 @@ export class RealTabs {
 
   static async start(): Promise<RealTabs> {
     const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-tabs-'))
-    const browser = await launchBrowser((await unpackBrowser(folder))!, join(folder, 'browser'), process.env)
+    const sockets = join(folder, 'sockets')
+    mkdirSync(sockets, { mode: 0o700 })
+    const browser = await launchBrowser(await packagedBrowser(), join(folder, 'browser'), sockets, process.env)
     return new RealTabs(folder, browser)
   }
 
   /** A tab that has visited a page. */
   async visit(url: string, env: Readonly<Record<string, string>> = {}): Promise<Tab> {
-    const tab = await Tab.open(this.#browser.endpoint, env)
+    const tab = await Tab.open(this.#browser.relay.endpoint, env, UNDRESSED)
     await tab.visit(url, env, 30_000)
     return tab
   }
 
   /** A tab that shows a file, without any network. */
   async open(file: string): Promise<Tab> {
-    const tab = await Tab.open(this.#browser.endpoint, {})
+    const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
     const cut = { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 }
     await tab.send('Network.emulateNetworkConditions', cut)
     await tab.visit(`file://${file}`, {}, 30_000)
