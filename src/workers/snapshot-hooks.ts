@@ -8,7 +8,7 @@ import type { HookScope } from '../hooks/launch.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
-import type { ResultRow } from '../machines/results.ts'
+import { addResults, type ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
 import type { CrawlServices } from './crawl-services.ts'
@@ -25,6 +25,16 @@ import type { WorkerContext } from './worker-context.ts'
 
 /** Hooks of two plugins may have the same name. */
 const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
+
+const STATICFILE = 'staticfile'
+
+/** Hooks with their results, without those that have none. */
+function pairsOf(hooks: readonly Hook[], results: readonly ResultRow[]): OpenHook[] {
+  return hooks.flatMap((hook) => {
+    const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)
+    return result ? [{ hook, result }] : []
+  })
+}
 
 /** Results that were final before, and the files that they had published, by plugin. */
 export interface Repeated {
@@ -49,6 +59,8 @@ export class SnapshotHooks {
   readonly #results: PageResults
   readonly #repeated: Repeated
   readonly #services: CrawlServices
+  /** Hooks that need a file, and have no results yet. */
+  #late: Hook[] = []
   /** A hook of a user had access to the work tree. */
   #isShared = false
   /** Another process starts right after this one. */
@@ -120,6 +132,7 @@ export class SnapshotHooks {
       else this.#open.set(keyOf(hook), { hook, result })
     }
     const rows = inRows([...this.#open.values()])
+    rows.unshift(...(await this.#addLate(missing)))
     for (const [index, row] of rows.entries()) {
       const isStopped = () => this.#context.stop.drain.aborted || this.#abort.aborted || this.waitMs !== undefined
       if (isStopped()) break
@@ -136,10 +149,30 @@ export class SnapshotHooks {
         this.#isFollowed = false
       }
       for (const end of await this.#sequence.reap()) await this.#settle([end])
+      rows.splice(index + 1, 0, ...(await this.#addLate(missing)))
       if (await this.lostService()) break
     }
     await this.#endBackground()
     for (const { result } of this.#open.values()) await this.#interrupt(result) // It had not begun.
+  }
+
+  /** Once the URL turns out to be a file: what works on it gets its results. @returns rows of hooks to run */
+  async #addLate(missing: ReadonlyMap<string, string>): Promise<OpenHook[][]> {
+    if (!this.#isFile()) return []
+    const hooks = this.#late.splice(0)
+    await this.#results.write()
+    const results = await addResults(this.#context.owner, this.#claim, hooks)
+    for (const { hook, result } of pairsOf(hooks, results)) {
+      const lacks = missing.get(hook.plugin)
+      if (lacks === undefined) this.#open.set(keyOf(hook), { hook, result })
+      else await this.#skip(result, lacks)
+    }
+    return inRows([...this.#open.values()].filter(({ hook }) => hooks.includes(hook)))
+  }
+
+  /** Is the URL a file, on which late hooks are still to work? */
+  #isFile(): boolean {
+    return this.#late.length > 0 && this.#tree.hasFile(STATICFILE)
   }
 
   async #interrupt(result: ResultRow): Promise<void> {
@@ -214,10 +247,8 @@ export class SnapshotHooks {
    * @returns the hooks still to be run
    */
   async #begin(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
-    const all = hooks.map((hook) => ({
-      hook,
-      result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
-    }))
+    const all = pairsOf(hooks, results)
+    this.#late = hooks.filter((hook) => hook.needsFile && !all.some((one) => one.hook === hook))
     const adopted = this.#tree.hasLeftovers ? await this.#adopt(all, results) : []
     await this.#tree.open(this.#repeated.files)
     for (const { hook } of adopted) this.#tree.dirFor(hook.plugin)
@@ -311,7 +342,7 @@ export class SnapshotHooks {
         published: end.published,
         mayRetry: this.#postponed.mayWaitForServer(result),
       })),
-      rowIsOver && !this.#isShared && rest.every(({ hook }) => hook.readsPublished),
+      rowIsOver && !this.#isShared && !this.#isFile() && rest.every(({ hook }) => hook.readsPublished),
     )
     await Promise.all(ends.map(({ recorded }) => recorded))
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
