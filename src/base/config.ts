@@ -114,6 +114,11 @@ export const SETTINGS = {
     perCrawl: true,
     means: 'when a crawl has kept so much of one host, it begins no more pages of it; 0: no limit',
   }),
+  CRAWL_WACZ_MAX_SIZE: setting(size, 1024 ** 3, {
+    perCrawl: true,
+    standardIs: '1gb',
+    means: 'up to which size the WARCs of a crawl are also put into one `wacz/crawl.wacz` in its folder; 0: never',
+  }),
   CHECK_SSL_VALIDITY: setting(flag, true, {
     perCrawl: true,
     means: '`false` accepts bad certificates',
@@ -122,6 +127,15 @@ export const SETTINGS = {
     standardIs: "the browser's own",
     perCrawl: true,
     means: 'the languages in which pages are asked for, the best first: `de-DE,de;q=0.9`',
+  }),
+  BLOCK_PRIVATE_ADDRESSES: setting(flag, false, {
+    perCrawl: true,
+    means: '`true` connects to no private, loopback or link-local address, whatever name or redirect leads there',
+  }),
+  ALLOW_PRIVATE_HOSTS: setting(list, [], {
+    standardIs: 'none',
+    perCrawl: true,
+    means: 'hosts that are excepted from this: names or addresses, each with a `:port` if only that, and networks',
   }),
   ACTIVE_PERSONA: setting(personaName, 'Default', {
     perCrawl: true,

@@ -1,10 +1,14 @@
 import { BlockList, isIP } from 'node:net'
 
-// Loopback, private, link-local, carrier-grade and unique local addresses (the registries of RFC 6890).
+// Loopback, private, link-local, carrier-grade and unique local addresses, those for many at once, and the ways from
+// IPv6 to IPv4 that lead anywhere (the registries of RFC 6890).
 const RANGES = [
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'],
-  ...['::/127', 'fc00::/7', 'fe80::/10'],
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['::/96', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
 ] as const
+/** The last 32 bits of such an address are one of IPv4 (RFC 6052). */
+const NAT64 = /^64:ff9b::(?:([\da-f]{1,4}):)?([\da-f]{1,4})$/
 /** Names that are never registered for the public (RFC 6761, 6762, 8375, 9476). */
 const LOCAL_NAMES = /(?:^|\.)(?:localhost|local|internal|home\.arpa|test)$/
 
@@ -12,15 +16,32 @@ let privates: BlockList | undefined
 
 /** Is this address for a machine or a network of one's own? */
 export function isPrivateAddress(address: string): boolean {
-  if (!privates) {
-    privates = new BlockList()
-    for (const range of RANGES) {
-      const [network, bits] = range.split('/') as [string, string]
-      privates.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4')
-    }
-  }
-  return privates.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  privates ??= blockList(RANGES)
+  return isIn(privates, address)
 }
+
+/** Addresses and networks (`10.1.0.0/16`) as a list that can be asked. */
+export function blockList(ranges: readonly string[]): BlockList {
+  const all = new BlockList()
+  for (const range of ranges) {
+    const [network = '', bits] = range.split('/')
+    const family = familyOf(network)
+    if (bits === undefined) all.addAddress(network, family)
+    else all.addSubnet(network, Number(bits), family)
+  }
+  return all
+}
+
+/** Is an address in a list, as it is or as the address of IPv4 that it stands for? */
+export function isIn(list: BlockList, address: string): boolean {
+  const [plain = ''] = address.split('%') // Without its interface.
+  const [, high = '0', low] = NAT64.exec(plain.toLowerCase()) ?? []
+  const bits = low === undefined ? 0 : Number.parseInt(high, 16) * 65_536 + Number.parseInt(low, 16)
+  const inside = low && [24, 16, 8, 0].map((shift) => Math.floor(bits / 2 ** shift) % 256).join('.')
+  return list.check(inside || plain, familyOf(inside || plain))
+}
+
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 /**
  * Does the name of a host say whether it is private? Undefined: only its addresses tell.

@@ -20,7 +20,7 @@ export function sayIntake(options: GlobalOptions, intake: Intake, { list, archiv
     `${number(fresh)} new`,
     archived > 0 && `${number(archived)} archived before (skipped; --again to archive them anew)`,
     twice > 0 && `${number(twice)} twice in it`,
-    refused > 0 && `${number(refused)} not URLs${first}`,
+    refused > 0 && `${number(refused)} refused${first}`,
     broken > 0 && `${number(broken)} broken${refused > 0 ? '' : first}`,
   ]
   sayWrapped(parts.filter(Boolean).join(' · '))

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import type { AddressFilter } from '../base/address-filter.ts'
 import { messageOf, UsageError } from '../base/errors.ts'
 import { urlDetails } from '../base/url-details.ts'
 import { type UrlList, UrlListBuilder } from '../base/url-list.ts'
@@ -25,6 +26,12 @@ export class Intake {
   /** Where the list itself is damaged. */
   broken = 0
   twice = 0
+  readonly #filter: AddressFilter | undefined
+
+  /** @param filter the hosts that can be archived; undefined: all */
+  constructor(filter?: AddressFilter) {
+    this.#filter = filter
+  }
 
   /** Throws UsageError when there are more than a crawl can have. */
   take(found: Found): void {
@@ -39,7 +46,10 @@ export class Intake {
         throw new Error(`an entry without a URL${found.title ? `: ${found.title.slice(0, 60)}` : ''}`)
       // Where a list has no title, many a program writes the URL again.
       const details = urlDetails(found.title === found.url ? { ...found, title: undefined } : found)
-      if (!this.#urls.add(archivableUrl(found.url), details)) this.twice += 1
+      const url = archivableUrl(found.url)
+      const refusal = this.#filter?.refusalOf(url)
+      if (refusal !== undefined) throw new Error(`${url.slice(0, 200)}: ${refusal}`)
+      if (!this.#urls.add(url, details)) this.twice += 1
     } catch (error) {
       this.refused += 1
       this.#name(messageOf(error), found.line)

@@ -1,7 +1,8 @@
-import { ENVIRONMENT, type Texts } from '../base/config.ts'
+import { ENVIRONMENT } from '../base/config.ts'
 import { UsageError } from '../base/errors.ts'
 import { size } from '../base/kinds.ts'
 import { closest } from '../base/near-miss.ts'
+import type { Persona } from '../base/persona/persona.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
 import type { CrawlConfig, FrozenSetting } from '../db/tables.ts'
@@ -98,15 +99,14 @@ function patternsOf({ problems }: Asked, list: string, option: string): string {
 }
 
 /** The settings of the persona and of the surroundings that a crawl keeps, with their sources. */
-function frozenSettings({ known, settings }: Asked, persona: Texts): Pick<CrawlConfig, 'frozen'> {
+function frozenSettings({ known, settings }: Asked, persona: Persona['settings']): Pick<CrawlConfig, 'frozen'> {
   const frozen: Record<string, FrozenSetting> = {}
   for (const [name, value] of Object.entries(settings.texts)) {
     const isAlias = known.nameOf(name) !== name && settings.texts[known.nameOf(name)] !== undefined
     if (value === undefined || isAlias || !known.isFrozen(name)) continue
     frozen[known.nameOf(name)] = { value, source: ENVIRONMENT[name] === undefined ? 'archivebox.toml' : 'environment' }
   }
-  for (const [name, value] of Object.entries(persona))
-    if (value !== undefined) frozen[known.nameOf(name)] = { value, source: 'persona' }
+  for (const [name, value] of Object.entries(persona)) frozen[known.nameOf(name)] = { value, source: 'persona' }
   return Object.keys(frozen).length === 0 ? {} : { frozen }
 }
 

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { ExportOptions } from './commands/export.ts'
+import type { WaczOptions } from './commands/export-wacz.ts'
 import type { VerifyOptions } from './commands/verify.ts'
 import type { GlobalOptions } from './options.ts'
 import { filterOptions } from './records/register.ts'
@@ -7,19 +8,27 @@ import { verb } from './verb.ts'
 
 /** The verbs that take an archive out of its data dir, and prove that it is whole. */
 export function registerTakingOut(root: Command, globals: () => Promise<GlobalOptions>): void {
-  const exported = verb(root, 'export', 'pages as a list for other programs; add reads it back', [
-    'archivebox-ts export --format netscape > bookmarks.html',
-    'archivebox-ts export --format csv --tag news --outcome archived > news.csv',
-    'archivebox-ts export | archivebox-ts add --data-dir elsewhere',
-  ])
+  const exported = verb(
+    root,
+    'export',
+    'pages as a list for other programs, which add reads back, or as one file that replays',
+    [
+      'archivebox-ts export --format netscape > bookmarks.html',
+      'archivebox-ts export --format csv --tag news --outcome archived > news.csv',
+      'archivebox-ts export | archivebox-ts add --data-dir elsewhere',
+      'archivebox-ts export --format wacz --tag news > news.wacz',
+    ],
+  )
   filterOptions(exported, 'snapshot')
     .addOption(
       new Option('--format <format>', 'what it looks like')
-        .choices(['jsonl', 'csv', 'netscape', 'html', 'urls'])
+        .choices(['jsonl', 'csv', 'netscape', 'html', 'urls', 'wacz'])
         .default('jsonl'),
     )
-    .action(async (options: ExportOptions) =>
-      (await import('./commands/export.ts')).exportPages(await globals(), options),
+    .action(async (options: ExportOptions | WaczOptions) =>
+      options.format === 'wacz'
+        ? (await import('./commands/export-wacz.ts')).exportWacz(await globals(), options)
+        : (await import('./commands/export.ts')).exportPages(await globals(), options),
     )
 
   verb(root, 'verify', 'every file against its recorded size and hash, and rows against files', [

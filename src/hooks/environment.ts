@@ -66,17 +66,19 @@ export function hookSettings(layers: readonly HookSettings[]): Record<string, st
  * @param hooks more than one when they share a process; they are built in then, and know their defaults
  */
 export function hookEnvironment(
-  settings: HookSettings,
+  given: HookSettings,
   target: HookTarget,
   hooks: readonly Hook[],
   ids: { processId: string; workerId: string; runnerId: string },
 ): Record<string, string> {
   const { dataDir } = target
+  const persona = personaTexts(dataDir, given)
+  const settings = { ...given, ...persona } // Plugins have other names for these, too.
   const [hook] = hooks
   const contract: Texts = {
     DATA_DIR: dataDir,
     ARCHIVE_DIR: join(dataDir, 'archive'),
-    ...personaTexts(dataDir, settings),
+    ...persona,
     CRAWL_DIR: target.crawlDir,
     SNAP_DIR: target.snapDir ?? target.crawlDir,
     CRAWL_ID: target.crawlId,

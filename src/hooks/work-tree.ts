@@ -215,6 +215,13 @@ export class WorkTree {
     await this.#show(plugin)
   }
 
+  /** Deletes what a plugin's hooks wrote and have not published. */
+  async discard(plugin: string): Promise<void> {
+    rmSync(join(this.work, plugin), { recursive: true, force: true })
+    this.dirFor(plugin)
+    await this.#show(plugin)
+  }
+
   close(): void {
     if (existsSync(this.work)) rmSync(this.work, { recursive: true, force: true })
   }

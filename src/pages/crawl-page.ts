@@ -18,6 +18,8 @@ export interface CrawlPage extends NamedCrawl {
   readonly counts: CrawlCounts
   /** Seconds to its end, as far as its pace tells; null when that would be a guess. */
   readonly secondsLeft: number | null
+  /** One file that replays all of its pages, relative to this one; undefined: there is none. */
+  readonly waczPath: string | undefined
   readonly index: IndexPlace
 }
 
@@ -64,6 +66,10 @@ ${
     ? ''
     : html`<p class="dim">Try these again:
 <code>archivebox-ts crawl retry --failed ${crawl.id}</code></p>`
+}
+${
+  crawl.waczPath &&
+  html`<p class="dim"><a href="${crawl.waczPath}" download>${crawl.waczPath}</a> replays them all in ReplayWeb.page</p>`
 }
 ${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
 </header>

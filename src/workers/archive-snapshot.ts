@@ -17,6 +17,7 @@ import { snapshotMachine } from '../machines/snapshot.ts'
 import { sizeText } from '../pages/layout.ts'
 import { resolvedBinaries } from './binaries.ts'
 import { CrawlServices } from './crawl-services.ts'
+import type { Repeated } from './hook-ends.ts'
 import type { OpenHook } from './hook-rows.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import { awaitTurn } from './host-manners.ts'
@@ -25,7 +26,7 @@ import { PageResults } from './page-results.ts'
 import { endWorkers } from './reap.ts'
 import { runsAgain } from './runs-again.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
-import { type Repeated, SnapshotHooks } from './snapshot-hooks.ts'
+import { SnapshotHooks } from './snapshot-hooks.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
 type SnapshotQueue = ReturnType<typeof snapshotQueue>
@@ -106,28 +107,28 @@ export async function archiveSnapshot(
   const served = { home, id: crawl.id, workerId: context.parentId, unable: crawl.unable }
   const services = await CrawlServices.look(served, hooks, daemons, serving)
   const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, hooks, results, serving)
-  const run = new SnapshotHooks(
+  const run = new SnapshotHooks({
     context,
     sequence,
     claim,
     tree,
-    pageResults,
-    { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings },
+    results: pageResults,
+    scope: { home, parentId: owner.processId, runnerId, containment: context.containment, target, settings },
     abort,
     repeated,
     services,
-  )
+  })
   if (isGivenUp) await run.giveUp(hooks, results, GIVEN_UP)
   else if (refusal !== undefined) await run.refuse(hooks, results, refusal, isForNow)
   else await run.run(hooks, results, missing, new Map(Object.entries(crawl.unable)))
-  const lostService = await run.lostService()
+  const lostService = await run.ends.lostService()
   if (run.unfinished || lostService) {
     await pageResults.write()
-    if (lostService) await doAgain(owner, claim, tree, run.doubtful)
+    if (lostService) await doAgain(owner, claim, tree, run.ends.doubtful)
     if (abort.aborted && !stop.force.aborted) throw abort.reason
     // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again.
     // The same goes for who ended a browser.
-    const counts = lostService || (run.cameToNothing && !stop.isExplained)
+    const counts = lostService || (run.ends.cameToNothing && !stop.isExplained)
     const waitMs = lostService ? RESTART_MS : run.waitMs
     if (!(await queue.release(started, waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')
@@ -135,7 +136,7 @@ export async function archiveSnapshot(
   }
   await pageResults.write()
   const whyNone = isBeyond ? `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}` : undefined
-  const { findings } = run
+  const { findings } = run.ends
   const { end, next } = await sealSnapshot(owner, queue, started, crawl, tree, hooks, findings, tick, whyNone)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return new Ended(next)

@@ -7,10 +7,42 @@ export interface OpenHook {
   readonly result: ResultRow
 }
 
+/** Hooks by plugin and name: those of two plugins may have the same name. */
+export class OpenHooks {
+  readonly #byKey = new Map<string, OpenHook>()
+
+  /** In the order in which they were added. */
+  get all(): OpenHook[] {
+    return [...this.#byKey.values()]
+  }
+
+  add(one: OpenHook): void {
+    this.#byKey.set(keyOf(one.hook), one)
+  }
+
+  get(hook: Hook): OpenHook {
+    return this.#byKey.get(keyOf(hook))!
+  }
+
+  delete(hook: Hook): void {
+    this.#byKey.delete(keyOf(hook))
+  }
+}
+
+const keyOf = (hook: Hook) => `${hook.plugin}/${hook.name}`
+
 const FINAL: ReadonlySet<string> = new Set(['succeeded', 'failed', 'skipped', 'noresults'])
 
 /** Has this attempt ended for good? */
 export const isFinal = ({ status }: Pick<ResultRow, 'status'>) => FINAL.has(status)
+
+/** Hooks with their results, without those that have none. */
+export function pairsOf(hooks: readonly Hook[], results: readonly ResultRow[]): OpenHook[] {
+  return hooks.flatMap((hook) => {
+    const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)
+    return result ? [{ hook, result }] : []
+  })
+}
 
 /**
  * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin; a hook that reads

@@ -10,6 +10,7 @@ import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/record
 import { describeExit, endedAsAsked } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { busyIn } from '../machines/busy.ts'
+import { FILLED, hasFilledDisk, NoSpace, orFilled } from './full-disk.ts'
 import { dropStaticfileLog, keepStaticfileLog } from './staticfile-log.ts'
 
 /** What ended a hook. `asked`: our SIGTERM at the end of the snapshot, the normal end of a background hook. */
@@ -56,11 +57,17 @@ const EXIT_TEMPORARY = 75
  * Judges ended hooks of different plugins by their exits, records and files, and publishes their files. A hook has
  * `succeeded` only when its files are in place; an exit code of 0 does not override what its own record says.
  * @param move as for `WorkTree.publish`
+ * @param hasRoom is there enough disk space to begin a page?
  * @returns the verdicts, in the order of `ended`
  */
-export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], move = false): Promise<Verdict[]> {
+export async function settleHooks(
+  tree: WorkTree,
+  ended: readonly EndedHook[],
+  move = false,
+  hasRoom: () => boolean = () => true,
+): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
-  for (const one of ended) verdicts.push(await verdictOn(tree, one))
+  for (const one of ended) verdicts.push(await verdictOn(tree, one, hasRoom))
   // A hook of a user that found nothing may have left a file that says so; ours leave none. It replaces no copy.
   const saysSo = ({ hook, published }: EndedHook) =>
     !hook.hosted && (published !== undefined || !tree.isPublished(hook.plugin))
@@ -78,23 +85,24 @@ export async function settleHooks(tree: WorkTree, ended: readonly EndedHook[], m
     const verdict = verdicts[index]!
     if (isMade[index]) {
       if (!one.published && !move) keepStaticfileLog(tree, hook.plugin, end.logs.stdout, verdict.output)
-      verdicts[index] = withFiles(verdict, one.published ?? published.get(hook.plugin)!)
+      const files = one.published ?? (await orFilled(published.get(hook.plugin)!, tree, hook.plugin, hasRoom))
+      verdicts[index] = withFiles(verdict, files)
     } else if ((verdict.event === 'fail' || verdict.event === 'delay') && isLast)
       await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
   }
   return verdicts
 }
 
-async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook): Promise<Verdict> {
+async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook, hasRoom: () => boolean): Promise<Verdict> {
   const { logs, stdout, isQuiet } = end
   const records = stdout === undefined ? await readRecords(logs.stdout).catch(() => NO_RECORDS) : recordsIn(stdout)
   const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
   const verdict = mayRetry ? orLater(judged) : judged
   if (!isQuiet) dropIfEmpty(logs.stderr)
-  // On a full disk a failure says nothing about the hook, whatever it reports.
-  if (verdict.event === 'fail' && isFull(tree.root))
-    throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
-  return { ...verdict, records }
+  if (verdict.event !== 'fail' || !isFull(tree.root)) return { ...verdict, records }
+  if (await hasFilledDisk(tree, hook.plugin, hasRoom)) return { ...verdict, output: FILLED, records }
+  // A failure says nothing about the hook then, whatever it reports.
+  throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
 }
 
 function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict {
@@ -122,10 +130,6 @@ function orLater(judged: Judgement): Judgement {
   const busy = busyIn(judged.json)
   const isOver = judged.event === 'succeed' || judged.event === 'empty' || judged.event === 'fail'
   return busy && isOver ? { event: 'delay', output: `HTTP ${busy.status}`, json: judged.json } : judged
-}
-
-class NoSpace extends Error {
-  readonly code = 'ENOSPC'
 }
 
 const NO_RECORDS: HookRecords = { result: undefined, snapshots: [], tags: [], binaries: [], rejected: 0 }

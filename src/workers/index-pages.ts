@@ -17,6 +17,7 @@ import { crawlPage } from '../pages/crawl-page.ts'
 import { outputsOf } from '../pages/outputs.ts'
 import { snapshotPage } from '../pages/snapshot-page.ts'
 import { updateArchiveIndex } from './archive-index.ts'
+import { CRAWL_WACZ } from './crawl-wacz.ts'
 import { packCopies } from './packed-copies.ts'
 import { publishFile, publishFiles } from './publish-file.ts'
 
@@ -116,6 +117,7 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     writtenAt: new Date(),
     counts,
     secondsLeft: progress?.seconds_left ?? null,
+    waczPath: existsSync(join(home.dataDir, crawl.output_dir, CRAWL_WACZ)) ? CRAWL_WACZ : undefined,
     index: { top: relative(crawl.output_dir, '.'), chunks: chunks.reverse() },
   })
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)

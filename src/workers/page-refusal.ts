@@ -1,3 +1,4 @@
+import { AddressFilter } from '../base/address-filter.ts'
 import { readSetting, type Texts } from '../base/config.ts'
 import { bytesOfHost, pagesBefore } from '../db/host-use.ts'
 import type { Owner, SnapshotClaim } from '../machines/queues.ts'
@@ -25,6 +26,8 @@ export async function permissionFor(
   settings: Texts,
   abort: AbortSignal,
 ): Promise<Permission> {
+  const isPrivate = AddressFilter.from(settings)?.refusalOf(row.url)
+  if (isPrivate !== undefined) return { refusal: isPrivate, delayMs: 0 }
   const [pages, bytes] = [readSetting('MAX_PAGES_PER_HOST', settings), readSetting('MAX_SIZE_PER_HOST', settings)]
   const page = { id: row.id, crawlId: row.crawl_id, url: row.url }
   const { host } = new URL(row.url)

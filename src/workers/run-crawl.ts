@@ -18,6 +18,7 @@ import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
 import { allPagesWithin, excludes, isWithin } from '../machines/scope.ts'
 import { giveUpCrawl, isIdle, releaseCrawl, sealCrawl } from './crawl-ends.ts'
 import { CrawlPageWriter } from './crawl-page-writer.ts'
+import { writeCrawlWacz } from './crawl-wacz.ts'
 import { expandPart } from './expand-list.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
@@ -95,7 +96,8 @@ export async function runCrawl(
       }
       // A worker that is still busy has a page that was taken away, and must be told before we exit.
       if (pool.busy > 0 && (!now.open || isIdle(now))) pool.recheck()
-      if (!now.open && (await sealCrawl(owner, queue, started))) {
+      const isOver = !now.open && (await writeCrawlWacz(context, crawl, AbortSignal.any([stop.drain, abort])))
+      if (isOver && (await sealCrawl(owner, queue, started))) {
         await failpoint('publish.crawl_sealed')
         log.info(`sealed crawl ${crawl.id}`)
         return ENDED

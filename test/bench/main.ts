@@ -20,6 +20,7 @@ import { screens } from './screens.ts'
 import { server } from './server.ts'
 import { standby } from './standby.ts'
 import { start } from './start.ts'
+import { suite } from './suite.ts'
 import { takeover } from './takeover.ts'
 
 /** Each bench with the rounds it takes until its medians stand still on a quiet machine. */
@@ -45,6 +46,7 @@ const BENCHES = {
   'scale-views': { run: scaleViews, rounds: 5 },
   plugins: { run: hooks, rounds: 7 },
   screens: { run: screens, rounds: 3 },
+  suite: { run: suite, rounds: 3 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES
 

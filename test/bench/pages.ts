@@ -123,6 +123,7 @@ function writePages(dir: string): Record<string, string> {
     writtenAt: new Date(0),
     counts,
     secondsLeft: null,
+    waczPath: undefined,
     index: { top: '../..', chunks: chunks.slice(0, OF_CRAWL / CHUNK) },
   })
   return {

@@ -23,7 +23,12 @@ const children = new Set<ChildProcess>()
 
 /** Starts the Node that runs us, in a clean environment unless another is given. */
 export function startNode(args: readonly string[], options: SpawnOptions): ChildProcess {
-  const child = spawn(process.execPath, args, { env: cleanEnv, ...options })
+  return startProgram(process.execPath, args, options)
+}
+
+/** The same for any program. */
+export function startProgram(program: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  const child = spawn(program, args, { env: cleanEnv, ...options })
   children.add(child)
   child.once('exit', () => children.delete(child))
   return child

@@ -91,4 +91,26 @@ describe('the disk of the archive', () => {
     expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
     expect(await home.value('select max(attempts) from snapshot')).toBeLessThanOrEqual(1)
   })
+
+  it('filled by a hook is empty again after it: the hook failed, whatever it says, and the others run', async ({
+    skip,
+  }) => {
+    const home = await homes.make()
+    if (!smallDisk(home)) skip('may not mount a small disk here')
+    home.install('fills_disk', 'fills_half')
+    const plugins = 'fills_disk,fills_half,html,hashes'
+    const crawl = await home.add('--depth', '0', '--plugins', plugins, `${site.url}/`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { DISK_FLOOR: '10' } })
+    expect(code, stderr).toBe(0)
+    await expectComplete(home, crawl)
+    const results = await resultsOf(home, crawl)
+    expect(Object.fromEntries(results.map(({ plugin, status, output_str }) => [plugin, [status, output_str]]))).toEqual(
+      {
+        fills_disk: ['failed', 'it filled the disk'],
+        fills_half: ['failed', 'cannot publish its files: no space is left for them'],
+        html: ['succeeded', 'html/output.html'],
+        hashes: ['succeeded', expect.stringMatching(/^1 files, /)],
+      },
+    )
+  })
 })

@@ -45,7 +45,7 @@ describe('a list of bookmarks', () => {
     const added = await home.run(['add', '--run', '--plugins', 'html,title', '--tag', 'all', '--file', bookmarks])
     expect(added.code, added.stderr).toBe(10)
     expect(added.stderr).toContain('left out: line 4: only http and https can be archived: javascript:alert(1)\n')
-    expect(added.stderr).toMatch(/^4 read · 2 new · 1 twice in it · 1 not URLs \(line 4: .*\)$/m)
+    expect(added.stderr).toMatch(/^4 read · 2 new · 1 twice in it · 1 refused \(line 4: .*\)$/m)
     const all = await listed(home)
     const mine = all.find((page) => page.url === url(1))
     const gone = all.find((page) => page.url !== url(1))
@@ -80,7 +80,9 @@ describe('a list of bookmarks', () => {
     }
 
     const again = await home.run(['add', '--dry-run', '--file', bookmarks])
-    expect(again.stderr).toMatch(/^4 read · 1 new · 1 archived before \(skipped; --again .*\) · 1 twice in it · 1 not/m)
+    expect(again.stderr).toMatch(
+      /^4 read · 1 new · 1 archived before \(skipped; --again .*\) · 1 twice in it · 1 refused/m,
+    )
     expect(JSON.parse(again.stdout)).toMatchObject({ url: `${site.url}/missing`, title: 'Gone by now' })
   })
 

@@ -1,27 +1,62 @@
 import { spawnSync } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AddressFilter, type Resolve } from '../../src/base/address-filter.ts'
 import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
 import { guardBrowser } from '../../src/plugins/base/browser/guard.ts'
 import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
+import { socksArguments, startSocksFilter } from '../../src/plugins/base/browser/socks-filter.ts'
+import { Tab } from '../../src/plugins/base/browser/tab.ts'
 import { newFolder } from '../support/folders.ts'
 import { noOtherUser, OTHER_USER } from '../support/other-user.ts'
 import { noPackage, packagedBrowser } from '../support/packaged-browser.ts'
 import { eventually, NODE } from '../support/program.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+/** Each name leads to this machine. */
+const resolve: Resolve = (_hostname, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }])
 
 describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
   const folder = newFolder()
   let browser: RunningBrowser
+  let filter: Awaited<ReturnType<typeof startSocksFilter>>
+  let site: Site
+  let secret: Site
 
   beforeAll(async () => {
+    secret = await startSite({ '/': 'secret' })
+    const ws = secret.url.replace('http', 'ws')
+    const targets = ['127.0.0.1', 'localhost', '127.1', 'rebound.example', '[::ffff:127.0.0.1]', '2130706433']
+    const { port } = new URL(secret.url)
+    site = await startSite({
+      '/prying': `<title>prying</title><iframe src="${secret.url}/"></iframe><img src="/moved">
+        ${targets.map((host) => `<img src="http://${host}:${port}/">`).join('')}
+        <link rel="prefetch" href="${secret.url}/"><link rel="preconnect" href="${secret.url}/">
+        <script>
+          for (const to of ['${secret.url}/', '/moved']) fetch(to, { mode: 'no-cors' }).catch(() => {})
+          new WebSocket('${ws}/'); new EventSource('${secret.url}/'); navigator.sendBeacon('${secret.url}/', 'x')
+          new Worker(URL.createObjectURL(new Blob(["fetch('${secret.url}/', { mode: 'no-cors' })"])))
+          const peer = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:' + location.search.slice(1) }] })
+          peer.createDataChannel('x')
+          peer.createOffer().then((offer) => peer.setLocalDescription(offer))
+        </script>`,
+      '/moved': (_request, response) => response.writeHead(302, { location: secret.url }).end(),
+    })
+    const settings = { BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: new URL(site.url).host }
+    filter = await startSocksFilter(AddressFilter.from(settings, resolve)!)
     const sockets = join(folder, 'sockets')
     mkdirSync(sockets, { mode: 0o700 })
-    browser = await launchBrowser(await packagedBrowser(), folder, sockets, { CHROME_SANDBOX: 'false' })
+    const env = { CHROME_SANDBOX: 'false' }
+    browser = await launchBrowser(await packagedBrowser(), folder, sockets, env, socksArguments(filter.port))
   })
   afterAll(async () => {
     browser.process.kill('SIGKILL')
     await browser.ended
+    filter.server.close()
+    await Promise.all([site.close(), secret.close()])
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
 
@@ -70,6 +105,22 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     expect(browser.process.spawnargs.filter((arg) => arg.includes('remote-debugging'))).toEqual([
       '--remote-debugging-pipe',
     ])
+  })
+
+  it('connects to nothing private, whatever a page tries, when that is blocked', async () => {
+    const stun = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(stun, 'listening')
+    const stunned: unknown[] = []
+    stun.on('message', (message) => stunned.push(message))
+    const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
+    const settled = { CHROME_SETTLE_TIMEOUT: '2' }
+    const visited = await tab.visit(`${site.url}/prying?${stun.address().port}`, settled, 10_000)
+    expect(visited).toMatchObject({ title: 'prying', http_status: 200 })
+    expect(site.hits('/moved')).toBe(2)
+    await expect(tab.visit(`${site.url}/moved`, settled, 10_000)).rejects.toThrow('private (BLOCK_PRIVATE_ADDRESSES)')
+    await tab.close()
+    stun.close()
+    expect({ http: secret.hits('/'), udp: stunned.length }).toEqual({ http: 0, udp: 0 })
   })
 
   it('is ended when it is frozen', async () => {

@@ -8,7 +8,7 @@ import { givePackagedBrowser, noPackage } from '../support/packaged-browser.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
 import { RUSSIAN, type Site, startSite } from '../support/site.ts'
-import { filesIn, indexed, recordsIn } from '../support/warc-files.ts'
+import { indexed, packageIn, recordsIn } from '../support/warc-files.ts'
 
 const homes = useHomes({ ...WITH_BROWSER, WGET_ENABLED: 'False', CHROME_SETTLE_TIMEOUT: '1' })
 let site: Site
@@ -96,9 +96,12 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
         records.some(({ url }) => url === `urn:${name}:${site.url}/moved`),
         name,
       ).toBe(true)
-    expect(filesIn(join(home.dataDir, page.output_dir, 'wacz/page.wacz')).get('archive/data.warc.gz')?.isStored).toBe(
-      true,
-    )
+    const own = await packageIn(join(home.dataDir, page.output_dir, 'wacz/page.wacz'))
+    expect([own.pages, own.index.length]).toEqual([[`${site.url}/moved`], records.length])
+    const { output_dir } = JSON.parse(stdout) as { output_dir: string }
+    const all = await packageIn(join(home.dataDir, output_dir, 'wacz/crawl.wacz'))
+    expect(all.pages).toEqual(expect.arrayContaining([`${site.url}/moved`, `${site.url}/tall`]))
+    expect(all.index.map(({ url }) => url)).toEqual(expect.arrayContaining(all.pages))
 
     for (const path of ['/tall', '/alerts', '/busy', '/restless']) {
       const { outcome } = pages[path]!.page
@@ -169,6 +172,10 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     const pages = await pagesOf(home, id)
     expect(pages.map(({ outcome }) => outcome)).toEqual(urls.map(() => 'archived'))
     expect(browsers(home)).toEqual([])
+    const folder = await home.value<string>('select output_dir from crawl')
+    const wacz = await packageIn(join(home.dataDir, folder, 'wacz/crawl.wacz'))
+    expect(wacz.pages.toSorted()).toEqual(urls)
+    expect(wacz.index.map(({ url }) => url)).toEqual(expect.arrayContaining(urls))
   })
 })
 

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { withPrograms } from '../support/bare-path.ts'
@@ -48,6 +48,7 @@ describe('doctor', () => {
         'data dir',
         'disk',
         'inodes',
+        'personas',
         'database',
         'clock',
         'memory',
@@ -118,6 +119,11 @@ describe('doctor', () => {
     const fixed = await doctor(['--fix'])
     expect(fixed.stderr).toContain(`data dir: made ${join(home.dataDir, 'personas')}`)
     expect(fixed.of('data dir')).toMatchObject({ status: 'green' })
+    const persona = join(home.dataDir, 'personas', 'Mine')
+    mkdirSync(persona)
+    chmodSync(persona, 0o750)
+    expect((await doctor(['--fix'])).of('personas')).toMatchObject({ status: 'green', message: '1 persona' })
+    expect(statSync(persona).mode & 0o777).toBe(0o700)
     const other = join(home.dataDir, 'other')
     const made = await program(['doctor', '--fix'], { env: { DATA_DIR: other } })
     expect([made.code, existsSync(join(other, 'archivebox.toml'))]).toEqual([0, true])

@@ -19,6 +19,7 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   'archivebox-ts status': 3, // No runner lives.
   'archivebox-ts status --json': 3,
   'archivebox-ts db upgrade': 2, // For the embedded server only, which this data dir does not have.
+  'archivebox-ts export --format wacz --tag news > news.wacz': 1, // No page has a WARC.
 }
 
 interface Example {

@@ -38,6 +38,13 @@ describe('export', () => {
     expect((await home.run(['export', '--format', 'csv', '--json'])).code).toBe(2)
   })
 
+  it('makes no WACZ of pages without a WARC', async () => {
+    const none = await home.run(['export', '--format', 'wacz'])
+    expect([none.code, none.stdout]).toEqual([1, ''])
+    expect(none.stderr).toContain('error: none of 3 pages has a WARC')
+    expect((await home.run(['export', '--format', 'wacz', '--json'])).code).toBe(2)
+  })
+
   it('writes tables whose fields hold whatever they hold', async () => {
     const [, ...rows] = (await exported('--format', 'csv', '--tag', 'news', '--url__icontains', 'q=')).split('\n')
     const [row] = await records(home, ['snapshot', 'list', '--url__icontains', 'q='])

@@ -160,6 +160,7 @@ describe('a repository', () => {
     ['/empty.git', {}, 'noresults', 'an empty repository'],
     ['/ada/tool', { GIT_DOMAINS: '{host}' }, 'noresults', /^no repository that is open to all at http/],
     ['/ada/tool', {}, 'noresults', 'not the URL of a repository'],
+    ['/tool.git', { BLOCK_PRIVATE_ADDRESSES: 'True' }, 'failed', /^git: .* returned error: 403|^HTTP 403/],
     ['/tool.git', { GIT_BINARY: 'no-such-git' }, 'skipped', /^no-such-git not found: .* install git$/],
   ])('at %s with %j is %s: %s', async (path, env, status, output) => {
     const host = new URL(own.url).host

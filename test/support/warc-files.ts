@@ -85,3 +85,16 @@ export function filesIn(zip: string): Map<string, { readonly bytes: Buffer; read
   }
   return files
 }
+
+/** What a WACZ says it has: its pages, and its index with the records to which that leads. */
+export async function packageIn(path: string): Promise<{ pages: string[]; index: IndexedRecord[] }> {
+  const files = filesIn(path)
+  const [index, warc, list] = ['indexes/index.cdx.gz', 'archive/data.warc.gz', 'pages/pages.jsonl'].map(
+    (name) => files.get(name)!.bytes,
+  ) as [Buffer, Buffer, Buffer]
+  const [, ...pages] = list.toString().trimEnd().split('\n')
+  return {
+    pages: pages.map((line) => (JSON.parse(line) as { url: string }).url),
+    index: await indexed(gunzipSync(index).toString(), warc),
+  }
+}

@@ -26,6 +26,7 @@ const STEP_FILES = [
   'workers/binaries.ts',
   'workers/crawl-ends.ts',
   'workers/expand-list.ts',
+  'workers/hook-ends.ts',
   'workers/hook-sequence.ts',
   'workers/index-pages.ts',
   'workers/publish-file.ts',

@@ -19,18 +19,22 @@ function put(path: string, text = '', mode = 0o755): string {
 
 const CONFIG = {
   required_plugins: ['needed'],
-  properties: { P_TEXT: { default: 'plain' }, P_AGENT: { 'x-fallback': 'ALL_AGENTS' } },
+  properties: {
+    P_TEXT: { default: 'plain' },
+    P_AGENT: { 'x-fallback': 'ALL_AGENTS' },
+    P_COOKIES: { default: '', 'x-fallback': 'COOKIES_FILE' },
+  },
 }
 
 /** The environment of the hook of plugin `p` in a tree. */
-function environment(settings: Record<string, string>, tree = 'tree') {
+function environment(settings: Record<string, string>, tree = 'tree', dataDir = '/data') {
   put(`${tree}/p/on_Snapshot__1_p.sh`)
   put(`${tree}/p/config.json`, JSON.stringify(CONFIG))
   put(`${tree}/needed/config.json`, JSON.stringify({ properties: { NEEDED_KEY: {} } }))
   put(`${tree}/other/config.json`, JSON.stringify({ properties: { OTHER_KEY: {} } }))
   put(`${tree}/silent/on_Snapshot__2_silent.sh`)
   const hooks = selectHooks(findPlugins([join(dir, 'built-in'), join(dir, tree)]), 'Snapshot', settings)
-  const target = { dataDir: '/data', crawlId: 'c', crawlDir: '/data/c', depth: 0, url: 'http://x/' }
+  const target = { dataDir, crawlId: 'c', crawlDir: '/data/c', depth: 0, url: 'http://x/' }
   const ids = { processId: '1', workerId: '2', runnerId: '3' }
   const of = (plugin: string) =>
     hookEnvironment(
@@ -57,6 +61,17 @@ describe('the environment of a hook', () => {
     const env = environment({ HOOK_ENV_ALLOW: 'EXTRA,DATABASE_URL', EXTRA: 'e', DATABASE_URL: 'postgres://hush' })
     expect(env).toMatchObject({ EXTRA: 'e' })
     expect(JSON.stringify(env)).not.toContain('hush')
+  })
+
+  it('names the persona and its files, also where a plugin has a name of its own for them', () => {
+    const none = { PERSONAS_DIR: '/data/personas', ACTIVE_PERSONA: 'Default', P_COOKIES: '' }
+    expect(environment({})).toMatchObject({ ...none, CHROME_USER_DATA_DIR: '/data/personas/Default/chrome_profile' })
+    expect(environment({})).not.toHaveProperty('COOKIES_FILE')
+    const cookies = put('data/personas/Reader/cookies.txt', '', 0o600)
+    const reader = environment({ ACTIVE_PERSONA: 'Reader' }, 'tree', join(dir, 'data'))
+    expect(reader).toMatchObject({ ACTIVE_PERSONA: 'Reader', COOKIES_FILE: cookies, P_COOKIES: cookies })
+    const own = environment({ ACTIVE_PERSONA: 'Reader', COOKIES_FILE: '/c.txt' }, 'tree', join(dir, 'data'))
+    expect(own).toMatchObject({ COOKIES_FILE: '/c.txt', P_COOKIES: '/c.txt' })
   })
 
   it('leads to the stand-in for abxpkg, unless the real one is on PATH', () => {

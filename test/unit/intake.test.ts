@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { AddressFilter } from '../../src/base/address-filter.ts'
 import { Intake } from '../../src/cli/intake.ts'
 
 it.each([
@@ -11,5 +12,14 @@ it.each([
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
   expect(intake.firstLeftOut).toMatch(/^line 2: [^\u0000-\u001f\u007f-\u009f]+$/)
   expect(() => intake.list()).toThrow(intake.firstLeftOut)
+  intake.close()
+})
+
+it('leaves out the hosts of one’s own network when that is asked for, and keeps the others', () => {
+  const intake = new Intake(AddressFilter.from({ BLOCK_PRIVATE_ADDRESSES: 'true' }))
+  for (const url of ['http://[::1]:8000/x', 'https://example.com/', 'http://router/']) intake.take({ url, line: 1 })
+  expect(intake.firstLeftOut).toBe('line 1: http://[::1]:8000/x: ::1 is a private address (BLOCK_PRIVATE_ADDRESSES)')
+  expect(intake.refused).toBe(2)
+  expect([...intake.list()].map(({ url }) => url)).toEqual(['https://example.com/'])
   intake.close()
 })

@@ -4,13 +4,12 @@ import { Stop } from '../../src/base/stop.ts'
 import type { Hook } from '../../src/hooks/discover.ts'
 import type { HostedRun } from '../../src/hooks/hook-host.ts'
 import type { ResultChange, ResultRow } from '../../src/machines/results.ts'
+import type { PageWork } from '../../src/workers/hook-ends.ts'
 import type { HookEnd } from '../../src/workers/hook-sequence.ts'
 import { SnapshotHooks } from '../../src/workers/snapshot-hooks.ts'
 import { tree, useWorkTree } from '../support/work-trees.ts'
 
 useWorkTree()
-
-type Parts = ConstructorParameters<typeof SnapshotHooks>
 
 /** A page's hooks, in a host that is killed at the deadline of the first one; the others end well. */
 async function run(hooks: readonly Hook[]) {
@@ -36,17 +35,17 @@ async function run(hooks: readonly Hook[]) {
     isRunning: () => false,
     isKnown: () => true,
   }
-  const page = new SnapshotHooks(
-    { stop: new Stop(), log: new Log('worker', () => {}) } as unknown as Parts[0],
-    sequence as unknown as Parts[1],
-    { id: 'page', attempts: 1, row: { url: 'http://a.example/' } } as unknown as Parts[2],
+  const page = new SnapshotHooks({
+    context: { stop: new Stop(), log: new Log('worker', () => {}) } as unknown as PageWork['context'],
+    sequence: sequence as unknown as PageWork['sequence'],
+    claim: { id: 'page', attempts: 1, row: { url: 'http://a.example/' } } as unknown as PageWork['claim'],
     tree,
-    results as unknown as Parts[4],
-    { settings: {} } as unknown as Parts[5],
-    new AbortController().signal,
-    { results: new Set(), files: new Map() },
-    { areNeededBy: () => false } as unknown as Parts[8],
-  )
+    results: results as unknown as PageWork['results'],
+    scope: { settings: {} } as unknown as PageWork['scope'],
+    abort: new AbortController().signal,
+    repeated: { results: new Set(), files: new Map() },
+    services: { areNeededBy: () => false } as unknown as PageWork['services'],
+  })
   const rows = hooks.map(({ plugin, name }, index): ResultRow => {
     const status = { status: 'queued', output_str: '', attempt: 1, retries: 0, has_files: false } as const
     return { id: String(index), plugin, hook_name: name, ...status }

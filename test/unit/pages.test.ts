@@ -69,6 +69,7 @@ const crawl: CrawlPage = {
   writtenAt: ADDED,
   counts: { queued: 4_990, started: 2, paused: 0, archived: 7, partial: 1, failed: 2 },
   secondsLeft: 200,
+  waczPath: undefined,
   index: { top: '../../../../..', chunks: [7, 3, 1] },
 }
 
@@ -316,6 +317,7 @@ describe('the page of a crawl', () => {
     // The script shows it when nothing was written for long.
     expect(PAGES['crawl']).toContain('<p id="quiet" hidden>')
     expect(crawlPage({ ...crawl, status: 'sealed' })).not.toContain('id="quiet"')
+    expect(crawlPage({ ...crawl, waczPath: 'wacz/crawl.wacz' })).toContain('<a href="wacz/crawl.wacz" download>')
   })
 
   it.each<[string, Partial<CrawlPage>, string]>([

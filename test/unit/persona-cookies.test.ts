@@ -29,7 +29,7 @@ async function refusal(read: () => unknown): Promise<string> {
 describe('cookies.txt', () => {
   it('is read as curl, wget and browser extensions write it', () => {
     const text = [
-      '# Netscape HTTP Cookie File',
+      '\ufeff# Netscape HTTP Cookie File',
       '',
       row('.example.com', 'TRUE', '/', 'TRUE', '1900000000', 'sid', SECRET),
       row('#HttpOnly_example.com', 'FALSE', '/in', 'FALSE', '0', 'session', 'a=b c'),
@@ -89,7 +89,9 @@ describe('cookies in JSON', () => {
         { origin: 1 },
       ],
     }
-    expect(parseCookiesJson(JSON.stringify([extension]), 'f').cookies).toEqual([{ ...plain, sameSite: 'None' }])
+    expect(parseCookiesJson(`\ufeff${JSON.stringify([extension])}`, 'f').cookies).toEqual([
+      { ...plain, sameSite: 'None' },
+    ])
     const { cookies, origins } = parseCookiesJson(JSON.stringify(playwright), 'f')
     expect(cookies).toMatchObject([{ name: 's', hostOnly: true, httpOnly: true, expires: undefined, sameSite: 'Lax' }])
     expect(origins).toEqual([playwright.origins[0]])

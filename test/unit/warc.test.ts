@@ -25,6 +25,7 @@ beforeAll(async () => {
     '/large': bytes('video/mp4', LARGE),
     '/chunks': (_request, response) => void response.write(SAME.slice(0, 100), () => response.end(SAME.slice(100))),
     '/same': bytes('text/plain', SAME),
+    '/endless': (_request, response) => void response.write('begun'),
     '/broken': (request, response) => {
       response.writeHead(200, { 'content-length': 1000 })
       response.write('half', () => request.socket.resetAndDestroy())
@@ -107,6 +108,24 @@ describe('a WARC', () => {
     expect(left_out).toEqual([
       { url: `${site.url}/large`, why: 'larger than 1 MB (WARC_MAX_SIZE, for the page)' },
       { url: `${site.url}/broken`, why: 'it broke off' },
+    ])
+  })
+
+  it('has a page that no other hook has read, and one that never ends as far as it came', async () => {
+    const visit = new Visit(['headers', 'warc'])
+    const common = { env: {}, visit, emit: () => {}, log: () => {}, outputDir: join(folder, 'warc') }
+    const signal = AbortSignal.timeout(20_000)
+    const ends: (() => Promise<void>)[] = []
+    const onEnd = (end: () => Promise<void>) => void ends.push(end)
+    await get({ ...common, url: `${site.url}/same`, signal, onEnd }, `${site.url}/same`)
+    await get({ ...common, url: `${site.url}/same`, signal }, `${site.url}/endless`)
+    const { status } = await warc.run({ ...common, signal, onEnd, url: `${site.url}/same` })
+    await Promise.all([visit.close(), ...ends.map((end) => end())])
+    expect(status).toBe('succeeded')
+    const all = (await recordsIn(file('warc/data.warc.gz'))).filter(({ type }) => type === 'response')
+    expect(all.map(({ url, fields }) => [url, fields.get('warc-truncated')])).toEqual([
+      [`${site.url}/same`, undefined],
+      [`${site.url}/endless`, 'time'],
     ])
   })
 

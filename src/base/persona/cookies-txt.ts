@@ -16,7 +16,10 @@ const HTTP_ONLY = '#HttpOnly_'
 export function parseCookiesTxt(text: string, file: string): Cookie[] {
   const cookies: Cookie[] = []
   let about = ''
-  for (const [at, line] of text.split(/\r?\n/).entries()) {
+  for (const [at, line] of text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .entries()) {
     const isMarked = line.startsWith(HTTP_ONLY)
     if (line.trim() === '' || (line.startsWith('#') && !isMarked)) {
       about = line
@@ -28,7 +31,7 @@ export function parseCookiesTxt(text: string, file: string): Cookie[] {
     if (name === undefined || fields.length > 7)
       throw new UsageError(
         `${file}, line ${at + 1}: a cookie has 7 fields between tabs, this line has ${fields.length}`,
-        'cookies.txt comes from a browser extension such as "Get cookies.txt LOCALLY"; persona login needs none',
+        'browser extensions export such a file; persona login does without',
       )
     const expires = Number(expiry)
     if (Number.isNaN(expires) || host === '')

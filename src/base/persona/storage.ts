@@ -21,7 +21,7 @@ export function originsIn(state: unknown): OriginStorage[] {
 /** What a JSON text holds. Throws UsageError, which quotes nothing of it. */
 export function jsonIn(text: string, file: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
     // The parser quotes the text, which is secret.
     const place = /position \d+|line \d+ column \d+/.exec(messageOf(error))?.[0]

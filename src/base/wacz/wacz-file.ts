@@ -1,8 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { once } from 'node:events'
-import { createWriteStream, type WriteStream } from 'node:fs'
-import { Readable } from 'node:stream'
-import { finished } from 'node:stream/promises'
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { gzip as zlibGzip } from 'node:zlib'
 import { ZipFile } from 'yazl'
@@ -43,16 +42,15 @@ export interface WaczInfo {
  */
 export class WaczFile {
   readonly #zip = new ZipFile()
-  readonly #out: WriteStream
+  readonly #out: Writable
   readonly #written: Promise<void>
   readonly #resources: { name: string; path: string; hash: string; bytes: number }[] = []
 
-  /** @param path a file that is not there; whoever asked renames or deletes it */
-  constructor(path: string) {
-    this.#out = createWriteStream(path, { flags: 'wx' })
-    this.#zip.outputStream.pipe(this.#out)
-    this.#written = finished(this.#out)
-    this.#written.catch(() => {}) // `finish` tells.
+  /** @param out a file that somebody else renames or deletes, or stdout, which stays open */
+  constructor(out: Writable) {
+    this.#out = out
+    this.#written = pipeline(this.#zip.outputStream, out, { end: out !== process.stdout })
+    this.#written.catch(() => {}) // Whoever adds something next gets the error.
   }
 
   /** The records, gzip members as they are. */

@@ -1,3 +1,5 @@
+import { AddressFilter } from '../../base/address-filter.ts'
+import { strongest } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
 import { EXIT } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
@@ -48,7 +50,7 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
   if (from !== undefined)
     return await (await import('./add-archivebox.ts')).addArchiveBox(options, from, limits, verb.dryRun === true)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
-  const intake = new Intake()
+  const intake = new Intake(AddressFilter.from(strongest(limits.config.env ?? {}, options.settings.texts)))
   try {
     if (demo) {
       intake.take({ url: demo.url })

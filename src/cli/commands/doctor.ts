@@ -3,6 +3,7 @@ import { type Check, examine, type Found, type Status } from '../doctor/check.ts
 import { DATA_DIR_CHECKS } from '../doctor/data-dir-checks.ts'
 import { DATABASE_CHECKS } from '../doctor/database-checks.ts'
 import { CONTAINMENT_CHECK, MACHINE_CHECKS, OWN_CHECKS } from '../doctor/machine-checks.ts'
+import { PERSONA_CHECK } from '../doctor/persona-check.ts'
 import { PLUGINS_CHECK, PROGRAM_VERSION_CHECKS } from '../doctor/plugin-checks.ts'
 import { oneLine } from '../screen/clean.ts'
 import { isAscii, onStdout } from '../screen/palette.ts'
@@ -15,6 +16,7 @@ const PATIENCE_MS = 1_200
 const ALL: readonly Check[] = [
   ...OWN_CHECKS,
   ...DATA_DIR_CHECKS,
+  PERSONA_CHECK,
   ...DATABASE_CHECKS,
   ...MACHINE_CHECKS,
   CONTAINMENT_CHECK,

@@ -6,7 +6,7 @@ import type { Persona } from '../../base/persona/persona.ts'
 import { many } from '../format.ts'
 import { Interrupts } from '../interrupts.ts'
 import { pageUrl } from '../page-url.ts'
-import { hasDisplay, type OwnBrowser, startBrowser } from '../persona/browser.ts'
+import { hasDisplay, type OwnBrowser, openPage, startBrowser } from '../persona/browser.ts'
 import { type BrowserLogins, loginsOf, setCookies } from '../persona/browser-logins.ts'
 import { personaEnvironment } from '../persona/environment.ts'
 import { findOrMake, personasOf } from '../persona/find.ts'
@@ -16,7 +16,6 @@ import { terminal } from '../terminal.ts'
 
 /** Who closes the window takes the browser with it: what it holds is looked up so often. */
 const LOOK_MS = 500
-const LOAD_MS = 15_000
 
 /**
  * `persona login NAME URL`: a person logs in, in a window, or through the DevTools of another browser; cookies and
@@ -32,13 +31,12 @@ export async function personaLogin(
   const { personas } = personasOf(asked)
   const persona = await findOrMake(personas, name)
   const env = personaEnvironment(asked, persona)
-  const isShown = !remote && hasDisplay(env)
   const interrupts = new Interrupts()
-  const browser = await startBrowser(env, persona.files.profile, isShown)
+  const browser = await startBrowser(env, persona.files.profile, !remote && hasDisplay(env))
   try {
     await setCookies(browser.cdp, persona.cookies)
-    await open(browser, url)
-    sayHow(browser, isShown)
+    await openPage(browser, url)
+    sayHow(browser)
     keep(persona, await watched(browser, interrupts.signal))
   } finally {
     await browser.close()
@@ -48,30 +46,17 @@ export async function personaLogin(
   terminal.say(`archivebox-ts persona test ${name} URL checks a page; add --persona ${name} archives with it`)
 }
 
-async function open({ cdp }: OwnBrowser, url: string): Promise<void> {
-  const { targetInfos } = await cdp.send('Target.getTargets')
-  const page = targetInfos.find(({ type }) => type === 'page')
-  const targetId = page?.targetId ?? (await cdp.send('Target.createTarget', { url: 'about:blank' })).targetId
-  const { sessionId } = await cdp.send('Target.attachToTarget', { targetId, flatten: true })
-  const session = cdp.session(sessionId)
-  await session.send('Page.enable')
-  const loaded = new Promise<void>((resolve) => session.on('Page.loadEventFired', () => resolve()))
-  const { errorText } = await session.send('Page.navigate', { url })
-  if (errorText !== undefined) throw new AppError(`${url}: ${errorText.replace('net::ERR_', '').toLowerCase()}`)
-  await Promise.race([loaded, sleep(LOAD_MS, undefined, { ref: false })])
-}
-
-function sayHow({ endpoint }: OwnBrowser, isShown: boolean): void {
-  if (!isShown) {
-    const { host, port } = new URL(endpoint)
-    terminal.say('no window can be shown here: the browser waits for the DevTools of another one')
-    terminal.say(`  1. on your machine: ssh -N -L ${port}:${host} ${hostname()}`)
-    terminal.say(`  2. in its Chrome or Chromium: chrome://inspect, "Configure...", localhost:${port}, "inspect"`)
-    terminal.say('until then, other accounts of this machine can reach that port, too')
+function sayHow({ address }: OwnBrowser): void {
+  if (address === undefined) {
+    terminal.say('log in in the window; then press Enter here, or close the window')
+    return
   }
-  terminal.say(
-    `log in${isShown ? ' in the window' : ''}; then press Enter here${isShown ? ', or close the window' : ''}`,
-  )
+  const port = address.split(':').at(-1)
+  terminal.say('no window here: the browser waits for the DevTools of another one')
+  terminal.say(`  1. on your machine: ssh -N -L ${port}:${address} ${hostname()}`)
+  terminal.say(`  2. in its Chrome or Chromium: chrome://inspect, "Configure...", localhost:${port}, "inspect"`)
+  terminal.say('until you are done, other accounts of this machine can reach that port, too')
+  terminal.say('log in; then press Enter here')
 }
 
 /** What the browser held when the person was done. */
@@ -79,18 +64,13 @@ async function watched(browser: OwnBrowser, interrupted: AbortSignal): Promise<B
   const sessions = new Map<string, string>()
   let isDone = false
   const input = process.stdin.resume()
-  const done = [once(input, 'data'), once(input, 'end'), browser.ended, once(interrupted, 'abort')].map((end) =>
-    end.then(
-      () => true,
-      () => true,
-    ),
-  )
-  const over = Promise.race(done).then(() => {
+  const interrupt = interrupted.aborted ? Promise.resolve() : once(interrupted, 'abort')
+  const over = Promise.race([once(input, 'data'), once(input, 'end'), browser.ended, interrupt]).finally(() => {
     isDone = true
   })
   let last: BrowserLogins | undefined
   do {
-    await Promise.race([over, sleep(LOOK_MS, undefined, { ref: false })])
+    await Promise.race([over.catch(() => {}), sleep(LOOK_MS, undefined, { ref: false })])
     // A browser that is gone has nothing more to say.
     last = await loginsOf(browser.cdp, sessions).catch(() => last)
   } while (!isDone && browser.cdp.isOpen)

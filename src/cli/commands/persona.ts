@@ -21,7 +21,7 @@ export async function personaList(asked: Asked): Promise<void> {
   const all = (await allPersonas(personas)).map((each) => ('problem' in each ? each : personaRecord(each, active)))
   if (wantsJson(asked)) return all.forEach((each) => void printRecord({ type: 'Persona', ...each }))
   if (all.length === 0)
-    return terminal.say('no persona yet: pages are visited without a login; persona new makes one, persona login, too')
+    return terminal.say('no persona yet; persona login NAME URL makes one, and so does persona new NAME')
   process.stdout.write(await table(COLUMNS, all, { width: process.stdout.columns || 80, palette: onStdout }))
 }
 

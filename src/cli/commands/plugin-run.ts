@@ -17,6 +17,7 @@ import { tryHook } from '../../hooks/try-hook.ts'
 import { killFamily } from '../../processes/family.ts'
 import { crawlSettingsOf } from '../new-crawl.ts'
 import { pageUrl } from '../page-url.ts'
+import { crawlPersona } from '../persona/crawl-persona.ts'
 import { askingOnce, enabledSetting } from '../plugin-record.ts'
 import { harmless } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
@@ -44,10 +45,11 @@ export interface PluginRunOptions {
  */
 export async function pluginRun(asked: Asked, name: string, given: string, verb: PluginRunOptions): Promise<void> {
   const own = crawlSettingsOf(asked, verb.config)
+  const persona = await crawlPersona(asked, own['ACTIVE_PERSONA'])
   const { dataDir, plugins } = here(asked)
   named(plugins, [name])
   const { texts } = crawlSettings(dataDir, asked.settings, {
-    env: { ...own, [enabledSetting(name)]: 'true' },
+    env: { ...persona, ...own, [enabledSetting(name)]: 'true' },
   })
   const url = asked.problems.attempt(() => pageUrl(given))
   const events = ['CrawlSetup', 'Snapshot'] as const

@@ -1,3 +1,5 @@
+import { AddressFilter } from '../../base/address-filter.ts'
+import { strongest } from '../../base/config.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { nextMoment, recurrenceOf } from '../../base/recurrence.ts'
 import { inZone } from '../../base/zone-time.ts'
@@ -33,7 +35,7 @@ const MOST_URLS = 10_000
 export async function scheduleAdd(options: Asked, args: readonly string[], verb: ScheduleOptions): Promise<void> {
   const recurrence = options.problems.attempt(() => recurrenceOf(verb.every, verb.timezone))
   const limits = await limitsOf(options, verb)
-  const intake = new Intake()
+  const intake = new Intake(AddressFilter.from(strongest(limits.config.env ?? {}, options.settings.texts)))
   const urls = await takeIn(intake, args, verb.file, verb.parser === 'auto' ? undefined : verb.parser)
     .then(() => Array.from(intake.list(), ({ url }) => url))
     .finally(() => intake.close())

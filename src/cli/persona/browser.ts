@@ -1,23 +1,32 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ENVIRONMENT, type Texts } from '../../base/config.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
+import { flag } from '../../base/kinds.ts'
+import { makeShortFolder } from '../../base/short-folder.ts'
 import { isForEveryHook } from '../../hooks/environment.ts'
 import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
 import { languagesIn } from '../../plugins/base/browser/languages.ts'
+import { explainNavigation } from '../../plugins/base/browser/net-error.ts'
+import type { Browser } from '../../plugins/base/browser/packaged.ts'
+import { Relay } from '../../plugins/base/browser/relay.ts'
 
 /** Browsers that can show a window, by their names in PATH. */
 const WITH_WINDOW = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser']
 const START_MS = 30_000
 const END_MS = 5_000
+const LOAD_MS = 15_000
+const LAST_WORDS = 4_000
 
-/** A browser that a person or a command uses for a moment. */
+/** A browser in which a person does something. */
 export interface OwnBrowser {
   readonly cdp: Cdp
-  /** Where its DevTools protocol is spoken: `ws://127.0.0.1:PORT/...`. */
-  readonly endpoint: string
+  /** `127.0.0.1:PORT`, where the DevTools of another browser find one without a window. */
+  readonly address: string | undefined
   readonly ended: Promise<void>
   close(): Promise<void>
 }
@@ -37,42 +46,77 @@ export async function startBrowser(env: Texts, profile: string, shown: boolean):
   const browser = await findBrowser(named === undefined ? env : { ...env, CHROME_BINARY: named })
   if (!browser) throw new AppError(NO_BROWSER_FOUND)
   mkdirSync(profile, { recursive: true, mode: 0o700 })
-  const { USER_AGENT: agent } = env
+  const args = argumentsOf(env, profile, shown)
+  // The browser refuses to run with a sandbox as root.
+  const bare = process.getuid?.() === 0 || flag.read(env['CHROME_SANDBOX'] ?? 'true') === false
+  try {
+    return await start(browser, bare ? ['--no-sandbox', ...args] : args, profile, shown)
+  } catch (error) {
+    if (bare || !/sandbox|clone\(\)|namespace/i.test(messageOf(error))) throw error
+    return await start(browser, ['--no-sandbox', ...args], profile, shown)
+  }
+}
+
+/** Goes to a page in the browser's window, and waits until it has loaded. Throws AppError when nobody answers there. */
+export async function openPage({ cdp }: OwnBrowser, url: string): Promise<void> {
+  const { targetInfos } = await cdp.send('Target.getTargets')
+  const page = targetInfos.find(({ type }) => type === 'page')
+  const targetId = page?.targetId ?? (await cdp.send('Target.createTarget', { url: 'about:blank' })).targetId
+  const { sessionId } = await cdp.send('Target.attachToTarget', { targetId, flatten: true })
+  const session = cdp.session(sessionId)
+  await session.send('Page.enable')
+  const loaded = new Promise<void>((resolve) => session.on('Page.loadEventFired', () => resolve()))
+  const { errorText } = await session.send('Page.navigate', { url })
+  if (errorText !== undefined) throw explainNavigation(errorText, url)
+  await Promise.race([loaded, sleep(LOAD_MS, undefined, { ref: false })])
+}
+
+function argumentsOf(env: Texts, profile: string, shown: boolean): string[] {
   const languages = languagesIn(env['CHROME_LANGUAGE'])
-  const args = [
-    ...['--remote-debugging-port=0', '--remote-debugging-pipe', `--user-data-dir=${profile}`, '--no-first-run'],
-    ...['--no-default-browser-check', '--password-store=basic', '--disable-features=Translate'],
-    ...(shown ? [] : ['--headless=new', '--window-size=1280,900', '--disable-gpu', '--mute-audio']),
-    // The browser refuses to run with a sandbox as root.
-    ...(process.getuid?.() === 0 || env['CHROME_SANDBOX']?.toLowerCase() === 'false' ? ['--no-sandbox'] : []),
-    ...(agent ? [`--user-agent=${agent}`] : []),
+  return [
+    ...['--remote-debugging-pipe', `--user-data-dir=${profile}`, '--no-first-run', '--no-default-browser-check'],
+    ...['--password-store=basic', '--disable-features=Translate'],
+    ...(shown ? [] : ['--headless=new', '--remote-debugging-port=0', '--window-size=1280,900', '--disable-gpu']),
+    ...(env['CHROME_USER_AGENT'] ? [`--user-agent=${env['CHROME_USER_AGENT']}`] : []),
     ...(languages.length > 0 ? [`--lang=${languages[0]}`, `--accept-lang=${languages.join(',')}`] : []),
     'about:blank',
   ]
+}
+
+async function start(browser: Browser, args: readonly string[], profile: string, shown: boolean): Promise<OwnBrowser> {
+  const sockets = makeShortFolder(profile, "the browser's socket")
   const child = spawn(browser.program, args, {
     env: { ...surroundings(), ...browser.env },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     detached: true, // A Ctrl-C on the terminal is for us.
   })
   const ended = new Promise<void>((resolve) => child.once('error', () => resolve()).once('close', () => resolve()))
+  const [, , , toBrowser, fromBrowser] = child.stdio
+  const relay = await Relay.open({ toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }, sockets)
+  const left = () => {
+    relay.close()
+    rmSync(sockets, { recursive: true, force: true })
+  }
+  void ended.then(left)
   let words = ''
-  const listening = new Promise<string>((resolve, reject) => {
-    const fail = (why: string) => {
-      const hint = shown ? { hint: 'without a window: archivebox-ts persona login --remote NAME URL' } : {}
-      reject(new AppError(`the browser did not start: ${why} (${browser.program})`, hint))
-    }
-    child.once('error', (error) => fail(messageOf(error)))
-    child.once('exit', () => fail(lastLine(words)))
-    child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
-      words = (words + piece).slice(-4_000)
-      const endpoint = /DevTools listening on (ws:\/\/\S+)/.exec(words)?.[1]
-      if (endpoint !== undefined) resolve(endpoint)
-    })
-    setTimeout(() => fail(`not within ${START_MS / 1000} s`), START_MS).unref()
+  const address = Promise.withResolvers<string | undefined>()
+  const failed = Promise.withResolvers<never>()
+  const fail = (why: string) => {
+    const hint = shown ? { hint: 'without a window: archivebox-ts persona login --remote NAME URL' } : {}
+    failed.reject(new AppError(`the browser did not start: ${why} (${browser.program})`, hint))
+  }
+  failed.promise.catch(() => {}) // It may end long after its start.
+  child.once('error', (error) => fail(messageOf(error))).once('exit', () => fail(lastLine(words)))
+  child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
+    words = (words + piece).slice(-LAST_WORDS)
+    const found = /DevTools listening on ws:\/\/([^/]+)/.exec(words)?.[1]
+    if (found !== undefined) address.resolve(found)
   })
+  if (shown) address.resolve(undefined)
+  setTimeout(() => fail(`not within ${START_MS / 1000} s`), START_MS).unref()
   try {
-    const endpoint = await listening
-    const cdp = await Cdp.connect(endpoint)
+    await Promise.race([Promise.all([relay.answer(), address.promise]), failed.promise])
+    const cdp = await Cdp.connect(relay.endpoint)
     const close = async () => {
       await cdp.send('Browser.close').catch(() => {})
       const late = setTimeout(() => child.kill('SIGKILL'), END_MS)
@@ -80,9 +124,10 @@ export async function startBrowser(env: Texts, profile: string, shown: boolean):
       clearTimeout(late)
       cdp.close()
     }
-    return { cdp, endpoint, ended, close }
+    return { cdp, address: await address.promise, ended, close }
   } catch (error) {
     child.kill('SIGKILL')
+    left()
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readSetting, type Texts } from '../../base/config.ts'
+import { readSetting } from '../../base/config.ts'
 import { isExpired } from '../../base/persona/cookie.ts'
 import { DEFAULT_PERSONA } from '../../base/persona/files.ts'
 import { type Persona, readPersona } from '../../base/persona/persona.ts'
@@ -15,7 +15,7 @@ import { refusedOf } from './settings.ts'
  * whose cookies have expired is said.
  * @param own the persona that the crawl itself names
  */
-export async function crawlPersona(asked: Asked, own: string | undefined): Promise<Texts> {
+export async function crawlPersona(asked: Asked, own: string | undefined): Promise<Persona['settings']> {
   const { problems } = asked
   const personas = join(asked.dataDir, 'personas')
   const name = own ?? readSetting('ACTIVE_PERSONA', asked.settings.texts)

@@ -3,13 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Texts, timeoutOf } from '../../base/config.ts'
 import { flag } from '../../base/kinds.ts'
+import { makeShortFolder } from '../../base/short-folder.ts'
 import { readBody } from '../../plugins/base/body.ts'
 import { findBrowser } from '../../plugins/base/browser/find-browser.ts'
+import { endBrowser } from '../../plugins/base/browser/guard.ts'
+import { launchBrowser } from '../../plugins/base/browser/launch.ts'
+import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { personaDress } from '../../plugins/base/browser/persona.ts'
 import { Tab } from '../../plugins/base/browser/tab.ts'
 import { get } from '../../plugins/base/fetch.ts'
 import { scanHtml } from '../../plugins/base/scan-html.ts'
-import { startBrowser } from './browser.ts'
 
 /** What a page shows to a persona. */
 export interface Seen {
@@ -28,25 +31,27 @@ const MOST_BYTES = 5 * 1024 * 1024
  * Throws AppError when there is no page.
  */
 export async function visitAs(env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
-  const hasBrowser = flag.read(env['CHROME_ENABLED'] ?? 'true') !== false && (await findBrowser(env)) !== undefined
-  return hasBrowser ? await byBrowser(env, url, say) : await byHttp(env, url)
+  const browser = flag.read(env['CHROME_ENABLED'] ?? 'true') === false ? undefined : await findBrowser(env)
+  return browser ? await byBrowser(browser, env, url, say) : await byHttp(env, url)
 }
 
-async function byBrowser(env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
+async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
   const dress = await personaDress({ env, visit: undefined, log: say })
-  const profile = mkdtempSync(join(tmpdir(), 'archivebox-ts-persona-'))
+  const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-persona-'))
+  const sockets = makeShortFolder(folder, "the browser's socket")
   try {
-    const browser = await startBrowser(env, profile, false)
+    const running = await launchBrowser(browser, folder, sockets, env)
     try {
-      const tab = await Tab.open(browser.endpoint, env, dress)
+      const tab = await Tab.open(running.relay.endpoint, env, dress)
       const { final_url, http_status } = await tab.visit(url, env, timeoutOf(undefined, env) * 1000)
       const hasField = await tab.evaluate<boolean>(HAS_PASSWORD_FIELD)
       return { url: final_url, http_status, has_password_field: hasField, by: 'browser' }
     } finally {
-      await browser.close()
+      endBrowser(running)
+      await running.ended
     }
   } finally {
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+    for (const each of [folder, sockets]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
@@ -65,7 +70,8 @@ const HAS_PASSWORD_FIELD = `(() => {
 async function byHttp(env: Texts, url: string): Promise<Seen> {
   const signal = AbortSignal.timeout(timeoutOf(undefined, env) * 1000)
   const answer = await get({ url, env, signal }, url)
-  const { bytes } = await readBody(answer, { bytes: MOST_BYTES, name: 'too much for a test' }, signal)
+  const { bytes } = await readBody(answer, { bytes: MOST_BYTES, name: '' }, signal)
+  await answer.body.close()
   let hasField = false
   scanHtml(bytes.toString(), {
     names: new Set(['input']),

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { AddressFilter } from '../../base/address-filter.ts'
 import { AppError } from '../../base/errors.ts'
 import { headersFor } from '../../base/persona/headers.ts'
 import { userAgent } from '../../base/user-agent.ts'
@@ -35,6 +36,7 @@ export async function follow(context: RequestContext, start: string, encodings =
   const seen = new Set<string>()
   const redirects: Hop[] = []
   const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
+  const filter = AddressFilter.from(context.env)
   const language = text(context.env, 'ACCEPT_LANGUAGE')
   const headers: Record<string, string> = {
     'user-agent': userAgent(context.env),
@@ -52,7 +54,7 @@ export async function follow(context: RequestContext, start: string, encodings =
 
     const onAnswer = (answer: IncomingMessage) => recording?.listen(url.href, headers, answer)
     const sent = { ...headers, ...secret }
-    const message = await request(url, { headers: sent, signal: context.signal, verifyTls, onAnswer })
+    const message = await request(url, { headers: sent, signal: context.signal, verifyTls, filter, onAnswer })
     const hop = { url: url.href, status: message.statusCode ?? 0, headers: keptHeaders(headersOf(message), secret) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined)

@@ -2,11 +2,13 @@
 // The crawl's browser: one for all of its pages, started again when it ends by itself.
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { AddressFilter } from '../../base/address-filter.ts'
 import { messageOf } from '../../base/errors.ts'
 import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
 import { endBrowser, guardBrowser } from '../base/browser/guard.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
+import { socksArguments, startSocksFilter } from '../base/browser/socks-filter.ts'
 import { ENDPOINT, NO_BROWSER } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
 import { sizeLimit } from '../base/settings.ts'
@@ -48,13 +50,15 @@ if (!browser) {
   process.exit(SKIPPED)
 }
 
+const filter = AddressFilter.from(process.env)
+const network = filter ? socksArguments((await startSocksFilter(filter)).port) : []
 let hasRun = false
 for (let failures = 0; !isOver; ) {
   const began = performance.now()
   try {
     rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
     mkdirSync(temp, { recursive: true })
-    running = await launchBrowser(browser, temp, makeShortFolder(folder, "the browser's socket"), process.env)
+    running = await launchBrowser(browser, temp, makeShortFolder(folder, "the browser's socket"), process.env, network)
     writeWhole(folder, ENDPOINT, `${running.relay.endpoint}\n`)
   } catch (error) {
     failures++

@@ -1,6 +1,8 @@
+import { AddressFilter } from '../../base/address-filter.ts'
 import { AppError } from '../../base/errors.ts'
 import { userAgent } from '../../base/user-agent.ts'
 import type { HookContext } from '../base/contract.ts'
+import { proxyEnvironment, withHttpFilter } from '../base/http-filter.ts'
 import { type ProgramExit, runProgram } from '../base/run-program.ts'
 import { flag, type SizeLimit, tooLarge } from '../base/settings.ts'
 import type { Repository } from './repository-url.ts'
@@ -117,8 +119,11 @@ export class Git {
   }
 
   async #run(args: readonly string[]): Promise<ProgramExit> {
-    const options = { cwd: this.#stage, maxFileBytes: this.#limit.bytes, env: ENVIRONMENT }
-    const exit = await runProgram(this.#program, args, options, this.#context)
+    const options = { cwd: this.#stage, maxFileBytes: this.#limit.bytes }
+    const exit = await withHttpFilter(AddressFilter.from(this.#context.env), (proxy) => {
+      const env = { ...ENVIRONMENT, ...proxyEnvironment(proxy) }
+      return runProgram(this.#program, args, { ...options, env }, this.#context)
+    })
     this.#context.signal.throwIfAborted()
     if (exit.code !== 0) this.#context.log(exit.log.trim())
     if (/File too large/.test(exit.log)) throw tooLarge(this.#limit)

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // The page's WARC, its index, its title and text, in one file that ReplayWeb.page and pywb open.
-import { createReadStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { capturedAt, linesIn } from '../../base/wacz/index-line.ts'
 import { WaczFile, type WaczPage } from '../../base/wacz/wacz-file.ts'
 import type { HookContext } from '../base/contract.ts'
 import { PART } from '../base/files.ts'
@@ -10,6 +11,8 @@ import { readSibling } from '../base/siblings.ts'
 import { INDEX, WARC } from '../base/warc/recording.ts'
 
 const NAME = 'page.wacz'
+/** The first that is there is what is searched. */
+const TEXTS = ['htmltotext/htmltotext.txt', 'readability/content.txt']
 /** More text serves no search. */
 const MAX_TEXT = 500_000
 
@@ -20,8 +23,7 @@ export default defineHook(import.meta, {
     const index = readSibling(context, `warc/${INDEX}`)?.toString()
     if (index === undefined || !existsSync(warc)) return lacking('warc')
     const part = join(context.outputDir, PART)
-    rmSync(part, { force: true })
-    const wacz = new WaczFile(part)
+    const wacz = new WaczFile(createWriteStream(part))
     try {
       const page = pageOf(context, index)
       await wacz.archive(createReadStream(warc, { signal: context.signal }))
@@ -41,19 +43,13 @@ function pageOf(context: HookContext, index: string): WaczPage {
   const { href } = new URL(context.url)
   const url = href.replace(/#.*$/s, '')
   const title = readSibling(context, 'title/title.txt')?.toString().trim()
-  const text = readSibling(context, 'readability/content.txt')?.toString().slice(0, MAX_TEXT)
+  const saved = TEXTS.map((path) => readSibling(context, path)).find((file) => file !== undefined)
+  const text = saved?.toString().slice(0, MAX_TEXT)
   return {
     id: context.env['SNAPSHOT_ID'] ?? '1',
     url,
-    ts: capturedAt(url, index) ?? new Date().toISOString(),
+    ts: capturedAt(url, linesIn(index)) ?? new Date().toISOString(),
     ...(title && { title }),
     ...(text && { text }),
   }
-}
-
-/** When the last response of a URL came: the browser's comes after our own. */
-function capturedAt(url: string, index: string): string | undefined {
-  const line = index.split('\n').findLast((each) => each.includes(`{"url":${JSON.stringify(url)},`))
-  const digits = / (\d{14}) \{/.exec(line ?? '')?.[1]
-  return digits?.replace(/^(....)(..)(..)(..)(..)(..)$/, '$1-$2-$3T$4:$5:$6Z')
 }

@@ -3,6 +3,7 @@
 import { messageOf } from '../../base/errors.ts'
 import { withTab } from '../base/browser/with-tab.ts'
 import type { HookContext, HookResult } from '../base/contract.ts'
+import { get } from '../base/fetch.ts'
 import { follow } from '../base/follow.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
 import { readSibling, siblingRan } from '../base/siblings.ts'
@@ -41,8 +42,7 @@ async function record(context: HookContext): Promise<HookResult> {
     const visit = await withTab(context, async () => succeeded('')).catch(messageOf)
     if (typeof visit === 'string') context.log(visit)
     const hasFailed = siblingRan(context, 'html') && readSibling(context, 'html/output.html') === undefined
-    const isAsked = ['headers', 'staticfile', 'html'].some((plugin) => context.visit?.includes(plugin))
-    if (!isAsked && !hasFailed && !recording.has(page)) await request(context, recording, page)
+    if (!hasFailed && !recording.has(page)) await readPage(context, recording)
     for (const url of recording.later) await request(context, recording, url)
     const isWhole = recording.has(page)
     const recorded = await recording.finish(context.url, made(context))
@@ -54,6 +54,17 @@ async function record(context: HookContext): Promise<HookResult> {
     return isWhole ? succeeded(output, json) : failed('the page itself did not come whole', { ...json, served: output })
   } finally {
     await recording.discard()
+  }
+}
+
+/** Reads the answer to the request that the row shares, where nobody else has: the recording listens. */
+async function readPage(context: HookContext, { left }: Recording): Promise<void> {
+  try {
+    const { body } = await get(context, context.url)
+    for await (const _ of body.chunks(context.signal)) if (body.size > left) break
+  } catch (error) {
+    context.signal.throwIfAborted()
+    context.log(messageOf(error))
   }
 }
 

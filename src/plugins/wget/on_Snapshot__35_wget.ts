@@ -2,6 +2,7 @@
 // The page with everything it needs, by wget: browsable files and a WARC of the traffic.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { AddressFilter } from '../../base/address-filter.ts'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { isExpired } from '../../base/persona/cookie.ts'
@@ -11,6 +12,7 @@ import { isBlank } from '../base/body.ts'
 import { isPage } from '../base/content-type.ts'
 import { isDead } from '../base/dead-page.ts'
 import { defineHook, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
+import { withHttpFilter } from '../base/http-filter.ts'
 import { credentialsFor } from '../base/persona.ts'
 import { runProgram } from '../base/run-program.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
@@ -45,7 +47,9 @@ export default defineHook(import.meta, {
     mkdirSync(join(stage, 'warc'), { recursive: true })
     try {
       const options = { cwd: stage, maxFileBytes: limit.bytes, input: formatCookiesTxt(cookies) }
-      const exit = await runProgram(program, args, options, context)
+      const exit = await withHttpFilter(AddressFilter.from(context.env), (proxy) =>
+        runProgram(program, [...proxied(proxy), ...args], options, context),
+      )
       context.log((isLoggedIn ? withoutCookies(exit.log) : exit.log).trim())
       context.signal.throwIfAborted()
       if (exit.log.includes('(File too large)')) throw tooLarge(limit)
@@ -66,3 +70,9 @@ export default defineHook(import.meta, {
     }
   },
 })
+
+/** The options that have wget use a proxy, whatever its own settings say. */
+const proxied = (proxy: string | undefined) =>
+  proxy === undefined
+    ? []
+    : ['use_proxy=yes', `http_proxy=${proxy}`, `https_proxy=${proxy}`, 'no_proxy='].flatMap((each) => ['-e', each])

@@ -2,10 +2,12 @@
 // Video and audio of a page by yt-dlp, with subtitles, thumbnail and metadata.
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { AddressFilter } from '../../base/address-filter.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { isExpired } from '../../base/persona/cookie.ts'
 import { formatCookiesTxt } from '../../base/persona/cookies-txt.ts'
 import { defineHook, failed, noResults, skipped, succeeded } from '../base/hook.ts'
+import { proxyEnvironment, withHttpFilter } from '../base/http-filter.ts'
 import { loadPage } from '../base/page.ts'
 import { credentialsFor } from '../base/persona.ts'
 import { runProgram } from '../base/run-program.ts'
@@ -44,7 +46,9 @@ export default defineHook(import.meta, {
       )
       // The limit of a file is for what hides its size; half as much again, since sound and picture are joined.
       const options = { cwd: stage, maxFileBytes: limit.bytes * 1.5, input: formatCookiesTxt(cookies) }
-      const exit = await runProgram(program, args, options, context)
+      const exit = await withHttpFilter(AddressFilter.from(env), (proxy) =>
+        runProgram(program, args, { ...options, env: proxyEnvironment(proxy) }, context),
+      )
       context.log(exit.log.trim())
       context.signal.throwIfAborted()
       const files = readdirSync(stage).filter((file) => !UNFINISHED.test(file))

@@ -62,20 +62,22 @@ export interface RunningBrowser {
  * Starts a browser with a profile in `folder`, and waits until it can be spoken to. With its sandbox where the machine
  * allows that. Throws AppError with the browser's own words when it does not start within 30 s.
  * @param sockets a folder with a short path, for this account alone
+ * @param network arguments that say how it connects
  */
 export async function launchBrowser(
   browser: Browser,
   folder: string,
   sockets: string,
   env: Texts,
+  network: readonly string[] = [],
 ): Promise<RunningBrowser> {
   const why = unsandboxedBy(env)
-  if (why !== undefined) return await start(browser, folder, sockets, env, why)
+  if (why !== undefined) return await start(browser, folder, sockets, env, network, why)
   try {
-    return await start(browser, folder, sockets, env)
+    return await start(browser, folder, sockets, env, network)
   } catch (error) {
     if (!/sandbox|clone\(\)|namespace/i.test(messageOf(error))) throw error
-    return await start(browser, folder, sockets, env, 'this machine allows no user namespaces')
+    return await start(browser, folder, sockets, env, network, 'this machine allows no user namespaces')
   }
 }
 
@@ -90,6 +92,7 @@ async function start(
   folder: string,
   sockets: string,
   env: Texts,
+  network: readonly string[],
   unsandboxed?: string,
 ): Promise<RunningBrowser> {
   const temp = join(folder, 'tmp')
@@ -103,6 +106,7 @@ async function start(
     ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['--ignore-certificate-errors']),
     ...(language === undefined ? [] : [`--lang=${language}`]),
     ...list(env, 'CHROME_ARGS_EXTRA', []),
+    ...network,
     'about:blank',
   ]
   const child = spawn(browser.program, args, {

@@ -12,6 +12,7 @@ const LINES: Readonly<Record<string, (host: string) => string>> = {
   ADDRESS_UNREACHABLE: (host) => `host unreachable: ${host}`,
   INTERNET_DISCONNECTED: (host) => `network unreachable: ${host}`,
   TOO_MANY_REDIRECTS: (host) => `too many redirects from ${host}`,
+  SOCKS_CONNECTION_FAILED: (host) => `no connection to ${host}: private (BLOCK_PRIVATE_ADDRESSES), or out of reach`,
   UNSAFE_PORT: (host) => `the browser refuses the port of ${host}`,
 }
 

@@ -1,10 +1,10 @@
 import { type Cookie, isExpired } from '../../../base/persona/cookie.ts'
-import { type HostHeaders, headerNames, headersFor } from '../../../base/persona/headers.ts'
+import { type HostHeaders, headersFor } from '../../../base/persona/headers.ts'
 import type { OriginStorage } from '../../../base/persona/storage.ts'
 import type { HookContext } from '../contract.ts'
 import { credentialsFor } from '../persona.ts'
 import { text } from '../settings.ts'
-import type { Cdp } from './cdp.ts'
+import { BrowserGone, type Cdp } from './cdp.ts'
 import { languagesIn } from './languages.ts'
 
 /** What the browser knows a tab by. */
@@ -48,7 +48,8 @@ export async function setCookies(cdp: Cdp, cookies: readonly Cookie[], context?:
   try {
     await set(all)
     return []
-  } catch {
+  } catch (error) {
+    if (error instanceof BrowserGone) throw error
     // One that is refused keeps all others out.
     const taken = await Promise.all(
       all.map((cookie) =>
@@ -79,11 +80,13 @@ function cookieParam({ name, value, domain, hostOnly, path, secure, httpOnly, ex
 async function sendHeaders(cdp: Cdp, { target }: TabIds, headers: HostHeaders): Promise<void> {
   const { sessionId } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
   const session = cdp.session(sessionId)
-  const names = headerNames(headers)
+  // What a redirect took along, and not what the page itself sends under such a name.
+  const ours = new Set([...headers.values()].flatMap((fields) => Object.entries(fields).map(String)))
   session.on('Fetch.requestPaused', ({ requestId, request }) => {
-    const own = Object.entries(request.headers).filter(([name]) => !names.has(name.toLowerCase()))
-    const all = [...own, ...Object.entries(headersFor(headers, new URL(request.url)))]
-    const given = all.map(([name, value]) => ({ name, value }))
+    const own = Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+    const rest = own.filter((header) => !ours.has(String(header)))
+    const all = { ...Object.fromEntries(rest), ...headersFor(headers, new URL(request.url)) }
+    const given = Object.entries(all).map(([name, value]) => ({ name, value }))
     session.send('Fetch.continueRequest', { requestId, headers: given }).catch(() => {}) // It is not wanted any more.
   })
   await session.send('Fetch.enable', { patterns: [{ urlPattern: 'http*' }] })

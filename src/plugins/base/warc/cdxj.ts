@@ -1,4 +1,6 @@
 import { getSurt, postToGetUrl } from 'warcio/utils'
+import { type IndexLine, lineText } from '../../../base/wacz/index-line.ts'
+import { byBytes } from '../../../base/wacz/sorted-lines.ts'
 import type { Headers } from './http-message.ts'
 
 /** What replay tools look at of a request's body. */
@@ -17,35 +19,13 @@ export interface IndexEntry {
   readonly request?: { readonly method: string; readonly headers: Headers; readonly body?: Buffer | undefined }
 }
 
-/** One line of an index, whose lines are sorted as they are. */
-export interface IndexLine {
-  /** The URL in the order of sorting, and the time as 14 digits. */
-  readonly key: string
-  readonly fields: IndexFields
-}
-
-/** The fields by which replay finds a record; numbers are text in a CDXJ. */
-export interface IndexFields {
-  readonly url: string
-  readonly mime: string
-  readonly status: string
-  readonly digest: string
-  readonly length: string
-  readonly offset: string
-  readonly filename: string
-  readonly [name: string]: string
-}
-
 /** The index of a file: one line per record, sorted by their bytes. */
 export function cdxj(entries: readonly IndexEntry[], filename: string): string {
-  const lines = entries.map((entry) => lineOf(entry, filename)).map(written)
-  return lines.sort(byBytes).join('')
+  return entries
+    .map((entry) => lineText(lineOf(entry, filename)))
+    .sort(byBytes)
+    .join('')
 }
-
-const written = ({ key, fields }: IndexLine) => `${key} ${JSON.stringify(fields)}\n`
-
-/** The lines are ASCII: their code units are their bytes. */
-export const byBytes = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 function lineOf({ url, at, mime, status, digest, offset, length, request }: IndexEntry, filename: string): IndexLine {
   // A request's body becomes part of the key, as pywb and wabac.js look for it.

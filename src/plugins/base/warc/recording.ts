@@ -63,7 +63,8 @@ export class Recording {
   readonly #coming = new Set<Promise<void>>()
   readonly #whole = new Set<string>()
   readonly #loading: (() => Iterable<string>)[] = []
-  /** Answers to requests of our own that broke off. */
+  /** Answers to requests of our own: those that go on, as far as they have come, and those that broke off. */
+  readonly #open = new Set<() => Exchange>()
   readonly #broken: Exchange[] = []
   #writer: Promise<WarcWriter> | undefined
   #queue: Promise<void> = Promise.resolve()
@@ -115,22 +116,20 @@ export class Recording {
     const push = answer.push.bind(answer)
     answer.push = (piece: Buffer | null, encoding?: BufferEncoding) => {
       isTooLarge ||= piece !== null && body.size + piece.length > this.left
-      if (piece && !isTooLarge) body.add(piece)
+      if (piece && !isTooLarge && this.#open.has(received)) body.add(piece)
       return push(piece, encoding)
     }
+    const received = (): Exchange => ({
+      ...{ url, at, method: 'GET', status, statusText, body, ip },
+      requestHeaders: Object.entries(requestHeaders),
+      headers: inPairs(rawHeaders),
+      isDecoded: false,
+      protocol: `http/${httpVersion}`,
+      truncated: isTooLarge ? 'length' : answer.complete ? undefined : answer.destroyed ? 'unspecified' : 'time',
+    })
+    this.#open.add(received)
     answer.once('close', () => {
-      const exchange: Exchange = {
-        ...{ url, at, method: 'GET', status, statusText, body, ip },
-        requestHeaders: Object.entries(requestHeaders),
-        headers: inPairs(rawHeaders),
-        isDecoded: false,
-        protocol: `http/${httpVersion}`,
-        truncated: isTooLarge ? 'length' : answer.complete ? undefined : 'unspecified',
-      }
-      if (this.#isOver) body.drop()
-      // A redirect is whole without its body.
-      else if (exchange.truncated === undefined || (status >= 300 && status < 400)) this.#put(exchange)
-      else this.#broken.push(exchange)
+      if (this.#open.delete(received)) this.#ended(received())
     })
   }
 
@@ -162,11 +161,13 @@ export class Recording {
   async finish(page: string, made: readonly Made[]): Promise<Recorded | undefined> {
     for (const urls of this.#loading) for (const url of urls()) this.leaveOut(url, 'it did not come to its end')
     await Promise.all(this.#coming)
+    for (const received of this.#takeOpen()) this.#ended(received())
     for (const exchange of this.#broken) {
       if (this.#whole.has(exchange.url)) exchange.body.drop()
       else {
-        const all = exchange.truncated === 'length' ? `larger than ${this.#limitText}` : 'it broke off'
-        this.leaveOut(exchange.url, all)
+        const { url, truncated } = exchange
+        const why = { length: `larger than ${this.#limitText}`, time: 'it did not come to its end' } as const
+        this.leaveOut(url, truncated === 'length' || truncated === 'time' ? why[truncated] : 'it broke off')
         this.#put(exchange)
       }
     }
@@ -191,10 +192,22 @@ export class Recording {
   async discard(): Promise<void> {
     this.#isOver = true
     await this.#queue
-    for (const { body } of this.#broken) body.drop()
+    for (const { body } of [...this.#broken, ...this.#takeOpen().map((received) => received())]) body.drop()
     if (!this.#writer) return
     await this.#writer.then((writer) => writer.abandon()).catch(() => {})
     for (const name of readdirSync(this.#folder)) if (name.startsWith('.')) rmSync(join(this.#folder, name))
+  }
+
+  /** Takes the end of an answer to a request of our own; a redirect is whole without its body. */
+  #ended(exchange: Exchange): void {
+    if (exchange.truncated === undefined || (exchange.status >= 300 && exchange.status < 400)) this.#put(exchange)
+    else this.#broken.push(exchange)
+  }
+
+  #takeOpen(): (() => Exchange)[] {
+    const open = [...this.#open]
+    this.#open.clear()
+    return open
   }
 
   get #limitText(): string {
@@ -217,7 +230,7 @@ export class Recording {
     if (truncated === undefined && status !== 206) this.#whole.add(url)
     this.#queue = this.#queue
       .then(async () => {
-        this.#writer ??= this.#open()
+        this.#writer ??= this.#begin()
         await (await this.#writer).exchange(exchange)
       })
       .catch((error: unknown) => {
@@ -226,7 +239,7 @@ export class Recording {
       .finally(() => body.drop())
   }
 
-  async #open(): Promise<WarcWriter> {
+  async #begin(): Promise<WarcWriter> {
     mkdirSync(this.#folder, { recursive: true })
     const { WarcWriter } = await import('./writer.ts') // Only where something is recorded.
     return await WarcWriter.open(this.#folder, WARC, { software: `archivebox-ts/${VERSION}` })

@@ -13,7 +13,7 @@ const gzip = promisify(zlibGzip)
 
 /** Half the CPU of the default level, for files that are 2 % larger. */
 const LEVEL = 4
-/** They are compressed already. */
+/** They are compressed already, and stored as they are. */
 const COMPRESSED = /^(?:image\/(?!svg)|video\/|audio\/|font\/woff|application\/(?:zip|gzip|pdf|x-7z))/
 /** A record that refers to an earlier one is about as large. */
 const LEAST_REVISIT = 512
@@ -95,7 +95,7 @@ export class WarcWriter {
       'Content-Type': 'application/http; msgtype=response',
     }
     const head = responseHead(status, exchange.statusText, headers, { size: body.size, isDecoded: exchange.isDecoded })
-    const level = COMPRESSED.test(mime) ? zlib.Z_BEST_SPEED : LEVEL
+    const level = COMPRESSED.test(mime) ? zlib.Z_NO_COMPRESSION : LEVEL
     const place = before
       ? await this.#write('revisit', at, fields, head)
       : await this.#write('response', at, fields, head, body, level)
@@ -121,7 +121,7 @@ export class WarcWriter {
     const body = Payload.of(bytes)
     const digest = `sha256:${body.digest}`
     const fields = { 'WARC-Target-URI': url, 'WARC-Payload-Digest': digest, 'Content-Type': mime }
-    const level = COMPRESSED.test(mime) ? zlib.Z_BEST_SPEED : LEVEL
+    const level = COMPRESSED.test(mime) ? zlib.Z_NO_COMPRESSION : LEVEL
     const place = await this.#write('resource', at, fields, '', body, level)
     this.index.push({ url, at, mime, status: 200, digest, ...place })
   }

@@ -1,0 +1,37 @@
+import { AppError, codeOf, UsageError } from '../../base/errors.ts'
+import { eachListed } from '../../db/listings.ts'
+import { WaczPages } from '../../pages/wacz.ts'
+import { withHome } from '../home.ts'
+import type { GlobalOptions } from '../options.ts'
+import { SNAPSHOT } from '../records/kinds.ts'
+import { type FilterOptions, queryOf } from '../records/list.ts'
+import { terminal } from '../terminal.ts'
+
+export interface WaczOptions extends FilterOptions {
+  readonly format: 'wacz'
+}
+
+/** `export --format wacz`: the WARCs of pages as one file that replays, on stdout, as it is made. */
+export async function exportWacz(options: GlobalOptions, verb: WaczOptions): Promise<void> {
+  if (options.json) throw new UsageError('--json and --format wacz exclude each other')
+  if (process.stdout.isTTY) throw new UsageError('a WACZ is no text', 'archivebox-ts export --format wacz > pages.wacz')
+  const query = queryOf(SNAPSHOT, verb)
+  await withHome(options, async (home) => {
+    const pages = new WaczPages(home.dataDir)
+    try {
+      await eachListed(home.db, SNAPSHOT, await query(home), (page) => {
+        pages.add(page)
+        return true
+      })
+      const { count, lacking } = pages
+      if (count === 0)
+        throw new AppError(lacking === 0 ? 'there are no such pages' : `none of ${lacking} pages has a WARC`)
+      await pages.write(process.stdout, `${count} archived pages`).catch((error: unknown) => {
+        if (codeOf(error) !== 'EPIPE') throw error // The reader has seen enough.
+      })
+      terminal.say(`${count} pages${lacking > 0 ? `, without ${lacking} that have no WARC here` : ''}`)
+    } finally {
+      pages.close()
+    }
+  })
+}

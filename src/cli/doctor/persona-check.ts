@@ -1,0 +1,34 @@
+import { chmodSync, existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { personaFiles, personasIn } from '../../base/persona/files.ts'
+import { many } from '../format.ts'
+import { allPersonas } from '../persona/record.ts'
+import type { Asked } from '../settings.ts'
+import { type Check, type Finding, green, yellow } from './check.ts'
+
+/** Whoever reads the files of a persona is logged in. */
+export const PERSONA_CHECK: Check = { name: 'personas', look: personas }
+
+const FOR_OTHERS = 0o077
+
+async function personas({ dataDir }: Asked): Promise<Finding> {
+  const folder = join(dataDir, 'personas')
+  const names = personasIn(folder)
+  const open = names.map((name) => personaFiles(join(folder, name)).folder).filter(isOpenToOthers)
+  if (open.length > 0)
+    return {
+      ...yellow(`other accounts can read the logins in ${open.join(', ')}`, `chmod go= ${open.join(' ')}`),
+      fix: async () => {
+        for (const each of open) chmodSync(each, statSync(each).mode & ~FOR_OTHERS)
+        return `closed ${open.join(', ')}`
+      },
+    }
+  const broken = (await allPersonas(folder)).flatMap((each) => ('problem' in each ? each.problem : []))
+  if (broken[0] !== undefined) return yellow(broken[0], 'archivebox-ts persona list')
+  return green(names.length === 0 ? 'none' : many(names.length, 'persona'))
+}
+
+/** A folder that others cannot enter keeps its files from them. */
+function isOpenToOthers(folder: string): boolean {
+  return existsSync(folder) && (statSync(folder).mode & FOR_OTHERS) !== 0
+}

@@ -1,0 +1,73 @@
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { Spool, type Spooled } from '../base/spool.ts'
+import { mergePages, type PageSource } from '../base/wacz/merge.ts'
+import { WaczFile } from '../base/wacz/wacz-file.ts'
+
+/** Where a page's WARC is, in its folder. */
+const WARC = 'warc/data.warc.gz'
+
+/** A page as the database has it. */
+interface Page {
+  readonly id: string
+  readonly url: string
+  readonly title: string | null
+  readonly output_dir: string
+}
+
+/** Pages that go into one WACZ, noted on disk: a million of them need no memory to speak of. */
+export class WaczPages {
+  readonly #dataDir: string
+  readonly #spool = new Spool()
+  readonly #pages: Spooled[] = []
+  /** Bytes of their WARCs. */
+  size = 0
+  /** Pages that have no WARC, here at least. */
+  lacking = 0
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir
+  }
+
+  get count(): number {
+    return this.#pages.length
+  }
+
+  add({ id, url, title, output_dir }: Page): void {
+    const warc = join(this.#dataDir, output_dir, WARC)
+    if (!existsSync(warc)) {
+      this.lacking += 1
+      return
+    }
+    this.size += statSync(warc).size
+    this.#pages.push(this.#spool.add(JSON.stringify({ id, url, title, output_dir })))
+  }
+
+  /** Writes the package, oldest page first when they were added newest first. Throws the file system's error. */
+  async write(out: Writable, title: string): Promise<void> {
+    const wacz = new WaczFile(out)
+    try {
+      await mergePages(wacz, () => this.#sources(), { title })
+    } catch (error) {
+      wacz.abandon()
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#spool.close()
+  }
+
+  *#sources(): Generator<PageSource> {
+    for (const place of this.#pages.toReversed()) {
+      const { id, url, title, output_dir } = JSON.parse(this.#spool.read(place)) as Page
+      yield {
+        id,
+        url: url.replace(/#.*$/s, ''),
+        ...(title && { title }),
+        folder: join(this.#dataDir, output_dir, 'warc'),
+      }
+    }
+  }
+}

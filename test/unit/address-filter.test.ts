@@ -1,0 +1,107 @@
+import { request as httpRequest } from 'node:http'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { AddressFilter, type Resolve } from '../../src/base/address-filter.ts'
+import { isPrivateAddress } from '../../src/base/private-host.ts'
+import { get } from '../../src/plugins/base/fetch.ts'
+import { withHttpFilter } from '../../src/plugins/base/http-filter.ts'
+import { request } from '../../src/plugins/base/request.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+let open: Site
+let secret: Site
+beforeAll(async () => {
+  secret = await startSite({ '/': 'secret' })
+  open = await startSite({
+    '/': 'open',
+    '/moved': (_request, response) => response.writeHead(302, { location: secret.url }).end(),
+  })
+})
+afterAll(async () => {
+  await Promise.all([open.close(), secret.close()])
+})
+
+const settings = () => ({ BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: new URL(open.url).host })
+const portOf = (site: Site) => Number(new URL(site.url).port)
+/** Some names lead to this machine. */
+const resolve: Resolve = (hostname, _options, done) =>
+  done(null, [{ address: hostname.endsWith('.example') ? '127.0.0.1' : '192.0.2.1', family: 4 }])
+
+it('knows the addresses of a network of one’s own in all their spellings', () => {
+  for (const address of [
+    ...['127.0.0.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0', '224.0.0.1'],
+    ...['::1', '::', '::ffff:10.0.0.1', '::ffff:a00:1', '::7f00:1', '64:ff9b::a00:1', '64:ff9b::1', '2002:a00:1::'],
+    ...['fd00:ec2::254', 'fe80::1%eth0', 'fec0::1', 'ff02::1'],
+  ])
+    expect({ address, isPrivate: isPrivateAddress(address) }).toEqual({ address, isPrivate: true })
+  for (const address of ['8.8.8.8', '100.128.0.1', '172.32.0.1', '2606:4700::1111', '64:ff9b::808:808'])
+    expect({ address, isPrivate: isPrivateAddress(address) }).toEqual({ address, isPrivate: false })
+})
+
+it('refuses hosts by name, whatever a URL calls them, but for exceptions', () => {
+  expect(AddressFilter.from({})).toBeUndefined()
+  const given = 'nas.local,10.1.0.0/16,wiki:8080,[fd00::1]:80,10.9.9.9/99,192.168.0.7'
+  const filter = AddressFilter.from({ BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: given })!
+  const hosts = (...words: string[]) => words.map((word) => `http://${word}/`)
+  for (const url of hosts(
+    ...['localhost', 'LOCALHOST.', 'a.localhost', 'printer', 'x.internal', '2130706433', '0x7f.1', '0177.0.0.1'],
+    ...['[::1]', '[::ffff:7f00:1]', '0', '169.254.169.254', 'wiki', '[fd00::1]:81', '10.9.9.9', '192.168.0.8'],
+  ))
+    expect({ url, why: filter.refusalOf(url) }).toMatchObject({ why: expect.stringContaining('(BLOCK_PRIVATE_') })
+  for (const url of hosts(
+    'nas.local',
+    '10.1.255.1',
+    'wiki:8080',
+    '[fd00::1]',
+    'example.com',
+    '8.8.8.8',
+    '192.168.0.7:1',
+  ))
+    expect({ url, why: filter.refusalOf(url) }).toEqual({ url, why: undefined })
+})
+
+it('lets a request through a redirect, or a name, to what is open only', async () => {
+  const context = (url: string) => ({ url, env: settings(), signal: AbortSignal.timeout(5_000) })
+  const ask = async (url: string) => (await get(context(url), url)).status
+  expect(await ask(open.url)).toBe(200)
+  await expect(ask(`${open.url}/moved`)).rejects.toThrow('127.0.0.1 is a private address (BLOCK_PRIVATE_ADDRESSES)')
+  const filter = AddressFilter.from(settings(), resolve)
+  const named = new URL(secret.url)
+  named.hostname = 'rebound.example'
+  const asked = { headers: {}, signal: AbortSignal.timeout(5_000), verifyTls: true }
+  await expect(request(named, { ...asked, filter })).rejects.toThrow(
+    'rebound.example leads to the private address 127.0.0.1 (BLOCK_PRIVATE_ADDRESSES)',
+  )
+  expect(secret.hits('/')).toBe(0)
+  const without = await request(new URL(secret.url), asked)
+  without.destroy()
+  await expect(request(new URL(secret.url), { ...asked, filter })).rejects.toThrow('a private address')
+})
+
+it('gives other programs a proxy that does the same', async () => {
+  await withHttpFilter(AddressFilter.from(settings(), resolve), async (proxy) => {
+    const { hostname, port } = new URL(proxy!)
+    const ask = async (path: string, method = 'GET') =>
+      await new Promise<string>((done, fail) => {
+        const sent = httpRequest({ hostname, port, path, method }, (answer) => {
+          let text = `${answer.statusCode} `
+          answer.setEncoding('utf8').on('data', (piece: string) => {
+            text += piece
+          })
+          answer.on('end', () => done(text))
+        })
+        sent.on('connect', ({ statusCode }, socket) => {
+          socket.destroy()
+          done(`${statusCode}`)
+        })
+        sent.on('error', fail).end()
+      })
+    const before = secret.hits('/')
+    expect(await ask(`${open.url}/`)).toBe('200 open')
+    expect(await ask(`${secret.url}/`)).toMatch(/^403/)
+    expect(await ask(`http://rebound.example:${portOf(secret)}/`)).toMatch(/^502/)
+    expect(await ask(`127.0.0.1:${portOf(open)}`, 'CONNECT')).toBe('200')
+    expect(await ask(`127.0.0.1:${portOf(secret)}`, 'CONNECT')).toBe('403')
+    expect(await ask(`rebound.example:${portOf(secret)}`, 'CONNECT')).toBe('403')
+    expect(secret.hits('/')).toBe(before)
+  })
+})
