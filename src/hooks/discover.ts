@@ -23,6 +23,8 @@ export interface Hook {
   readonly readsPublished: boolean
   /** It works on the file that a URL is: on pages it has nothing to do. */
   readonly needsFile: boolean
+  /** It reads what background hooks write at their end: they end before it begins. */
+  readonly awaitsBackground: boolean
   readonly timeoutMs: number
   /** The least time that it has to end after SIGTERM, as a background hook. */
   readonly graceMs: number
@@ -54,6 +56,7 @@ export interface Plugin {
   readonly needsFile: boolean
   /** The URLs to which it applies; undefined: all. */
   readonly urls: RegExp | undefined
+  readonly awaitsBackground: boolean
   readonly binaries: readonly RequiredBinary[]
   /** The settings that its config.json declares. */
   readonly declares: readonly Declared[]
@@ -162,7 +165,7 @@ export function selectHooks(
     const installs = event === 'BinaryRequest' || event === 'Install'
     const own = readDeclared(declares, `${prefix}TIMEOUT`, settings, POSITIVE_SECONDS)
     const timeoutMs = timeoutOf(own, settings, installs ? INSTALL_SECONDS : undefined) * 1000
-    const { requires, binaries, readsPublished, needsFile, tree } = plugin
+    const { requires, binaries, readsPublished, needsFile, awaitsBackground, tree } = plugin
     for (const name of names) {
       const background = name.split('.').includes('bg')
       hooks.push({
@@ -173,7 +176,7 @@ export function selectHooks(
         hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
         mustReport: plugin.upstream.includes(name),
         prefix: plugin.declares.length === 0 ? prefix : undefined,
-        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, declares, tree },
+        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares, tree },
       })
     }
   }
@@ -213,6 +216,7 @@ function configOf(folder: string): PluginConfig {
     readsPublished: config['reads_published'] === true,
     needsFile: config['needs_file'] === true,
     urls: patternOf(config['urls']),
+    awaitsBackground: config['wait_for_background_cleanup'] === true,
     requires: words('required_plugins'),
     binaries: requiredBinaries(config),
     declares: declaredSettings(config),

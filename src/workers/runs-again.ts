@@ -5,7 +5,7 @@ import { isFinal } from './hook-rows.ts'
 
 /** A hook of a page with its current result. */
 interface HookOfPage {
-  readonly hook: Pick<Hook, 'plugin' | 'name' | 'background' | 'requires' | 'readsPublished'>
+  readonly hook: Pick<Hook, 'plugin' | 'name' | 'background' | 'requires' | 'readsPublished' | 'awaitsBackground'>
   readonly result: Pick<ResultRow, 'status' | 'output_str' | 'has_files'>
 }
 
@@ -17,7 +17,7 @@ interface HookOfPage {
  * run again: the foreground hooks of its plugin that come after it, which may have navigated; and those of plugins that
  * require it, if they left no files: they acted on the page itself, by scrolling, say. What others have saved stays. A
  * plugin with a background hook for the whole crawl counts as begun anew, since nobody can tell whether it is the same.
- * The hashes are computed again, too.
+ * The hashes are computed again, too. A hook that awaits the end of background hooks needs none of them to run.
  * @param services plugins with a background hook for the whole crawl
  */
 export function runsAgain<One extends HookOfPage>(all: readonly One[], services: ReadonlySet<string>): One[] {
@@ -30,7 +30,7 @@ export function runsAgain<One extends HookOfPage>(all: readonly One[], services:
     const open = all.filter(isOpen)
     const used = withRequired(
       hooks,
-      open.map(({ hook }) => hook.plugin),
+      open.flatMap(({ hook }) => (hook.awaitsBackground ? [] : hook.plugin)),
     )
     /** For each plugin that begins anew, the hook after which its own run again. */
     const begun = new Map<string, string>([...used].filter((plugin) => services.has(plugin)).map((name) => [name, '']))

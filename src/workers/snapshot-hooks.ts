@@ -58,7 +58,8 @@ export class SnapshotHooks {
         this.#work.context.stop.drain.aborted || this.#work.abort.aborted || this.waitMs !== undefined
       if (isStopped()) break
       // The hashes are those of all files, also of what background hooks publish at their end.
-      if (rows.slice(index).every((left) => left.every(({ hook }) => hook.readsPublished))) await this.#endBackground()
+      const isLast = rows.slice(index).every((left) => left.every(({ hook }) => hook.readsPublished))
+      if (isLast || row.some(({ hook }) => hook.awaitsBackground)) await this.#endBackground(!isLast)
       if (isStopped()) break
       const able = await this.#able(row)
       if (able[0]) await this.#tellWritten(able[0])
@@ -88,11 +89,12 @@ export class SnapshotHooks {
     return rows.map((row) => row.filter(({ hook }) => !missing.has(hook.plugin)))
   }
 
-  async #endBackground(): Promise<void> {
+  /** @param isDone they have done their part, whatever hooks are left */
+  async #endBackground(isDone = false): Promise<void> {
     if (!this.#work.sequence.hasBackground) return
     await this.#work.results.write() // The end of what runs in the background may take long.
     const isLeft = ({ hook }: OpenHook) => !hook.readsPublished && !this.#work.sequence.isRunning(hook)
-    const early = this.ends.open.all.some(isLeft)
+    const early = !isDone && this.ends.open.all.some(isLeft)
     for (const end of await this.#work.sequence.endBackground(this.#work.abort, early)) await this.ends.settle([end])
   }
 

@@ -67,15 +67,17 @@ function endless(plugin: string, timeoutMs: number): HostedRun {
   const outputDir = join(test.dataDir, plugin)
   mkdirSync(outputDir)
   const path = join(test.dataDir, 'endless.mjs')
-  const kind = {
-    background: false,
-    hosted: true,
-    readsPublished: false,
+  const kind = { background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
+  const about = {
+    ...kind,
+    awaitsBackground: false,
     needsFile: false,
-    mustReport: false,
-    graceMs: 0,
+    tree: '',
+    prefix: undefined,
+    requires: [],
+    binaries: [],
+    declares: [],
   }
-  const about = { ...kind, tree: '', prefix: undefined, requires: [], binaries: [], declares: [] }
   const logs = { stdout: join(test.dataDir, 'logs', plugin), stderr: join(test.dataDir, 'logs', `${plugin}.err`) }
   return { hook: { ...about, plugin, name: plugin, path, timeoutMs }, outputDir, logs }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findProgram } from '../../src/base/find-program.ts'
+import { withPrograms } from '../support/bare-path.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { CANARY, COOKIES_TXT, type LoginSite, SESSION, startLoginSite } from '../support/login-site.ts'
 import { records } from '../support/records.ts'
@@ -135,9 +136,12 @@ describe('a persona', () => {
   })
 })
 
+const WGET = withPrograms('wget')
+const withoutWget = WGET.missing ? ' (without wget, which is not here)' : ''
+
 describe('a crawl', () => {
-  it('visits as its persona; its login is nowhere but in its folder', async () => {
-    const wget = findProgram('wget', process.env['PATH'])
+  it(`visits as its persona; its login is nowhere but in its folder${withoutWget}`, async () => {
+    const wget = withoutWget ? undefined : findProgram('wget', WGET.path)
     const spied = join(outside, 'wget')
     writeFileSync(spied, `#!/bin/sh\nprintf '%s\\n' "$@" >>"${outside}/arguments"\nexec ${wget} "$@"\n`)
     chmodSync(spied, 0o755)

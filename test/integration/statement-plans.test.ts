@@ -12,6 +12,7 @@ import * as binaries from '../../src/db/binaries.ts'
 import { byIndex } from '../../src/db/by-index.ts'
 import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
 import { addUpCounts, allPages, isFull, pageCount, rowCounts, sealedPageCount } from '../../src/db/counts.ts'
+import { crawlHooks } from '../../src/db/crawl-hooks.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import * as summaries from '../../src/db/crawl-summaries.ts'
@@ -180,7 +181,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
   'db/processes.ts hookSupervisors': () => Promise.resolve(), // In the next.
   'db/crawls.ts crawlOfPage': () =>
-    crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
+    crawls.crawlOfPage(db, crawl, {
+      former: processes.hookSupervisors(home, { snapshotId: other }),
+      earlier: archived.latestOtherCopy({ id: other, url_hash: Buffer.alloc(32) }),
+    }),
   'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
   'db/crawls.ts writeUnable': () => crawls.writeUnable(db, { id: crawl, token: worker }, new Map()),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
@@ -221,6 +225,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await processes.supervisorsOfHooks(home, { crawlId: other })
     await processes.supervisorsOfHooks(home, { snapshotId: other })
   },
+  'db/crawl-hooks.ts crawlHooks': () => crawlHooks(home, other, other),
   'db/cancelled-pages.ts cancelledPages': () => cancelledPages(db, 500),
   'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
   'db/processes.ts sayThere': () => processes.sayThere(db, other),

@@ -55,7 +55,11 @@ fs.writeFileSync('values.json', JSON.stringify([
   require('../base/shared.js').shared, require('helper'), process.env.SESSION_AGENT, process.env.SESSION_ARGS,
   fs.readFileSync(process.env.CRAWL_DIR + '/session/open.txt', 'utf8'), process.env.ABX_RUNTIME,
 ]))
-process.on('SIGTERM', () => { say('succeeded', 'session/page.html'); process.exit(0) })
+process.on('SIGTERM', () => {
+  fs.writeFileSync('end.txt', 'ended')
+  say('succeeded', 'session/page.html')
+  process.exit(0)
+})
 console.log('ready')
 setInterval(() => {}, 1000)`,
   'suite/plugins/capture/config.json': JSON.stringify({ required_plugins: ['session'], required_binaries: [] }),
@@ -65,6 +69,13 @@ from suite.plugins.base.shared import SHARED
 pathlib.Path('capture.txt').write_text(SHARED + ' ' + pathlib.Path('../session/page.html').read_text())
 print('talk first')
 print(json.dumps({'type': 'ArchiveResult', 'status': 'succeeded', 'output_str': 'capture/capture.txt'}))`,
+  // It reads what the session leaves, although another hook is still to come.
+  'suite/plugins/final/config.json': JSON.stringify({
+    ...{ required_plugins: ['session'], wait_for_background_cleanup: true },
+  }),
+  'suite/plugins/final/on_Snapshot__52_final.js': `${LINE} node
+${SAY}
+say('succeeded', require('fs').readFileSync('../session/end.txt', 'utf8'))`,
   'suite/plugins/off/config.json': JSON.stringify({ properties: { OFF_ENABLED: { type: 'boolean', default: false } } }),
   'suite/plugins/off/on_Snapshot__51_off.js': `${LINE} node\n${SAY}\nsay('succeeded', 'never')`,
   'suite/plugins/other/config.json': JSON.stringify({ 'x-runtimes': ['abx-dl'] }),
@@ -93,7 +104,7 @@ it.skipIf(PYTHON.missing)(`a suite runs with nothing but its directory ${PYTHON.
     ABX_PLUGINS_DIR: join(home.dataDir, 'suite', 'plugins'),
     ABXPKG_LIB_DIR: join(home.dataDir, 'lib'),
   }
-  const names = ['capture', 'off', 'other', 'missing', 'unknown'].join()
+  const names = ['capture', 'final', 'off', 'other', 'missing', 'unknown'].join()
   const args = ['add', '--run', '--plugins', names, '-c', 'USER_AGENT=me', `${site.url}/page-1.html`]
   const { code, stdout, stderr } = await home.run(args, { env })
   expect(code, stderr).toBe(0)
@@ -103,6 +114,7 @@ it.skipIf(PYTHON.missing)(`a suite runs with nothing but its directory ${PYTHON.
   expect(Object.fromEntries(results.map((one) => [one.plugin, `${one.status}: ${one.output_str}`]))).toEqual({
     session: 'succeeded: session/page.html',
     capture: 'succeeded: capture/capture.txt',
+    final: 'succeeded: ended',
     missing: 'skipped: made-up-tool not found: archivebox-ts plugin install missing',
     unknown: 'noresults: nothing', // Nobody can tell what docker has.
   })
@@ -110,6 +122,7 @@ it.skipIf(PYTHON.missing)(`a suite runs with nothing but its directory ${PYTHON.
   expect(publishedIn(dir).sort()).toEqual([
     'capture/capture.txt',
     'session/all/page.html',
+    'session/end.txt',
     'session/nothing.jsonl',
     'session/page.html',
     'session/values.json',

@@ -21,6 +21,7 @@ import pdftext from '../../src/plugins/pdftext/on_Snapshot__61_pdftext.ts'
 import readability from '../../src/plugins/readability/on_Snapshot__56_readability.ts'
 import staticfile from '../../src/plugins/staticfile/on_Snapshot__15_staticfile.ts'
 import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
+import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 import wget from '../../src/plugins/wget/on_Snapshot__35_wget.ts'
 import ytdlp from '../../src/plugins/ytdlp/on_Snapshot__85_ytdlp.ts'
 import { asset, bytes, pages, type Site, startSite } from './site.ts'
@@ -46,6 +47,7 @@ export const HOOKS: Readonly<Record<string, HookModule>> = {
   archivedotorg,
   hashes,
 }
+const ALL: Readonly<Record<string, HookModule>> = { ...HOOKS, warc }
 /** Where nobody listens. */
 export const DEAD = 'http://127.0.0.1:1/'
 
@@ -135,7 +137,7 @@ export async function run(
     emit: (record: object) => records.push({ ...record }),
     log: () => {},
   }
-  return { ...(await HOOKS[plugin]!.run(context)), records }
+  return { ...(await ALL[plugin]!.run(context)), records }
 }
 
 /** Runs hooks one after another as a row of the warm host. @returns how each ended, `status: output` */

@@ -56,15 +56,16 @@ async function run(hooks: readonly Hook[]) {
 }
 
 function hosted(plugin: string, ...requires: string[]): Hook {
-  const kind = {
-    background: false,
-    hosted: true,
-    readsPublished: false,
+  const kind = { background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
+  const about = {
+    awaitsBackground: false,
     needsFile: false,
-    mustReport: false,
-    graceMs: 0,
+    tree: '',
+    path: '',
+    prefix: undefined,
+    binaries: [],
+    declares: [],
   }
-  const about = { tree: '', path: '', prefix: undefined, binaries: [], declares: [] }
   return { ...kind, ...about, plugin, name: `on_Snapshot__10_${plugin}`, timeoutMs: 2_000, requires }
 }
 

@@ -6,7 +6,7 @@ function one(
   plugin: string,
   order: string,
   status: string,
-  about: { requires?: string[]; files?: true; why?: string } = {},
+  about: { requires?: string[]; files?: true; why?: string; awaits?: true } = {},
 ) {
   return {
     hook: {
@@ -15,6 +15,7 @@ function one(
       background: order.includes('.bg'),
       requires: about.requires ?? [],
       readsPublished: plugin === 'hashes',
+      awaitsBackground: about.awaits ?? false,
     },
     result: { status: status as 'queued', output_str: about.why ?? '', has_files: about.files ?? false },
   }
@@ -50,6 +51,11 @@ describe('of the hooks of a page, those run again', () => {
   it('that a retried hook needs: the daemon that it works with, and what brought it to the page', () => {
     expect(again(page('succeeded', 'queued', 'succeeded')).sort()).toEqual(['01_tab.daemon.bg', ...ANEW, '93_hashes'])
     expect(again(page('succeeded', 'succeeded', 'queued')).sort()).toEqual(['01_tab.daemon.bg', ...ANEW, '93_hashes'])
+  })
+
+  it('not for one that reads what they left', () => {
+    const left = one('final', '66_final', 'queued', { requires: ['log', 'chrome'], awaits: true })
+    expect(again([...page('succeeded', 'succeeded', 'succeeded'), left], 'chrome')).toEqual(['93_hashes'])
   })
 
   it('not at all while none has run, or when all have', () => {

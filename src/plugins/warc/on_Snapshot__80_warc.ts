@@ -72,7 +72,9 @@ async function readPage(context: HookContext, { left }: Recording): Promise<void
 async function request(context: HookContext, recording: Recording, url: string): Promise<void> {
   const { env, signal, visit, outputDir } = context
   try {
-    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, 'identity')
+    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, {
+      encodings: 'identity',
+    })
     let { left } = recording
     for await (const piece of message) {
       left -= (piece as Buffer).length
