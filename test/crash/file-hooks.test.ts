@@ -1,4 +1,6 @@
 // What works on the file that a URL is gets its results only when there is a file: pages, which are most, cost nothing.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { failpoints, fired } from '../support/failpoints.ts'
@@ -52,5 +54,7 @@ it.each(['publish.hosted_hook_ended', 'publish.files_published', 'publish.hook_s
     expect(fired(home).has(step)).toBe(true)
     await expectComplete(home, crawl)
     expect(await fileResults(home, crawl)).toEqual(OF_A_PDF)
+    // Its text can be searched.
+    expect(readFileSync(join(home.dataDir, 'archive/index/0.js'), 'utf8')).toContain('An evening on the coast')
   },
 )
