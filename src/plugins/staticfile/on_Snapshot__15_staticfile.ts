@@ -8,11 +8,11 @@ import { chunksOf, saveBody } from '../base/body.ts'
 import { isPage, looksLikeHtml, parseContentType } from '../base/content-type.ts'
 import type { HookContext } from '../base/contract.ts'
 import { get, statusLine } from '../base/fetch.ts'
+import { fileName } from '../base/file-name.ts'
 import { PART } from '../base/files.ts'
 import { defineHook, failed, lacking, noResults, saved, truncated } from '../base/hook.ts'
 import { type SizeLimit, sizeLimit } from '../base/settings.ts'
 import { siblingHeaders, siblingRan, TRUNCATED_FILE } from '../base/siblings.ts'
-import { fileName } from './file-name.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
 
