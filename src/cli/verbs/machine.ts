@@ -21,7 +21,7 @@ export function registerMachine(
     .argument('[id...]', 'whole, or its first or last digits, at least 6')
     .action(async (ids: string[]) => (await load()).machineShow(await globals(), ids))
   verb(group, 'set', 'set it for this machine alone; wins over archivebox.toml', [
-    'archivebox-ts machine set WGET_BINARY=/opt/wget/bin/wget MAX_SNAPSHOT_WORKERS=2',
+    'archivebox-ts machine set MAX_SNAPSHOT_WORKERS=2 MAX_CRAWL_WORKERS=1',
   ])
     .argument('<key=value...>', 'or a key and a value')
     .action(async (words: string[]) =>
