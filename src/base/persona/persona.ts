@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { configText, textsOf, tomlIn } from '../config-file.ts'
-import { messageOf, UsageError } from '../errors.ts'
+import { codeOf, messageOf, UsageError } from '../errors.ts'
 import { personaName } from '../kinds.ts'
 import type { Cookie } from './cookie.ts'
 import { parseCookiesTxt } from './cookies-txt.ts'
@@ -23,14 +23,23 @@ export interface Persona {
 /** A persona, read from its files; undefined: there is none. Throws UsageError that names what is wrong with a file. */
 export async function readPersona(personas: string, name: string): Promise<Persona | undefined> {
   const files = personaFiles(join(personas, name))
-  if (personaName.read(name) === undefined || !statSync(files.folder, { throwIfNoEntry: false })?.isDirectory())
-    return undefined
+  if (personaName.read(name) === undefined || !isFolder(files.folder)) return undefined
   return {
     name,
     files,
     ...(await settingsIn(configText(files.settings) ?? '', files.settings)),
     cookies: cookiesIn(files.cookies),
     origins: originsIn(jsonIn(configText(files.storage) ?? '{}', files.storage)),
+  }
+}
+
+/** A path that is too long to be one is refused with the data dir. Throws when it cannot be known. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  } catch (error) {
+    if (codeOf(error) === 'ENAMETOOLONG') return false
+    throw error
   }
 }
 

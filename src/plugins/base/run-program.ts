@@ -15,6 +15,8 @@ interface RunOptions {
   readonly cwd: string
   /** The kernel limits every file that is written to this many bytes: the program says `File too large`. */
   readonly maxFileBytes: number
+  /** It is killed at that limit (SIGXFSZ): for a program that does not say what kept it from writing. */
+  readonly diesAtLimit?: boolean
   /** What it reads on stdin. */
   readonly input?: string
   /** Beside the hook's own environment. */
@@ -29,14 +31,14 @@ interface RunOptions {
 export async function runProgram(
   program: string,
   args: readonly string[],
-  { cwd, maxFileBytes, input = '', env = {} }: RunOptions,
+  { cwd, maxFileBytes, diesAtLimit = false, input = '', env = {} }: RunOptions,
   context: Pick<HookContext, 'env' | 'signal'>,
 ): Promise<ProgramExit> {
   context.signal.throwIfAborted()
   const exit = Promise.withResolvers<ProgramExit>()
   // POSIX counts ulimit -f in blocks of 512 bytes. Who ignores the signal is told by the failure of its write. Programs
   // open /dev/stdin: that fails for the socket that Node makes of a pipe, and not for a shell's here-document.
-  const limit = `trap '' XFSZ; ulimit -f ${Math.ceil(maxFileBytes / 512)}`
+  const limit = `${diesAtLimit ? '' : "trap '' XFSZ; "}ulimit -f ${Math.ceil(maxFileBytes / 512)}`
   const script = `${limit}; input=$(cat); exec "$0" "$@" <<END\n$input\nEND`
   const child = spawn('/bin/sh', ['-c', script, program, ...args], {
     cwd,

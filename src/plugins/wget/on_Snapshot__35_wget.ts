@@ -46,13 +46,13 @@ export default defineHook(import.meta, {
     rmSync(stage, { recursive: true, force: true })
     mkdirSync(join(stage, 'warc'), { recursive: true })
     try {
-      const options = { cwd: stage, maxFileBytes: limit.bytes, input: formatCookiesTxt(cookies) }
+      const options = { cwd: stage, maxFileBytes: limit.bytes, diesAtLimit: true, input: formatCookiesTxt(cookies) }
       const exit = await withHttpFilter(AddressFilter.from(context.env), (proxy) =>
         runProgram(program, [...proxied(proxy), ...args], options, context),
       )
       context.log((isLoggedIn ? withoutCookies(exit.log) : exit.log).trim())
       context.signal.throwIfAborted()
-      if (exit.log.includes('(File too large)')) throw tooLarge(limit)
+      if (exit.signal === 'SIGXFSZ') throw tooLarge(limit)
       // The page counts even when a picture on it was unavailable: the exit code covers all requests.
       const page = savedPage(exit.log)
       if (page === undefined || exit.signal !== null) throw new AppError(failureReason(exit, context.url))
