@@ -28,6 +28,11 @@ beforeAll(async () => {
     '/half': breaksOff(Buffer.from(PAGE).subarray(0, -1), 'identity'),
     '/half.br': breaksOff(brotliCompressSync(PAGE + 'x'.repeat(99)), 'br'),
     '/half.zst': breaksOff(zstdCompressSync(PAGE), 'zstd'),
+    '/twice.bin': (request, response) => {
+      response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': 4 })
+      if (site.hits('/twice.bin') > 1) response.end('file')
+      else response.write('fi', () => request.socket.resetAndDestroy())
+    },
     '/chunks': (request) => void request.socket.end(`${CHUNKED}5\r\nhello\r\nno number\r\n`),
     '/silent': (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).flushHeaders(),
     '/favicon.ico': (_request, response) => response.writeHead(404).end(),
@@ -74,6 +79,14 @@ describe('a body that breaks off', () => {
     })
     expect(read('html/truncated.html')).toMatch(path === '/half' ? /<p>$/ : /<p>ä/)
     expect(site.hits(path)).toBe(1)
+  })
+
+  it('is kept until another attempt has the whole', async () => {
+    const row = ['headers', 'staticfile']
+    expect((await runRow(row, `${site.url}/twice.bin`))['staticfile']).toMatch(/^failed: .*: 2 bytes$/)
+    expect(files()).toContain('staticfile/truncated-twice.bin')
+    expect((await runRow(row, `${site.url}/twice.bin`))['staticfile']).toBe('succeeded: staticfile/twice.bin')
+    expect(files()).toEqual(['headers/headers.json', 'staticfile/twice.bin'])
   })
 
   it('is kept up to where it is damaged', async () => {
