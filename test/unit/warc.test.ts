@@ -149,6 +149,9 @@ describe('a WARC', () => {
 
   it('of a page that did not come whole is no success', async () => {
     expect(await record(['/broken'])).toMatchObject({ status: 'failed', json: { served: 'warc/data.warc.gz' } })
+    const context = { env: {}, signal: AbortSignal.timeout(20_000), emit() {}, log() {} }
+    const packed = await wacz.run({ ...context, outputDir: join(folder, 'wacz'), url: `${site.url}/broken` })
+    expect(packed).toMatchObject({ status: 'failed', json: { served: 'wacz/page.wacz' } })
   })
 
   it('does not come about where nothing was received', async () => {
