@@ -3,6 +3,7 @@ import { earlierLogPaths, leftoversPath, logPaths } from '../base/attempt-paths.
 import { AppError } from '../base/errors.ts'
 import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { Removal } from '../base/removal.ts'
+import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
@@ -57,16 +58,22 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
   })
 }
 
-/** The same for one snapshot with its results. Pages found through it stay. */
+/**
+ * The same for one snapshot with its results, and for the WACZ of its crawl, which has the page in it and is made anew
+ * only when the crawl is worked on again. Pages found through it stay.
+ */
 export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
   await pauseSnapshots(home.db, [id])
   await waitForRelease(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`)
   return await deleteRow(home, 'snapshot', id, async (tx, removal) => {
     const crawls = await lockCrawlsOf(tx, [id])
-    const { rows } = await sql<{ output_dir: string; free: boolean }>`
-      select output_dir, ${FREE} as free from snapshot where id = ${id} for update`.execute(tx)
+    const { rows } = await sql<{ output_dir: string; crawl_dir: string; free: boolean }>`
+      select output_dir, ${CRAWL_DIR} as crawl_dir, ${FREE} as free from snapshot where id = ${id} for update`.execute(
+      tx,
+    )
     if (!isFree(rows, `snapshot ${id}`)) return false
     removal.moveAside(rows[0]!.output_dir)
+    removal.moveAside(`${rows[0]!.crawl_dir}/${CRAWL_WACZ}`)
     await deleteSnapshots(tx, [id])
     await wakeCrawls(tx, crawls)
     return true
@@ -80,8 +87,13 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
  */
 export async function deleteResult(home: Home, id: string): Promise<boolean> {
   return await deleteRow(home, 'archive_result', id, async (tx, removal) => {
-    const { rows: pages } = await sql<{ id: string; output_dir: string; claim_token: string | null }>`
-      select id, output_dir, claim_token from snapshot
+    const { rows: pages } = await sql<{
+      id: string
+      output_dir: string
+      crawl_dir: string
+      claim_token: string | null
+    }>`
+      select id, output_dir, ${CRAWL_DIR} as crawl_dir, claim_token from snapshot
         where id = (select snapshot_id from archive_result where id = ${id}) for no key update`.execute(tx)
     const { rows } = await sql<ResultFiles>`
       select id, plugin, hook_name, attempt, status, output_files from archive_result
@@ -92,6 +104,7 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
     if (page.claim_token || result.status === 'started')
       throw new AppError(`result ${id}: its page is being worked on`, { hint: `snapshot pause ${page.id}, or later` })
     for (const path of pathsOf(result)) removal.moveAside(`${page.output_dir}/${path}`)
+    if (result.plugin === 'warc') removal.moveAside(`${page.crawl_dir}/${CRAWL_WACZ}`)
     for (const { id: other, paths } of brokenLinks(rows.filter((row) => row !== result))) {
       for (const path of paths) removal.moveAside(`${page.output_dir}/${result.plugin}/${path}`)
       await sql`update archive_result set output_files = output_files - ${paths}::text[] where id = ${other}`.execute(
@@ -144,6 +157,8 @@ async function deleteRow(
   await removal.remove()
   return deleted
 }
+
+const CRAWL_DIR = sql`(select c.output_dir from crawl c where c.id = snapshot.crawl_id)`
 
 const FREE = sql`(claim_token is null and status in ('paused', 'sealed'))`
 

@@ -16,7 +16,7 @@ export interface RetryRequest {
   /**
    * Of crawls and pages, only what failed: every hook of a page without a copy; of a page with a copy, the hooks that
    * failed or that another failure or a cancellation kept from running. Without this: every hook without output. Either
-   * way, pages that were never started are.
+   * way, pages that were never started are, and every hook of a page of which but a part came: the others worked on it.
    */
   readonly failed?: boolean
   /** Of crawls and pages, only the hooks of these plugins. */
@@ -34,6 +34,7 @@ interface Attempt {
   readonly attempt: number
   readonly status: ResultStatus
   readonly output_str: string
+  readonly truncated: boolean
   /** Of its page. */
   readonly outcome: Outcome | null
   /** It belongs to a crawl or page that was requested as a whole. */
@@ -71,16 +72,17 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     const own = sql`s.crawl_id <> all(${adopted}::uuid[])`
     const { rows } = await sql<Attempt>`
       select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
-        r.status, r.output_str, s.outcome, ${within} as within
+        r.status, r.output_str, s.outcome, ${IS_TRUNCATED} as truncated, ${within} as within
       from archive_result r join snapshot s on s.id = r.snapshot_id
       where s.status = 'sealed' and ${own} and s.id = any(array(
         select id from snapshot where crawl_id = any(${crawls}::uuid[]) union ${pagesOf({ snapshots, results })}))
       order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)
     const named = new Set(results)
+    const parts = new Set(rows.filter((row) => row.truncated).map((row) => row.snapshot_id))
     const isWanted = (row: Attempt) =>
       named.has(row.id) ||
       (row.within &&
-        (failed ? isLost(row) : WITHOUT_OUTPUT.includes(row.status)) &&
+        (parts.has(row.snapshot_id) || (failed ? isLost(row) : WITHOUT_OUTPUT.includes(row.status))) &&
         (plugins?.includes(row.plugin) ?? true))
     const again = rows.filter(isWanted)
     const pages = new Set(again.map((row) => row.snapshot_id))
@@ -107,6 +109,9 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     return { results: attempts, snapshots: pages.size, crawls: reopened, adopted }
   })
 }
+
+/** What is kept of a body that broke off (`verdict.ts`). */
+const IS_TRUNCATED = sql`(r.status = 'failed' and r.output_json -> 'truncated' is not distinct from 'true')`
 
 type Named = Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>
 

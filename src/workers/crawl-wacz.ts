@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { readSetting } from '../base/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { flush } from '../base/flush.ts'
+import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { eachListed, SNAPSHOTS } from '../db/listings.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
@@ -10,10 +11,7 @@ import { selectHooks } from '../hooks/discover.ts'
 import { WaczPages } from '../pages/wacz.ts'
 import type { WorkerContext } from './worker-context.ts'
 
-const PLUGIN = 'wacz'
-const NAME = 'crawl.wacz'
-/** Where it lies in the folder of its crawl. */
-export const CRAWL_WACZ = `${PLUGIN}/${NAME}`
+const [PLUGIN, NAME] = CRAWL_WACZ.split('/') as [string, string]
 /** A file in the making, of this worker or of one that was killed. */
 const PART = /^\..*\.part$/
 
@@ -47,7 +45,11 @@ export async function writeCrawlWacz(
         `crawl ${crawl.id} has more than CRAWL_WACZ_MAX_SIZE: ` +
           `archivebox-ts export --format wacz --crawl-id ${crawl.id} > ${NAME}`,
       )
-    if (pages.size > most || pages.count < 2 || abort.aborted) return !abort.aborted
+    if (abort.aborted) return false
+    if (pages.size > most || pages.count < 2) {
+      rmSync(join(folder, NAME), { force: true }) // Of an earlier run, when there was less or more.
+      return true
+    }
     mkdirSync(folder, { recursive: true })
     for (const name of readdirSync(folder)) if (PART.test(name)) rmSync(join(folder, name))
     await pages.write(

@@ -104,7 +104,7 @@ describe('crawl retry', () => {
     expect(await crawl(home, 'retry', '--failed', id)).toContain('nothing to run again')
   })
 
-  it('counts on: a third attempt after the second', async () => {
+  it('counts on: a third attempt after the second; and runs every hook of a page that broke off', async () => {
     const { home, id } = await failed()
     for (let attempt = 2; attempt <= 3; attempt += 1) {
       await crawl(home, 'retry', '--failed', id)
@@ -113,6 +113,9 @@ describe('crawl retry', () => {
     expect(await attempts(home)).toEqual(
       [...FIRST, 'exit_1 2 failed', 'exit_1 3 failed', 'hashes 2 succeeded', 'hashes 3 succeeded'].sort(),
     )
+    // Of a page that broke off the others have but a part, too.
+    await home.query(`update archive_result set output_json = '{"truncated": true}' where attempt = 3`)
+    expect(await crawl(home, 'retry', '--failed', id)).toMatch(/queued 7 hooks of 1 page again/)
   })
 
   it('wakes a runner that is idle', async () => {

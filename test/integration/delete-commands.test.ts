@@ -159,7 +159,11 @@ describe('snapshot delete', () => {
     const crawl = await archived(home, 2, 'html,exit_1')
     const [first, second] = await pagesOf(home, crawl)
     const list = (await home.run(['snapshot', 'list', '--url__icontains', first!.url])).stdout
+    const folder = join(home.dataDir, await home.value<string>('select output_dir from crawl'))
+    mkdirSync(join(folder, 'wacz'))
+    writeFileSync(join(folder, 'wacz/crawl.wacz'), 'both pages')
     const [deleted] = await records(home, ['snapshot', 'delete', '--yes', '-'], list)
+    expect(existsSync(join(folder, 'wacz'))).toBe(false)
     expect(deleted).toMatchObject({ type: 'Snapshot', id: first!.id })
     expect(await counts(home)).toEqual({ crawls: 1, snapshots: 1, results: 2 })
     expect(folders(home).sort()).toEqual([crawl, second!.id].sort())

@@ -26,8 +26,21 @@ beforeAll(async () => {
     '/text.txt': bytes('text/plain', gzipSync('text'), { 'content-encoding': 'gzip' }),
     '/file.gz': bytes('application/gzip', gzipSync('text'), { 'content-encoding': 'gzip' }),
     '/half': breaksOff(Buffer.from(PAGE).subarray(0, -1), 'identity'),
+    '/none.gz': breaksOff(Buffer.alloc(0), 'gzip'),
     '/half.br': breaksOff(brotliCompressSync(PAGE + 'x'.repeat(99)), 'br'),
+    '/early.gz': bytes(html, gzipSync(PAGE).subarray(0, -12), { 'content-encoding': 'gzip' }),
+    '/early.br': bytes(html, brotliCompressSync(PAGE + 'x'.repeat(99)).subarray(0, -4), { 'content-encoding': 'br' }),
+    '/early.two': bytes(html, brotliCompressSync(gzipSync(PAGE).subarray(0, -12)), { 'content-encoding': 'gzip, br' }),
+    '/nothing.gz': bytes(html, Buffer.alloc(0), { 'content-encoding': 'gzip' }),
+    '/more.zst': bytes(html, Buffer.concat([zstdCompressSync(PAGE), Buffer.from('more')]), {
+      'content-encoding': 'zstd',
+    }),
     '/half.zst': breaksOff(zstdCompressSync(PAGE), 'zstd'),
+    '/twice.bin': (request, response) => {
+      response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': 4 })
+      if (site.hits('/twice.bin') > 1) response.end('file')
+      else response.write('fi', () => request.socket.resetAndDestroy())
+    },
     '/chunks': (request) => void request.socket.end(`${CHUNKED}5\r\nhello\r\nno number\r\n`),
     '/silent': (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).flushHeaders(),
     '/favicon.ico': (_request, response) => response.writeHead(404).end(),
@@ -74,6 +87,28 @@ describe('a body that breaks off', () => {
     })
     expect(read('html/truncated.html')).toMatch(path === '/half' ? /<p>$/ : /<p>ä/)
     expect(site.hits(path)).toBe(1)
+  })
+
+  it.each(['/early.gz', '/early.br', '/early.two'])('although its server says %s is whole', async (path) => {
+    const { html: end } = await runRow(['headers', 'html'], site.url + path)
+    expect(end).toMatch(/^failed: the compressed body from .* lacks its end; kept as far as it came/)
+    expect(read('html/truncated.html')).toContain('<title>K')
+  })
+
+  it('was no compressed one, when nothing came; and what follows one is no reason to end', async () => {
+    const { html: end } = await runRow(['html'], `${site.url}/nothing.gz`)
+    expect(end).toBe('noresults: an empty answer (HTTP 200 OK)')
+    expect((await runRow(['html'], `${site.url}/none.gz`))['html']).toMatch(/^failed: connection closed/)
+    await runRow(['html'], `${site.url}/more.zst`)
+    expect(files().some((name) => name.startsWith('html/'))).toBe(true)
+  })
+
+  it('is kept until another attempt has the whole', async () => {
+    const row = ['headers', 'staticfile']
+    expect((await runRow(row, `${site.url}/twice.bin`))['staticfile']).toMatch(/^failed: .*: 2 bytes$/)
+    expect(files()).toContain('staticfile/truncated-twice.bin')
+    expect((await runRow(row, `${site.url}/twice.bin`))['staticfile']).toBe('succeeded: staticfile/twice.bin')
+    expect(files()).toEqual(['headers/headers.json', 'staticfile/twice.bin'])
   })
 
   it('is kept up to where it is damaged', async () => {

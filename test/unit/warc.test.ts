@@ -9,6 +9,7 @@ import { get } from '../../src/plugins/base/fetch.ts'
 import { Visit } from '../../src/plugins/base/visit.ts'
 import { requestHead } from '../../src/plugins/base/warc/http-message.ts'
 import { recordingOf } from '../../src/plugins/base/warc/recording.ts'
+import { bodiesIn } from '../../src/plugins/responses/bodies.ts'
 import wacz from '../../src/plugins/wacz/on_Snapshot__81_wacz.ts'
 import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 import { bytes, type Site, startSite } from '../support/site.ts'
@@ -27,6 +28,7 @@ beforeAll(async () => {
     '/large': bytes('video/mp4', LARGE),
     '/chunks': (_request, response) => void response.write(SAME.slice(0, 100), () => response.end(SAME.slice(100))),
     '/same': bytes('text/plain', SAME),
+    '/early': bytes('text/plain', gzipSync(SAME).subarray(0, -12), { 'content-encoding': 'gzip' }),
     '/endless': (_request, response) => void response.write('begun'),
     '/broken': (request, response) => {
       response.writeHead(200, { 'content-length': 1000 })
@@ -149,6 +151,19 @@ describe('a WARC', () => {
 
   it('of a page that did not come whole is no success', async () => {
     expect(await record(['/broken'])).toMatchObject({ status: 'failed', json: { served: 'warc/data.warc.gz' } })
+    const context = { env: {}, signal: AbortSignal.timeout(20_000), emit() {}, log() {} }
+    const packed = await wacz.run({ ...context, outputDir: join(folder, 'wacz'), url: `${site.url}/broken` })
+    expect(packed).toMatchObject({ status: 'failed', json: { served: 'wacz/page.wacz' } })
+  })
+
+  it('gives its bodies as files, but those that cannot be decoded to their end', async () => {
+    await record(['/same', '/early'])
+    const context = { outputDir: join(folder, 'responses'), signal: AbortSignal.timeout(20_000) }
+    mkdirSync(join(context.outputDir, 'all'), { recursive: true })
+    const index = file('warc/index.cdxj').toString()
+    const { list, leftOut } = await bodiesIn(context, join(folder, 'warc/data.warc.gz'), index, 1e9)
+    expect({ urls: list.map(({ url }) => url), leftOut }).toEqual({ urls: [`${site.url}/same`], leftOut: 1 })
+    expect(readdirSync(join(context.outputDir, 'all'))).toHaveLength(1)
   })
 
   it('does not come about where nothing was received', async () => {

@@ -1,5 +1,5 @@
 import type { HookContext } from './contract.ts'
-import { hasBrokenOff } from './page-request.ts'
+import { hasEnded } from './page-request.ts'
 import { readSibling, siblingRan, TRUNCATED_PAGE } from './siblings.ts'
 
 /**
@@ -8,5 +8,5 @@ import { readSibling, siblingRan, TRUNCATED_PAGE } from './siblings.ts'
  */
 export function isDead(context: Pick<HookContext, 'outputDir' | 'visit'>): boolean {
   if (!siblingRan(context, 'html') || readSibling(context, 'html/output.html')) return false
-  return !(readSibling(context, TRUNCATED_PAGE) && hasBrokenOff(context.visit))
+  return !(readSibling(context, TRUNCATED_PAGE) && hasEnded(context.visit))
 }

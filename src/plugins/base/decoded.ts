@@ -1,4 +1,5 @@
 import { Readable, type Transform } from 'node:stream'
+import type { Zlib } from 'node:zlib'
 import { AppError } from '../../base/errors.ts'
 import type { Answer } from './answer.ts'
 import { parseContentType } from './content-type.ts'
@@ -21,8 +22,8 @@ export function encodingsOf({ headers }: Pick<Answer, 'headers'>): string[] {
 }
 
 /**
- * A body behind its content encodings. What breaks off is decoded as far as it came, and then throws. As in browsers, a
- * missing end of a compressed stream is no error.
+ * A body behind its content encodings. What breaks off, is damaged, or lacks the end of its compressed stream is
+ * decoded as far as it came, and then throws.
  */
 export async function* decoded(
   raw: AsyncIterable<Buffer>,
@@ -30,12 +31,19 @@ export async function* decoded(
 ): AsyncGenerator<Buffer, void, undefined> {
   if (encodings.length === 0) return yield* raw
   let trouble: unknown
+  let isEmpty = true
   const untilTrouble = async function* () {
     try {
-      yield* raw
+      for await (const chunk of raw) {
+        isEmpty &&= chunk.length === 0
+        yield chunk
+      }
     } catch (error) {
       trouble = error
     }
+  }
+  const damaged = (error: unknown) => {
+    if (!isEmpty) trouble ??= error // Nothing at all is an empty body.
   }
   const decoders = await decodersOf()
   let stream: Readable = Readable.from(untilTrouble())
@@ -43,22 +51,42 @@ export async function* decoded(
     const decoder = decoders.get(name)?.()
     if (!decoder) throw new AppError(`unknown content encoding: ${name.slice(0, 40)}`)
     const source = stream
-    source.on('error', (error) => decoder.destroy(error))
-    stream = source.pipe(decoder)
+    // What is flushed first is there, whatever is said of the end.
+    const end = () => decoder.flush(() => decoder.end())
+    source.pipe(decoder, { end: false })
+    source.once('end', end)
+    decoder.on('error', damaged)
+    source.once('error', () => {
+      for (const rest of restOf(source)) decoder.write(rest)
+      end()
+    })
+    stream = decoder
   }
-  for await (const chunk of stream) yield chunk as Buffer
+  try {
+    for await (const chunk of stream) yield chunk as Buffer
+  } catch (error) {
+    damaged(error)
+    yield* restOf(stream)
+  }
   if (trouble !== undefined) throw trouble
 }
 
-async function decodersOf(): Promise<ReadonlyMap<string, () => Transform>> {
+/** What nobody has read of a stream that broke off. */
+function* restOf(stream: Readable): Generator<Buffer, void> {
+  const next = () => stream.read() as Buffer | null
+  for (let rest = next(); rest !== null; rest = next()) yield rest
+}
+
+type Decoder = Transform & Zlib
+
+async function decodersOf(): Promise<ReadonlyMap<string, () => Decoder>> {
   const { constants, ...zlib } = await import('node:zlib')
-  const flushing = (mode: number) => ({ flush: mode, finishFlush: mode })
-  const gzip = () => zlib.createGunzip(flushing(constants.Z_SYNC_FLUSH))
-  return new Map<string, () => Transform>([
+  const gzip = () => zlib.createGunzip({ flush: constants.Z_SYNC_FLUSH })
+  return new Map<string, () => Decoder>([
     ['gzip', gzip],
     ['x-gzip', gzip],
-    ['deflate', () => zlib.createInflate(flushing(constants.Z_SYNC_FLUSH))],
-    ['br', () => zlib.createBrotliDecompress(flushing(constants.BROTLI_OPERATION_FLUSH))],
-    ['zstd', () => zlib.createZstdDecompress(flushing(constants.ZSTD_e_flush))],
+    ['deflate', () => zlib.createInflate({ flush: constants.Z_SYNC_FLUSH })],
+    ['br', () => zlib.createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH })],
+    ['zstd', () => zlib.createZstdDecompress({ flush: constants.ZSTD_e_flush })],
   ])
 }

@@ -36,6 +36,8 @@ export function explainBody(error: unknown, url: URL): AppError {
   if (code === 'ECONNRESET')
     return new AppError(`connection closed by ${url.host} before the end of the body`, { cause: error })
   if (code.startsWith('HPE_')) return new AppError(`damaged transfer from ${url.host} (${code})`, { cause: error })
+  if (code === 'Z_BUF_ERROR')
+    return new AppError(`the compressed body from ${url.host} lacks its end`, { cause: error })
   if (/^(?:Z_|ERR_|ZSTD_)/.test(code))
     return new AppError(`damaged compressed body from ${url.host} (${code})`, { cause: error })
   return explain(error, url)

@@ -69,9 +69,9 @@ export function received({ message, ...answer }: Followed, place?: string): Answ
   return { ...answer, body: new Received(message, () => drop(message), place) }
 }
 
-/** Has the page been received until its server broke it off? */
-export function hasBrokenOff(visit: Visit | undefined): boolean {
-  return visit?.known<PageRequest>(KEY)?.here?.answer.body.hasBrokenOff ?? false
+/** Has the page been received until its server ended it, or broke it off? */
+export function hasEnded(visit: Visit | undefined): boolean {
+  return visit?.known<PageRequest>(KEY)?.here?.answer.body.hasEnded ?? false
 }
 
 function requestPage(context: PageContext): PageRequest {

@@ -24,7 +24,7 @@ export class Received {
   #next: Promise<void> | undefined
   #isBegun = false
   #isOver = false
-  #hasBrokenOff = false
+  #hasEnded = false
   #trouble: unknown
 
   /**
@@ -48,9 +48,9 @@ export class Received {
     return this.#waitedMs
   }
 
-  /** It ended before its end, and nobody here has ended it. */
-  get hasBrokenOff(): boolean {
-    return this.#hasBrokenOff
+  /** The server has ended it, be it before its end; nobody here has. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   /** The server has closed the connection while nobody read. */
@@ -136,7 +136,7 @@ export class Received {
     this.#isBegun = true
     try {
       const { done, value } = await this.#source.next()
-      if (done) this.#isOver = true
+      if (done) this.#isOver = this.#hasEnded = true
       else await this.#keep(value)
     } catch (error) {
       if (!this.#isOver) await this.#breakOff(error)
@@ -144,7 +144,7 @@ export class Received {
   }
 
   async #breakOff(error: unknown): Promise<void> {
-    this.#hasBrokenOff = true
+    this.#hasEnded = true
     this.#trouble = error
     try {
       // A stream that breaks off still has what nobody has read.

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { isMachineTrouble } from '../../base/errors.ts'
 import { parseContentType } from '../base/content-type.ts'
 import type { HookContext } from '../base/contract.ts'
 import { decoded, encodingsOf } from '../base/decoded.ts'
@@ -69,21 +70,28 @@ export async function bodiesIn(
   return { list, leftOut }
 }
 
-/** @returns undefined when it is larger than `most` */
+/** @returns undefined when it is larger than `most`, or cannot be decoded to its end */
 async function written({ headers, body }: ReadResponse, folder: string, path: string, most: number) {
   const sha256 = createHash('sha256')
   let size = 0
+  let isWhole = true
   const measured = async function* () {
-    for await (const piece of decoded(body, encodingsOf({ headers: Object.fromEntries(headers) }))) {
-      size += piece.length
-      if (size > most) return
-      sha256.update(piece)
-      yield piece
+    try {
+      for await (const piece of decoded(body, encodingsOf({ headers: Object.fromEntries(headers) }))) {
+        size += piece.length
+        if (size > most) return
+        sha256.update(piece)
+        yield piece
+      }
+    } catch (error) {
+      if (isMachineTrouble(error)) throw error
+      isWhole = false
     }
   }
   await writePieces(folder, path, measured())
-  if (size === 0 || size > most) rmSync(join(folder, path))
-  return size > most ? undefined : { path: `./${path}`, size, responseSha256: sha256.digest('hex') }
+  const isKept = isWhole && size <= most
+  if (size === 0 || !isKept) rmSync(join(folder, path))
+  return !isKept ? undefined : { path: `./${path}`, size, responseSha256: sha256.digest('hex') }
 }
 
 function parsed(line: string): Line {

@@ -49,7 +49,9 @@ async function save(answer: Answer, limit: SizeLimit, { outputDir, signal }: Hoo
     const path = `staticfile/${kept}`
     const json = { content_type: mime }
     if (answer.status < 200 || answer.status > 299) return failed(statusLine(answer), { ...json, served: path })
-    return trouble ? truncated(trouble.message, size, path, json) : saved(path, answer, json)
+    if (trouble) return truncated(trouble.message, size, path, json)
+    rmSync(join(outputDir, `${TRUNCATED_FILE}${name}`), { force: true }) // An earlier attempt's.
+    return saved(path, answer, json)
   } catch (error) {
     rmSync(part, { force: true })
     throw error

@@ -6,7 +6,7 @@ import { capturedAt, linesIn } from '../../base/wacz/index-line.ts'
 import { WaczFile, type WaczPage } from '../../base/wacz/wacz-file.ts'
 import type { HookContext } from '../base/contract.ts'
 import { PART } from '../base/files.ts'
-import { defineHook, lacking, succeeded } from '../base/hook.ts'
+import { defineHook, failed, lacking, succeeded } from '../base/hook.ts'
 import { readSibling } from '../base/siblings.ts'
 import { INDEX, WARC } from '../base/warc/recording.ts'
 
@@ -22,10 +22,10 @@ export default defineHook(import.meta, {
     const warc = join(context.outputDir, '..', 'warc', WARC)
     const index = readSibling(context, `warc/${INDEX}`)?.toString()
     if (index === undefined || !existsSync(warc)) return lacking('warc')
+    const page = pageOf(context, index)
     const part = join(context.outputDir, PART)
     const wacz = new WaczFile(createWriteStream(part))
     try {
-      const page = pageOf(context, index)
       await wacz.archive(createReadStream(warc, { signal: context.signal }))
       await wacz.index(index.split(/(?<=\n)/))
       await wacz.pages([page])
@@ -35,9 +35,15 @@ export default defineHook(import.meta, {
       wacz.abandon()
       rmSync(part, { force: true })
     }
-    return succeeded(`wacz/${NAME}`)
+    const served = `wacz/${NAME}`
+    return isWhole(page.url, index) ? succeeded(served) : failed('the page itself did not come whole', { served })
   },
 })
+
+/** As the WARC's own result says. */
+function isWhole(url: string, index: string): boolean {
+  return linesIn(index).some(({ fields }) => fields.url === url && fields['truncated'] === undefined)
+}
 
 function pageOf(context: HookContext, index: string): WaczPage {
   const { href } = new URL(context.url)

@@ -15,6 +15,8 @@ export interface IndexEntry {
   readonly digest: string
   readonly offset: number
   readonly length: number
+  /** Why the body is not whole. */
+  readonly truncated?: string | undefined
   /** Of a request other than GET. */
   readonly request?: { readonly method: string; readonly headers: Headers; readonly body?: Buffer | undefined }
 }
@@ -27,7 +29,10 @@ export function cdxj(entries: readonly IndexEntry[], filename: string): string {
     .join('')
 }
 
-function lineOf({ url, at, mime, status, digest, offset, length, request }: IndexEntry, filename: string): IndexLine {
+function lineOf(
+  { url, at, mime, status, digest, offset, length, truncated, request }: IndexEntry,
+  filename: string,
+): IndexLine {
   // A request's body becomes part of the key, as pywb and wabac.js look for it.
   const { key, more } = request ? withBody(url, request) : { key: url, more: {} }
   return {
@@ -40,6 +45,7 @@ function lineOf({ url, at, mime, status, digest, offset, length, request }: Inde
       length: String(length),
       offset: String(offset),
       filename,
+      ...(truncated && { truncated }),
       ...more,
     },
   }

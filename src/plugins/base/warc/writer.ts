@@ -101,8 +101,9 @@ export class WarcWriter {
       : await this.#write('response', at, fields, head, body, level)
     if (!before && !exchange.truncated) this.#stored.set(digest, { url, date, id })
     // Replay takes parts from the whole file, and would take this for one.
-    if (status !== 206)
-      this.index.push({ url, at, mime: before ? 'warc/revisit' : mime, status, digest, ...place, ...asked(exchange) })
+    const { truncated } = exchange
+    const said = { url, at, mime: before ? 'warc/revisit' : mime, status, digest, truncated }
+    if (status !== 206) this.index.push({ ...said, ...place, ...asked(exchange) })
     await this.#write(
       'request',
       at,
