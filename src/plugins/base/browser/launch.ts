@@ -125,7 +125,11 @@ async function start(
     words = (words + piece).slice(-LAST_WORDS)
   })
   const [, , , toBrowser, fromBrowser] = child.stdio
-  const relay = await Relay.open({ toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }, sockets)
+  const pipe = { toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }
+  const relay = await Relay.open(pipe, sockets).catch((error: unknown) => {
+    child.kill('SIGKILL') // Whoever tries again would have two.
+    throw error
+  })
   void ended.then(() => relay.close())
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {
