@@ -46,6 +46,7 @@ export async function startLoginSite(): Promise<LoginSite> {
       response.writeHead(303, { location: '/private', 'set-cookie': cookies }).end()
     } else if (path === '/private' && isLoggedIn)
       page(privatePage(otherUrl), { 'set-cookie': `sid=${RENEWED}; HttpOnly` })
+    else if (path === '/never') return
     else if (path === '/to-private') response.writeHead(302, { location: '/private' }).end()
     else if (path === '/away') response.writeHead(302, { location: `${otherUrl}/elsewhere` }).end()
     else if (path === '/guarded') response.writeHead(302, { location: '/login' }).end()
