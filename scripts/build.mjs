@@ -1,5 +1,5 @@
-// Builds dist/: the program as one bundle with lazy chunks (it starts fast, and needs no node_modules but the
-// database's binaries), and the built-in plugins as executables in ArchiveBox's plugin layout.
+// Builds dist/: the program as one bundle and its workers as another (they start fast, and need no node_modules but
+// the database's binaries), and the built-in plugins as executables in ArchiveBox's plugin layout.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'

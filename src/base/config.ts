@@ -106,6 +106,12 @@ export const SETTINGS = {
     perCrawl: true,
     means: '`true` archives no page that the robots.txt of its host forbids, and keeps its Crawl-delay',
   }),
+  REUSE_UNCHANGED: setting(flag, true, {
+    perCrawl: true,
+    means:
+      '`false`, as `add --again` sets it, has servers send everything anew; else a page that was archived before is ' +
+      'asked for by its ETag and date, and taken from its latest copy when it is unchanged',
+  }),
   MAX_PAGES_PER_HOST: setting(whole(0, 10_000_000), 0, {
     perCrawl: true,
     means: 'how many pages of one host a crawl archives; 0: no limit',

@@ -126,7 +126,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
         .default('auto', 'found out from what is in it'),
     )
     .option('--from-archivebox <dir>', 'take over a collection of ArchiveBox 0.7 to 0.9, files included')
-    .option('--again', 'also what is archived already')
+    .option('--again', 'also what is archived already, from its server even when unchanged')
     .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
     .option('--wait', 'follow the crawl to its end; somebody else runs it')
     .option('--index-only', 'list the pages without archiving them; crawl resume does that later')

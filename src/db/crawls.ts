@@ -70,13 +70,24 @@ export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl |
 /** What a page needs of its crawl, without the URLs. */
 export type CrawlOfPage = Pick<CrawlRow, (typeof CRAWL_OF_PAGE)[number]>
 
-/** @param former an expression for what else must be known before the page is begun */
+/** What else must be known before a page is begun: expressions that are read with its crawl. */
+interface BeforePage {
+  readonly former: RawBuilder<string[]>
+  readonly earlier: RawBuilder<string | null>
+}
+
+const NOTHING_MORE: BeforePage = { former: sql`array[]::uuid[]`, earlier: sql`null::text` }
+
 export async function crawlOfPage(
   db: Database,
   id: string,
-  former: RawBuilder<string[]> = sql`array[]::uuid[]`,
-): Promise<(CrawlOfPage & { readonly former: string[] }) | undefined> {
-  const select = db.selectFrom('crawl').select(CRAWL_OF_PAGE).select(former.as('former')).where('crawl.id', '=', id)
+  { former, earlier }: BeforePage = NOTHING_MORE,
+): Promise<(CrawlOfPage & { readonly former: string[]; readonly earlier: string | null }) | undefined> {
+  const select = db
+    .selectFrom('crawl')
+    .select(CRAWL_OF_PAGE)
+    .select([former.as('former'), earlier.as('earlier')])
+    .where('crawl.id', '=', id)
   return await withRetry(db, () => select.executeTakeFirst())
 }
 

@@ -16,6 +16,8 @@ export interface HookTarget {
   readonly snapDir?: string
   /** Where the page's outputs are published, out of reach of other hooks. */
   readonly publishedDir?: string
+  /** The folder of the latest other copy of the page, if a hook may take it from there. */
+  readonly earlierDir?: string | undefined
   readonly depth: number
   readonly url: string
   /** Command-line arguments in place of `--url`. */
@@ -90,6 +92,7 @@ export function hookEnvironment(
     EXTRA_CONTEXT: hook && extraContext(target, hook),
     ...(hook && !hook.hosted && treeEnvironment(hook.tree, settings)),
     ARCHIVEBOX_PUBLISHED_DIR: target.publishedDir,
+    ARCHIVEBOX_EARLIER_DIR: target.earlierDir,
     [MARKER.process]: ids.processId,
     [MARKER.worker]: ids.workerId,
     [MARKER.runner]: ids.runnerId,

@@ -156,14 +156,17 @@ export class HookHost {
     const outcome = Promise.withResolvers<HostReply | 'force' | 'gone'>()
     const onReply = (reply: HostReply) => outcome.resolve(reply)
     const onForce = () => outcome.resolve('force')
+    const onGone = () => outcome.resolve('gone')
     const onEnough = () => this.#child.connected && this.#child.send(STOP, () => {})
     this.#child.once('message', onReply)
-    this.#exited.then(() => outcome.resolve('gone'), outcome.reject)
+    // Not by `#exited`, which would keep what each job was answered for as long as the host lives.
+    this.#child.once('exit', onGone)
     force.addEventListener('abort', onForce)
     enough.addEventListener('abort', onEnough)
     this.#child.send(this.#jobOf(scope, row), (error) => {
       if (error) this.kill().catch(outcome.reject) // It died before it took the job; its exit says how.
     })
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) onGone()
     if (force.aborted) onForce()
     if (enough.aborted) onEnough()
     let done = 0
@@ -205,6 +208,7 @@ export class HookHost {
       force.removeEventListener('abort', onForce)
       enough.removeEventListener('abort', onEnough)
       this.#child.off('message', onReply)
+      this.#child.off('exit', onGone)
     }
   }
 

@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { readSetting } from '../base/config.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { latestOtherCopy } from '../db/archived-pages.ts'
 import { isFull } from '../db/counts.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { hookSupervisors } from '../db/processes.ts'
@@ -56,7 +58,10 @@ export async function archiveSnapshot(
   const { home } = owner
   const abort = tick.signal
   const snapshot = claim.row
-  const crawl = await crawlOfPage(home.db, snapshot.crawl_id, hookSupervisors(home, { snapshotId: snapshot.id }))
+  const crawl = await crawlOfPage(home.db, snapshot.crawl_id, {
+    former: hookSupervisors(home, { snapshotId: snapshot.id }),
+    earlier: latestOtherCopy(snapshot),
+  })
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
@@ -87,6 +92,7 @@ export async function archiveSnapshot(
     snapshotId: snapshot.id,
     snapDir: tree.work,
     publishedDir: tree.root,
+    earlierDir: crawl.earlier && readSetting('REUSE_UNCHANGED', asked) ? join(home.dataDir, crawl.earlier) : undefined,
     depth: snapshot.depth,
     url: snapshot.url,
   }

@@ -35,6 +35,8 @@ export class HookSequence {
   readonly #context: WorkerContext
   readonly #cwd: string
   readonly #background: RunningHook[] = []
+  /** Of background hooks: each look at `exited` would leave something behind for as long as the hook lives. */
+  readonly #exits = new WeakMap<RunningHook, Exit>()
   #host: Promise<HookHost> | undefined
   /** Called before each step with its time limit. */
   onStep: (withinMs: number) => void = () => {}
@@ -153,6 +155,7 @@ export class HookSequence {
     this.onStep(hook.timeoutMs)
     const running = await launchHook(scope, hook, cwd, logs, started)
     this.#background.push(running)
+    void running.exited.then((exit) => this.#exits.set(running, exit))
     const deadline = running.startedAt + hook.timeoutMs
     const cut = this.#cutOff(abort)
     try {
@@ -180,11 +183,11 @@ export class HookSequence {
    * @param isOver with which exit; the others stay as if they ran
    */
   async reap(isOver: (exit: Exit) => boolean = () => true): Promise<HookEnd[]> {
-    const now = sleep(0).then(() => undefined)
-    const ends = await Promise.all(
-      this.#background.map(async (running) => ({ running, exit: await Promise.race([running.exited, now]) })),
-    )
-    const over = ends.flatMap(({ running, exit }) => (exit && isOver(exit) ? [{ running, exit }] : []))
+    await sleep(0)
+    const over = this.#background.flatMap((running) => {
+      const exit = this.#exits.get(running)
+      return exit && isOver(exit) ? [{ running, exit }] : []
+    })
     for (const { running } of over) await killFamily(running.family)
     if (over.length > 0) await failpoint('publish.background_reaped')
     return await Promise.all(over.map(({ running, exit }) => this.#ended(running, exit, 'exit')))

@@ -24,7 +24,8 @@ const MAX_BYTES = 512_000
 /** No host is waited for longer than a minute. */
 const MAX_DELAY_MS = 60_000
 const MOST_KNOWN = 1_000
-const NO_LIMIT = { bytes: Number.POSITIVE_INFINITY, name: '' }
+/** Nor is more received, however it is encoded. */
+const LIMIT = { bytes: 4 * MAX_BYTES, name: 'robots.txt' }
 
 const known = new Map<string, { readonly robots: Robots; readonly until: number }>()
 
@@ -68,7 +69,7 @@ async function startOf(answer: Answer, signal: AbortSignal): Promise<string> {
   const decoder = new TextDecoder()
   let [text, bytes] = ['', 0]
   if (answer.status >= 300) return text
-  for await (const chunk of chunksOf(answer, NO_LIMIT, signal)) {
+  for await (const chunk of chunksOf(answer, LIMIT, signal)) {
     text += decoder.decode(chunk, { stream: true })
     bytes += chunk.byteLength
     if (bytes > MAX_BYTES) break

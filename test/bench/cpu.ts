@@ -89,8 +89,9 @@ export class TreeWatch {
   readonly #timer: NodeJS.Timeout
   #peak = new Map<string, number>()
 
-  constructor(root: number, dataDir: string, everyMs = 250) {
-    this.#roots = [root, postmasterOf(dataDir)]
+  /** @param dataDir whose database server counts, too */
+  constructor(root: number, dataDir?: string, everyMs = 250) {
+    this.#roots = [root, ...(dataDir === undefined ? [] : [postmasterOf(dataDir)])]
     this.#timer = setInterval(() => this.#look(), everyMs)
   }
 

@@ -201,6 +201,7 @@ function tableOfRun({ cpuMs, wallMs, workMs, leaveMs, addMs, roles, database, ba
     `crawl of ${pages} pages: ${(cpuMs / 1000).toFixed(2)} s CPU, ` +
       `add ${addMs} ms of it; wall ${(wallMs / 1000).toFixed(2)} s, ` +
       `of it start to seal ${(workMs / 1000).toFixed(2)} s, seal to exit ${(leaveMs / 1000).toFixed(2)} s`,
+    `  plugins: ${NPM_ONLY[1]}`,
     '  processes         how many  CPU a page  memory at the peak',
     ...lines,
     `  a page: ${each(database.statements)} statements, ${each(database.transactions)} transactions, ` +

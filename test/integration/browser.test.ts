@@ -11,6 +11,7 @@ import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/brows
 import { socksArguments, startSocksFilter } from '../../src/plugins/base/browser/socks-filter.ts'
 import { Tab } from '../../src/plugins/base/browser/tab.ts'
 import { newFolder } from '../support/folders.ts'
+import { hostilePages } from '../support/hostile-pages.ts'
 import { noOtherUser, OTHER_USER } from '../support/other-user.ts'
 import { noPackage, packagedBrowser } from '../support/packaged-browser.ts'
 import { eventually, NODE } from '../support/program.ts'
@@ -32,6 +33,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     const targets = ['127.0.0.1', 'localhost', '127.1', 'rebound.example', '[::ffff:127.0.0.1]', '2130706433']
     const { port } = new URL(secret.url)
     site = await startSite({
+      ...hostilePages,
       '/prying': `<title>prying</title><iframe src="${secret.url}/"></iframe><img src="/moved">
         ${targets.map((host) => `<img src="http://${host}:${port}/">`).join('')}
         <link rel="prefetch" href="${secret.url}/"><link rel="preconnect" href="${secret.url}/">
@@ -121,6 +123,46 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     await tab.close()
     stun.close()
     expect({ http: secret.hits('/'), udp: stunned.length }).toEqual({ http: 0, udp: 0 })
+  })
+
+  it.each([
+    ['/asks-for-ever', { title: 'asks' }],
+    ['/holds-on', { title: 'left' }],
+    ['/floods', { title: 'floods' }],
+    ['/refreshes', {}],
+    ['/prints', { title: 'prints' }],
+    ['/opens', { title: 'opens' }],
+    ['/wants', { title: 'got:' }],
+    ['/downloads', { title: 'downloads' }],
+    ['/serves-itself', { title: 'from the server' }],
+    ['/draws', { title: expect.stringContaining('WebGL: ') }],
+    ['/embeds', { title: 'embeds' }],
+  ])('has a picture of a page that is %s', async (path, visited) => {
+    const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
+    try {
+      const seen = await tab.visit(site.url + path, { CHROME_SETTLE_TIMEOUT: '2' }, 20_000)
+      expect(seen).toMatchObject({ ...visited, http_status: 200 })
+      const { data } = await tab.send('Page.captureScreenshot', { format: 'png' })
+      expect(data.length).toBeGreaterThan(1_000)
+    } finally {
+      await tab.close()
+    }
+    expect(site.hits('/pop-up')).toBe(0)
+    const watch = await Cdp.connect(browser.relay.endpoint)
+    const { targetInfos } = await watch.send('Target.getTargets')
+    watch.close()
+    expect(targetInfos.filter(({ type }) => type === 'page')).toHaveLength(1) // The browser's own.
+  })
+
+  it('survives a tab that crashes, and one that is closed at work', async () => {
+    const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
+    const crash = tab.session.send('Page.crash').catch(() => {})
+    await expect(tab.visit(`${site.url}/left`, {}, 5_000)).rejects.toThrow('the page crashed its tab')
+    await tab.close()
+    void crash
+    const next = await Tab.open(browser.relay.endpoint, {}, async () => {})
+    expect(await next.visit(`${site.url}/left`, { CHROME_SETTLE_TIMEOUT: '1' }, 5_000)).toMatchObject({ title: 'left' })
+    await next.close()
   })
 
   it('is ended when it is frozen', async () => {

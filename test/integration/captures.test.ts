@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ListedResponse } from '../../src/plugins/responses/bodies.ts'
 import { expectComplete, type Page, pagesOf, type Result, resultsOf } from '../support/archive.ts'
 import { hardPages } from '../support/hard-pages.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { givePackagedBrowser, noPackage } from '../support/packaged-browser.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
-import { RUSSIAN, type Site, startSite } from '../support/site.ts'
+import { asset, RUSSIAN, type Site, startSite } from '../support/site.ts'
 import { indexed, packageIn, recordsIn } from '../support/warc-files.ts'
 
 const homes = useHomes({ ...WITH_BROWSER, WGET_ENABLED: 'False', CHROME_SETTLE_TIMEOUT: '1' })
@@ -81,6 +82,16 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(text('redirects/redirects.jsonl')).toContain(`"to":"${site.url}/rich","status":302`)
     expect(text('consolelog/console.jsonl')).toMatch(/"warning","text":"a warning 42".*a late error/s)
     expect(text('accessibility/accessibility.json')).toContain('link by a script')
+    const responses = text('responses/index.jsonl')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as ListedResponse)
+    const picture = responses.find(({ url }) => url === `${site.url}/dusk.png`)
+    expect(picture).toMatchObject({ resourceType: 'image', mimeType: 'image/png', status: 200 })
+    expect(bytes(`responses/${picture?.path}`).equals(asset('dusk.png'))).toBe(true)
+    const sheets = responses.filter(({ url }) => url.endsWith('.css'))
+    expect(new Set(sheets.map(({ resourceType }) => resourceType))).toEqual(new Set(['stylesheet']))
+    expect(new Set(sheets.map(({ path }) => path)).size, 'each body once').toBe(2)
     expect(text('parse_html_urls/urls.jsonl')).toContain('/found-by-a-browser')
     expect(text('readability/content.txt')).toContain('text by a script')
     expect(results['chrome']).toBe('succeeded: chrome/navigation.json')

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { queryObjects } from 'node:v8'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
@@ -21,6 +22,8 @@ export default { run: async ({ outputDir }) => {
   writeFileSync(outputDir + '/begun', '')
   return await new Promise(() => setInterval(() => {}, 1_000))
 } }`
+
+const QUICK = "export default { run: async () => ({ status: 'succeeded', output: '' }) }"
 
 let test: TestHome
 let db: Database
@@ -63,10 +66,10 @@ afterEach(async () => {
   await test.query('truncate process, transition, runner_term cascade')
 })
 
-function endless(plugin: string, timeoutMs: number): HostedRun {
+function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): HostedRun {
   const outputDir = join(test.dataDir, plugin)
   mkdirSync(outputDir)
-  const path = join(test.dataDir, 'endless.mjs')
+  const path = join(test.dataDir, file)
   const kind = { background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
   const about = {
     ...kind,
@@ -123,5 +126,18 @@ describe('a row of hooks', () => {
     force.abort()
     expect((await last).done).toBe(true)
     expect(host.usable, 'the next page would get the answer to this one').toBe(false)
+  })
+
+  it('keeps nothing of it in the worker once it is over, though the host lives on', async () => {
+    writeFileSync(join(test.dataDir, 'quick.mjs'), QUICK)
+    const row = [endless('quick', 60_000, 'quick.mjs')]
+    const jobs = async (count: number) => {
+      for (let job = 0; job < count; job += 1)
+        for await (const [end] of host.run(scope, row, force.signal, new AbortController().signal))
+          expect(end).toMatchObject({ cause: 'exit', exit: { code: 0 } })
+      return queryObjects(Promise, { format: 'count' })
+    }
+    const before = await jobs(10)
+    expect((await jobs(50)) - before).toBeLessThan(50)
   })
 })

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
+import { latestOtherCopy } from '../../src/db/archived-pages.ts'
 import { crawlOfPage } from '../../src/db/crawls.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
@@ -127,7 +128,12 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
     claim = await queue.next()
   })
   expect(claim).toBeDefined()
-  await watch('its crawl', () => crawlOfPage(db, crawlId, hookSupervisors(worker.home, { snapshotId: claim!.id })))
+  await watch('its crawl', () =>
+    crawlOfPage(db, crawlId, {
+      former: hookSupervisors(worker.home, { snapshotId: claim!.id }),
+      earlier: latestOtherCopy(claim!.row),
+    }),
+  )
   await watch('renew', () => queue.renew([claim!]))
   await watch('prepare its results', async () => {
     results = await prepareResults(worker, claim!, HOOKS, worker.processId)

@@ -75,6 +75,7 @@ describe('html', () => {
     ['/100mb-declared', 'larger than 1 MB (HTML_MAX_SIZE)', undefined],
     ['/never-ends', 'larger than 1 MB (HTML_MAX_SIZE); kept as far as it came: 1 MB', 'All work and no play. '],
     ['/bomb.gz', 'larger than 1 MB (HTML_MAX_SIZE); kept as far as it came: 1 MB', 'aaaaaa'],
+    ['/nothing.gz', 'larger than 1 MB (HTML_MAX_SIZE)', undefined],
     ['/slow', 'timed out after 0.5 s; kept as far as it came: ', 'x'],
     ['/reset-body', 'before the end of the body; kept as far as it came: 19 bytes', '<title>Half</title>'],
     ['/half.gz', 'before the end of the body; kept as far as it came: ', '<title>'],

@@ -119,6 +119,7 @@ describe('a built hook', () => {
       'on_Snapshot__70_parse_html_urls.js',
       'on_Snapshot__80_warc.js',
       'on_Snapshot__81_wacz.js',
+      'on_Snapshot__82_responses.js',
       'on_Snapshot__93_hashes.js',
     ])
     for (const path of HOOKS) {
@@ -179,6 +180,7 @@ describe('a built hook', () => {
       parse_html_urls: 'succeeded',
       warc: 'succeeded',
       wacz: 'succeeded',
+      responses: 'succeeded',
       hashes: 'succeeded',
     })
     expect(readFileSync(join(snapshot, 'title/title.txt'), 'utf8')).toBe('Start')

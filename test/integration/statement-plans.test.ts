@@ -181,7 +181,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
   'db/processes.ts hookSupervisors': () => Promise.resolve(), // In the next.
   'db/crawls.ts crawlOfPage': () =>
-    crawls.crawlOfPage(db, crawl, processes.hookSupervisors(home, { snapshotId: other })),
+    crawls.crawlOfPage(db, crawl, {
+      former: processes.hookSupervisors(home, { snapshotId: other }),
+      earlier: archived.latestOtherCopy({ id: other, url_hash: Buffer.alloc(32) }),
+    }),
   'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
   'db/crawls.ts writeUnable': () => crawls.writeUnable(db, { id: crawl, token: worker }, new Map()),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),

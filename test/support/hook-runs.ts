@@ -13,6 +13,7 @@ import parseHtmlUrls from '../../src/plugins/parse_html_urls/on_Snapshot__70_par
 import readability from '../../src/plugins/readability/on_Snapshot__56_readability.ts'
 import staticfile from '../../src/plugins/staticfile/on_Snapshot__15_staticfile.ts'
 import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
+import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 import wget from '../../src/plugins/wget/on_Snapshot__35_wget.ts'
 import { asset, bytes, pages, type Site, startSite } from './site.ts'
 
@@ -28,6 +29,7 @@ export const HOOKS: Readonly<Record<string, HookModule>> = {
   parse_html_urls: parseHtmlUrls,
   hashes,
 }
+const ALL: Readonly<Record<string, HookModule>> = { ...HOOKS, warc }
 /** Where nobody listens. */
 export const DEAD = 'http://127.0.0.1:1/'
 
@@ -117,7 +119,7 @@ export async function run(
     emit: (record: object) => records.push({ ...record }),
     log: () => {},
   }
-  return { ...(await HOOKS[plugin]!.run(context)), records }
+  return { ...(await ALL[plugin]!.run(context)), records }
 }
 
 /** Runs hooks one after another as a row of the warm host. @returns how each ended, `status: output` */

@@ -112,6 +112,11 @@ const TROUBLE: Routes = {
   '/100mb': pour(100, {}),
   '/100mb-declared': pour(100, { 'content-length': String(100 * 1024 * 1024) }),
   '/bomb.gz': bytes('text/html', gzipSync(Buffer.alloc(20 * 1024 * 1024, 'a')), { 'content-encoding': 'gzip' }),
+  // Decoded it is empty, however much is sent.
+  '/nothing.gz': (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' })
+    response.write(Buffer.alloc(1_200_000, gzipSync('')), () => response.end())
+  },
   '/charset-declared': bytes('text/html; charset=windows-1251', windows1251(`<title>${RUSSIAN}</title>`)),
   '/charset-wrong': bytes('text/html; charset=iso-8859-1', `<title>${RUSSIAN}</title>`),
   '/charset-meta': bytes('text/html', windows1251(`<meta charset="windows-1251"><title>${RUSSIAN}</title>`)),

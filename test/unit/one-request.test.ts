@@ -12,6 +12,7 @@ const PAGE = '<!doctype html><meta charset="utf-8"><title>Küche</title><p>ä'
 const FILE = randomBytes(1_000_000)
 const ROW = ['headers', 'staticfile', 'html', 'favicon', 'wget', 'title', 'readability', 'parse_html_urls']
 const html = 'text/html; charset=utf-8'
+const CHUNKED = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 let site: Site
 beforeAll(async () => {
@@ -27,6 +28,7 @@ beforeAll(async () => {
     '/half': breaksOff(Buffer.from(PAGE).subarray(0, -1), 'identity'),
     '/half.br': breaksOff(brotliCompressSync(PAGE + 'x'.repeat(99)), 'br'),
     '/half.zst': breaksOff(zstdCompressSync(PAGE), 'zstd'),
+    '/chunks': (request) => void request.socket.end(`${CHUNKED}5\r\nhello\r\nno number\r\n`),
     '/silent': (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).flushHeaders(),
     '/favicon.ico': (_request, response) => response.writeHead(404).end(),
   })
@@ -74,6 +76,14 @@ describe('a body that breaks off', () => {
     expect(site.hits(path)).toBe(1)
   })
 
+  it('is kept up to where it is damaged', async () => {
+    const { html: end } = await runRow(['html'], `${site.url}/chunks`)
+    expect(end).toMatch(
+      /^failed: damaged transfer from .* \(HPE_INVALID_CHUNK_SIZE\); kept as far as it came: 5 bytes$/,
+    )
+    expect(read('html/truncated.html')).toBe('hello')
+  })
+
   it('is asked for by wget, too, which may get more of it', async () => {
     const ends = await runRow(['headers', 'html', 'wget'], `${site.url}/half`, { WGET_BINARY: 'no-such-program' })
     expect(ends['wget']).toMatch(/^skipped: no-such-program not found/)
@@ -101,6 +111,19 @@ describe('a page that keeps its hooks waiting', () => {
     })
     expect(read('html/truncated.html')).toMatch(/^x+$/)
     expect(site.hits('/slow')).toBe(1)
+  })
+
+  it('has one time for its headers and its body together', async () => {
+    const late = await startSite({
+      '/': (_request, response) =>
+        void setTimeout(() => {
+          response.writeHead(200, { 'content-type': 'text/html' }).flushHeaders()
+          setTimeout(() => response.end('<title>Late</title>'), 400)
+        }, 400),
+    })
+    const { html: end } = await runRow(['headers', 'html'], `${late.url}/`, { TIMEOUT: '0.6' })
+    expect(end).toBe('failed: timed out after 0.6 s')
+    await late.close()
   })
 
   it('is waited for by a more patient hook', async () => {

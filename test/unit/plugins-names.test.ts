@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { ChainCookies } from '../../src/plugins/base/cookies.ts'
+import { fileName } from '../../src/plugins/base/file-name.ts'
 import { oneLine, recordStamp, resultRecord, snapshotDepth } from '../../src/plugins/base/records.ts'
 import { count, flag, list, sizeLimit, sizeText, timeoutSeconds } from '../../src/plugins/base/settings.ts'
 import { merkleRoot } from '../../src/plugins/hashes/merkle-root.ts'
-import { fileName } from '../../src/plugins/staticfile/file-name.ts'
 import { failureReason, isAnswered, savedPage } from '../../src/plugins/wget/wget-log.ts'
 
 describe('the name of a downloaded file', () => {

@@ -7,6 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { readBody } from '../../src/plugins/base/body.ts'
 import { get } from '../../src/plugins/base/fetch.ts'
 import { Visit } from '../../src/plugins/base/visit.ts'
+import { requestHead } from '../../src/plugins/base/warc/http-message.ts'
+import { recordingOf } from '../../src/plugins/base/warc/recording.ts'
 import wacz from '../../src/plugins/wacz/on_Snapshot__81_wacz.ts'
 import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 import { bytes, type Site, startSite } from '../support/site.ts'
@@ -94,6 +96,10 @@ describe('a WARC', () => {
     await record(['/moved'])
     const all = await recordsIn(file('warc/data.warc.gz'))
     expect(all.map(({ head, body }) => `${head}${body.toString()}`).join()).not.toMatch(/secret|cookie/i)
+    const given = [...['Cookie', 'authorization', 'Proxy-Authorization'].map((name) => [name, 'x'] as const)]
+    expect(requestHead('GET', 'http://x/a?b', [...given, ['A', 'b']])).toBe(
+      'GET /a?b HTTP/1.1\r\nHost: x\r\nA: b\r\n\r\n',
+    )
   })
 
   it('ends at its limit, and says what it lacks; a body that broke off is there as far as it came', async () => {
@@ -127,6 +133,18 @@ describe('a WARC', () => {
       [`${site.url}/same`, undefined],
       [`${site.url}/endless`, 'time'],
     ])
+  })
+
+  it('has as a whole what the browser got in parts; what takes too long is left out, not all the rest', async () => {
+    const visit = new Visit(['warc'])
+    const common = { env: { WARC_TIMEOUT: '2' }, visit, signal: AbortSignal.timeout(20_000), emit() {}, log() {} }
+    const context = { ...common, url: `${site.url}/same`, outputDir: join(folder, 'warc') }
+    for (const path of ['/large', '/endless', '/chunks']) recordingOf(context)!.retryLater(site.url + path)
+    const { status, json } = await warc.run(context)
+    await visit.close()
+    expect({ status, json }).toMatchObject({ status: 'succeeded', json: { responses: 3, left_out: 2 } })
+    const all = (await recordsIn(file('warc/data.warc.gz'))).filter(({ type }) => type === 'response')
+    expect(all.map(({ url }) => new URL(url).pathname)).toEqual(['/same', '/large', '/endless'])
   })
 
   it('of a page that did not come whole is no success', async () => {

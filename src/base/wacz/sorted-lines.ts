@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 /** So many characters are sorted in memory. */
-const RUN_CHARS = 16 * 1024 * 1024
+const RUN_CHARS = 4 * 1024 * 1024
 
 /** Lines that need not fit into memory, in the order of their bytes (they are ASCII): sorted runs on disk, merged. */
 export class SortedLines {

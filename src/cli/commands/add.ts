@@ -37,6 +37,9 @@ export interface AddOptions extends CrawlOptions {
 /** Who follows links and does not say how far gets at most so many pages besides those of the list. */
 export const LINKED_PAGES = 1_000
 
+/** Whoever wants a page again wants it from its server. */
+const EVERYTHING_ANEW = 'REUSE_UNCHANGED=false'
+
 /** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. */
 export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<void> {
   if (verb.indexOnly && (verb.run || verb.wait || verb.demo))
@@ -46,7 +49,8 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     options.problems.add(
       '--from-archivebox takes a collection over as it is: no URL, --file, --run, --wait or --index-only',
     )
-  const limits = await limitsOf(options, verb)
+  const config = verb.again ? [EVERYTHING_ANEW, ...verb.config] : verb.config
+  const limits = await limitsOf(options, { ...verb, config })
   if (from !== undefined)
     return await (await import('./add-archivebox.ts')).addArchiveBox(options, from, limits, verb.dryRun === true)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined

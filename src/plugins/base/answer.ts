@@ -14,4 +14,14 @@ export interface Answer extends Hop {
   /** What may be kept of them: no cookie, and none of the persona's own. */
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly body: Received
+  /** The server says that the earlier copy is still the same; this is that copy, and the server's headers of now. */
+  readonly notModified?: NotModified
+}
+
+export interface NotModified {
+  readonly status: number
+  /** When the server last sent it, ISO 8601. */
+  readonly since: string
+  /** What came with the answer; those of before hold, too. */
+  readonly headers: Readonly<Record<string, string>>
 }

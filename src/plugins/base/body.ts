@@ -7,8 +7,8 @@ import { explainBody } from './network-errors.ts'
 import { type SizeLimit, tooLarge } from './settings.ts'
 
 /**
- * The decoded body of an answer, chunk by chunk. Throws AppError when it exceeds `limit` (also after decompression, and
- * at once when Content-Length says so), breaks off, or cannot be decoded, and the reason of `signal`; all that came
+ * The decoded body of an answer, chunk by chunk. Throws AppError when it exceeds `limit` (as it is sent, at once when
+ * Content-Length says so, or decoded), breaks off, or cannot be decoded, and the reason of `signal`; all that came
  * before that was passed on.
  */
 export async function* chunksOf(
@@ -16,17 +16,23 @@ export async function* chunksOf(
   limit: SizeLimit,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void, undefined> {
-  let size = 0
   try {
-    refuseLonger(answer, limit)
-    for await (const chunk of decoded(answer.body.chunks(signal), encodingsOf(answer))) {
-      size += chunk.length
-      const excess = size - limit.bytes
-      yield excess > 0 ? chunk.subarray(0, -excess) : chunk
-      if (excess > 0) throw tooLarge(limit)
-    }
+    if (Number(answer.headers['content-length']) > limit.bytes) throw tooLarge(limit)
+    const sent = limited(answer.body.chunks(signal), limit)
+    yield* limited(decoded(sent, encodingsOf(answer)), limit)
   } catch (error) {
     throw explained(error, answer, signal)
+  }
+}
+
+/** Cut off at the limit, and then throws AppError. */
+async function* limited(chunks: AsyncIterable<Buffer>, limit: SizeLimit): AsyncGenerator<Buffer, void, undefined> {
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    const excess = size - limit.bytes
+    yield excess > 0 ? chunk.subarray(0, -excess) : chunk
+    if (excess > 0) throw tooLarge(limit)
   }
 }
 
@@ -79,10 +85,6 @@ export async function saveBody(
   if (!isPlain) return { size, trouble }
   await answer.body.saveTo(part, trouble)
   return { size: answer.body.size, trouble }
-}
-
-function refuseLonger({ headers }: Answer, limit: SizeLimit): void {
-  if (Number(headers['content-length']) > limit.bytes) throw tooLarge(limit)
 }
 
 /** Runs what reads a body. @returns why the body ends early, if it does; throws what is not about it */

@@ -6,6 +6,7 @@ import { userAgent } from '../../base/user-agent.ts'
 import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
 import { ChainCookies, withoutValues } from './cookies.ts'
+import type { Earlier } from './earlier.ts'
 import { credentialsFor } from './persona.ts'
 import { drop, headersOf, request } from './request.ts'
 import { flag, text } from './settings.ts'
@@ -25,11 +26,22 @@ export interface Followed extends Omit<Answer, 'body'> {
   readonly message: IncomingMessage
 }
 
+export interface FollowOptions {
+  /** For Accept-Encoding. */
+  readonly encodings?: string
+  /** What need not be sent again; asked for only as nobody in particular. */
+  readonly earlier?: Pick<Earlier, 'finalUrl' | 'conditions'> | undefined
+}
+
 /**
  * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain), with the persona's
  * cookies and headers. The caller reads or ends the message.
  */
-export async function follow(context: RequestContext, start: string, encodings = ENCODINGS): Promise<Followed> {
+export async function follow(
+  context: RequestContext,
+  start: string,
+  { encodings = ENCODINGS, earlier }: FollowOptions = {},
+): Promise<Followed> {
   const recording = recordingOf(context)
   const persona = await credentialsFor(context)
   const cookies = await ChainCookies.with(persona.cookies)
@@ -52,13 +64,17 @@ export async function follow(context: RequestContext, start: string, encodings =
     if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
     seen.add(`${url.href} ${cookie}`)
 
-    const onAnswer = (answer: IncomingMessage) => recording?.listen(url.href, headers, answer)
-    const sent = { ...headers, ...secret }
+    const isKnown = url.href === earlier?.finalUrl && Object.keys(secret).length === 0
+    const open = isKnown ? { ...headers, ...earlier?.conditions } : headers
+    // An answer without its page replays nothing: it is wanted whole, unless the browser brings it.
+    const onAnswer = (answer: IncomingMessage) =>
+      isKnown && answer.statusCode === 304 ? recording?.retryLater(url.href) : recording?.listen(url.href, open, answer)
+    const sent = { ...open, ...secret }
     const message = await request(url, { headers: sent, signal: context.signal, verifyTls, filter, onAnswer })
     const hop = { url: url.href, status: message.statusCode ?? 0, headers: keptHeaders(headersOf(message), secret) }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined)
-      return { ...hop, statusText: message.statusMessage ?? '', redirects, requestHeaders: headers, message }
+      return { ...hop, statusText: message.statusMessage ?? '', redirects, requestHeaders: open, message }
     drop(message)
     await cookies.take(message.headers['set-cookie'] ?? [], url)
     redirects.push(hop)

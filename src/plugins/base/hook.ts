@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { AppError, codeOf, messageOf } from '../../base/errors.ts'
+import type { Answer } from './answer.ts'
 import type { HookContext, HookModule, HookResult } from './contract.ts'
 import { startDeadline } from './deadline.ts'
 import { runAsProgram } from './program.ts'
@@ -27,6 +28,11 @@ export function defineHook(meta: ImportMeta, definition: HookDefinition): HookMo
 
 export const succeeded = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'succeeded', output } : { status: 'succeeded', output, json }
+/** What was saved of an answer, at a path; which the server may not have sent anew. */
+export const saved = (path: string, { notModified }: Pick<Answer, 'notModified'>, json?: object): HookResult =>
+  notModified === undefined
+    ? succeeded(path, json)
+    : succeeded(`unchanged since ${notModified.since}`, { ...json, unchanged_since: notModified.since })
 export const noResults = (output: string): HookResult => ({ status: 'noresults', output })
 export const skipped = (output: string): HookResult => ({ status: 'skipped', output })
 /** @param json with `served`, the path of what is kept all the same, such as the body of an error response */

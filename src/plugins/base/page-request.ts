@@ -1,7 +1,9 @@
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unlessAborted } from '../../base/abort.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Answer } from './answer.ts'
+import { type Earlier, earlierCopy } from './earlier.ts'
 import { type Followed, follow, type RequestContext } from './follow.ts'
 import { Received } from './received.ts'
 import { drop } from './request.ts'
@@ -11,6 +13,7 @@ import type { Visit } from './visit.ts'
 const KEY = 'page request'
 /** Where a long body lies while hooks may read it: beside their folders, or in that of a hook that runs alone. */
 const RECEIVED = '.received'
+const NOT_MODIFIED = 304
 
 /** The request for the page, on behalf of all hooks of a row. */
 interface PageRequest {
@@ -36,6 +39,31 @@ export async function answerForPage(context: PageContext): Promise<Answer> {
   return await unlessAborted(request.answer, signal)
 }
 
+async function ask(context: PageContext): Promise<Answer> {
+  const { url, outputDir, visit } = context
+  const place = outputDir && join(outputDir, visit ? '..' : '.', RECEIVED)
+  const earlier = earlierCopy(context)
+  const followed = await follow(context, url, { earlier })
+  if (followed.status !== NOT_MODIFIED || !earlier) return received(followed, place)
+  drop(followed.message)
+  const file = await open(earlier.file).catch(() => undefined)
+  // It was deleted meanwhile.
+  return file ? asBefore(followed, earlier, file, place) : received(await follow(context, url), place)
+}
+
+/** What a server says is not modified: the answer of before with the headers of now (RFC 9111, 4.3.4). */
+function asBefore(
+  { message: _, status, headers, ...now }: Followed,
+  { headers: before, since }: Earlier,
+  file: FileHandle,
+  place: string | undefined,
+): Answer {
+  const stream = file.createReadStream()
+  const body = new Received(stream, () => stream.destroy(), place)
+  const notModified = { status, since, headers }
+  return { ...now, status: 200, statusText: 'OK', headers: { ...before, ...headers }, body, notModified }
+}
+
 /** An answer whose body can be read more than once. @param place the path of a file for a long one */
 export function received({ message, ...answer }: Followed, place?: string): Answer {
   return { ...answer, body: new Received(message, () => drop(message), place) }
@@ -49,9 +77,7 @@ export function hasBrokenOff(visit: Visit | undefined): boolean {
 function requestPage(context: PageContext): PageRequest {
   const stop = new AbortController()
   const began = performance.now()
-  const { url, outputDir, visit } = context
-  const place = outputDir && join(outputDir, visit ? '..' : '.', RECEIVED)
-  const answer = follow({ ...context, signal: stop.signal }, url).then((followed) => received(followed, place))
+  const answer = ask({ ...context, signal: stop.signal })
   const request: PageRequest = { began, answer, here: undefined }
   const arrived = answer.then(
     (there) => {

@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts'
+import type { NotModified } from './answer.ts'
 import { decodePage, encodingOf, UNDECLARED, withoutHalfCharacter } from './charset.ts'
 import { isHtml, looksLikeHtml, parseContentType } from './content-type.ts'
 import type { HookContext, HookResult } from './contract.ts'
@@ -17,6 +18,7 @@ export interface ServedPage {
   readonly error?: string
   /** Why there is no more of it; undefined: it is whole. */
   readonly trouble?: string
+  readonly notModified?: NotModified
 }
 
 /** A page as text, and the base of its relative links. */
@@ -55,6 +57,7 @@ export async function fetchPage(context: HookContext): Promise<ServedPage | Hook
     encoding,
     ...(error !== undefined && { error }),
     ...(trouble && { trouble: trouble.message }),
+    ...(answer.notModified && { notModified: answer.notModified }),
   }
 }
 

@@ -139,10 +139,21 @@ export class Received {
       if (done) this.#isOver = true
       else await this.#keep(value)
     } catch (error) {
-      this.#hasBrokenOff = !this.#isOver
-      this.#isOver = true
-      this.#trouble ??= error
+      if (!this.#isOver) await this.#breakOff(error)
     }
+  }
+
+  async #breakOff(error: unknown): Promise<void> {
+    this.#hasBrokenOff = true
+    this.#trouble = error
+    try {
+      // A stream that breaks off still has what nobody has read.
+      const rest: unknown = this.#stream.read()
+      if (Buffer.isBuffer(rest)) await this.#keep(rest)
+    } catch (worse) {
+      this.#trouble = worse
+    }
+    this.#isOver = true
   }
 
   async #keep(chunk: Buffer): Promise<void> {

@@ -58,7 +58,9 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
         // Unasked, a server that only speaks HTTP/2 begins to do so.
         ALPNProtocols: ['http/1.1'],
       }
+      let message: IncomingMessage | undefined
       const sent = send(url, settings, (answer) => {
+        message = answer
         // The reader of the body sees its errors; after it is destroyed nobody listens.
         answer.on('error', () => {})
         options.onAnswer?.(answer)
@@ -66,6 +68,8 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
       })
       sent
         .on('error', (error) => {
+          // The reader is to know it, and not only that the connection is gone.
+          if (message) return void message.destroy(error)
           // The server closed the idle connection at the same moment: that says nothing about this request.
           const wasClosed = sent.reusedSocket && !ownConnection && !options.signal.aborted
           if (wasClosed) attempt(true).then(resolve, reject)

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
 import type { HookContext } from './contract.ts'
 
-/** A page that broke off, as far as it came. */
+/** A page that broke off, as far as it came, and how the name of such a file begins. */
 export const TRUNCATED_PAGE = 'html/truncated.html'
+export const TRUNCATED_FILE = 'truncated-'
 
 type Place = Pick<HookContext, 'outputDir'>
 
@@ -25,10 +26,20 @@ export function siblingRan(context: Place, plugin: string): boolean {
 
 /** The file that staticfile saved, when the URL is itself a file; undefined for a page. */
 export function staticFile(context: Place): string | undefined {
+  return staticFileIn(join(context.outputDir, '..'))
+}
+
+/** The whole body that was saved of a page, or of a file, in the folder of a page. */
+export function savedFileIn(folder: string): string | undefined {
+  const name = staticFileIn(folder)
+  if (name?.startsWith(TRUNCATED_FILE)) return undefined
+  const file = join(folder, ...(name === undefined ? ['html', 'output.html'] : ['staticfile', name]))
+  return existsSync(file) ? file : undefined
+}
+
+function staticFileIn(folder: string): string | undefined {
   try {
-    return readdirSync(join(context.outputDir, '..', 'staticfile')).find(
-      (name) => !name.startsWith('.') && !name.endsWith('.log'),
-    )
+    return readdirSync(join(folder, 'staticfile')).find((name) => !name.startsWith('.') && !name.endsWith('.log'))
   } catch {
     return undefined
   }

@@ -7,7 +7,7 @@ import type { HookContext } from '../base/contract.ts'
 import { writeWhole } from '../base/files.ts'
 import { defineHook, lacking, noResults, succeeded } from '../base/hook.ts'
 import { sizeLimit } from '../base/settings.ts'
-import { pageUrl, readSibling, siblingRan, staticFile } from '../base/siblings.ts'
+import { pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from '../base/siblings.ts'
 import { dataUrlBytes } from './data-url.ts'
 import { iconUrl } from './icon-url.ts'
 import { isImage, isSvg } from './image-type.ts'
@@ -17,7 +17,7 @@ const DEFAULT_MAX_SIZE = 1024 * 1024
 export default defineHook(import.meta, {
   plugin: 'favicon',
   async run(context) {
-    const page = readSibling(context, 'html/output.html')
+    const page = readSibling(context, 'html/output.html') ?? readSibling(context, TRUNCATED_PAGE)
     if (!page && siblingRan(context, 'html') && staticFile(context) === undefined) return lacking('html')
     const url = iconUrl(page ? decodePage(page, encodingOf(page, UNDECLARED)) : '', pageUrl(context))
     const bytes = url.startsWith('data:') ? dataUrlBytes(url) : await download(context, url)

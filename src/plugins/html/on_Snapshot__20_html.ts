@@ -4,7 +4,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pageForDisk } from '../base/charset.ts'
 import { writeWhole } from '../base/files.ts'
-import { defineHook, failed, noResults, succeeded, truncated } from '../base/hook.ts'
+import { defineHook, failed, noResults, saved, truncated } from '../base/hook.ts'
 import { fetchPage } from '../base/page.ts'
 import { staticFile, TRUNCATED_PAGE } from '../base/siblings.ts'
 
@@ -29,6 +29,6 @@ export default defineHook(import.meta, {
     if (page.error !== undefined) return failed(page.error, { served: path })
     if (isTruncated) return truncated(page.trouble, page.bytes.length, path)
     for (const old of [ERROR_PAGE, TRUNCATED_PAGE].map(at)) if (existsSync(old)) rmSync(old) // An earlier attempt's.
-    return succeeded(path)
+    return saved(path, page)
   },
 })

@@ -8,11 +8,11 @@ import { chunksOf, saveBody } from '../base/body.ts'
 import { isPage, looksLikeHtml, parseContentType } from '../base/content-type.ts'
 import type { HookContext } from '../base/contract.ts'
 import { get, statusLine } from '../base/fetch.ts'
+import { fileName } from '../base/file-name.ts'
 import { PART } from '../base/files.ts'
-import { defineHook, failed, lacking, noResults, succeeded, truncated } from '../base/hook.ts'
+import { defineHook, failed, lacking, noResults, saved, truncated } from '../base/hook.ts'
 import { type SizeLimit, sizeLimit } from '../base/settings.ts'
-import { siblingHeaders, siblingRan } from '../base/siblings.ts'
-import { fileName } from './file-name.ts'
+import { siblingHeaders, siblingRan, TRUNCATED_FILE } from '../base/siblings.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
 
@@ -44,12 +44,12 @@ async function save(answer: Answer, limit: SizeLimit, { outputDir, signal }: Hoo
   try {
     const { size, trouble } = await saveBody(answer, limit, part, signal)
     if (trouble && size === 0) throw trouble
-    const kept = trouble ? `truncated-${name}` : name
+    const kept = trouble ? `${TRUNCATED_FILE}${name}` : name
     await rename(part, join(outputDir, kept))
     const path = `staticfile/${kept}`
     const json = { content_type: mime }
     if (answer.status < 200 || answer.status > 299) return failed(statusLine(answer), { ...json, served: path })
-    return trouble ? truncated(trouble.message, size, path, json) : succeeded(path, json)
+    return trouble ? truncated(trouble.message, size, path, json) : saved(path, answer, json)
   } catch (error) {
     rmSync(part, { force: true })
     throw error

@@ -3,9 +3,11 @@
 import { messageOf } from '../../base/errors.ts'
 import { withTab } from '../base/browser/with-tab.ts'
 import type { HookContext, HookResult } from '../base/contract.ts'
+import { startDeadline } from '../base/deadline.ts'
 import { get } from '../base/fetch.ts'
 import { follow } from '../base/follow.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
+import { timeoutSeconds } from '../base/settings.ts'
 import { readSibling, siblingRan } from '../base/siblings.ts'
 import { Visit } from '../base/visit.ts'
 import { type Made, type Recording, recordingOf, WARC } from '../base/warc/recording.ts'
@@ -18,6 +20,8 @@ const RECORDS: readonly (readonly [name: string, mime: string, paths: readonly s
   ['pdf', 'application/pdf', ['pdf/output.pdf']],
   ['text', 'text/plain; charset=utf-8', ['htmltotext/htmltotext.txt', 'readability/content.txt']],
 ]
+/** The part of the time limit that requests may use: the rest is for the file. */
+const SHARE = 0.8
 /** So many left out are named in the log. */
 const NAMED = 20
 
@@ -43,7 +47,7 @@ async function record(context: HookContext): Promise<HookResult> {
     if (typeof visit === 'string') context.log(visit)
     const hasFailed = siblingRan(context, 'html') && readSibling(context, 'html/output.html') === undefined
     if (!hasFailed && !recording.has(page)) await readPage(context, recording)
-    for (const url of recording.later) await request(context, recording, url)
+    await requestAgain(context, recording)
     const isWhole = recording.has(page)
     const recorded = await recording.finish(context.url, made(context))
     if (!recorded) return hasFailed ? lacking('html') : noResults('nothing was received')
@@ -68,19 +72,28 @@ async function readPage(context: HookContext, { left }: Recording): Promise<void
   }
 }
 
-/** Requests a URL as a whole: the recording listens. */
-async function request(context: HookContext, recording: Recording, url: string): Promise<void> {
-  const { env, signal, visit, outputDir } = context
-  try {
-    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, 'identity')
+/** Requests what the browser got in parts as a whole, while there is time: the recording listens. */
+async function requestAgain(context: HookContext, recording: Recording): Promise<void> {
+  const { env, visit, outputDir } = context
+  const { signal, clear } = startDeadline(context.signal, timeoutSeconds(env, 'WARC') * SHARE)
+  const readWhole = async (url: string) => {
+    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, {
+      encodings: 'identity',
+    })
     let { left } = recording
     for await (const piece of message) {
       left -= (piece as Buffer).length
       if (left < 0) break
     }
-  } catch (error) {
-    signal.throwIfAborted()
-    recording.leaveOut(url, messageOf(error))
+  }
+  try {
+    for (const url of recording.later)
+      await readWhole(url).catch((error: unknown) => {
+        context.signal.throwIfAborted()
+        recording.leaveOut(url, messageOf(error))
+      })
+  } finally {
+    clear()
   }
 }
 

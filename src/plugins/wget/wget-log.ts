@@ -21,12 +21,13 @@ export function failureReason(exit: WgetExit, url: string): string {
   if (exit.log.includes('unable to resolve host address')) return `host not found: ${host}`
   if (exit.log.includes('redirections exceeded')) return 'more than 20 redirects'
   if (exit.log.includes('No data received')) return `connection closed by ${host} before it answered`
+  // Lines that are indented are headers of answers.
+  const lines = exit.log.split('\n').filter((line) => /^\S/.test(line))
   const last =
-    exit.log
-      .trim()
-      .split('\n')
+    lines
       .at(-1)
-      ?.replace(/^wget: /, '') ?? ''
+      ?.replace(/^wget: /, '')
+      .trim() ?? ''
   const how = exit.signal ? `killed by ${exit.signal}` : `exit code ${exit.code}`
   return last === '' ? `wget: ${how}` : `${last} (wget: ${how})`
 }

@@ -76,4 +76,12 @@ export const HOOKS: readonly Mutant[] = [
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: 'cut off with its machine',
   },
+  {
+    name: 'a worker keeps what its host answered',
+    file: 'src/hooks/hook-host.ts',
+    find: "this.#child.once('exit', onGone)",
+    replacement: 'void this.#exited.then(onGone)',
+    test: 'test/integration/hook-host.test.ts',
+    only: 'keeps nothing of it in the worker',
+  },
 ]

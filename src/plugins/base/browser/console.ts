@@ -12,10 +12,24 @@ export interface ConsoleLine {
 
 const MAX_LINES = 5_000
 const MAX_CHARS = 4_000
+/** A script of ours among those of a page. */
+const OWN = 'archivebox-ts:console'
+/**
+ * No frame says more: what pages say passes through the browser as a whole, which a flood of it fills until it ends,
+ * for all pages.
+ */
+const LIMIT = `{
+  let left = ${MAX_LINES}
+  const apply = (say, self, words) => left-- > 0 ? Reflect.apply(say, self, words) : undefined
+  for (const [name, say] of Object.entries(console))
+    if (typeof say === 'function') console[name] = new Proxy(say, { apply })
+}
+//# sourceURL=${OWN}`
 
 /** Collects what a page says on its console, and the errors of its scripts, from now on. */
 export function collectConsole(session: Session): { readonly lines: ConsoleLine[]; dropped: number } {
   const log: { lines: ConsoleLine[]; dropped: number } = { lines: [], dropped: 0 }
+  session.send('Page.addScriptToEvaluateOnNewDocument', { source: LIMIT }).catch(() => {})
   const add = (at: number, level: string, text: string, url?: string, line?: number) => {
     if (log.lines.length >= MAX_LINES) log.dropped++
     else {
@@ -25,7 +39,7 @@ export function collectConsole(session: Session): { readonly lines: ConsoleLine[
     }
   }
   session.on('Runtime.consoleAPICalled', ({ type, args, timestamp, stackTrace }) => {
-    const [frame] = stackTrace?.callFrames ?? []
+    const frame = stackTrace?.callFrames.find(({ url }) => url !== OWN)
     const text = args.map(({ value, description }) =>
       typeof value === 'string' ? value : (description ?? String(value)),
     )

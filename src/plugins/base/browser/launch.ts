@@ -20,6 +20,7 @@ const FLAGS = [
   '--remote-debugging-pipe', // It ends when we do.
   '--no-first-run',
   '--no-default-browser-check',
+  '--log-level=2', // Errors: not what pages say.
   '--hide-scrollbars',
   '--mute-audio',
   '--font-render-hinting=none',

@@ -34,6 +34,7 @@ interface Listed {
   readonly frameId: string
   readonly url: string
   readonly type: string
+  readonly isFont: boolean
   /** Bytes, as far as it is known. */
   readonly size: number
 }
@@ -43,8 +44,9 @@ const KINDS: ReadonlySet<Protocol.Network.ResourceType> = new Set(['Image', 'Sty
 export const MAX_FILE = 16 * 1024 * 1024
 
 /**
- * What a tab shows: the documents of its frames, and the files in them that the browser still has. Nothing is
- * requested. Files beyond `maxBytes` in all are left out. Throws AppError when the page does not answer.
+ * What a tab shows: the documents of its frames, and the files in them that the browser still has; nothing but a font
+ * that may not be cached is requested again. Files beyond `maxBytes` in all are left out. Throws AppError when the page
+ * does not answer.
  */
 export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
   const { frameTree } = await tab.send('Page.getResourceTree')
@@ -81,11 +83,12 @@ async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
   const files = new Map<string, PageFile>()
   let bytes = 0
   let leftOut = 0
-  for (const { frameId, url, type, size } of listedIn(tree)) {
+  for (const listed of listedIn(tree)) {
+    const { url, type, size } = listed
     if (files.has(url) || url.startsWith('data:')) continue
     if (size > MAX_FILE || bytes + size > maxBytes) leftOut++
     else {
-      const body = await bodyOf(tab, frameId, url).catch(unlessGone)
+      const body = await bodyOf(tab, listed).catch(unlessGone)
       if (!body) continue
       files.set(url, { url, type: type.toLowerCase(), body })
       bytes += body.length
@@ -94,9 +97,10 @@ async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
   return { files, leftOut }
 }
 
-async function bodyOf(tab: Tab, frameId: string, url: string): Promise<Buffer | undefined> {
+async function bodyOf(tab: Tab, { frameId, url, isFont }: Listed): Promise<Buffer | undefined> {
   const content = await tab.send('Page.getResourceContent', { frameId, url }).catch(unlessGone)
   if (content) return Buffer.from(content.content, content.base64Encoded ? 'base64' : 'utf8')
+  if (!isFont) return undefined
   // A page does not keep the file of a font that it uses; the browser's cache does.
   const options = { disableCache: false, includeCredentials: true }
   const { resource } = await tab.send('Network.loadNetworkResource', { frameId, url, options })
@@ -109,9 +113,10 @@ function* listedIn({ frame, resources, childFrames }: Tree): Generator<Listed, v
   const frameId = frame.id
   // An element may show a picture as if it were a document.
   if (frame.parentId !== undefined && frame.mimeType.startsWith('image/'))
-    yield { frameId, url: frame.url, type: frame.mimeType, size: 0 }
+    yield { frameId, url: frame.url, type: frame.mimeType, isFont: false, size: 0 }
   for (const { url, type, mimeType, contentSize = 0, failed, canceled } of resources)
-    if (KINDS.has(type) && !failed && !canceled) yield { frameId, url, type: mimeType, size: contentSize }
+    if (KINDS.has(type) && !failed && !canceled)
+      yield { frameId, url, type: mimeType, isFont: type === 'Font', size: contentSize }
   for (const child of childFrames ?? []) yield* listedIn(child)
 }
 

@@ -3,6 +3,7 @@ import { AppError } from '../../../base/errors.ts'
 import { count, flag, text } from '../settings.ts'
 import { BrowserGone, Cdp, type Session } from './cdp.ts'
 import { collectConsole } from './console.ts'
+import { dismissDialogs } from './dialogs.ts'
 import { languagesIn } from './languages.ts'
 import { explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
@@ -55,6 +56,7 @@ export class Tab {
   /** How many documents the tab has shown, and whether the last one is loaded. */
   #documents = 0
   #isLoaded = false
+  #shown: { readonly url: string; readonly unreachableUrl?: string } = { url: 'about:blank' }
   #hidden: readonly string[] = []
   #stuck = false
 
@@ -71,14 +73,15 @@ export class Tab {
       if (frame.parentId !== undefined) return
       this.#documents++
       this.#isLoaded = false
+      this.#shown = frame
+    })
+    this.session.on('Page.navigatedWithinDocument', ({ frameId, url }) => {
+      if (frameId === ids.target) this.#shown = { url }
     })
     this.session.on('Page.loadEventFired', () => {
       this.#isLoaded = true
     })
-    // Nobody is there who could answer.
-    this.session.on('Page.javascriptDialogOpening', () =>
-      this.session.send('Page.handleJavaScriptDialog', { accept: false }).catch(() => {}),
-    )
+    dismissDialogs(this.session)
   }
 
   /** Opens an empty tab in the browser at `endpoint`. Throws BrowserGone, also when that does not answer in time. */
@@ -144,11 +147,12 @@ export class Tab {
     const loaded = await this.#loaded(left())
     const settleMs = Math.min(left(), count(env, 'CHROME_SETTLE_TIMEOUT', SETTLE_SECONDS) * 1000)
     const settled = loaded && (await this.#settle(settleMs, flag(env, 'CHROME_HIDE_OVERLAYS', true)))
+    // A page that goes on loading, or to itself, has no picture.
+    if (!settled) await this.within(this.session.send('Page.stopLoading'), ANSWER_MS)
     if (!(await this.#answers())) await this.#interrupt()
     const title = await this.within(this.session.send('Runtime.evaluate', { expression: 'document.title' }), ANSWER_MS)
-    const tree = await this.within(this.session.send('Page.getFrameTree'), ANSWER_MS)
-    if (!tree) throw new AppError(BUSY)
-    const { frame } = tree.frameTree
+    if (!title) throw new AppError(BUSY)
+    const frame = this.#shown
     // The page has led to where nobody answers: what is shown is the browser's own page.
     if (frame.unreachableUrl || frame.url.startsWith('chrome-error:')) {
       const { failure } = this.#network

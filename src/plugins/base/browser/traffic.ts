@@ -110,10 +110,11 @@ async function recordSession(session: Session, recording: Recording, secret: Rea
   })
   session.on('Network.loadingFinished', ({ requestId }) => {
     const request = over(requestId)
-    if (request) recording.add(finished(requestId, request))
+    if (request) recording.add(finished(requestId, request).finally(() => sent.delete(requestId)))
   })
   session.on('Network.loadingFailed', ({ requestId, errorText, type }) => {
     const request = over(requestId)
+    sent.delete(requestId)
     if (!request) return
     // A player stops when it has enough.
     if (type === 'Media' && request.response) recording.retryLater(bare(request.event.request.url))

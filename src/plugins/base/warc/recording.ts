@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { VERSION } from '../../../base/version.ts'
 import type { HookContext } from '../contract.ts'
 import { writeWhole } from '../files.ts'
@@ -18,6 +19,9 @@ export const INDEX = 'index.cdxj'
 const MAX_SIZE = 750 * 1024 * 1024
 /** A page that goes on requesting must not fill the memory with notes. */
 const MOST_NOTES = 1_000
+
+/** How long the browser may take to hand out what it has loaded. */
+const LATE_MS = 10_000
 
 /** A URL, and why its content is not in the file. */
 interface LeftOut {
@@ -57,7 +61,7 @@ export function recordingOf({
 export class Recording {
   readonly #folder: string
   readonly #limit: SizeLimit
-  readonly #leftOut: LeftOut[] = []
+  readonly #leftOut = new Map<string, string>()
   readonly #sockets = new Set<string>()
   readonly #later = new Set<string>()
   readonly #coming = new Set<Promise<void>>()
@@ -93,13 +97,18 @@ export class Recording {
     return this.#whole.has(url)
   }
 
-  /** Takes an exchange that is still under way; it may come to nothing, but never rejects. */
+  /** Takes an exchange that is still under way; it may come to nothing. */
   add(exchange: Promise<Exchange | undefined>): void {
     if (this.#isOver) return
     const coming = exchange
-      .then((there) => {
-        if (there) this.#put(there)
-      })
+      .then(
+        (there) => {
+          if (there && !this.#isOver) this.#put(there)
+        },
+        (error: unknown) => {
+          this.#trouble ??= error
+        },
+      )
       .finally(() => this.#coming.delete(coming))
     this.#coming.add(coming)
   }
@@ -135,12 +144,12 @@ export class Recording {
 
   /** Notes what is to be requested as a whole at the end. */
   retryLater(url: string): void {
-    if (this.#later.size < MOST_NOTES) this.#later.add(url)
+    if (/^https?:/.test(url) && this.#later.size < MOST_NOTES) this.#later.add(url)
   }
 
   /** Notes what is not in the file. */
   leaveOut(url: string, why: string): void {
-    if (this.#leftOut.length < MOST_NOTES) this.#leftOut.push({ url, why })
+    if (this.#leftOut.size < MOST_NOTES && !this.#leftOut.has(url)) this.#leftOut.set(url, why)
   }
 
   /** Tells at the end what has not come to its end by then. */
@@ -160,7 +169,8 @@ export class Recording {
    */
   async finish(page: string, made: readonly Made[]): Promise<Recorded | undefined> {
     for (const urls of this.#loading) for (const url of urls()) this.leaveOut(url, 'it did not come to its end')
-    await Promise.all(this.#coming)
+    // A browser that hangs must not keep the rest.
+    await Promise.race([Promise.all(this.#coming), sleep(LATE_MS, undefined, { ref: false })])
     for (const received of this.#takeOpen()) this.#ended(received())
     for (const exchange of this.#broken) {
       if (this.#whole.has(exchange.url)) exchange.body.drop()
@@ -177,7 +187,7 @@ export class Recording {
     if (!this.#writer) return undefined
     const writer = await this.#writer
     const now = new Date()
-    const leftOut = this.#leftOut.filter(({ url }) => !this.#whole.has(url))
+    const leftOut = [...this.#leftOut].flatMap(([url, why]) => (this.#whole.has(url) ? [] : [{ url, why }]))
     const responses = writer.index.length
     for (const { url, mime, bytes } of made) await writer.resource(url, now, mime, bytes)
     await writer.metadata(page, now, { left_out: leftOut, websockets: [...this.#sockets] })
@@ -195,6 +205,7 @@ export class Recording {
     for (const { body } of [...this.#broken, ...this.#takeOpen().map((received) => received())]) body.drop()
     if (!this.#writer) return
     await this.#writer.then((writer) => writer.abandon()).catch(() => {})
+    this.#writer = undefined
     for (const name of readdirSync(this.#folder)) if (name.startsWith('.')) rmSync(join(this.#folder, name))
   }
 

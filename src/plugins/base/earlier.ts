@@ -1,0 +1,62 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HookContext } from './contract.ts'
+import { savedFileIn } from './siblings.ts'
+
+/** An earlier copy of the page that the server may say is still the same. */
+export interface Earlier {
+  /** What was asked for in the end, after redirects. */
+  readonly finalUrl: string
+  /** The headers of the answer, without those about how its body was sent. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The headers by which the server is asked for something else only (RFC 9110, 13.1). */
+  readonly conditions: Readonly<Record<string, string>>
+  /** Its decoded body. */
+  readonly file: string
+  /** When the server last sent it. */
+  readonly since: string
+}
+
+/** How a body was sent, which is not how it lies in a file. */
+const SENT = new Set(['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive'])
+/** The folder of another page of this URL, by which the worker tells that it may be used. */
+const EARLIER_DIR = 'ARCHIVEBOX_EARLIER_DIR'
+/** Files of one answer are written in turn; the clock of a file system may be coarse. */
+const CLOCK_MS = 1_000
+
+/**
+ * The latest copy of this page in the archive, when it is whole and its server has named it by an ETag or a date.
+ * Undefined otherwise, and for an answer that was meant for one visitor: personas differ.
+ */
+export function earlierCopy({ env, url }: Pick<HookContext, 'env' | 'url'>): Earlier | undefined {
+  const folder = env[EARLIER_DIR]
+  if (!folder) return undefined
+  try {
+    const path = join(folder, 'headers', 'headers.json')
+    const record = JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, unknown>>
+    const { url: asked, status, final_url: finalUrl, not_modified: notModified } = record
+    const headers = Object.fromEntries(
+      Object.entries(record['headers'] as object).filter(
+        (entry): entry is [string, string] => typeof entry[1] === 'string' && !SENT.has(entry[0]),
+      ),
+    )
+    const file = savedFileIn(folder)
+    const conditions = conditionsOf(headers)
+    if (asked !== url || status !== 200 || typeof finalUrl !== 'string' || !file || !conditions) return undefined
+    const writtenAt = statSync(path).mtime
+    // Headers that were asked for anew say nothing about the body of before.
+    if (statSync(file).mtimeMs < writtenAt.getTime() - CLOCK_MS) return undefined
+    const before = (notModified as { readonly since?: unknown } | undefined)?.since
+    const since = typeof before === 'string' ? before : writtenAt.toISOString()
+    return { finalUrl, headers, conditions, file, since }
+  } catch {
+    return undefined // It was deleted, or is not ours.
+  }
+}
+
+function conditionsOf(headers: Readonly<Record<string, string>>): Record<string, string> | undefined {
+  const { etag, 'last-modified': date, vary = '', 'cache-control': control = '' } = headers
+  if (/\*|\bcookie\b|\bauthorization\b/i.test(vary) || /\b(?:private|no-store)\b/i.test(control)) return undefined
+  if (!etag && !date) return undefined
+  return { ...(etag && { 'if-none-match': etag }), ...(date && { 'if-modified-since': date }) }
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseContentType } from '../base/content-type.ts'
+import type { HookContext } from '../base/contract.ts'
+import { decoded, encodingsOf } from '../base/decoded.ts'
+import { fileName } from '../base/file-name.ts'
+import { writePieces } from '../base/files.ts'
+import { type ReadResponse, readResponse } from '../base/warc/read-record.ts'
+
+/** A line of `index.jsonl`; the names are ArchiveBox's. */
+export interface ListedResponse {
+  /** UTC, `YYYYMMDDhhmmss`. */
+  readonly ts: string
+  readonly method: string
+  readonly url: string
+  readonly status: number
+  /** What the page wanted it for: `document`, `script`, `image`; `fetch` when we requested it. */
+  readonly resourceType: string
+  readonly mimeType: string
+  readonly responseSha256: string
+  readonly size: number
+  /** Of its body, from the folder of `index.jsonl`. */
+  readonly path: string
+}
+
+interface Line {
+  readonly ts: string
+  readonly url: string
+  readonly method?: string
+  readonly mime: string
+  readonly status: string
+  readonly digest: string
+  readonly offset: string
+  readonly length: string
+}
+
+/**
+ * Writes the bodies of a WARC's responses as files of their own below `all/`, each once, as many as fit in `maxBytes`;
+ * redirects, errors and empty ones are in the WARC only. Throws AppError when the WARC cannot be read.
+ */
+export async function bodiesIn(
+  { outputDir, signal }: Pick<HookContext, 'outputDir' | 'signal'>,
+  warc: string,
+  index: string,
+  maxBytes: number,
+): Promise<{ readonly list: readonly ListedResponse[]; readonly leftOut: number }> {
+  const list: ListedResponse[] = []
+  const known = new Map<string, Pick<ListedResponse, 'path' | 'size' | 'responseSha256'>>()
+  let left = maxBytes
+  let leftOut = 0
+  const lines = index.split('\n').filter(Boolean).map(parsed).filter(isContent)
+  // What refers to another record comes after it.
+  for (const line of lines.toSorted((a, b) => Number(a.offset) - Number(b.offset))) {
+    signal.throwIfAborted()
+    const { ts, url, status, digest } = line
+    const response = await readResponse(warc, { offset: Number(line.offset), length: Number(line.length) })
+    const mimeType = parseContentType(response.headers.get('content-type')).mime
+    const name = `${ts}__${String(list.length + leftOut).padStart(4, '0')}__${fileName(url, undefined, mimeType)}`
+    const file = known.get(digest) ?? (await written(response, outputDir, `all/${name}`, left))
+    if (file === undefined) leftOut++
+    else if (file.size > 0) {
+      if (!known.has(digest)) left -= file.size
+      known.set(digest, file)
+      const resourceType = response.record.get('warc-resource-type') ?? 'fetch'
+      list.push({ ts, method: line.method ?? 'GET', url, status: Number(status), resourceType, mimeType, ...file })
+    }
+  }
+  return { list, leftOut }
+}
+
+/** @returns undefined when it is larger than `most` */
+async function written({ headers, body }: ReadResponse, folder: string, path: string, most: number) {
+  const sha256 = createHash('sha256')
+  let size = 0
+  const measured = async function* () {
+    for await (const piece of decoded(body, encodingsOf({ headers: Object.fromEntries(headers) }))) {
+      size += piece.length
+      if (size > most) return
+      sha256.update(piece)
+      yield piece
+    }
+  }
+  await writePieces(folder, path, measured())
+  if (size === 0 || size > most) rmSync(join(folder, path))
+  return size > most ? undefined : { path: `./${path}`, size, responseSha256: sha256.digest('hex') }
+}
+
+function parsed(line: string): Line {
+  const fields = JSON.parse(line.slice(line.indexOf('{'))) as Omit<Line, 'ts'>
+  return { ...fields, ts: / (\d{14}) \{/.exec(line)?.[1] ?? '' }
+}
+
+function isContent({ url, status }: Line): boolean {
+  return /^https?:/.test(url) && Number(status) >= 200 && Number(status) < 300
+}

@@ -1,0 +1,61 @@
+import type { Routes } from './site.ts'
+
+const script = (title: string, code: string) =>
+  `<!doctype html><title>${title}</title><p>${title}</p><script>${code}</script>`
+
+/** Pages that want more than a visitor gives: each is visited without harm to the next one. */
+export const hostilePages: Routes = {
+  '/asks-for-ever': script('asks', 'for (;;) confirm("more?")'),
+  '/holds-on': script('holds', 'onbeforeunload = () => "stay"; setTimeout(() => { location = "/left" }, 100)'),
+  '/left': script('left', ''),
+  '/floods': script('floods', 'setInterval(() => { for (let i = 0; i < 2e3; i++) console.log("x".repeat(1e3)) }, 1)'),
+  '/refreshes': '<!doctype html><meta http-equiv="refresh" content="0"><title>refreshes</title><p>again</p>',
+  '/prints': script('prints', 'setInterval(print, 10)'),
+  '/opens': script(
+    'opens',
+    `open('/pop-up')
+     const form = Object.assign(document.createElement('form'), { target: '_blank', action: '/pop-up' })
+     document.body.append(form); form.submit()
+     const link = Object.assign(document.createElement('a'), { href: '/pop-up', target: '_blank' })
+     document.body.append(link); link.click()`,
+  ),
+  '/wants': script(
+    'wants',
+    `const all = {
+       place: () => new Promise((yes, no) => navigator.geolocation.getCurrentPosition(yes, no)),
+       clipboard: () => navigator.clipboard.readText(), midi: () => navigator.requestMIDIAccess(),
+       camera: () => navigator.mediaDevices.getUserMedia({ video: true }), usb: () => navigator.usb.requestDevice({}),
+     }
+     const ask = async ([name, get]) => await get().then(() => name, () => [])
+     Promise.all(Object.entries(all).map(ask)).then((got) => { document.title = 'got: ' + got.flat() })`,
+  ),
+  '/downloads': script(
+    'downloads',
+    `const link = document.createElement('a')
+     link.href = URL.createObjectURL(new Blob([new Uint8Array(1e7)])); link.download = 'x.bin'
+     setInterval(() => link.click(), 20); setTimeout(() => { location = '/attachment' }, 300)`,
+  ),
+  '/attachment': (_request, response) =>
+    response.writeHead(200, { 'content-disposition': 'attachment; filename=x' }).end('file'),
+  '/serves-itself': script(
+    'serves',
+    `navigator.serviceWorker.register('/worker.js').then(async () => {
+       await navigator.serviceWorker.ready; document.title = await (await fetch('/real')).text() })`,
+  ),
+  '/worker.js': (_request, response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/javascript' })
+      .end('onactivate = () => clients.claim(); onfetch = (e) => e.respondWith(new Response("from the worker"))'),
+  '/real': 'from the server',
+  '/draws': script(
+    'draws',
+    `const canvas = document.body.appendChild(document.createElement('canvas')), gl = canvas.getContext('webgl')
+     document.title = 'WebGL: ' + !!gl; setInterval(() => { for (let i = 0; i < 1e4; i++) gl?.clear(16384) }, 1)`,
+  ),
+  '/embeds': script(
+    'embeds',
+    `const blob = URL.createObjectURL(new Blob(['<p>blob frame'], { type: 'text/html' }))
+     for (const src of ['data:text/html,<p>data frame', blob])
+       document.body.append(Object.assign(document.createElement('iframe'), { src }))`,
+  ),
+}

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { hosted, runHooks } from '../support/page-hooks.ts'
+import { useWorkTree } from '../support/work-trees.ts'
+
+useWorkTree()
+
+const hashes = { ...hosted('hashes'), readsPublished: true }
+
+it('what hooks said waits for a write that is required', async () => {
+  const { ran, steps } = await runHooks([hosted('headers'), hosted('html'), hashes])
+  expect(ran).toEqual(['headers', 'html', 'hashes'])
+  // One when a row of more than one portion goes on.
+  expect(steps).toEqual(['write'])
+})
+
+it('is written before background hooks are ended, which may take long', async () => {
+  const { steps } = await runHooks([hosted('headers'), hashes], { hasBackground: true })
+  expect(steps).toEqual(['write', 'end background', 'write', 'end background'])
+})
