@@ -51,7 +51,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     filter = await startSocksFilter(AddressFilter.from(settings, resolve)!)
     const sockets = join(folder, 'sockets')
     mkdirSync(sockets, { mode: 0o700 })
-    const env = { CHROME_SANDBOX: 'false' }
+    const env = { CHROME_SANDBOX: 'false', CHROME_USER_AGENT: 'Tester' }
     browser = await launchBrowser(await packagedBrowser(), folder, sockets, env, socksArguments(filter.port))
   })
   afterAll(async () => {
@@ -64,6 +64,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
 
   it('lets many speak to it, each as if it were alone, and forgets what a gone one has made', async () => {
     const [one, other] = await Promise.all([1, 2].map(() => Cdp.connect(browser.relay.endpoint)))
+    expect(await one!.send('Browser.getVersion')).toMatchObject({ userAgent: 'Tester' })
     const open = async (cdp: Cdp) => {
       const { browserContextId } = await cdp.send('Target.createBrowserContext', { disposeOnDetach: true })
       const { targetId } = await cdp.send('Target.createTarget', { url: 'about:blank', browserContextId })

@@ -67,6 +67,33 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
     expect(await tested(`${site.url}/private`)).toMatchObject({ code: 0, logged_in: true })
   })
 
+  it('is not kept waiting by a page that does not answer, or shows a dialog; a cookie of meanwhile stays', async () => {
+    const login = (path: string) =>
+      home.start(['persona', 'login', '--remote', 'Reader', site.url + path], { input: null })
+    const never = login('/never')
+    await eventually(() => site.requests.some(({ path }) => path === '/never'))
+    never.signal('SIGINT')
+    expect(await never.finished()).toMatchObject({ code: 0 })
+
+    const busy = login('/login')
+    await busy.says(/press Enter here/)
+    await inPage(/localhost:(\d+)/.exec(busy.stderr)![1]!, 'void setTimeout(() => alert())')
+    const input = JSON.stringify([{ name: 'theirs', value: CANARY, domain: 'example.com' }])
+    expect((await home.run(['persona', 'import', 'Reader', '-'], { input })).code).toBe(0)
+    busy.signal('SIGINT')
+    expect(await busy.finished()).toMatchObject({ code: 0 })
+    expect(processesOf(inPersona()).map(({ command }) => command)).toEqual([])
+    expect(readFileSync(inPersona('cookies.txt'), 'utf8')).toMatch(/sid\t[\s\S]*\ttheirs\t|\ttheirs\t[\s\S]*sid\t/)
+  })
+
+  it('connects to nothing private where that is not allowed', async () => {
+    const env = { BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: new URL(site.url).host }
+    site.requests.length = 0
+    const { stderr } = await home.run(['persona', 'test', 'Reader', `${site.url}/away`], { env })
+    expect(stderr).toContain('(BLOCK_PRIVATE_ADDRESSES)')
+    expect(site.requests.map(({ path }) => path)).toEqual(['/away'])
+  })
+
   it('that has expired is not logged in any more, and its cookie is named', async () => {
     writeFileSync(inPersona('cookies.txt'), COOKIES_TXT.replace('\t0\tsid', '\t1000000000\tsid'))
     expect(await tested(`${site.url}/private`)).toMatchObject({

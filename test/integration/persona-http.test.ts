@@ -34,6 +34,19 @@ describe('a page that asks for a login', () => {
       expect(read(file), file).not.toContain(CANARY)
   })
 
+  it('behind the login of another host: what that leads to is not kept either', async () => {
+    await run('headers', `${site.url}/sign-on`, env)
+    expect(site.requests.map(({ headers }) => headers.cookie)).toEqual([`sid=${SESSION}`, undefined])
+    expect(json('headers/headers.json')['headers']).toMatchObject({ 'set-cookie': 'sid=***; HttpOnly' })
+    expect(read('headers/headers.json')).not.toContain(CANARY)
+  })
+
+  it('with cookies of any language', async () => {
+    put('cookies.txt', `127.0.0.1\tFALSE\t/\tFALSE\t0\tcity\tKöln 東京\n`)
+    expect(await run('headers', `${site.url}/private`, env)).toMatchObject({ status: 'succeeded' })
+    expect(Buffer.from(site.requests[0]!.headers.cookie!, 'latin1').toString()).toBe('city=Köln 東京')
+  })
+
   it('is shown to nobody else', async () => {
     expect(await run('title', `${site.url}/private`)).toMatchObject({ output: 'Log in' })
     expect(await run('title', `${site.otherUrl}/private`, env)).toMatchObject({ output: 'Log in' })

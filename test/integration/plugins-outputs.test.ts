@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import type { RequestListener } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withPrograms } from '../support/bare-path.ts'
@@ -117,6 +120,34 @@ describe.skipIf(WGET.missing)(`wget, when it is there ${WGET.missing || ''}`, ()
       expect(files().filter((path) => path.includes('warc'))).toEqual([])
     } finally {
       await broken.close()
+    }
+  })
+
+  it('connects to nothing private where that is not allowed, whatever a redirect leads to', async () => {
+    let connections = 0
+    const secret = createServer((socket) => {
+      connections++
+      socket.end('220 secret\r\n')
+    }).listen(0, '127.0.0.1')
+    await once(secret, 'listening')
+    const port = (secret.address() as AddressInfo).port
+    const redirect =
+      (to: string): RequestListener =>
+      (_request, response) =>
+        void response.writeHead(302, { location: to }).end()
+    const open = await startSite({
+      '/http': redirect(`http://127.0.0.1:${port}/`),
+      '/https': redirect(`https://127.0.0.1:${port}/`),
+      '/ftp': redirect(`ftp://127.0.0.1:${port}/`),
+    })
+    try {
+      const env = { ...PATH, BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: new URL(open.url).host }
+      for (const path of ['/http', '/https', '/ftp'])
+        expect(await run('wget', open.url + path, env), path).toMatchObject({ status: 'failed' })
+      expect(connections).toBe(0)
+    } finally {
+      await open.close()
+      secret.close()
     }
   })
 

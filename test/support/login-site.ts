@@ -46,7 +46,10 @@ export async function startLoginSite(): Promise<LoginSite> {
       response.writeHead(303, { location: '/private', 'set-cookie': cookies }).end()
     } else if (path === '/private' && isLoggedIn)
       page(privatePage(otherUrl), { 'set-cookie': `sid=${RENEWED}; HttpOnly` })
+    else if (path === '/never') return
     else if (path === '/to-private') response.writeHead(302, { location: '/private' }).end()
+    else if (path === '/sign-on') response.writeHead(302, { location: `${otherUrl}/signed-on` }).end()
+    else if (path === '/signed-on') page('<title>In</title>', { 'set-cookie': `sid=${RENEWED}; HttpOnly` })
     else if (path === '/away') response.writeHead(302, { location: `${otherUrl}/elsewhere` }).end()
     else if (path === '/guarded') response.writeHead(302, { location: '/login' }).end()
     else if (path === '/leads') response.writeHead(302, { location: '/accounts/login' }).end()

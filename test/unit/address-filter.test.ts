@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { AddressFilter, type Resolve } from '../../src/base/address-filter.ts'
 import { isPrivateAddress } from '../../src/base/private-host.ts'
+import { startSocksFilter } from '../../src/plugins/base/browser/socks-filter.ts'
 import { get } from '../../src/plugins/base/fetch.ts'
 import { withHttpFilter } from '../../src/plugins/base/http-filter.ts'
 import { request } from '../../src/plugins/base/request.ts'
@@ -104,4 +107,21 @@ it('gives other programs a proxy that does the same', async () => {
     expect(await ask(`rebound.example:${portOf(secret)}`, 'CONNECT')).toBe('403')
     expect(secret.hits('/')).toBe(before)
   })
+})
+
+it('keeps no connection of a browser that has left it to a host that stays', async () => {
+  const silent = createServer({ allowHalfOpen: true }, (socket) => void socket.resume()).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const allowed = { BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: `127.0.0.1:${port}` }
+  const proxy = await startSocksFilter(AddressFilter.from(allowed)!)
+  const browser = connect(proxy.port, '127.0.0.1')
+  browser.write(Buffer.of(5, 1, 0))
+  await once(browser, 'data')
+  browser.write(Buffer.of(5, 1, 0, 1, 127, 0, 0, 1, port >> 8, port & 255))
+  expect((await once(browser, 'data'))[0][1]).toBe(0)
+  browser.end()
+  await once(browser, 'close')
+  await new Promise((resolve) => proxy.server.close(resolve))
+  silent.close()
 })

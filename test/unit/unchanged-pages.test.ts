@@ -52,6 +52,7 @@ beforeAll(async () => {
     '/plain': tagged(page('Plain'), {}),
     '/private': tagged(page('Private'), { etag: '"e"', 'cache-control': 'private' }),
     '/cookie': tagged(page('Cookie'), { etag: '"f"', vary: 'Accept, Cookie' }),
+    '/dated': tagged(page('Dated'), { 'last-modified': DATE }),
     '/half': tagged(bytes('text/html', '<title>Half', { 'content-length': '1000', connection: 'close' }), {
       etag: '"g"',
     }),
@@ -64,9 +65,21 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(earlier, { recursive: true, force: true }))
 
+/** Those of somebody who is known to the site. */
+function cookiesFile(): string {
+  const file = join(earlier, 'cookies.txt')
+  writeFileSync(file, '# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n')
+  return file
+}
+
 /** Archives a page, as an earlier one, and once more. @returns how the second time went */
-async function twice(path: string, between = () => {}, env: Record<string, string> = {}) {
-  await runRow(ROW, site.url + path)
+async function twice(
+  path: string,
+  between = () => {},
+  env: Record<string, string> = {},
+  before: Record<string, string> = {},
+) {
+  await runRow(ROW, site.url + path, before)
   cpSync(snapshot, earlier, { recursive: true, preserveTimestamps: true })
   rmSync(snapshot, { recursive: true })
   between()
@@ -120,11 +133,19 @@ describe('a page is asked for as if for the first time', () => {
   })
 
   it('when cookies are sent, which may make it another page', async () => {
-    const cookies = join(earlier, 'cookies.txt')
-    const write = () => writeFileSync(cookies, '# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n')
-    await twice('/tag', write, { COOKIES_FILE: cookies })
+    await twice('/tag', () => {}, { COOKIES_FILE: cookiesFile() })
     expect(asked.get('/tag')!.map(({ cookie }) => cookie)).toEqual([undefined, 'a=b'])
     expect(conditions('/tag')).toEqual(['none', 'none'])
+  })
+
+  it.each([
+    ['a persona', () => ({ COOKIES_FILE: cookiesFile() })],
+    ['one who speaks another language', () => ({ ACCEPT_LANGUAGE: 'de' })],
+    ['another program', () => ({ USER_AGENT: 'Mobile' })],
+  ])('when it was %s who saw it before', async (_who, before) => {
+    const ends = await twice('/dated', () => {}, {}, before())
+    expect(conditions('/dated')).toEqual(['none', 'none'])
+    expect(ends['html']).toBe('succeeded: html/output.html')
   })
 
   it('when the earlier copy is deleted before it could be read', async () => {

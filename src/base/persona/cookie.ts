@@ -15,6 +15,9 @@ export interface Cookie {
   readonly sameSite: 'Strict' | 'Lax' | 'None' | undefined
 }
 
+/** What no field of a cookie has: no header could carry it, and some end a line of cookies.txt. */
+export const CONTROL = /\p{Cc}/u
+
 /** Is its time over? */
 export function isExpired({ expires }: Cookie, now = Date.now()): boolean {
   return expires !== undefined && expires * 1000 <= now

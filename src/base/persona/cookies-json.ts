@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { type Cookie, sameSiteOf } from './cookie.ts'
+import { CONTROL, type Cookie, sameSiteOf } from './cookie.ts'
 import { jsonIn, type OriginStorage, originsIn } from './storage.ts'
 
 /**
@@ -25,8 +25,9 @@ function cookieOf(entry: unknown, where: string): Cookie {
   const host = [fields['domain'], fields['host'], hostIn(fields['url'])].find((text) => typeof text === 'string')
   if (typeof name !== 'string' || typeof value !== 'string' || !host)
     throw new UsageError(`${where}: it lacks a name, a value or a domain`)
-  if (/[\t\r\n]/.test(name + value + host)) throw new UsageError(`${where}: a cookie has no tabs and no line feeds`)
   const { hostOnly, path, sameSite } = fields
+  if (CONTROL.test(`${name}${value}${host}${path}`))
+    throw new UsageError(`${where}: a cookie has no control characters`)
   return {
     ...{ name, value, domain: host.replace(/^\./, '').toLowerCase() },
     hostOnly: typeof hostOnly === 'boolean' ? hostOnly : !host.startsWith('.'),

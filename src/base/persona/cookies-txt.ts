@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { type Cookie, sameSiteOf } from './cookie.ts'
+import { CONTROL, type Cookie, sameSiteOf } from './cookie.ts'
 
 const HEADER = `# Netscape HTTP Cookie File
 # The cookies of a persona of archivebox-ts: whoever has them is logged in. One cookie a line, fields between tabs:
@@ -36,6 +36,8 @@ export function parseCookiesTxt(text: string, file: string): Cookie[] {
     const expires = Number(expiry)
     if (Number.isNaN(expires) || host === '')
       throw new UsageError(`${file}, line ${at + 1}: ${host === '' ? 'no domain' : 'the time of expiry is no number'}`)
+    if (CONTROL.test(host + path + name + value))
+      throw new UsageError(`${file}, line ${at + 1}: a cookie has no control characters`)
     const domain = host.replace(/^\./, '').toLowerCase()
     cookies.push({
       ...{ name, value, domain, path: path || '/', hostOnly: !isTrue(below), secure: isTrue(secure) },

@@ -18,6 +18,11 @@ export function originsIn(state: unknown): OriginStorage[] {
   })
 }
 
+/** The storage of both lists; of two for one origin that of the second. */
+export function mergedStorage(before: readonly OriginStorage[], after: readonly OriginStorage[]): OriginStorage[] {
+  return [...new Map([...before, ...after].map((each) => [each.origin, each])).values()]
+}
+
 /** What a JSON text holds. Throws UsageError, which quotes nothing of it. */
 export function jsonIn(text: string, file: string): unknown {
   try {

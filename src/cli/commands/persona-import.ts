@@ -6,6 +6,7 @@ import { parseCookiesTxt } from '../../base/persona/cookies-txt.ts'
 import { many } from '../format.ts'
 import { findOrMake, personasOf } from '../persona/find.ts'
 import { saveLogins } from '../persona/save.ts'
+import { oneLine } from '../screen/clean.ts'
 import type { Asked } from '../settings.ts'
 import { terminal } from '../terminal.ts'
 
@@ -25,9 +26,12 @@ export async function personaImport(asked: Asked, name: string, file: string): P
   const expired = cookies.filter((cookie) => isExpired(cookie))
   const hosts = [...new Set(cookies.map(({ domain }) => domain))]
   const more = hosts.length > 3 ? ` and ${hosts.length - 3} more` : ''
-  terminal.say(`${name}: took over ${many(cookies.length, 'cookie')} for ${hosts.slice(0, 3).join(', ')}${more}`)
+  const named = oneLine(hosts.slice(0, 3).join(', '))
+  terminal.say(`${name}: took over ${many(cookies.length, 'cookie')} for ${named}${more}`)
   if (expired.length > 0)
-    terminal.say(`${many(expired.length, 'cookie')} expired already: ${names(expired)}; log in there and export anew`)
+    terminal.say(
+      `${many(expired.length, 'cookie')} expired already: ${oneLine(names(expired))}; log in there and export anew`,
+    )
 }
 
 const names = (cookies: readonly { readonly name: string; readonly domain: string }[]) =>

@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../base/errors.ts'
-import type { Persona } from '../../base/persona/persona.ts'
+import { type Cookie, merged } from '../../base/persona/cookie.ts'
+import { type Persona, readPersona } from '../../base/persona/persona.ts'
+import { mergedStorage } from '../../base/persona/storage.ts'
 import { many } from '../format.ts'
 import { Interrupts } from '../interrupts.ts'
 import { pageUrl } from '../page-url.ts'
@@ -34,16 +36,25 @@ export async function personaLogin(
   const interrupts = new Interrupts()
   const browser = await startBrowser(env, persona.files.profile, !remote && hasDisplay(env))
   try {
-    await setCookies(browser.cdp, persona.cookies)
-    await openPage(browser, url)
+    const refused = await setCookies(browser.cdp, persona.cookies)
+    await openPage(browser, url, interrupts.signal)
     sayHow(browser)
-    keep(persona, await watched(browser, interrupts.signal))
+    const { cookies, origins } = await watched(browser, interrupts.signal)
+    // Somebody else may have given it more meanwhile.
+    const now = (await readPersona(personas, name).catch(() => undefined)) ?? persona
+    const others = [...refused, ...newIn(now.cookies, persona.cookies)]
+    keep(now, { cookies: merged(others, cookies), origins })
   } finally {
     await browser.close()
     process.stdin.pause()
     interrupts.end()
   }
   terminal.say(`archivebox-ts persona test ${name} URL checks a page; add --persona ${name} archives with it`)
+}
+
+function newIn(cookies: readonly Cookie[], before: readonly Cookie[]): Cookie[] {
+  const known = new Set(before.map((cookie) => JSON.stringify(cookie)))
+  return cookies.filter((cookie) => !known.has(JSON.stringify(cookie)))
 }
 
 function sayHow({ address }: OwnBrowser): void {
@@ -72,7 +83,10 @@ async function watched(browser: OwnBrowser, interrupted: AbortSignal): Promise<B
   do {
     await Promise.race([over.catch(() => {}), sleep(LOOK_MS, undefined, { ref: false })])
     // A browser that is gone has nothing more to say.
-    last = await loginsOf(browser.cdp, sessions).catch(() => last)
+    last = await loginsOf(browser.cdp, sessions).then(
+      ({ cookies, origins }) => ({ cookies, origins: mergedStorage(last?.origins ?? [], origins) }),
+      () => last,
+    )
   } while (!isDone && browser.cdp.isOpen)
   if (!last) throw new AppError('the browser was closed at once: nothing was kept')
   return last

@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cookie, merged, sameSiteOf } from '../../base/persona/cookie.ts'
 import type { OriginStorage } from '../../base/persona/storage.ts'
 import type { Cdp } from '../../plugins/base/browser/cdp.ts'
 
 export { setCookies } from '../../plugins/base/browser/persona.ts'
+
+/** A page that shows a dialog, or is busy with itself, does not answer. */
+const ANSWER_MS = 2_000
 
 /** What a browser holds of logins. */
 export interface BrowserLogins {
@@ -31,19 +35,21 @@ export async function loginsOf(cdp: Cdp, sessions: Map<string, string>): Promise
 /** @param sessions of the pages that were spoken to before, by target */
 async function storageOf(cdp: Cdp, sessions: Map<string, string>): Promise<OriginStorage[]> {
   const { targetInfos } = await cdp.send('Target.getTargets')
-  const pages = targetInfos.filter(({ type, url }) => type === 'page' && /^https?:/.test(url))
+  // One that is just being left for another may not say its URL.
+  const pages = targetInfos.filter(({ type }) => type === 'page')
   const found = pages.map(async ({ targetId }) => {
     try {
       const session =
         sessions.get(targetId) ?? (await cdp.send('Target.attachToTarget', { targetId, flatten: true })).sessionId
       sessions.set(targetId, session)
-      const { result } = await cdp
-        .session(session)
-        .send('Runtime.evaluate', { expression: STORAGE, returnByValue: true })
-      return (result.value as OriginStorage | undefined) ?? []
+      const look = () => cdp.session(session).send('Runtime.evaluate', { expression: STORAGE, returnByValue: true })
+      // A page that is just being left for another one refuses.
+      const answer = await Promise.race([look().catch(look), sleep(ANSWER_MS, undefined, { ref: false })])
+      return (answer?.result.value as OriginStorage | undefined) ?? []
     } catch {
       return [] // It has been closed, or shows what has no storage.
     }
   })
-  return (await Promise.all(found)).flat().filter(({ localStorage }) => localStorage?.length > 0)
+  const all = (await Promise.all(found)).flat()
+  return all.filter(({ origin, localStorage }) => /^https?:/.test(origin) && localStorage.length > 0)
 }

@@ -10,6 +10,7 @@ import { makeShortFolder } from '../../base/short-folder.ts'
 import { isForEveryHook } from '../../hooks/environment.ts'
 import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
+import { endBrowser } from '../../plugins/base/browser/guard.ts'
 import { languagesIn } from '../../plugins/base/browser/languages.ts'
 import { explainNavigation } from '../../plugins/base/browser/net-error.ts'
 import type { Browser } from '../../plugins/base/browser/packaged.ts'
@@ -57,8 +58,11 @@ export async function startBrowser(env: Texts, profile: string, shown: boolean):
   }
 }
 
-/** Goes to a page in the browser's window, and waits until it has loaded. Throws AppError when nobody answers there. */
-export async function openPage({ cdp }: OwnBrowser, url: string): Promise<void> {
+/**
+ * Goes to a page in the browser's window, and waits until it has loaded, but no longer than a quarter of a minute, or
+ * until the signal aborts. Throws AppError when nobody answers there.
+ */
+export async function openPage({ cdp }: OwnBrowser, url: string, signal: AbortSignal): Promise<void> {
   const { targetInfos } = await cdp.send('Target.getTargets')
   const page = targetInfos.find(({ type }) => type === 'page')
   const targetId = page?.targetId ?? (await cdp.send('Target.createTarget', { url: 'about:blank' })).targetId
@@ -66,9 +70,11 @@ export async function openPage({ cdp }: OwnBrowser, url: string): Promise<void> 
   const session = cdp.session(sessionId)
   await session.send('Page.enable')
   const loaded = new Promise<void>((resolve) => session.on('Page.loadEventFired', () => resolve()))
-  const { errorText } = await session.send('Page.navigate', { url })
-  if (errorText !== undefined) throw explainNavigation(errorText, url)
-  await Promise.race([loaded, sleep(LOAD_MS, undefined, { ref: false })])
+  const there = session.send('Page.navigate', { url }).then(async ({ errorText }) => {
+    if (errorText !== undefined) throw explainNavigation(errorText, url)
+    await loaded
+  })
+  await Promise.race([there, sleep(LOAD_MS, undefined, { ref: false, signal }).catch(() => {})])
 }
 
 function argumentsOf(env: Texts, profile: string, shown: boolean): string[] {
@@ -92,7 +98,11 @@ async function start(browser: Browser, args: readonly string[], profile: string,
   })
   const ended = new Promise<void>((resolve) => child.once('error', () => resolve()).once('close', () => resolve()))
   const [, , , toBrowser, fromBrowser] = child.stdio
-  const relay = await Relay.open({ toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }, sockets)
+  const pipe = { toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }
+  const relay = await Relay.open(pipe, sockets).catch((error: unknown) => {
+    child.kill('SIGKILL')
+    throw error
+  })
   const left = () => {
     relay.close()
     rmSync(sockets, { recursive: true, force: true })
@@ -118,8 +128,8 @@ async function start(browser: Browser, args: readonly string[], profile: string,
     await Promise.race([Promise.all([relay.answer(), address.promise]), failed.promise])
     const cdp = await Cdp.connect(relay.endpoint)
     const close = async () => {
-      await cdp.send('Browser.close').catch(() => {})
-      const late = setTimeout(() => child.kill('SIGKILL'), END_MS)
+      const late = setTimeout(() => endBrowser({ process: child }), END_MS)
+      cdp.send('Browser.close').catch(() => {}) // One that is frozen does not answer.
       await ended
       clearTimeout(late)
       cdp.close()

@@ -1,7 +1,7 @@
 import type { Cookie } from '../../base/persona/cookie.ts'
 import { formatCookiesTxt } from '../../base/persona/cookies-txt.ts'
 import type { Persona } from '../../base/persona/persona.ts'
-import type { OriginStorage } from '../../base/persona/storage.ts'
+import { mergedStorage, type OriginStorage } from '../../base/persona/storage.ts'
 import { writePrivate } from '../../base/persona/write.ts'
 
 /** Writes a persona's cookies, and the storage of origins: those that it knew and that are not named here stay. */
@@ -12,6 +12,5 @@ export function saveLogins(
 ): void {
   writePrivate(files.cookies, formatCookiesTxt(cookies))
   if (storage.length === 0) return
-  const all = [...new Map([...origins, ...storage].map((each) => [each.origin, each])).values()]
-  writePrivate(files.storage, `${JSON.stringify({ origins: all }, null, 2)}\n`)
+  writePrivate(files.storage, `${JSON.stringify({ origins: mergedStorage(origins, storage) }, null, 2)}\n`)
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { AddressFilter } from '../../base/address-filter.ts'
 import { type Texts, timeoutOf } from '../../base/config.ts'
 import { flag } from '../../base/kinds.ts'
 import { makeShortFolder } from '../../base/short-folder.ts'
@@ -10,6 +11,7 @@ import { endBrowser } from '../../plugins/base/browser/guard.ts'
 import { launchBrowser } from '../../plugins/base/browser/launch.ts'
 import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { personaDress } from '../../plugins/base/browser/persona.ts'
+import { socksArguments, startSocksFilter } from '../../plugins/base/browser/socks-filter.ts'
 import { Tab } from '../../plugins/base/browser/tab.ts'
 import { get } from '../../plugins/base/fetch.ts'
 import { scanHtml } from '../../plugins/base/scan-html.ts'
@@ -39,8 +41,10 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
   const dress = await personaDress({ env, visit: undefined, log: say })
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-persona-'))
   const sockets = makeShortFolder(folder, "the browser's socket")
+  const filter = AddressFilter.from(env)
+  const proxy = filter && (await startSocksFilter(filter))
   try {
-    const running = await launchBrowser(browser, folder, sockets, env)
+    const running = await launchBrowser(browser, folder, sockets, env, proxy && socksArguments(proxy.port))
     try {
       const tab = await Tab.open(running.relay.endpoint, env, dress)
       const { final_url, http_status } = await tab.visit(url, env, timeoutOf(undefined, env) * 1000)
@@ -51,6 +55,7 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
       await running.ended
     }
   } finally {
+    proxy?.server.close()
     for (const each of [folder, sockets]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
   }
 }

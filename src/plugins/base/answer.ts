@@ -13,6 +13,8 @@ export interface Answer extends Hop {
   readonly redirects: readonly Hop[]
   /** What may be kept of them: no cookie, and none of the persona's own. */
   readonly requestHeaders: Readonly<Record<string, string>>
+  /** Cookies or headers of somebody went along on the way to it: it may be meant for them alone. */
+  readonly hasCredentials: boolean
   readonly body: Received
   /** The server says that the earlier copy is still the same; this is that copy, and the server's headers of now. */
   readonly notModified?: NotModified

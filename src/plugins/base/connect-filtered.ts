@@ -15,13 +15,17 @@ export async function connectFiltered(filter: AddressFilter, host: string, port:
   })
 }
 
-/** Passes on what either says, until both have ended or one breaks off. */
+/**
+ * Passes on what either says, until one has ended: what it has said by then is still passed on. Nobody reads on after
+ * that, and a host that never ends would keep both connections.
+ */
 export function join(one: Socket, other: Socket): void {
   for (const [from, to] of [
     [one, other],
     [other, one],
   ] as const) {
-    from.on('error', () => to.destroy()).once('close', (broken) => broken && to.destroy())
+    from.on('error', () => to.destroy())
+    from.once('end', () => from.destroySoon()).once('close', () => to.destroySoon())
     from.pipe(to)
   }
 }

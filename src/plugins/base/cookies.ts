@@ -14,10 +14,11 @@ export class ChainCookies {
     if (cookies.length === 0) return chain
     const { Cookie: JarCookie } = await import('tough-cookie')
     const jar = await chain.#filled()
-    for (const { name, domain, hostOnly, expires, ...rest } of cookies) {
+    for (const { name, value, domain, hostOnly, expires, ...rest } of cookies) {
       const cookie = new JarCookie({
         ...rest,
-        key: name,
+        key: asSent(name),
+        value: asSent(value),
         domain: hostOnly ? null : domain,
         expires: expires === undefined ? 'Infinity' : new Date(expires * 1000),
         sameSite: rest.sameSite?.toLowerCase(),
@@ -47,6 +48,9 @@ export class ChainCookies {
     return this.#jar
   }
 }
+
+/** Text as the bytes of UTF-8 that browsers send for it: Node sends a character for each. */
+const asSent = (text: string) => Buffer.from(text).toString('latin1')
 
 /** Set-Cookie as it may be kept: names and attributes, the values left out. Several are separated by line feeds. */
 export function withoutValues(setCookie: string): string {

@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { userAgent } from '../../base/user-agent.ts'
 import type { HookContext } from './contract.ts'
+import { text } from './settings.ts'
 import { savedFileIn } from './siblings.ts'
 
 /** An earlier copy of the page that the server may say is still the same. */
@@ -26,7 +28,7 @@ const CLOCK_MS = 1_000
 
 /**
  * The latest copy of this page in the archive, when it is whole and its server has named it by an ETag or a date.
- * Undefined otherwise, and for an answer that was meant for one visitor: personas differ.
+ * Undefined otherwise, and for an answer that was meant for one visitor, or asked for by another one: personas differ.
  */
 export function earlierCopy({ env, url }: Pick<HookContext, 'env' | 'url'>): Earlier | undefined {
   const folder = env[EARLIER_DIR]
@@ -35,6 +37,7 @@ export function earlierCopy({ env, url }: Pick<HookContext, 'env' | 'url'>): Ear
     const path = join(folder, 'headers', 'headers.json')
     const record = JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, unknown>>
     const { url: asked, status, final_url: finalUrl, not_modified: notModified } = record
+    if (record['with_credentials'] === true || !isAskedFor(record['request_headers'], env)) return undefined
     const headers = Object.fromEntries(
       Object.entries(record['headers'] as object).filter(
         (entry): entry is [string, string] => typeof entry[1] === 'string' && !SENT.has(entry[0]),
@@ -52,6 +55,12 @@ export function earlierCopy({ env, url }: Pick<HookContext, 'env' | 'url'>): Ear
   } catch {
     return undefined // It was deleted, or is not ours.
   }
+}
+
+/** Did the same program ask, in the same language? */
+function isAskedFor(before: unknown, env: HookContext['env']): boolean {
+  const sent = before as Readonly<Record<string, unknown>>
+  return sent['user-agent'] === userAgent(env) && sent['accept-language'] === text(env, 'ACCEPT_LANGUAGE')
 }
 
 function conditionsOf(headers: Readonly<Record<string, string>>): Record<string, string> | undefined {

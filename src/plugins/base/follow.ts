@@ -24,6 +24,8 @@ export type RequestContext = Pick<HookContext, 'url' | 'env' | 'signal'> &
 /** The answer at the end of a chain of redirects, as it arrives. */
 export interface Followed extends Omit<Answer, 'body'> {
   readonly message: IncomingMessage
+  /** It was asked for only if it is not the earlier one. */
+  readonly isConditional: boolean
 }
 
 export interface FollowOptions {
@@ -47,6 +49,7 @@ export async function follow(
   const cookies = await ChainCookies.with(persona.cookies)
   const seen = new Set<string>()
   const redirects: Hop[] = []
+  let hasCredentials = false
   const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
   const filter = AddressFilter.from(context.env)
   const language = text(context.env, 'ACCEPT_LANGUAGE')
@@ -64,17 +67,25 @@ export async function follow(
     if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
     seen.add(`${url.href} ${cookie}`)
 
-    const isKnown = url.href === earlier?.finalUrl && Object.keys(secret).length === 0
+    hasCredentials ||= Object.keys(secret).length > 0
+    const isKnown = url.href === earlier?.finalUrl && !hasCredentials
     const open = isKnown ? { ...headers, ...earlier?.conditions } : headers
     // An answer without its page replays nothing: it is wanted whole, unless the browser brings it.
     const onAnswer = (answer: IncomingMessage) =>
       isKnown && answer.statusCode === 304 ? recording?.retryLater(url.href) : recording?.listen(url.href, open, answer)
     const sent = { ...open, ...secret }
     const message = await request(url, { headers: sent, signal: context.signal, verifyTls, filter, onAnswer })
-    const hop = { url: url.href, status: message.statusCode ?? 0, headers: keptHeaders(headersOf(message), secret) }
+    const hop = {
+      url: url.href,
+      status: message.statusCode ?? 0,
+      headers: keptHeaders(headersOf(message), hasCredentials),
+    }
     const location = REDIRECTS.has(hop.status) ? hop.headers['location'] : undefined
     if (location === undefined)
-      return { ...hop, statusText: message.statusMessage ?? '', redirects, requestHeaders: open, message }
+      return {
+        ...{ ...hop, statusText: message.statusMessage ?? '', redirects, requestHeaders: open, message },
+        ...{ hasCredentials, isConditional: isKnown },
+      }
     drop(message)
     await cookies.take(message.headers['set-cookie'] ?? [], url)
     redirects.push(hop)
@@ -82,12 +93,10 @@ export async function follow(
   }
 }
 
-/** What may be kept of an answer: to a request with credentials it may bring new ones. */
-function keptHeaders(headers: Record<string, string>, secret: object): Record<string, string> {
+/** What may be kept of an answer: where credentials were sent on the way to it, it may bring new ones. */
+function keptHeaders(headers: Record<string, string>, hasCredentials: boolean): Record<string, string> {
   const given = headers['set-cookie']
-  return given === undefined || Object.keys(secret).length === 0
-    ? headers
-    : { ...headers, 'set-cookie': withoutValues(given) }
+  return given === undefined || !hasCredentials ? headers : { ...headers, 'set-cookie': withoutValues(given) }
 }
 
 function httpUrl(text: string, complaint: string, base?: URL): URL {

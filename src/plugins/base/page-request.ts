@@ -44,7 +44,7 @@ async function ask(context: PageContext): Promise<Answer> {
   const place = outputDir && join(outputDir, visit ? '..' : '.', RECEIVED)
   const earlier = earlierCopy(context)
   const followed = await follow(context, url, { earlier })
-  if (followed.status !== NOT_MODIFIED || !earlier) return received(followed, place)
+  if (followed.status !== NOT_MODIFIED || !followed.isConditional || !earlier) return received(followed, place)
   drop(followed.message)
   const file = await open(earlier.file).catch(() => undefined)
   // It was deleted meanwhile.

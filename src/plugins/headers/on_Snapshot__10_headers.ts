@@ -19,6 +19,7 @@ export default defineHook(import.meta, {
       request_headers: answer.requestHeaders,
       response_headers: answer.headers,
       headers: answer.headers,
+      with_credentials: answer.hasCredentials || undefined,
       not_modified: answer.notModified,
     })
     return succeeded('headers/headers.json')

@@ -71,8 +71,10 @@ export default defineHook(import.meta, {
   },
 })
 
-/** The options that have wget use a proxy, whatever its own settings say. */
+/** The options that have wget use a proxy, whatever its own settings say; for FTP, too: a redirect may lead there. */
 const proxied = (proxy: string | undefined) =>
   proxy === undefined
     ? []
-    : ['use_proxy=yes', `http_proxy=${proxy}`, `https_proxy=${proxy}`, 'no_proxy='].flatMap((each) => ['-e', each])
+    : ['use_proxy=yes', 'no_proxy=', ...['http', 'https', 'ftp'].map((scheme) => `${scheme}_proxy=${proxy}`)].flatMap(
+        (each) => ['-e', each],
+      )

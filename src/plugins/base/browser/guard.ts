@@ -47,7 +47,7 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
 }
 
 /** Kills a browser and all of its processes, frozen ones, too. */
-export function endBrowser({ process: { pid } }: RunningBrowser): void {
+export function endBrowser({ process: { pid } }: Pick<RunningBrowser, 'process'>): void {
   for (const each of familyOf(pid!)) end(each)
 }
 

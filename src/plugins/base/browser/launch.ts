@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Texts } from '../../../base/config.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
-import { flag, list } from '../settings.ts'
+import { flag, list, text } from '../settings.ts'
 import { languagesIn } from './languages.ts'
 import type { Browser } from './packaged.ts'
 import { Relay } from './relay.ts'
@@ -99,6 +99,7 @@ async function start(
   const temp = join(folder, 'tmp')
   mkdirSync(temp, { recursive: true })
   const [language] = languagesIn(env['CHROME_LANGUAGE'])
+  const userAgent = text(env, 'CHROME_USER_AGENT')
   const args = [
     ...FLAGS,
     `--user-data-dir=${join(folder, 'profile')}`,
@@ -106,6 +107,8 @@ async function start(
     ...(sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : []),
     ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['--ignore-certificate-errors']),
     ...(language === undefined ? [] : [`--lang=${language}`]),
+    // Tabs have it, too, but not what the browser requests by itself.
+    ...(userAgent === undefined ? [] : [`--user-agent=${userAgent}`]),
     ...list(env, 'CHROME_ARGS_EXTRA', []),
     ...network,
     'about:blank',
@@ -126,7 +129,11 @@ async function start(
     words = (words + piece).slice(-LAST_WORDS)
   })
   const [, , , toBrowser, fromBrowser] = child.stdio
-  const relay = await Relay.open({ toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }, sockets)
+  const pipe = { toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }
+  const relay = await Relay.open(pipe, sockets).catch((error: unknown) => {
+    child.kill('SIGKILL') // Whoever tries again would have two.
+    throw error
+  })
   void ended.then(() => relay.close())
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {

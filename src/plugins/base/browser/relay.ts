@@ -48,6 +48,7 @@ export class Relay {
     this.#pipe = pipe
     this.#server = createServer((_request, response) => response.writeHead(426).end())
     this.#sockets = new WebSocketServer({ server: this.#server, maxPayload: MOST_UNREAD_BYTES })
+    this.#sockets.on('error', () => {}) // That of the server, which `open` throws.
     this.#sockets.on('connection', (socket) => void this.#welcome(socket))
     pipe.toBrowser.on('error', () => {}) // Its end follows.
     pipe.fromBrowser.on('error', () => {}).on('data', (piece: Buffer) => this.#read(piece))
