@@ -21,6 +21,8 @@ export interface Hook {
   readonly hosted: boolean
   /** It reads published files, not the work tree. */
   readonly readsPublished: boolean
+  /** It works on the file that a URL is: on pages it has nothing to do. */
+  readonly needsFile: boolean
   /** It reads what background hooks write at their end: they end before it begins. */
   readonly awaitsBackground: boolean
   readonly timeoutMs: number
@@ -51,6 +53,9 @@ export interface Plugin {
   readonly makes: readonly string[]
   readonly requires: readonly string[]
   readonly readsPublished: boolean
+  readonly needsFile: boolean
+  /** The URLs to which it applies; undefined: all. */
+  readonly urls: RegExp | undefined
   readonly awaitsBackground: boolean
   readonly binaries: readonly RequiredBinary[]
   /** The settings that its config.json declares. */
@@ -138,12 +143,14 @@ function entriesOf(folder: string): string[] | undefined {
 /**
  * The enabled hooks of one event in the order in which they run: by file name across all plugins.
  * @param only plugin names; the plugins that they require are added. Undefined: all
+ * @param url leaves out plugins that do not apply to it, unless `only` names them. Undefined: none
  */
 export function selectHooks(
   plugins: readonly Plugin[],
   event: HookEvent,
   settings: HookSettings,
   only?: readonly string[],
+  url?: string,
 ): Hook[] {
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
   const wanted = only && closure(byName, only)
@@ -152,12 +159,13 @@ export function selectHooks(
   for (const plugin of plugins) {
     const names = plugin.hooks.filter((name) => name.startsWith(`on_${event}__`))
     if (names.length === 0 || (wanted && !wanted.has(plugin.name)) || !isEnabled(plugin, settings)) continue
+    if (url !== undefined && plugin.urls?.test(url) === false && !only?.includes(plugin.name)) continue
     const declares = [...closure(byName, [plugin.name])].flatMap((name) => byName.get(name)?.declares ?? [])
     const prefix = prefixOf(plugin.name)
     const installs = event === 'BinaryRequest' || event === 'Install'
     const own = readDeclared(declares, `${prefix}TIMEOUT`, settings, POSITIVE_SECONDS)
     const timeoutMs = timeoutOf(own, settings, installs ? INSTALL_SECONDS : undefined) * 1000
-    const { requires, binaries, readsPublished, awaitsBackground, tree } = plugin
+    const { requires, binaries, readsPublished, needsFile, awaitsBackground, tree } = plugin
     for (const name of names) {
       const background = name.split('.').includes('bg')
       hooks.push({
@@ -168,7 +176,7 @@ export function selectHooks(
         hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
         mustReport: plugin.upstream.includes(name),
         prefix: plugin.declares.length === 0 ? prefix : undefined,
-        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, awaitsBackground, declares, tree },
+        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares, tree },
       })
     }
   }
@@ -206,11 +214,22 @@ function configOf(folder: string): PluginConfig {
     means: typeof config['description'] === 'string' ? config['description'] : '',
     makes: words('output_mimetypes'),
     readsPublished: config['reads_published'] === true,
+    needsFile: config['needs_file'] === true,
+    urls: patternOf(config['urls']),
     awaitsBackground: config['wait_for_background_cleanup'] === true,
     requires: words('required_plugins'),
     binaries: requiredBinaries(config),
     declares: declaredSettings(config),
     runtimes: words('x-runtimes').map((name) => name.trim().toLowerCase()),
+  }
+}
+
+/** One that is no expression counts as missing. */
+function patternOf(text: unknown): RegExp | undefined {
+  try {
+    return typeof text === 'string' ? new RegExp(text, 'i') : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -77,6 +77,15 @@ export class WorkTree {
     return isFolder(join(this.root, plugin))
   }
 
+  /** Has a plugin left a file, published or not? Logs do not count. */
+  hasFile(plugin: string): boolean {
+    const isOutput = (name: string) => !name.startsWith('.') && !name.endsWith('.log')
+    return [this.work, this.root].some((place) => {
+      const folder = join(place, plugin)
+      return isFolder(folder) && readdirSync(folder).some(isOutput)
+    })
+  }
+
   /** The files that a plugin has published. */
   published(plugin: string): PublishedFiles {
     return { written: Object.fromEntries(listTree(join(this.root, plugin))?.files ?? []), standing: {} }

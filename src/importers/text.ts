@@ -16,6 +16,16 @@ export async function* text(chunks: AsyncIterable<string>): AsyncGenerator<Found
     )
 }
 
+/** Any text: what is written as a URL in it, with its scheme or `www.`. */
+export async function* prose(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
+  for await (const lines of numberedLines(chunks))
+    yield lines.flatMap(({ text: line, number }) => urlsInProse(line).map((url): Entry => ({ url, line: number })))
+}
+
+function urlsInProse(line: string): string[] {
+  return [...line.matchAll(IN_PROSE)].map(([url]) => withScheme(withoutEnd(url)))
+}
+
 /**
  * The URLs of a line: of a word its own, of words that all are URLs each, of prose those with a scheme. A line without
  * any is returned as it is.
@@ -26,7 +36,7 @@ export function urlsInLine(line: string): string[] {
   const words = line.split(/[\s,;]+/).filter(Boolean)
   const bare = words.map(unwrapped)
   if (bare.every((each) => /^https?:\/\//i.test(each) || lacksScheme(each))) return bare.map(withScheme)
-  const found = [...line.matchAll(IN_PROSE)].map(([url]) => withScheme(withoutEnd(url)))
+  const found = urlsInProse(line)
   return found.length > 0 ? found : [line]
 }
 

@@ -138,6 +138,31 @@ export async function prepareResults(
 }
 
 /**
+ * Adds the results of hooks that turn out to apply while the page is worked on. Throws ClaimLost.
+ * @param hooks those without a result
+ */
+export async function addResults(
+  owner: Owner,
+  claim: SnapshotClaim,
+  hooks: readonly { plugin: string; name: string }[],
+): Promise<ResultRow[]> {
+  const add = sql<ResultRow>`
+    with ${owned(owner, claim)}
+    insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries, status)
+    select hook.id, mine.id, hook.plugin, hook.name, 1, 0, 'queued'
+    from mine
+    cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[],
+      ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)
+    where not exists (
+      select from archive_result r
+      where r.snapshot_id = mine.id and r.plugin = hook.plugin and r.hook_name = hook.name)
+    returning id, plugin, hook_name, status, output_str, attempt, retries, false as has_files`
+  const { rows } = await withRetry(owner.home.db, () => add.execute(owner.home.db))
+  if (rows.length < hooks.length) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
+  return rows
+}
+
+/**
  * Moves results of one page along their edges, all or none, guarded by the page's claim and the term. One that is
  * already `started` only gets its new process. No two may be of one plugin. Throws ClaimLost.
  */

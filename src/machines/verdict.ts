@@ -20,9 +20,9 @@ export const CANCELLED = 'cancelled'
 /** Plugins that describe or prepare a page or find more pages: their output is no copy of its content. */
 const MAKES_NO_COPY = new Set(
   (
-    'accessibility chrome chrome_launch chrome_navigate chrome_screencast chrome_tab consolelog dns favicon hashes ' +
-    'headers infiniscroll istilldontcareaboutcookies modalcloser redirects responses seo ssl sslcerts title ' +
-    'twocaptcha ublock'
+    'accessibility archivedotorg chrome chrome_launch chrome_navigate chrome_screencast chrome_tab consolelog ' +
+    'dns exif favicon hashes headers infiniscroll istilldontcareaboutcookies modalcloser redirects responses ' +
+    'seo ssl sslcerts title twocaptcha ublock'
   ).split(' '),
 )
 const makesCopy = ({ plugin }: JudgedResult) => !MAKES_NO_COPY.has(plugin) && !/^(?:parse|search)_/.test(plugin)

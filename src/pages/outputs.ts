@@ -30,10 +30,10 @@ const GROUP_OF: Readonly<Record<string, Group>> = {
   ...groups('picture', 'screenshot pdf'),
   ...groups(
     'text',
-    'readability mercury defuddle trafilatura htmltotext article markdown liteparse opendataloader papersdl',
+    'readability mercury defuddle trafilatura htmltotext article markdown pdftext liteparse opendataloader papersdl',
   ),
   ...groups('media', 'media ytdlp gallerydl youtubedl forumdl'),
-  ...groups('data', 'favicon headers hashes title warc wacz git'),
+  ...groups('data', 'favicon headers hashes title warc wacz git exif archivedotorg'),
 }
 
 /** What shows a page best comes first: whole and as it looked, then as it was served, then its text. */

@@ -173,8 +173,13 @@ function lineOf(dataDir: string, number: number, crawlId: string, page: ListedPa
     size: page.output_size,
     url: page.url,
     title: page.title,
-    text: beginning(join(dataDir, page.output_dir, 'readability', 'content.txt')),
+    text: beginningOf(join(dataDir, page.output_dir)),
   })
+}
+
+/** The beginning of a page's text: its article, else that of a PDF. */
+function beginningOf(folder: string): string {
+  return beginning(join(folder, 'readability', 'content.txt')) || beginning(join(folder, 'pdftext', 'content.txt'))
 }
 
 /** The first bytes of a file; '' when it does not exist. */

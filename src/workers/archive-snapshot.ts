@@ -67,7 +67,7 @@ export async function archiveSnapshot(
   const { texts: asked, plugins } = crawlSettings(home.dataDir, context.settings, crawl.config)
   // One that was begun is finished.
   const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
-  const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins)
+  const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins, snapshot.url)
   const setUp = selectHooks(plugins, 'CrawlSetup', asked, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, [...hooks, ...setUp], asked)
   const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
@@ -99,7 +99,9 @@ export async function archiveSnapshot(
   const [first] = hooks
   const firstIn = first?.hosted && !missing.has(first.plugin) && isBegun ? await sequence.hostId() : undefined
   sequence.onStep = (withinMs) => tick.progress(withinMs)
-  const results = await prepareResults(owner, claim, hooks, firstIn)
+  const isAskedFor = ({ plugin }: Hook) => crawl.config.plugins?.includes(plugin) ?? false
+  const onAnyPage = hooks.filter((hook) => !hook.needsFile || isAskedFor(hook))
+  const results = await prepareResults(owner, claim, onAnyPage, firstIn)
   for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
   const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
   tick.holds(started)

@@ -15,6 +15,7 @@ import { type OpenHook, OpenHooks } from './hook-rows.ts'
 import { type HookEnd, type HookSequence, keptLogs } from './hook-sequence.ts'
 import { settleHooks, type Verdict } from './hook-settle.ts'
 import { keepAway } from './host-manners.ts'
+import { LateHooks } from './late-hooks.ts'
 import type { PageResults } from './page-results.ts'
 import { Postponed } from './postponed.ts'
 import { keepStaticfileLog } from './staticfile-log.ts'
@@ -49,6 +50,8 @@ export class HookEnds {
   readonly postponed: Postponed
   /** Results of this round that are worth nothing if what runs for the whole crawl was gone. */
   readonly doubtful: OpenHook[] = []
+  /** What works on a file, where the URL turns out to be one. */
+  readonly late: LateHooks
   /** A hook of a user had access to the work tree. */
   isShared = false
   /** Another process starts right after this one. */
@@ -62,6 +65,7 @@ export class HookEnds {
   constructor(work: PageWork) {
     this.#work = work
     this.postponed = new Postponed(hookRetries(work.scope.settings))
+    this.late = new LateHooks(work)
   }
 
   /** A hook was cut off and none finished in this attempt. */
@@ -94,7 +98,7 @@ export class HookEnds {
         published: end.published,
         mayRetry: this.postponed.mayWaitForServer(result),
       })),
-      rowIsOver && !this.isShared && rest.every(({ hook }) => hook.readsPublished),
+      rowIsOver && !this.isShared && !this.late.areWanted && rest.every(({ hook }) => hook.readsPublished),
       () => this.#hasRoom(),
     )
     await Promise.all(ends.map(({ recorded }) => recorded))

@@ -36,6 +36,14 @@ const FINAL: ReadonlySet<string> = new Set(['succeeded', 'failed', 'skipped', 'n
 /** Has this attempt ended for good? */
 export const isFinal = ({ status }: Pick<ResultRow, 'status'>) => FINAL.has(status)
 
+/** Hooks with their results, without those that have none. */
+export function pairsOf(hooks: readonly Hook[], results: readonly ResultRow[]): OpenHook[] {
+  return hooks.flatMap((hook) => {
+    const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)
+    return result ? [{ hook, result }] : []
+  })
+}
+
 /**
  * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin; a hook that reads
  * published files begins a new row. Our own hooks see by themselves whether one that they require has failed.

@@ -7,7 +7,7 @@ import type { HostedRun } from '../hooks/hook-host.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { earlierEnd, endedBefore } from './ended-before.ts'
 import { HookEnds, type PageWork } from './hook-ends.ts'
-import { inRows, isFinal, type OpenHook } from './hook-rows.ts'
+import { inRows, isFinal, type OpenHook, pairsOf } from './hook-rows.ts'
 import { logsFor } from './hook-sequence.ts'
 
 /** The hooks of one snapshot: runs those without a final result in order, and keeps the rows of their results true. */
@@ -52,7 +52,7 @@ export class SnapshotHooks {
       else if (failure !== undefined) await this.#work.results.add({ result, event: 'fail', output: failure })
       else this.ends.open.add({ hook, result })
     }
-    const rows = inRows(this.ends.open.all)
+    const rows = [...(await this.#late(missing)), ...inRows(this.ends.open.all)]
     for (const [index, row] of rows.entries()) {
       const isStopped = () =>
         this.#work.context.stop.drain.aborted || this.#work.abort.aborted || this.waitMs !== undefined
@@ -71,10 +71,22 @@ export class SnapshotHooks {
         this.ends.isFollowed = false
       }
       for (const end of await this.#work.sequence.reap()) await this.ends.settle([end])
+      rows.splice(index + 1, 0, ...(await this.#late(missing)))
       if (await this.ends.lostService()) break
     }
     await this.#endBackground()
     for (const { result } of this.ends.open.all) await this.ends.interrupt(result) // It had not begun.
+  }
+
+  /** The rows of hooks that apply since there is a file. */
+  async #late(missing: ReadonlyMap<string, string>): Promise<OpenHook[][]> {
+    const rows = await this.ends.late.add()
+    for (const one of rows.flat()) {
+      const lacks = missing.get(one.hook.plugin)
+      if (lacks === undefined) this.ends.open.add(one)
+      else await this.ends.skip(one.result, lacks)
+    }
+    return rows.map((row) => row.filter(({ hook }) => !missing.has(hook.plugin)))
   }
 
   /** @param isDone they have done their part, whatever hooks are left */
@@ -137,10 +149,8 @@ export class SnapshotHooks {
    * @returns the hooks still to be run
    */
   async #begin(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
-    const all = hooks.map((hook) => ({
-      hook,
-      result: results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)!,
-    }))
+    const all = pairsOf(hooks, results)
+    this.ends.late.note(hooks, all)
     const adopted = this.#work.tree.hasLeftovers ? await this.#adopt(all, results) : []
     await this.#work.tree.open(this.#work.repeated.files)
     for (const { hook } of adopted) this.#work.tree.dirFor(hook.plugin)

@@ -131,7 +131,6 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     ['/asks-for-ever', { title: 'asks' }],
     ['/holds-on', { title: 'left' }],
     ['/floods', { title: 'floods' }],
-    ['/refreshes', {}],
     ['/prints', { title: 'prints' }],
     ['/opens', { title: 'opens' }],
     ['/wants', { title: 'got:' }],

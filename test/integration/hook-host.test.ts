@@ -74,6 +74,7 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
   const about = {
     ...kind,
     awaitsBackground: false,
+    needsFile: false,
     tree: '',
     prefix: undefined,
     requires: [],

@@ -113,13 +113,22 @@ describe('a built hook', () => {
       'on_Snapshot__55_seo.js',
       'on_Snapshot__56_readability.js',
       'on_Snapshot__57_accessibility.js',
+      'on_Snapshot__57_markdown.js',
       'on_Snapshot__58_consolelog.js',
       'on_Snapshot__58_htmltotext.js',
       'on_Snapshot__59_redirects.js',
+      'on_Snapshot__61_pdftext.js',
+      'on_Snapshot__62_exif.js',
       'on_Snapshot__70_parse_html_urls.js',
+      'on_Snapshot__71_parse_txt_urls.js',
+      'on_Snapshot__72_parse_rss_urls.js',
+      'on_Snapshot__74_parse_jsonl_urls.js',
       'on_Snapshot__80_warc.js',
       'on_Snapshot__81_wacz.js',
       'on_Snapshot__82_responses.js',
+      'on_Snapshot__84_git.js',
+      'on_Snapshot__85_ytdlp.js',
+      'on_Snapshot__86_archivedotorg.js',
       'on_Snapshot__93_hashes.js',
     ])
     for (const path of HOOKS) {
@@ -159,6 +168,9 @@ describe('a built hook', () => {
         expect(records[0]).toMatchObject({ type: 'Snapshot', url: `${site.url}/next`, depth: 2 })
     }
     expect(results).toEqual({
+      archivedotorg: 'noresults',
+      ...{ exif: 'noresults', git: 'noresults', markdown: 'succeeded', pdftext: 'noresults', ytdlp: 'noresults' },
+      ...{ parse_jsonl_urls: 'noresults', parse_rss_urls: 'noresults', parse_txt_urls: 'noresults' },
       headers: 'succeeded',
       staticfile: 'noresults',
       html: 'succeeded',

@@ -154,7 +154,7 @@ describe('add', () => {
       '-c takes KEY=VALUE',
       /--url-allowlist: \[ is neither a domain nor a regular expression/,
       /--url-denylist: \( is neither a domain nor a regular expression/,
-      /--plugins: there is no plugin nope here; there are: .*favicon, hashes, headers, html, .*title, .*wget/,
+      /--plugins: there is no plugin nope here; there are: .*favicon, git, hashes, headers, html, .*title, .*wget/,
       '--depth takes a whole number',
       '--max-urls takes a whole number',
     )

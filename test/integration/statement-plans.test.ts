@@ -377,12 +377,14 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       { result: next!, event: 'start', processId: worker },
     ])
     await hookResults.repeatResults(owner(), claim, [result!])
+    await hookResults.addResults(owner(), claim, [{ plugin: 'exif', name: 'on_Snapshot__62_exif' }])
     await hookResults.finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
     await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
+  'machines/results.ts addResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
   'machines/results.ts finishPage': () => Promise.resolve(), // Above.
   'machines/results.ts skipOpenResults': () => hookResults.skipOpenResults(db, other, 'why'),

@@ -64,7 +64,8 @@ describe("a user's plugins", () => {
     expect((await home.run(['run', '--exit-on-idle'], { env: { FAVICON_ENABLED: 'no' } })).code).toBe(0)
     await expectComplete(home, crawl)
     const plugins = (await resultsOf(home, crawl)).map(({ plugin }) => plugin)
-    expect(plugins.sort()).toEqual(['hashes', 'headers', 'html', 'parse_html_urls', 'slow', 'staticfile', 'title'])
+    const always = ['hashes', 'headers', 'html', 'htmltotext', 'markdown', 'parse_html_urls', 'seo', 'staticfile']
+    expect(plugins.sort()).toEqual([...always, 'title', 'ytdlp', 'slow'].sort())
   })
 
   it('named by --plugins bring along what they require', async () => {

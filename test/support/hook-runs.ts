@@ -3,18 +3,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import archivedotorg from '../../src/plugins/archivedotorg/on_Snapshot__86_archivedotorg.ts'
 import type { HookModule, HookResult } from '../../src/plugins/base/contract.ts'
 import { Visit } from '../../src/plugins/base/visit.ts'
+import exif from '../../src/plugins/exif/on_Snapshot__62_exif.ts'
 import favicon from '../../src/plugins/favicon/on_Snapshot__25_favicon.ts'
+import git from '../../src/plugins/git/on_Snapshot__84_git.ts'
 import hashes from '../../src/plugins/hashes/on_Snapshot__93_hashes.ts'
 import headers from '../../src/plugins/headers/on_Snapshot__10_headers.ts'
 import html from '../../src/plugins/html/on_Snapshot__20_html.ts'
+import markdown from '../../src/plugins/markdown/on_Snapshot__57_markdown.ts'
 import parseHtmlUrls from '../../src/plugins/parse_html_urls/on_Snapshot__70_parse_html_urls.ts'
+import parseJsonlUrls from '../../src/plugins/parse_jsonl_urls/on_Snapshot__74_parse_jsonl_urls.ts'
+import parseRssUrls from '../../src/plugins/parse_rss_urls/on_Snapshot__72_parse_rss_urls.ts'
+import parseTxtUrls from '../../src/plugins/parse_txt_urls/on_Snapshot__71_parse_txt_urls.ts'
+import pdftext from '../../src/plugins/pdftext/on_Snapshot__61_pdftext.ts'
 import readability from '../../src/plugins/readability/on_Snapshot__56_readability.ts'
 import staticfile from '../../src/plugins/staticfile/on_Snapshot__15_staticfile.ts'
 import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
 import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 import wget from '../../src/plugins/wget/on_Snapshot__35_wget.ts'
+import ytdlp from '../../src/plugins/ytdlp/on_Snapshot__85_ytdlp.ts'
 import { asset, bytes, pages, type Site, startSite } from './site.ts'
 
 /** The built-in hooks, by plugin. */
@@ -26,7 +35,16 @@ export const HOOKS: Readonly<Record<string, HookModule>> = {
   wget,
   title,
   readability,
+  markdown,
+  pdftext,
+  exif,
   parse_html_urls: parseHtmlUrls,
+  parse_txt_urls: parseTxtUrls,
+  parse_rss_urls: parseRssUrls,
+  parse_jsonl_urls: parseJsonlUrls,
+  git,
+  ytdlp,
+  archivedotorg,
   hashes,
 }
 const ALL: Readonly<Record<string, HookModule>> = { ...HOOKS, warc }

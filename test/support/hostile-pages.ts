@@ -9,7 +9,6 @@ export const hostilePages: Routes = {
   '/holds-on': script('holds', 'onbeforeunload = () => "stay"; setTimeout(() => { location = "/left" }, 100)'),
   '/left': script('left', ''),
   '/floods': script('floods', 'setInterval(() => { for (let i = 0; i < 2e3; i++) console.log("x".repeat(1e3)) }, 1)'),
-  '/refreshes': '<!doctype html><meta http-equiv="refresh" content="0"><title>refreshes</title><p>again</p>',
   '/prints': script('prints', 'setInterval(print, 10)'),
   '/opens': script(
     'opens',

@@ -70,6 +70,7 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, hasB
 /** A hook of ours that requires these plugins. */
 export function hosted(plugin: string, ...requires: string[]): Hook {
   const kind = { background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
-  const about = { awaitsBackground: false, tree: '', path: '', prefix: undefined, binaries: [], declares: [] }
-  return { ...kind, ...about, plugin, name: `on_Snapshot__10_${plugin}`, timeoutMs: 2_000, requires }
+  const about = { awaitsBackground: false, needsFile: false, tree: '', path: '', prefix: undefined }
+  const asks = { binaries: [], declares: [] }
+  return { ...kind, ...about, ...asks, plugin, name: `on_Snapshot__10_${plugin}`, timeoutMs: 2_000, requires }
 }

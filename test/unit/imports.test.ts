@@ -61,12 +61,12 @@ describe('imports', () => {
     expect(up.map(written)).toEqual([])
   })
 
-  it('of a plugin are its own files, what plugins share, and the leaves', () => {
+  it('of a plugin are its own files, what plugins share, the leaves, and what reads lists', () => {
     const folderOf = (file: string) => file.split('/').slice(0, 2).join('/')
     const wrong = edges.filter(({ from, to }) => {
       if (roomOf(from) !== 'plugins') return false
       const allowed = folderOf(from) === 'plugins/base' ? ['plugins/base'] : [folderOf(from), 'plugins/base']
-      return roomOf(to) !== 'base' && !allowed.includes(folderOf(to))
+      return !['base', 'importers'].includes(roomOf(to)) && !allowed.includes(folderOf(to))
     })
     expect(wrong.map(written)).toEqual([])
   })

@@ -7,6 +7,7 @@ import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
 import { installCommand, versionOf } from '../../hooks/look-up.ts'
 import { needed } from '../../hooks/required-binaries.ts'
+import { searchFiles } from '../../hooks/search.ts'
 import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugin-record.ts'
 import type { Asked } from '../settings.ts'
 import { type Check, type Finding, green, yellow } from './check.ts'
@@ -38,7 +39,13 @@ async function program(asked: Asked, binary: string): Promise<Finding> {
   if (path !== undefined) return await answering(path, texts)
   const users = plugins.filter((plugin) => isEnabled(plugin, texts) && uses(plugin, binary, texts))
   if (users.length === 0) return green('not found; no plugin here needs it')
-  return yellow(`not found: ${users.map(({ name }) => name).join(', ')} cannot do without`, installCommand(binary, '*'))
+  const names = users.map(({ name }) => name).join(', ')
+  const [{ name, tree, binaries }] = users as [Plugin]
+  const required = binaries.find((each) => needed(each, texts).name === binary)
+  const own = required && searchFiles({ binary: required, name: binary, plugin: name, tree }, texts)
+  if (own) return await answering(own.abspath, texts)
+  const command = installCommand(binary, required?.binproviders ?? '*', required, name)
+  return yellow(`not found: ${names} cannot do without`, command)
 }
 
 function uses(plugin: Plugin, binary: string, texts: Texts): boolean {

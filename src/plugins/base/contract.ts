@@ -29,7 +29,8 @@ export interface HookContext {
 }
 
 export interface HookResult {
-  readonly status: 'succeeded' | 'noresults' | 'skipped' | 'failed'
+  /** `backoff`: failed for now, to be tried again later. */
+  readonly status: 'succeeded' | 'noresults' | 'skipped' | 'failed' | 'backoff'
   /** `output_str`: the main file as a path relative to SNAP_DIR, or one short line that says what happened. */
   readonly output: string
   /** `output_json`, when the plugin has one. */

@@ -38,6 +38,8 @@ export const skipped = (output: string): HookResult => ({ status: 'skipped', out
 /** @param json with `served`, the path of what is kept all the same, such as the body of an error response */
 export const failed = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'failed', output } : { status: 'failed', output, json }
+/** Failed for now: it is tried again. */
+export const later = (output: string): HookResult => ({ status: 'backoff', output })
 /** The body broke off: what had come of it is kept. @param bytes of it that had come */
 export const truncated = (trouble: string, bytes: number, served: string, json?: object): HookResult =>
   failed(`${trouble}; kept as far as it came: ${sizeText(bytes)}`, { ...json, served, truncated: true })

@@ -29,6 +29,13 @@ export async function withHttpFilter<T>(
   }
 }
 
+/** The environment in which a program uses a proxy for every host. */
+export function proxyEnvironment(proxy: string | undefined): Record<string, string> {
+  if (proxy === undefined) return {}
+  const names = ['http_proxy', 'https_proxy', 'all_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
+  return { ...Object.fromEntries(names.map((name) => [name, proxy])), no_proxy: '', NO_PROXY: '' }
+}
+
 function forward(filter: AddressFilter, asked: IncomingMessage, answer: ServerResponse): void {
   const url = URL.parse(asked.url ?? '')
   const refuse = (status: number, why: string) => {

@@ -5,6 +5,7 @@ export interface DomNode {
   readonly nodeType: number
   readonly childNodes: Iterable<DomNode>
   readonly textContent: string | null
+  readonly parentNode: DomElement | null
   append(...nodes: DomNode[]): void
   prepend(...nodes: DomNode[]): void
   remove(): void
@@ -43,7 +44,20 @@ export function wholeDocument(html: string, url: string): { document: DomDocumen
   const base = document.createElement('base')
   base.setAttribute('href', href)
   head.prepend(base)
+  if (html.includes('<pre')) keepLanguages(document)
   return { document, base: href }
+}
+
+/** The language of a code block, as highlighters write it into classes, which an article loses. */
+const LANGUAGE = /(?:^|\s)(?:language-|lang-|highlight-source-|brush:\s?)([\w+#-]+)/
+
+/** Notes the languages of code blocks where they are kept: in `data-language`. */
+function keepLanguages(document: DomDocument): void {
+  for (const pre of document.querySelectorAll('pre')) {
+    const places = [...pre.querySelectorAll('code'), pre, pre.parentNode]
+    const named = places.flatMap((place) => LANGUAGE.exec(place?.getAttribute('class') ?? '')?.[1] ?? [])
+    if (named[0] !== undefined) pre.setAttribute('data-language', named[0])
+  }
 }
 
 /** Removes what would run without a script. */

@@ -14,10 +14,10 @@ import { isDead } from '../base/dead-page.ts'
 import { defineHook, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
 import { withHttpFilter } from '../base/http-filter.ts'
 import { credentialsFor } from '../base/persona.ts'
+import { runProgram } from '../base/run-program.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
 import { siblingHeaders, staticFile } from '../base/siblings.ts'
 import { wgetArguments } from './arguments.ts'
-import { runWget } from './run-wget.ts'
 import { failureReason, isAnswered, savedPage, withoutCookies } from './wget-log.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
@@ -46,12 +46,13 @@ export default defineHook(import.meta, {
     rmSync(stage, { recursive: true, force: true })
     mkdirSync(join(stage, 'warc'), { recursive: true })
     try {
+      const options = { cwd: stage, maxFileBytes: limit.bytes, input: formatCookiesTxt(cookies) }
       const exit = await withHttpFilter(AddressFilter.from(context.env), (proxy) =>
-        runWget(program, [...proxied(proxy), ...args], stage, limit.bytes, context, formatCookiesTxt(cookies)),
+        runProgram(program, [...proxied(proxy), ...args], options, context),
       )
       context.log((isLoggedIn ? withoutCookies(exit.log) : exit.log).trim())
       context.signal.throwIfAborted()
-      if (exit.signal === 'SIGXFSZ') throw tooLarge(limit)
+      if (exit.log.includes('(File too large)')) throw tooLarge(limit)
       // The page counts even when a picture on it was unavailable: the exit code covers all requests.
       const page = savedPage(exit.log)
       if (page === undefined || exit.signal !== null) throw new AppError(failureReason(exit, context.url))

@@ -1,4 +1,4 @@
-import type { WgetExit } from './run-wget.ts'
+import type { ProgramExit } from '../base/run-program.ts'
 
 /** The page's file: the first that wget reports as saved; undefined when it saved nothing. */
 export function savedPage(log: string): string | undefined {
@@ -13,7 +13,7 @@ export function isAnswered(log: string): boolean {
 }
 
 /** Why there is no page, in one line. */
-export function failureReason(exit: WgetExit, url: string): string {
+export function failureReason(exit: ProgramExit, url: string): string {
   const { host } = new URL(url)
   const error = /ERROR (\d{3}): ([^\n]*?)\.?$/m.exec(exit.log)
   if (error) return `HTTP ${error[1]} ${error[2]}`.trim()

@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+// Asks the Wayback Machine for a copy of its own.
+import { AppError } from '../../base/errors.ts'
+import { isPrivateName } from '../../base/private-host.ts'
+import { statusLine } from '../base/fetch.ts'
+import { writeWhole } from '../base/files.ts'
+import { type Followed, follow } from '../base/follow.ts'
+import { defineHook, later, noResults, succeeded } from '../base/hook.ts'
+import { text } from '../base/settings.ts'
+
+const ARCHIVE = 'https://web.archive.org'
+/** Upstream's name. */
+const FILE = 'archive.org.txt'
+/** It counts requests, and has moments when it takes none. */
+const BUSY = new Set([429, 502, 503, 504, 520, 523])
+
+export default defineHook(import.meta, {
+  plugin: 'archivedotorg',
+  async run(context) {
+    const { hostname } = new URL(context.url)
+    const archive = (text(context.env, 'ARCHIVEDOTORG_URL') ?? ARCHIVE).replace(/\/+$/, '')
+    if (isPrivateName(hostname) === true && archive === ARCHIVE) return noResults(`${hostname} is not public`)
+    const { url, env, signal } = context // Without what records the traffic of the page: this is none of it.
+    const answer = await follow({ url, env, signal }, `${archive}/save/${url}`)
+    answer.message.destroy()
+    if (BUSY.has(answer.status)) return later(`${new URL(archive).host}: ${statusLine(answer)}`)
+    const copy = copyIn(answer, archive)
+    if (copy === undefined) throw new AppError(refusal(answer, archive))
+    writeWhole(context.outputDir, FILE, `${copy}\n`)
+    return succeeded(copy)
+  },
+})
+
+/** The address of the copy: where its redirects ended, or what it says. */
+function copyIn({ url, headers, status }: Followed, archive: string): string | undefined {
+  if (status >= 400) return undefined
+  const said = [headers['content-location'], url].map((place) => URL.parse(place ?? '', archive)?.href)
+  return said.find((place) => place !== undefined && /\/web\/\d{14}\w*\//.test(place))
+}
+
+function refusal(answer: Followed, archive: string): string {
+  const why = answer.headers['x-archive-wayback-runtime-error'] ?? answer.headers['x-ts']
+  const what = answer.status >= 400 ? statusLine(answer) : 'no copy was made'
+  return `${new URL(archive).host}: ${what}${why ? ` (${why.slice(0, 200)})` : ''}`
+}

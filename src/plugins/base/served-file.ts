@@ -1,0 +1,35 @@
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HookContext, HookResult } from './contract.ts'
+import { lacking, noResults } from './hook.ts'
+import { siblingRan, staticFile } from './siblings.ts'
+
+/** The file that a URL is, as staticfile saved it. */
+export interface ServedFile {
+  readonly name: string
+  readonly path: string
+  readonly size: number
+  /** Its first bytes, which tell what it is: servers often do not. */
+  readonly head: Buffer
+}
+
+const HEAD_BYTES = 4096
+
+/** The file that the URL is; a result instead when it is a page, which has none. */
+export function servedFile(context: Pick<HookContext, 'outputDir'>): ServedFile | HookResult {
+  const name = staticFile(context)
+  const page = join(context.outputDir, '..')
+  if (name === undefined) {
+    const isPage = existsSync(join(page, 'html', 'output.html')) || !siblingRan(context, 'staticfile')
+    return isPage ? noResults('not a file') : lacking('staticfile')
+  }
+  const path = join(page, 'staticfile', name)
+  const head = Buffer.alloc(HEAD_BYTES)
+  const fd = openSync(path, 'r')
+  try {
+    const length = readSync(fd, head, 0, head.length, 0)
+    return { name, path, size: statSync(path).size, head: head.subarray(0, length) }
+  } finally {
+    closeSync(fd)
+  }
+}

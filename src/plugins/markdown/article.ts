@@ -1,0 +1,27 @@
+/** The article within the document that readability wraps around it. */
+export function mainPart(html: string): string {
+  const [start, end] = [html.indexOf('<main>'), html.lastIndexOf('</main>')]
+  return start >= 0 && end > start ? html.slice(start + '<main>'.length, end) : html
+}
+
+const KEYS = { title: 'title', byline: 'author', siteName: 'site', publishedTime: 'published', lang: 'lang' } as const
+
+/** What is known of an article, as YAML in front of it, and its title as heading. @param about article.json */
+export function frontMatter(about: string | undefined, url: string): string {
+  const known = parsed(about)
+  const text = (value: unknown) => (typeof value === 'string' ? value.replace(/\s+/g, ' ').trim() : '')
+  const lines = Object.entries({ ...KEYS, url: 'url' }).flatMap(([key, name]) => {
+    const value = text(key === 'url' ? (known['url'] ?? url) : known[key])
+    return value === '' ? [] : [`${name}: ${JSON.stringify(value)}`] // A string of JSON is one of YAML.
+  })
+  const title = text(known['title'])
+  return `---\n${lines.join('\n')}\n---\n\n${title === '' ? '' : `# ${title.replace(/([\\`*_[\]<])/g, '\\$1')}\n\n`}`
+}
+
+function parsed(about: string | undefined): Record<string, unknown> {
+  try {
+    return { ...(JSON.parse(about ?? '{}') as object) }
+  } catch {
+    return {}
+  }
+}

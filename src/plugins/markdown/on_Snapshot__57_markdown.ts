@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+// The article as Markdown.
+import { writeWhole } from '../base/files.ts'
+import { defineHook, lacking, noResults, succeeded } from '../base/hook.ts'
+import { sizeLimit, tooLarge } from '../base/settings.ts'
+import { readSibling, siblingRan, staticFile } from '../base/siblings.ts'
+
+const DEFAULT_MAX_SIZE = 5 * 1024 * 1024
+
+export default defineHook(import.meta, {
+  plugin: 'markdown',
+  async run(context) {
+    const file = staticFile(context)
+    if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
+    const article = readSibling(context, 'readability/content.html')
+    if (!article) return siblingRan(context, 'readability') ? lacking('readability') : noResults('no article')
+    const limit = sizeLimit(context.env, 'MARKDOWN_MAX_SIZE', DEFAULT_MAX_SIZE)
+    if (article.length > limit.bytes) return noResults(tooLarge(limit).message)
+    const about = readSibling(context, 'readability/article.json')
+    // Loaded only here: it brings a parser.
+    const { toMarkdown } = await import('./to-markdown.ts')
+    const { frontMatter, mainPart } = await import('./article.ts')
+    const text = toMarkdown(mainPart(article.toString()))
+    if (text === '') return noResults('no text')
+    writeWhole(context.outputDir, 'content.md', `${frontMatter(about?.toString(), context.url)}${text}\n`)
+    return succeeded('markdown/content.md')
+  },
+})
