@@ -117,10 +117,12 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     stun.on('message', (message) => stunned.push(message))
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     const settled = { CHROME_SETTLE_TIMEOUT: '2' }
-    const visited = await tab.visit(`${site.url}/prying?${stun.address().port}`, settled, 10_000)
+    const visited = await tab.visit(`${site.url}/prying?${stun.address().port}`, settled, 10_000, false)
     expect(visited).toMatchObject({ title: 'prying', http_status: 200 })
     expect(site.hits('/moved')).toBe(2)
-    await expect(tab.visit(`${site.url}/moved`, settled, 10_000)).rejects.toThrow('private (BLOCK_PRIVATE_ADDRESSES)')
+    await expect(tab.visit(`${site.url}/moved`, settled, 10_000, false)).rejects.toThrow(
+      'private (BLOCK_PRIVATE_ADDRESSES)',
+    )
     await tab.close()
     stun.close()
     expect({ http: secret.hits('/'), udp: stunned.length }).toEqual({ http: 0, udp: 0 })
@@ -140,7 +142,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
   ])('has a picture of a page that is %s', async (path, visited) => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     try {
-      const seen = await tab.visit(site.url + path, { CHROME_SETTLE_TIMEOUT: '2' }, 20_000)
+      const seen = await tab.visit(site.url + path, { CHROME_SETTLE_TIMEOUT: '2' }, 20_000, false)
       expect(seen).toMatchObject({ ...visited, http_status: 200 })
       const { data } = await tab.send('Page.captureScreenshot', { format: 'png' })
       expect(data.length).toBeGreaterThan(1_000)
@@ -157,11 +159,13 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
   it('survives a tab that crashes, and one that is closed at work', async () => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     const crash = tab.session.send('Page.crash').catch(() => {})
-    await expect(tab.visit(`${site.url}/left`, {}, 5_000)).rejects.toThrow('the page crashed its tab')
+    await expect(tab.visit(`${site.url}/left`, {}, 5_000, false)).rejects.toThrow('the page crashed its tab')
     await tab.close()
     void crash
     const next = await Tab.open(browser.relay.endpoint, {}, async () => {})
-    expect(await next.visit(`${site.url}/left`, { CHROME_SETTLE_TIMEOUT: '1' }, 5_000)).toMatchObject({ title: 'left' })
+    expect(await next.visit(`${site.url}/left`, { CHROME_SETTLE_TIMEOUT: '1' }, 5_000, false)).toMatchObject({
+      title: 'left',
+    })
     await next.close()
   })
 

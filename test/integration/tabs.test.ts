@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
+import { coveredPages, KEPT } from '../support/covered-pages.ts'
 import { foldedPage } from '../support/folded-page.ts'
 import { LIB, noPackage } from '../support/packaged-browser.ts'
 import { differenceOf, pictureOf, RealTabs } from '../support/real-tabs.ts'
@@ -17,7 +18,7 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
   beforeAll(async () => {
     tabs = await RealTabs.start()
     const [font = ''] = globSync(join(LIB, 'chromium-*', 'fonts', '**', '*.ttf'))
-    site = await startSite({ ...richPage(readFileSync(font)), ...foldedPage(asked) })
+    site = await startSite({ ...richPage(readFileSync(font)), ...foldedPage(asked), ...coveredPages })
   })
   afterAll(async () => {
     await tabs.close()
@@ -60,6 +61,29 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     expect([await tab.evaluate(covered), await shown.evaluate(covered)]).toEqual([0, 2])
     expect(await tab.evaluate(SERIALIZE)).toContain('We use cookies.')
     await Promise.all([tab.close(), shown.close()])
+  })
+
+  it('is not taken for a banner, or for an overlay', async () => {
+    const isSeen = `document.querySelector('#own').checkVisibility()`
+    const isHidden = async (path: string) => {
+      const tab = await tabs.visit(`${site.url}${path}`)
+      const seen = await tab.evaluate<boolean>(isSeen)
+      await tab.close()
+      return seen ? [] : [path]
+    }
+    const hidden = (await Promise.all(Object.keys(KEPT).map(isHidden))).flat()
+    expect(hidden).toEqual([])
+  })
+
+  it('is what nobody has changed: nothing is sent, deleted or left by what opens it', async () => {
+    const tab = await tabs.visit(`${site.url}/pressed`)
+    const known = await tabs.visit(`${site.url}/pressed`, {}, { isLoggedIn: true })
+    await new Promise((resolve) => setTimeout(resolve, 1000)) // So long a script waits before it leaves the page.
+    expect(['/bought', '/deleted', '/asked', '/left'].filter((path) => site.hits(path) > 0)).toEqual([])
+    const opened = `['in details', 'behind a button'].filter((part) => document.body.innerText.includes(part))`
+    expect(await tab.evaluate(opened)).toEqual(['in details', 'behind a button'])
+    expect(await known.evaluate(opened), 'with a log-in nothing is pressed').toEqual(['in details'])
+    await Promise.all([tab.close(), known.close()])
   })
 
   it('ends, when the page does not', async () => {

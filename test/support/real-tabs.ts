@@ -27,9 +27,9 @@ export class RealTabs {
   }
 
   /** A tab that has visited a page. */
-  async visit(url: string, env: Readonly<Record<string, string>> = {}): Promise<Tab> {
+  async visit(url: string, env: Readonly<Record<string, string>> = {}, { isLoggedIn = false } = {}): Promise<Tab> {
     const tab = await Tab.open(this.#browser.relay.endpoint, env, UNDRESSED)
-    await tab.visit(url, env, 30_000)
+    await tab.visit(url, env, 30_000, isLoggedIn)
     return tab
   }
 
@@ -38,7 +38,7 @@ export class RealTabs {
     const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
     const cut = { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 }
     await tab.send('Network.emulateNetworkConditions', cut)
-    await tab.visit(`file://${file}`, {}, 30_000)
+    await tab.visit(`file://${file}`, {}, 30_000, false)
     return tab
   }
 

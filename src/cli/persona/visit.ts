@@ -47,7 +47,7 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
     const running = await launchBrowser(browser, folder, sockets, env, proxy && socksArguments(proxy.port))
     try {
       const tab = await Tab.open(running.relay.endpoint, env, dress)
-      const { final_url, http_status } = await tab.visit(url, env, timeoutOf(undefined, env) * 1000)
+      const { final_url, http_status } = await tab.visit(url, env, timeoutOf(undefined, env) * 1000, true)
       const hasField = await tab.evaluate<boolean>(HAS_PASSWORD_FIELD)
       return { url: final_url, http_status, has_password_field: hasField, by: 'browser' }
     } finally {

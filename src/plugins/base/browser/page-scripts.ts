@@ -2,11 +2,11 @@ import { EXPAND } from './behaviours/expand.ts'
 import { LOAD_LATE } from './behaviours/load-late.ts'
 import { SCROLL } from './behaviours/scroll.ts'
 
-/** Shows and loads all of a page, in at most `ms` milliseconds. */
-export const SETTLE = (ms: number) => `(async () => {
+/** Shows and loads all of a page, in at most `ms` milliseconds. @param presses buttons that say "more", and the like */
+export const SETTLE = (ms: number, presses: boolean) => `(async () => {
   const until = performance.now() + ${Math.round(ms)}
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-  await (${EXPAND})(until, pause)
+  await (${EXPAND})(until, pause, ${presses})
   await (${SCROLL})(until, pause)
   await (${LOAD_LATE})(until, pause)
 })()`

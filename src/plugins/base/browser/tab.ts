@@ -9,7 +9,7 @@ import { explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
 import { BEFORE_SCRIPTS } from './page-scripts.ts'
 import type { Dress, TabIds } from './persona.ts'
-import { showAll } from './show-all.ts'
+import { type Showing, showAll } from './show-all.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -136,8 +136,9 @@ export class Tab {
    * at most CHROME_SETTLE_TIMEOUT after it has loaded, and `budgetMs` in all. What is there by then counts. Throws
    * AppError with the reason when there is no page: network trouble, a download, a crash, or no answer within the
    * budget.
+   * @param isLoggedIn the page may be seen with somebody's rights, so nothing in it is pressed
    */
-  async visit(url: string, env: Env, budgetMs: number): Promise<Visited> {
+  async visit(url: string, env: Env, budgetMs: number, isLoggedIn: boolean): Promise<Visited> {
     const began = performance.now()
     const left = () => Math.max(0, began + budgetMs - performance.now())
     const answer = await this.within(this.session.send('Page.navigate', { url }), left())
@@ -146,7 +147,8 @@ export class Tab {
     if (answer.errorText !== undefined) throw explainNavigation(answer.errorText, url)
     const loaded = await this.#loaded(left())
     const settleMs = Math.min(left(), count(env, 'CHROME_SETTLE_TIMEOUT', SETTLE_SECONDS) * 1000)
-    const settled = loaded && (await this.#settle(settleMs, flag(env, 'CHROME_HIDE_OVERLAYS', true)))
+    const showing = { hides: flag(env, 'CHROME_HIDE_OVERLAYS', true), presses: !isLoggedIn }
+    const settled = loaded && (await this.#settle(settleMs, showing))
     // A page that goes on loading, or to itself, has no picture.
     if (!settled) await this.within(this.session.send('Page.stopLoading'), ANSWER_MS)
     if (!(await this.#answers())) await this.#interrupt()
@@ -220,12 +222,12 @@ export class Tab {
    * Has the page show all that it has, and waits until the network is quiet. When the page leads to another one
    * meanwhile, the same again with that.
    */
-  async #settle(ms: number, hides: boolean): Promise<boolean> {
+  async #settle(ms: number, showing: Showing): Promise<boolean> {
     const until = performance.now() + ms
     const left = () => Math.max(0, until - performance.now())
     while (left() > 0 && (await this.#loaded(left()))) {
       const document = this.#documents
-      const shown = showAll(this.session, left() / 2, hides).then(
+      const shown = showAll(this.session, left() / 2, showing).then(
         (hidden) => {
           this.#hidden = hidden
           return true

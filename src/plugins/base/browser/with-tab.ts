@@ -89,9 +89,11 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   const tab = await openTab(context, chrome)
   try {
     const recording = recordingOf(context)
-    if (recording) await recordTraffic(tab.session, recording, headerNames((await credentialsFor(context)).headers))
+    const { cookies, headers, origins } = await credentialsFor(context)
+    if (recording) await recordTraffic(tab.session, recording, headerNames(headers))
+    const isLoggedIn = cookies.length + headers.size + origins.length > 0
     const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
-    return { tab, visited: await tab.visit(context.url, context.env, budgetMs) }
+    return { tab, visited: await tab.visit(context.url, context.env, budgetMs, isLoggedIn) }
   } catch (error) {
     await tab.close()
     throw error

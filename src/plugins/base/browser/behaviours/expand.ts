@@ -1,9 +1,11 @@
 /**
  * A function of the page: opens what is folded, namely `details`, sections with a button that says what it controls,
- * and what is behind "read more" in the commoner languages. What leads elsewhere is not followed, forms are not sent,
- * and menus stay closed; "load more" is pressed a few times and then no more.
+ * and what is behind "read more" in the commoner languages. What leads elsewhere is not followed, forms are not sent
+ * or opened, and menus stay closed; "load more" is pressed a few times and then no more. A section's button that sounds
+ * as if it did more is not pressed, and without `presses` nothing is: what a button does, only its script knows, and
+ * it does that with the rights of whoever is logged in. A page that was pressed leads nowhere any more, not even later.
  */
-export const EXPAND = `async (until, pause) => {
+export const EXPAND = `async (until, pause, presses) => {
   const MORE = new RegExp('^\\\\W*(?:' + [
     '(?:read|show|view|see|load|display) (?:more|all|full|the rest|everything)\\\\b.{0,20}',
     'continue reading|expand(?: all)?|read on',
@@ -14,9 +16,17 @@ export const EXPAND = `async (until, pause) => {
     '(?:показать|читать|загрузить) (?:ещё|еще|всё|все|полностью|далее|дальше)',
     'もっと(?:見る|読む)|続きを読む|展开(?:全文|更多)?|查看更多|显示更多|加载更多|더 ?보기',
   ].join('|') + ')\\\\W*$', 'iu')
+  const DOES = new RegExp([
+    'delet|remov|eras|reset|discard|clear|cancel|unsub|subscri|sign|log ?(?:in|out)|follow|like|vote|report|block|mark',
+    'buy|order|pay|cart|basket|checkout|book|donat|accept|agree|allow|confirm|approv|enable|disable|start|stop|restart',
+    'submit|send|save|publish|share|post|repl|comment|edit|upload|download|install|upgrade|notif|invite|join|leave',
+    'lösch|entfern|kauf|bestell|bezahl|warenkorb|abmeld|anmeld|senden|speicher|zustimm|teilen',
+    'supprim|achet|command|pay|envoy|enregistr|partag|elimin|borrar|compr|pagar|enviar|guardar|cancell|salva|invia',
+    'удал|куп|заказ|оплат|отправ|сохран|削除|購入|送信|保存|删除|购买|提交|삭제|구매',
+  ].join('|'), 'iu')
   const MENUS = 'nav, header, footer, form, ' +
     '[role=navigation], [role=banner], [role=menu], [role=menubar], [role=tablist]'
-  const PRESSED = 'button, [role=button], a, [aria-expanded=false]'
+  const PRESSED = ':is(button, [role=button], a, [aria-expanded=false]):not(input, select, label, area, [disabled])'
   const CLICKS = 50
   const SAME = 3
   const isShown = (element) => element.checkVisibility({ visibilityProperty: true })
@@ -28,26 +38,29 @@ export const EXPAND = `async (until, pause) => {
     if (![...details.children].every(isInFlow)) details.open = false
   }
 
+  if (!presses) return
   const stay = (event) => event.cancelable && event.preventDefault()
   globalThis.navigation?.addEventListener('navigate', stay)
-  const presses = new Map()
+  const pressed = new Map()
   for (let clicks = 0; clicks < CLICKS && performance.now() < until; ) {
     const next = [...document.querySelectorAll(PRESSED)].filter((element) => {
-      if ((presses.get(element) ?? 0) >= SAME || element.closest(MENUS)) return false
+      if ((pressed.get(element) ?? 0) >= SAME || element.closest(MENUS) || element.form) return false
       if (element.hasAttribute('aria-haspopup')) return false
       if (element.localName === 'a' && !/^(|#|javascript:.*)$/i.test(element.getAttribute('href') ?? '')) return false
       const controlled = document.getElementById(element.getAttribute('aria-controls') ?? '')
-      const isFolded = element.ariaExpanded === 'false' && controlled && !isShown(controlled) && isInFlow(controlled)
+      const isText = controlled && !controlled.querySelector('form, input, select, textarea')
+      const isFolded = element.ariaExpanded === 'false' && isText && !isShown(controlled) && isInFlow(controlled)
       const isMore = element.textContent.length < 60 && MORE.test(element.textContent.trim())
-      return (isFolded || isMore) && isShown(element)
+      const name = [element.textContent, element.ariaLabel, element.title].join(' ')
+      return (isMore || (isFolded && !DOES.test(name))) && isShown(element)
     })
     if (next.length === 0) break
     for (const element of next.slice(0, CLICKS - clicks)) {
-      presses.set(element, (presses.get(element) ?? 0) + 1)
+      pressed.set(element, (pressed.get(element) ?? 0) + 1)
       element.click()
     }
     clicks += next.length
     await pause(200)
   }
-  globalThis.navigation?.removeEventListener('navigate', stay)
+  if (pressed.size === 0) globalThis.navigation?.removeEventListener('navigate', stay)
 }`

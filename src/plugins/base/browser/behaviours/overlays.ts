@@ -5,17 +5,28 @@ import { SELECTOR_OF } from './selector-of.ts'
  * behind them; and the lock on scrolling that comes with them. By style sheets beside the document's own, so that the
  * document stays as it was. Nothing is clicked. Evaluates to selectors of what was hidden.
  *
- * A banner is fixed to the window, has a button, and speaks of cookies or consent. What holds the greater part of a
- * page's text is no overlay, whatever it is called.
+ * A banner is fixed to the window, has a button, and speaks of cookies or consent, not only in links: a list of
+ * functions may have `cookie()`. What holds the greater part of a page's text, an article, or all that there is, is
+ * no overlay, whatever it is called. Each call judges anew: what filled meanwhile is seen again.
  */
 export const HIDE_OVERLAYS = (listed: readonly string[]) => `(() => {
   const LISTED = ${JSON.stringify(listed)}
   const ABOUT = /cookie|consent|gdpr|dsgvo|rgpd|ccpa|privacy (?:settings|preferences|choices)|einwilligung|datenschutz/i
   const hidden = (globalThis.hiddenOverlays ??= new Map())
+  const earlier = new Set(hidden.values())
+  document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => !earlier.has(sheet))
+  hidden.clear()
   const textOf = (element) => (element.shadowRoot?.textContent ?? '') + (element.innerText ?? '')
   const all = document.body?.innerText.length ?? 0
-  const isMost = (element) => textOf(element).length > all / 2 && all > 200
-  const isKept = (element) => /^(html|head|body|main|article|style|script)$/.test(element.localName) || isMost(element)
+  const isMost = (element) => textOf(element).length > all / 2
+  const PICTURES = 'img, picture, canvas, video, svg, iframe, object, embed'
+  const hasOther = (element) =>
+    all - textOf(element).length > 2 ||
+    [...document.querySelectorAll(PICTURES)].some((picture) => !element.contains(picture) && picture.checkVisibility())
+  const isKept = (element) =>
+    /^(html|head|body|main|article|style|script)$/.test(element.localName) ||
+    !!element.querySelector('main, article, [role=main], [role=article]') ||
+    (isMost(element) && (all > 200 || !hasOther(element)))
 
   const found = new Set()
   for (const selector of LISTED)
@@ -38,17 +49,21 @@ export const HIDE_OVERLAYS = (listed: readonly string[]) => `(() => {
     const isFrame = [...layer.querySelectorAll('iframe')].some(({ src, title, id, name }) =>
       /cookie|consent|gdpr|privacy|[^a-z]cmp[^a-z]/i.test([src, title, id, name].join(' ')))
     const inside = layer.shadowRoot ?? layer
-    return isFrame || (ABOUT.test(textOf(layer)) && !!inside.querySelector(button))
+    const links = [...inside.querySelectorAll('a[href]')].map((link) => link.textContent)
+    const prose = links.reduce((text, link) => text.replace(link, ''), inside.textContent)
+    return isFrame || (ABOUT.test(prose) && !!inside.querySelector(button))
   }
   const isDialog = (layer) =>
     layer.matches('dialog, [role=dialog], [role=alertdialog], [aria-modal=true]') ||
     !!layer.querySelector('[aria-modal=true], [role=dialog], [role=alertdialog]')
-  for (const layer of layers) if (!isKept(layer) && (isBanner(layer) || isDialog(layer))) found.add(layer)
+  for (const layer of layers)
+    if (!isKept(layer) && (isBanner(layer) || (isDialog(layer) && !isMost(layer)))) found.add(layer)
   const isVeil = (layer) => {
     const { width, height } = layer.getBoundingClientRect()
     const { backgroundColor: colour, backdropFilter: blur } = getComputedStyle(layer)
     const isDim = /rgba\\(.*, 0?\\.\\d+\\)|\\/ 0?\\.\\d+\\)/.test(colour) || (blur ?? 'none') !== 'none'
-    return isDim && width * height > innerWidth * innerHeight * 0.8 && textOf(layer).trim() === ''
+    const isBare = textOf(layer).trim() === '' && !layer.matches(PICTURES) && !layer.querySelector(PICTURES)
+    return isDim && width * height > innerWidth * innerHeight * 0.8 && isBare
   }
   for (const layer of layers) if (isVeil(layer)) found.add(layer)
 
