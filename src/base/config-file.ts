@@ -19,7 +19,7 @@ export function configText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined
+    if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(codeOf(error) ?? '')) return undefined
     throw new UsageError(`cannot read ${file}: ${messageOf(error)}`)
   }
 }
