@@ -7,7 +7,8 @@ import { defineHook, succeeded } from '../base/hook.ts'
 
 /** A picture cannot be taller in Chromium's compositor: a longer page goes on in another one. */
 const MAX_HEIGHT = 16_384
-const MAX_PICTURES = 4
+/** The longest pages of reference works are whole; one that grows for ever ends here. */
+const MAX_PICTURES = 12
 /** Nobody looks at one that is wider. */
 const MAX_WIDTH = 4_096
 const THUMBNAIL_WIDTH = 400
@@ -40,8 +41,11 @@ export default defineHook(import.meta, {
       }
       if (height > first.height) await save('viewport.jpg', { ...first, scale: 1 })
       await save('thumbnail.webp', { ...first, height: Math.min(first.height, THUMBNAIL_HEIGHT / scale), scale })
-      if (page.height > height || page.width > width)
-        context.log(`The pictures show ${width} x ${height} of ${page.width} x ${page.height} pixels.`)
-      return succeeded('screenshot/screenshot.png')
+      if (page.height <= height && page.width <= width) return succeeded('screenshot/screenshot.png')
+      context.log(`The pictures show ${width} x ${height} of ${page.width} x ${page.height} pixels.`)
+      return succeeded('screenshot/screenshot.png', {
+        pixels: [width, height],
+        page_pixels: [page.width, page.height],
+      })
     }),
 })
