@@ -57,4 +57,16 @@ export const hostilePages: Routes = {
      for (const src of ['data:text/html,<p>data frame', blob])
        document.body.append(Object.assign(document.createElement('iframe'), { src }))`,
   ),
+  '/mails': script('mails', `location = 'mailto:somebody@example.com'`),
+  '/reloads': script('reloads', 'setTimeout(() => location.reload(), 0)'),
+  '/refreshes': '<!doctype html><title>refreshes</title><meta http-equiv="refresh" content="0"><p>refreshes',
+  '/nests': script(
+    'nests',
+    `const frame = document.createElement('iframe')
+     frame.src = '/nests?' + Math.random(); document.body.append(frame)`,
+  ),
+  '/crowds': `<!doctype html><title>crowds</title><p>${'<b>crowds</b>'.repeat(25_000)}`,
+  '/works': script('works', `new Worker('/work.js').onmessage = ({ data }) => { document.title = data }`),
+  '/work.js': (_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/javascript' }).end('postMessage("works on")'),
 }

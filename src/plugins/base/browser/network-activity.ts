@@ -23,12 +23,13 @@ export class NetworkActivity {
   #quietSince = performance.now()
 
   constructor(session: Session, mainFrame: string) {
-    session.on('Network.requestWillBeSent', ({ requestId, frameId, type, request, redirectResponse }) => {
+    session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
       this.requests++
       if (type === 'Document' && frameId === mainFrame) this.#documents.set(requestId, request.url)
       if (type === 'Document' && frameId === mainFrame && redirectResponse)
         this.redirects.push({ from: redirectResponse.url, to: request.url, status: redirectResponse.status })
-      if (type === undefined || !ENDLESS.has(type)) this.#open.add(requestId)
+      // The end of a worker's own script, which no document loads, is told to nobody.
+      if (loaderId !== '' && (type === undefined || !ENDLESS.has(type))) this.#open.add(requestId)
     })
     session.on('Network.responseReceived', ({ frameId, type, response }) => {
       if (type !== 'Document' || frameId !== mainFrame) return

@@ -26,8 +26,19 @@ export const SERIALIZE = `(() => {
   return (doctype ? new XMLSerializer().serializeToString(doctype) + '\\n' : '') + start + inside + '</html>\\n'
 })()`
 
-/** Before any script of a page: nobody looks at other windows, and what a shadow root shows can be taken. */
+/** Frames in frames in frames ...: what is deeper stays empty. Of much deeper ones the browser itself says no more. */
+const MAX_DEPTH = 20
+
+/**
+ * Before any script of a page: nobody looks at other windows, what a shadow root shows can be taken, and frames within
+ * frames come to an end.
+ */
 export const BEFORE_SCRIPTS = `window.open = () => null
+{
+  let depth = 0
+  for (let frame = window; frame !== top; frame = frame.parent) depth++
+  if (depth > ${MAX_DEPTH}) window.stop()
+}
 {
   const attach = Element.prototype.attachShadow
   Element.prototype.attachShadow = function attachShadow(options) {

@@ -10,12 +10,14 @@ import { NetworkActivity, type Redirect } from './network-activity.ts'
 import { BEFORE_SCRIPTS } from './page-scripts.ts'
 import type { Dress, TabIds } from './persona.ts'
 import { type Showing, showAll } from './show-all.ts'
+import { stay } from './stay.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
 /** The network is quiet when nothing was requested for so long. */
 const QUIET_MS = 500
 const LOOK_MS = 25
+const CRASH_MS = 200
 /** A browser that takes longer for an empty tab hangs. */
 const OPEN_MS = 15_000
 /** A page that does not answer a trivial question for so long is busy with itself. */
@@ -24,6 +26,8 @@ const ANSWER_MS = 5_000
 const INTERRUPT_MS = 15_000
 /** Seconds that a loaded page may take to come to rest, when CHROME_SETTLE_TIMEOUT does not say otherwise. */
 const SETTLE_SECONDS = 10
+/** A page that leads on more often does so for ever: it stays where it is. */
+const MOST_DOCUMENTS = 10
 
 const BUSY = 'the page keeps the browser busy and does not answer'
 
@@ -51,7 +55,7 @@ export class Tab {
   /** Rejects when the tab crashes or its browser ends. */
   readonly #lost = Promise.withResolvers<never>()
   readonly #cdp: Cdp
-  readonly #context: string
+  readonly #ids: TabIds
   readonly #network: NetworkActivity
   /** How many documents the tab has shown, and whether the last one is loaded. */
   #documents = 0
@@ -59,10 +63,11 @@ export class Tab {
   #shown: { readonly url: string; readonly unreachableUrl?: string } = { url: 'about:blank' }
   #hidden: readonly string[] = []
   #stuck = false
+  #staying: Promise<void> | undefined
 
   private constructor(cdp: Cdp, ids: TabIds) {
     this.#cdp = cdp
-    this.#context = ids.context
+    this.#ids = ids
     this.session = cdp.session(ids.session)
     this.#network = new NetworkActivity(this.session, ids.target) // The main frame has the id of its target.
     this.console = collectConsole(this.session)
@@ -71,7 +76,7 @@ export class Tab {
     this.session.on('Inspector.targetCrashed', () => this.#lost.reject(new AppError('the page crashed its tab')))
     this.session.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId !== undefined) return
-      this.#documents++
+      if (++this.#documents === MOST_DOCUMENTS) this.#stay().catch(() => {})
       this.#isLoaded = false
       this.#shown = frame
     })
@@ -80,6 +85,10 @@ export class Tab {
     })
     this.session.on('Page.loadEventFired', () => {
       this.#isLoaded = true
+    })
+    // A page that leads to another program while it loads has no load event. The empty tab stops loading, too.
+    this.session.on('Page.frameStoppedLoading', ({ frameId }) => {
+      if (frameId === ids.target && this.#documents > 0) this.#isLoaded = true
     })
     dismissDialogs(this.session)
   }
@@ -132,10 +141,10 @@ export class Tab {
   }
 
   /**
-   * Goes to a page and waits until it is at rest: loaded, all of it shown once, its fonts there and the network quiet;
-   * at most CHROME_SETTLE_TIMEOUT after it has loaded, and `budgetMs` in all. What is there by then counts. Throws
-   * AppError with the reason when there is no page: network trouble, a download, a crash, or no answer within the
-   * budget.
+   * Goes to a page, once, and waits until it is at rest: loaded, all of it shown once, its fonts there and the network
+   * quiet; at most CHROME_SETTLE_TIMEOUT after it has loaded, and `budgetMs` in all. What is there by then counts.
+   * Throws AppError with the reason when there is no page: network trouble, a download, a crash, or no answer within
+   * the budget.
    * @param isLoggedIn the page may be seen with somebody's rights, so nothing in it is pressed
    */
   async visit(url: string, env: Env, budgetMs: number, isLoggedIn: boolean): Promise<Visited> {
@@ -143,13 +152,19 @@ export class Tab {
     const left = () => Math.max(0, began + budgetMs - performance.now())
     const answer = await this.within(this.session.send('Page.navigate', { url }), left())
     if (answer === undefined) throw new AppError(`timed out after ${Math.round(budgetMs / 1000)} s`)
-    if (answer.isDownload || answer.errorText === 'net::ERR_ABORTED') throw new AppError('a download, not a page')
+    if (answer.isDownload || answer.errorText === 'net::ERR_ABORTED') {
+      await this.within(sleep(CRASH_MS), CRASH_MS) // A crash aborts it, too, and is told a moment later.
+      throw new AppError('a download, not a page')
+    }
     if (answer.errorText !== undefined) throw explainNavigation(answer.errorText, url)
     const loaded = await this.#loaded(left())
     const settleMs = Math.min(left(), count(env, 'CHROME_SETTLE_TIMEOUT', SETTLE_SECONDS) * 1000)
     const showing = { hides: flag(env, 'CHROME_HIDE_OVERLAYS', true), presses: !isLoggedIn }
     const settled = loaded && (await this.#settle(settleMs, showing))
-    // A page that goes on loading, or to itself, has no picture.
+    await this.within(this.#stay(), ANSWER_MS)
+    // Another document that is on its way has come, or does not come any more.
+    if (!settled && this.#documents > 1) await this.#loaded(ANSWER_MS)
+    // A page that goes on loading has no picture.
     if (!settled) await this.within(this.session.send('Page.stopLoading'), ANSWER_MS)
     if (!(await this.#answers())) await this.#interrupt()
     const title = await this.within(this.session.send('Runtime.evaluate', { expression: 'document.title' }), ANSWER_MS)
@@ -198,7 +213,7 @@ export class Tab {
   }
 
   async close(): Promise<void> {
-    const disposed = this.#cdp.send('Target.disposeBrowserContext', { browserContextId: this.#context })
+    const disposed = this.#cdp.send('Target.disposeBrowserContext', { browserContextId: this.#ids.context })
     await this.within(disposed, ANSWER_MS).catch(() => {})
     this.#cdp.close()
   }
@@ -209,6 +224,12 @@ export class Tab {
     const late = sleep(ms, undefined, { signal: over.signal }).catch(() => undefined)
     promise.catch(() => {}) // It may fail after its time.
     return await Promise.race([promise, late, this.#lost.promise]).finally(() => over.abort())
+  }
+
+  /** From now on it shows the document that is there, so that all that is taken of it is of one. */
+  #stay(): Promise<void> {
+    this.#staying ??= stay(this.#cdp, this.#ids.target)
+    return this.#staying
   }
 
   /** Waits until the document is loaded that is shown by then; false: not within `ms`. */

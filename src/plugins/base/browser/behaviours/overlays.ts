@@ -12,6 +12,7 @@ import { SELECTOR_OF } from './selector-of.ts'
 export const HIDE_OVERLAYS = (listed: readonly string[]) => `(() => {
   const LISTED = ${JSON.stringify(listed)}
   const ABOUT = /cookie|consent|gdpr|dsgvo|rgpd|ccpa|privacy (?:settings|preferences|choices)|einwilligung|datenschutz/i
+  const HUGE = 20_000
   const hidden = (globalThis.hiddenOverlays ??= new Map())
   const earlier = new Set(hidden.values())
   document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => !earlier.has(sheet))
@@ -36,7 +37,10 @@ export const HIDE_OVERLAYS = (listed: readonly string[]) => `(() => {
 
   const isFixed = (element) => getComputedStyle(element).position === 'fixed' || element.matches('dialog:modal')
   const layers = new Set()
-  for (const x of [0.03, 0.25, 0.5, 0.75, 0.97])
+  // A look at a line of ten thousands of elements takes the browser ten seconds.
+  const elements = [...document.querySelectorAll('body *')]
+  const mayHaveLayers = elements.length < HUGE || elements.some((element) => element.shadowRoot || isFixed(element))
+  for (const x of mayHaveLayers ? [0.03, 0.25, 0.5, 0.75, 0.97] : [])
     for (const y of [0.01, 0.04, 0.1, 0.25, 0.5, 0.75, 0.9, 0.96, 0.99])
       for (const element of document.elementsFromPoint(x * innerWidth, y * innerHeight)) {
         let layer = isFixed(element) ? element : undefined
