@@ -14,6 +14,10 @@ import { Signals } from './signals.ts'
 import { type Stood, standBy } from './stand-by.ts'
 import { throughOutages } from './through-outages.ts'
 
+const YOUNG_GROWTH = '--semi-space-growth-factor'
+/** V8's own. */
+const V8_GROWTH = 2
+
 /**
  * The one daemon, from start to end: register, stand by, lead, resign. Any number of these may be started; the newest
  * passes the gate, and only when every older one is really gone.
@@ -22,7 +26,7 @@ export async function run(options: RunOptions): Promise<Ended> {
   const { home, log, runForMs, parentId, handoffGraceMs, isWatched } = options
   exitOnDefects(log)
   // It lives for months and keeps little of what it allocates: left alone, its young generation grows to 67 MB.
-  setFlagsFromString('--semi-space-growth-factor=1')
+  setFlagsFromString(`${YOUNG_GROWTH}=1`)
   const bell = new Bell()
   const orphanMs = parentId === null ? undefined : handoffGraceMs * HANDOFF_SHARE
   const signals = new Signals(bell, log, { runForMs, orphanMs, isWatched })
@@ -33,6 +37,7 @@ export async function run(options: RunOptions): Promise<Ended> {
     code = Number(process.exitCode ?? EXIT.ok)
     return { why, reason: why === 'drained' || why === 'forced' ? signals.stop.reason : undefined }
   } finally {
+    setFlagsFromString(`${YOUNG_GROWTH}=${V8_GROWTH}`) // V8 refuses byte code that was kept under other flags.
     await resign(options, code)
   }
 }

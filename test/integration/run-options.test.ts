@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl, sealedPages } from '../support/observer.ts'
-import { eventually } from '../support/program.ts'
+import { eventually, ROOT } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -38,6 +39,22 @@ function mostAtOnce(home: TestHome): number {
   }
   return most
 }
+
+it('a run uses the byte code that an earlier one has kept', async () => {
+  const home = await homes.make()
+  const folder = join(ROOT, 'dist', '.compile-cache')
+  const kept = () =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith('run-'))
+      .map((name) => [name, statSync(join(folder, name)).mtimeMs])
+  // What V8 refuses is made and written anew by each run; in the beginning by those of other tests, too.
+  await eventually(async () => {
+    await run(home, '--exit-on-idle')
+    const before = kept()
+    await run(home, '--exit-on-idle')
+    return before.length > 0 && isDeepStrictEqual(kept(), before)
+  }, 20_000)
+})
 
 describe('run --run-for', () => {
   it('drains after so many seconds and leaves with 0; what is left waits for the next run', async () => {
