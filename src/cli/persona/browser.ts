@@ -5,14 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ENVIRONMENT, type Texts } from '../../base/config.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
-import { flag } from '../../base/kinds.ts'
 import { makeShortFolder } from '../../base/short-folder.ts'
 import { isForEveryHook } from '../../hooks/environment.ts'
 import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
 import { endBrowser } from '../../plugins/base/browser/guard.ts'
 import { languagesIn } from '../../plugins/base/browser/languages.ts'
-import { memoryArguments } from '../../plugins/base/browser/launch.ts'
+import { asSandboxed, memoryArguments, NO_SANDBOX } from '../../plugins/base/browser/launch.ts'
 import { explainNavigation } from '../../plugins/base/browser/net-error.ts'
 import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { Relay } from '../../plugins/base/browser/relay.ts'
@@ -49,14 +48,9 @@ export async function startBrowser(env: Texts, profile: string, shown: boolean):
   if (!browser) throw new AppError(NO_BROWSER_FOUND)
   mkdirSync(profile, { recursive: true, mode: 0o700 })
   const args = argumentsOf(env, profile, shown)
-  // The browser refuses to run with a sandbox as root.
-  const bare = process.getuid?.() === 0 || flag.read(env['CHROME_SANDBOX'] ?? 'true') === false
-  try {
-    return await start(browser, bare ? ['--no-sandbox', ...args] : args, profile, shown)
-  } catch (error) {
-    if (bare || !/sandbox|clone\(\)|namespace/i.test(messageOf(error))) throw error
-    return await start(browser, ['--no-sandbox', ...args], profile, shown)
-  }
+  return await asSandboxed(env, (why) =>
+    start(browser, why === undefined ? args : ['--no-sandbox', ...args], profile, shown),
+  )
 }
 
 /**
@@ -118,7 +112,7 @@ async function start(browser: Browser, args: readonly string[], profile: string,
     failed.reject(new AppError(`the browser did not start: ${why} (${browser.program})`, hint))
   }
   failed.promise.catch(() => {}) // It may end long after its start.
-  child.once('error', (error) => fail(messageOf(error))).once('exit', () => fail(lastLine(words)))
+  child.once('error', (error) => fail(messageOf(error))).once('exit', () => fail(tellingLine(words)))
   child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
     words = (words + piece).slice(-LAST_WORDS)
     const found = /DevTools listening on ws:\/\/([^/]+)/.exec(words)?.[1]
@@ -147,9 +141,9 @@ async function start(browser: Browser, args: readonly string[], profile: string,
 /** Locale, display and the like; nothing of ours. */
 const surroundings = () => Object.fromEntries(Object.entries(ENVIRONMENT).filter(([name]) => isForEveryHook(name, [])))
 
-const lastLine = (words: string) =>
-  words
-    .trim()
-    .split('\n')
-    .at(-1)
-    ?.replace(/^\[[^\]]*\]\s*/, '') || 'it said nothing'
+/** The line in which it says why: what follows on a missing sandbox is a stack. */
+function tellingLine(words: string): string {
+  const lines = words.trim().split('\n')
+  const telling = lines.find((line) => NO_SANDBOX.test(line)) ?? lines.at(-1)
+  return telling?.replace(/^\[[^\]]*\]\s*/, '') || 'it said nothing'
+}

@@ -72,13 +72,24 @@ export async function launchBrowser(
   env: Texts,
   network: readonly string[] = [],
 ): Promise<RunningBrowser> {
+  return await asSandboxed(env, (why) => start(browser, folder, sockets, env, network, why))
+}
+
+/** In which a browser says that this machine does not allow its sandbox. */
+export const NO_SANDBOX = /sandbox|clone\(\)|namespace/i
+
+/**
+ * Starts a browser with its sandbox where that may be, and once more without it where the machine does not allow it.
+ * @param begin starts it; given why it has no sandbox, without one
+ */
+export async function asSandboxed<T>(env: Texts, begin: (why?: string) => Promise<T>): Promise<T> {
   const why = unsandboxedBy(env)
-  if (why !== undefined) return await start(browser, folder, sockets, env, network, why)
+  if (why !== undefined) return await begin(why)
   try {
-    return await start(browser, folder, sockets, env, network)
+    return await begin()
   } catch (error) {
-    if (!/sandbox|clone\(\)|namespace/i.test(messageOf(error))) throw error
-    return await start(browser, folder, sockets, env, network, 'this machine allows no user namespaces')
+    if (!NO_SANDBOX.test(messageOf(error))) throw error
+    return await begin('this machine allows no user namespaces')
   }
 }
 
