@@ -119,7 +119,8 @@ describe('a clock that is set back an hour in the middle of the work', () => {
     )
     const env = { NODE_OPTIONS: `--import ${clock}` }
     const first = home.start(['run'], { env })
-    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    // Not its hooks: one that is shorter than a look by `ps` is never seen running.
+    await eventually(async () => (await pidsOf(home, 'snapshot')).length > 0)
     const second = home.start(['run'], { env })
     await second.says(/leading \(term 2\)/)
     expect((await first.finished()).code).toBe(0)
@@ -201,7 +202,8 @@ describe.skipIf(PS.missing)(`where there is no /proc ${PS.missing || ''}`, () =>
   it('ps-list tells who is there: a crawl is archived, and a second runner takes over', async () => {
     const { home, crawl } = await queued()
     const first = home.start(['run'], { env })
-    await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
+    // Not its hooks: one that is shorter than a look by `ps` is never seen running.
+    await eventually(async () => (await pidsOf(home, 'snapshot')).length > 0)
     const second = home.start(['run'], { env })
     await second.says(/leading \(term 2\)/)
     expect((await first.finished()).code).toBe(0)

@@ -112,6 +112,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
 
   afterEach(async ({ task }) => {
     const failed = task.result?.state === 'fail'
+    if (failed) for (const home of homes) await tellWhatBecameOf(home)
     try {
       for (const home of homes) if (!failed) await expectNothingLeft(home)
     } finally {
@@ -166,6 +167,19 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
 }
 
 const databaseOf = (home: TestHome) => new URL(home.databaseUrl).pathname.slice(1)
+
+/** How many characters of what a program said are shown when its test has failed. */
+const SAID = 4_000
+
+/** A failure that happens once in a hundred runs, elsewhere, must be understood from its report alone. */
+async function tellWhatBecameOf(home: TestHome): Promise<void> {
+  for (const { stderr, args, isOver } of home.started)
+    console.error(`${args.join(' ')} (${isOver ? 'over' : 'running'}) said:\n${stderr.slice(-SAID)}`)
+  const rows =
+    'select seq, process_type, worker_type, status, pid, exit_code, exit_signal, ended_at from process order by seq desc limit 12'
+  const there = processesOf(home.dataDir).map(({ pid, command }) => `${pid} ${command.slice(0, 200)}`)
+  console.error('process rows:', await home.query(rows).catch(String), '\nprocesses:', there)
+}
 
 async function expectNothingLeft(home: TestHome): Promise<void> {
   const none = async () => processesOf(home.dataDir).length === 0

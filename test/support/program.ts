@@ -66,14 +66,14 @@ export class Running {
   stdout = ''
   stderr = ''
   readonly pid: number
+  readonly args: readonly string[]
   readonly #child: ChildProcess
-  readonly #args: readonly string[]
   readonly #closed: Promise<Finished>
   #over = false
 
   constructor(child: ChildProcess, args: readonly string[]) {
     this.#child = child
-    this.#args = args
+    this.args = args
     this.pid = child.pid ?? -1
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text
@@ -105,7 +105,7 @@ export class Running {
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
         this.#child.kill('SIGKILL')
-        reject(new Error(`${this.#args.join(' ')}: not finished after ${ms} ms\n${this.stdout}${this.stderr}`))
+        reject(new Error(`${this.args.join(' ')}: not finished after ${ms} ms\n${this.stdout}${this.stderr}`))
       }, ms)
     })
     try {
@@ -120,7 +120,7 @@ export class Running {
     await eventually(() => {
       if (pattern.test(this.stderr)) return true
       if (this.#over)
-        throw new Error(`${this.#args.join(' ')} ended without saying ${pattern}\n${this.stdout}${this.stderr}`)
+        throw new Error(`${this.args.join(' ')} ended without saying ${pattern}\n${this.stdout}${this.stderr}`)
       return false
     }, ms)
   }
