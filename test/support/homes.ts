@@ -176,7 +176,8 @@ async function tellWhatBecameOf(home: TestHome): Promise<void> {
   for (const { stderr, args, isOver } of home.started)
     console.error(`${args.join(' ')} (${isOver ? 'over' : 'running'}) said:\n${stderr.slice(-SAID)}`)
   const rows =
-    'select seq, process_type, worker_type, status, pid, exit_code, exit_signal, ended_at from process order by seq desc limit 12'
+    'select seq, process_type, worker_type, status, pid, exit_code, exit_signal, ended_at from process ' +
+    'order by seq desc limit 12'
   const there = processesOf(home.dataDir).map(({ pid, command }) => `${pid} ${command.slice(0, 200)}`)
   console.error('process rows:', await home.query(rows).catch(String), '\nprocesses:', there)
 }
