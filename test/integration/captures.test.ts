@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readPdf } from '../../src/plugins/pdftext/read-pdf.ts'
 import type { ListedResponse } from '../../src/plugins/responses/bodies.ts'
 import { expectComplete, type Page, pagesOf, type Result, resultsOf } from '../support/archive.ts'
 import { hardPages } from '../support/hard-pages.ts'
@@ -55,7 +56,8 @@ async function captured(home: TestHome, crawlId: string): Promise<Record<string,
 describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
   it('takes everything from one visit, and pages that try its patience get what can be had', async () => {
     const home = await homes.make()
-    const paths = '/moved /tall /alerts /busy /restless /cyrillic /moves /leads-nowhere /download /not-there'.split(' ')
+    const paths =
+      '/moved /tall /boxed /alerts /busy /restless /cyrillic /moves /leads-nowhere /download /not-there'.split(' ')
     const urls = paths.map((path) => site.url + path)
     const { stdout, stderr, code } = await home.run(['add', '--run', '--json', ...urls], { deadlineMs: 120_000 })
     expect(code, stderr).toBe(10)
@@ -127,6 +129,10 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
       (part) => sizeOfPng(pages['/tall']!.bytes(`screenshot/screenshot${part}.png`)).height,
     )
     expect(heights).toEqual([16_384, expect.closeTo(30_000 - 16_384, -2)])
+    const boxed = pages['/boxed']!
+    expect(sizeOfPng(boxed.bytes('screenshot/screenshot.png')).height, 'all that is in a box').toBeGreaterThan(5000)
+    const printed = await readPdf(boxed.bytes('pdf/output.pdf'), 100, AbortSignal.timeout(10_000))
+    expect(printed.text.match(/a line of the text|the last words/g)).toHaveLength(201)
     expect(JSON.parse(pages['/restless']!.text('chrome/navigation.json'))).toMatchObject({ settled: false })
     expect(pages['/cyrillic']!.text('singlefile/singlefile.html')).toContain(RUSSIAN)
     const cyrillic = await recordsIn(pages['/cyrillic']!.bytes('warc/data.warc.gz'))

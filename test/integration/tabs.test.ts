@@ -1,6 +1,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FINISH } from '../../src/plugins/base/browser/behaviours/finish.ts'
 import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
@@ -84,6 +85,13 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     expect(await tab.evaluate(opened)).toEqual(['in details', 'behind a button'])
     expect(await known.evaluate(opened), 'with a log-in nothing is pressed').toEqual(['in details'])
     await Promise.all([tab.close(), known.close()])
+  })
+
+  it('is at its end, where it fades in', async () => {
+    const tab = await tabs.visit(`${site.url}/fades`)
+    await tab.evaluate(FINISH)
+    expect(await tab.evaluate(`getComputedStyle(document.querySelector('p')).opacity`)).toBe('1')
+    await tab.close()
   })
 
   it('ends, when the page does not', async () => {

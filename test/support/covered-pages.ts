@@ -27,6 +27,7 @@ const PRESSED = `<form id="order" action="/bought" method="post" target="hidden"
 <p id="sure" hidden>Deleted.</p>
 <button aria-expanded="false" aria-controls="fields" onclick="fetch('/asked')">Find</button>
 <p id="fields" hidden><input></p>
+<button aria-expanded="false" aria-controls="field" onclick="fetch('/asked')">Look</button><input id="field" hidden>
 <button onclick="setTimeout(() => location = '/left', 800); this.remove()">Show more</button>
 <details><summary>More</summary>in details</details>
 <button id="more" onclick="this.replaceWith('behind a button')">Read more</button>`
@@ -34,4 +35,5 @@ const PRESSED = `<form id="order" action="/bought" method="post" target="hidden"
 export const coveredPages: Routes = {
   ...Object.fromEntries(Object.entries(KEPT).map(([path, body]) => [path, page(body)])),
   '/pressed': page(PRESSED),
+  '/fades': page('<style>@keyframes in { from { opacity: 0 } }</style><p style="animation: in 900s">Text</p>'),
 }

@@ -28,6 +28,19 @@ export const hardPages: Routes = {
   '/frame': page('frame', '<p>text of a frame</p><script>document.body.append("frame script")</script>'),
   '/moved': (_request, response) => response.writeHead(302, { location: '/rich' }).end(),
   '/tall': page('tall', '<div style="height: 30000px; background: linear-gradient(red, blue)">tall</div>'),
+  '/boxed': page(
+    'boxed',
+    `<style>html, body { height: 100%; overflow: hidden; margin: 0 }
+       main { position: fixed; inset: 40px 0 0; display: flex; flex-direction: column }
+       section { flex: 1 1 0px; min-height: 0 } boxed-text { display: block }</style>
+     <header>header</header><main><section><boxed-text></boxed-text></section><footer>footer</footer></main>
+     <script>
+       const host = document.querySelector('boxed-text')
+       host.style.height = '100%'
+       host.attachShadow({ mode: 'open' }).innerHTML = '<div style="height: 100%; overflow: auto">' +
+         '<p>a line of the text that scrolls in a box</p>'.repeat(200) + '<p>the last words</p></div>'
+     </script>`,
+  ),
   '/alerts': page('alerts', '<p>alerts</p><script>open("/pop-up"); for (let i = 0; i < 20; i++) alert(i)</script>'),
   '/busy': page('busy', '<p>busy</p><script>onload = () => setTimeout(() => { while (true); }, 50)</script>'),
   '/bomb': page(

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The page as a PDF with its text, an outline from its headings, and tags for screen readers.
 import { UNPIN } from '../base/browser/behaviours/unpin.ts'
+import { UNROLL } from '../base/browser/behaviours/unroll.ts'
 import { readStream } from '../base/browser/read-stream.ts'
 import { capture } from '../base/browser/with-tab.ts'
 import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
@@ -12,7 +13,8 @@ export default defineHook(import.meta, {
   run: (context) =>
     capture(context, async ({ tab }) => {
       const { frameTree } = await tab.send('Page.getFrameTree')
-      await evaluateIn(tab, await worldOf(tab, frameTree.frame.id), UNPIN)
+      const world = await worldOf(tab, frameTree.frame.id)
+      for (const behaviour of [UNROLL, UNPIN]) await evaluateIn(tab, world, behaviour)
       const { stream } = await tab.send('Page.printToPDF', {
         printBackground: true,
         generateDocumentOutline: true,

@@ -1,9 +1,14 @@
 #!/usr/bin/env node
 // Pictures of the page: the whole of it, what one sees first of a long one, and a small one.
 import { extname } from 'node:path'
+import type { Protocol } from 'devtools-protocol'
+import { FINISH } from '../base/browser/behaviours/finish.ts'
+import { UNROLL } from '../base/browser/behaviours/unroll.ts'
 import { capture } from '../base/browser/with-tab.ts'
+import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
 import { writeWhole } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
+import { timeoutSeconds } from '../base/settings.ts'
 
 /** A picture cannot be taller in Chromium's compositor: a longer page goes on in another one. */
 const MAX_HEIGHT = 16_384
@@ -14,37 +19,51 @@ const MAX_WIDTH = 4_096
 const THUMBNAIL_WIDTH = 400
 const THUMBNAIL_HEIGHT = 300
 const QUALITY = 80
+/** The part of the time limit in which another picture of a long page is begun. */
+const SHARE = 0.6
 const FORMATS: Readonly<Record<string, 'png' | 'jpeg' | 'webp'>> = { '.png': 'png', '.jpg': 'jpeg', '.webp': 'webp' }
+
+type Clip = Protocol.Page.Viewport
+type Size = Pick<Clip, 'width' | 'height'>
 
 export default defineHook(import.meta, {
   plugin: 'screenshot',
   run: (context) =>
     capture(context, async ({ tab }) => {
+      const until = performance.now() + timeoutSeconds(context.env, 'SCREENSHOT') * 1000 * SHARE
+      const { frameTree } = await tab.send('Page.getFrameTree')
+      const world = await worldOf(tab, frameTree.frame.id)
+      for (const behaviour of [UNROLL, FINISH]) await evaluateIn(tab, world, behaviour)
       const { cssContentSize: page, cssLayoutViewport: view } = await tab.send('Page.getLayoutMetrics')
       const width = Math.min(Math.max(page.width, view.clientWidth), MAX_WIDTH)
       const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT * MAX_PICTURES)
-      const save = async (name: string, clip: { y?: number; width: number; height: number; scale: number }) => {
+      const x = page.x < 0 ? view.clientWidth - width : 0 // Text from right to left grows to the left.
+      const save = async (name: string, clip: Partial<Clip> & Size) => {
         const format = FORMATS[extname(name)]!
         const { data } = await tab.send('Page.captureScreenshot', {
           format,
           ...(format !== 'png' && { quality: QUALITY }),
           captureBeyondViewport: true,
-          clip: { x: 0, y: 0, ...clip },
+          clip: { x: 0, y: 0, scale: 1, ...clip },
         })
         writeWhole(context.outputDir, name, Buffer.from(data, 'base64'))
       }
+      let shown = 0
+      for (let number = 1; shown < height && (number === 1 || performance.now() < until); number++) {
+        // What the picture before was painted from takes 100 MB, until it is collected.
+        if (number > 1) await tab.send('HeapProfiler.collectGarbage')
+        const clip = { x, y: shown, width, height: Math.min(MAX_HEIGHT, height - shown) }
+        await save(number === 1 ? 'screenshot.png' : `screenshot-${number}.png`, clip)
+        shown += clip.height
+      }
       const first = { width: view.clientWidth, height: Math.min(view.clientHeight, height) }
       const scale = THUMBNAIL_WIDTH / first.width
-      for (let y = 0, number = 1; y < height; y += MAX_HEIGHT, number++) {
-        const clip = { y, width, height: Math.min(MAX_HEIGHT, height - y), scale: 1 }
-        await save(number === 1 ? 'screenshot.png' : `screenshot-${number}.png`, clip)
-      }
-      if (height > first.height) await save('viewport.jpg', { ...first, scale: 1 })
+      if (height > first.height) await save('viewport.jpg', first)
       await save('thumbnail.webp', { ...first, height: Math.min(first.height, THUMBNAIL_HEIGHT / scale), scale })
-      if (page.height <= height && page.width <= width) return succeeded('screenshot/screenshot.png')
-      context.log(`The pictures show ${width} x ${height} of ${page.width} x ${page.height} pixels.`)
+      if (page.height <= shown && page.width <= width) return succeeded('screenshot/screenshot.png')
+      context.log(`The pictures show ${width} x ${shown} of ${page.width} x ${page.height} pixels.`)
       return succeeded('screenshot/screenshot.png', {
-        pixels: [width, height],
+        pixels: [width, shown],
         page_pixels: [page.width, page.height],
       })
     }),

@@ -27,6 +27,7 @@ export const EXPAND = `async (until, pause, presses) => {
   const MENUS = 'nav, header, footer, form, ' +
     '[role=navigation], [role=banner], [role=menu], [role=menubar], [role=tablist]'
   const PRESSED = ':is(button, [role=button], a, [aria-expanded=false]):not(input, select, label, area, [disabled])'
+  const FIELDS = 'form, input, select, textarea'
   const CLICKS = 50
   const SAME = 3
   const isShown = (element) => element.checkVisibility({ visibilityProperty: true })
@@ -48,7 +49,7 @@ export const EXPAND = `async (until, pause, presses) => {
       if (element.hasAttribute('aria-haspopup')) return false
       if (element.localName === 'a' && !/^(|#|javascript:.*)$/i.test(element.getAttribute('href') ?? '')) return false
       const controlled = document.getElementById(element.getAttribute('aria-controls') ?? '')
-      const isText = controlled && !controlled.querySelector('form, input, select, textarea')
+      const isText = controlled && !controlled.matches(FIELDS) && !controlled.querySelector(FIELDS)
       const isFolded = element.ariaExpanded === 'false' && isText && !isShown(controlled) && isInFlow(controlled)
       const isMore = element.textContent.length < 60 && MORE.test(element.textContent.trim())
       const name = [element.textContent, element.ariaLabel, element.title].join(' ')

@@ -1,7 +1,7 @@
 /**
  * A function of the page: shows all of it once, screen by screen, since much loads only when it is seen; at most fifty
- * screens, because some pages never end. Then the boxes in it that scroll and have pictures, each at most twenty steps.
- * Everything is back at its beginning in the end.
+ * screens, because some pages never end. Then the boxes in it that scroll and are large or have pictures, each at most
+ * twenty steps. Everything is back at its beginning in the end.
  */
 export const SCROLL = `async (until, pause) => {
   const SCREENS = 50
@@ -20,7 +20,8 @@ export const SCROLL = `async (until, pause) => {
   const scrolls = (box) =>
     (box.scrollWidth > box.clientWidth + 20 || box.scrollHeight > box.clientHeight + 20) &&
     box.clientWidth > 50 && box.clientHeight > 30 && box !== root && box !== document.body &&
-    /auto|scroll/.test(getComputedStyle(box).overflow) && box.querySelector('img, iframe, video, [data-src], [data-bg]')
+    /auto|scroll/.test(getComputedStyle(box).overflow) &&
+    (box.clientHeight > innerHeight / 2 || box.querySelector('img, iframe, video, [data-src], [data-bg]'))
   const boxes = [...document.querySelectorAll('div, ul, ol, section, main, article')].filter(scrolls)
   for (const box of boxes.slice(0, BOXES)) {
     const { scrollLeft: left, scrollTop: top } = box
