@@ -91,4 +91,6 @@ if (running) {
   clearTimeout(late)
 }
 for (const each of [temp, shortFolderOf(folder)]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
-process.exit(0)
+// Not with success: where the crawl's worker has not asked for it, this is a service that is gone.
+process.removeAllListeners('SIGTERM')
+process.kill(process.pid, 'SIGTERM')
