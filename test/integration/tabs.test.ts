@@ -29,6 +29,7 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
   it('is the same to the pixel in the single file, from the disk and without a network', async () => {
     const tab = await tabs.visit(`${site.url}/rich`)
     const before = site.hits('/pic')
+    expect(site.hits('/here'), 'the file of a font that this machine has').toBe(1)
     const html = [...singleFile(await partsOf(tab, 1e8), site.url)].join('')
     expect(site.hits('/pic'), 'nothing is requested again').toBe(before)
     expect(html.includes('url("data:font/ttf;base64,')).toBe(true)

@@ -17,6 +17,9 @@ const STYLE = `
   .tile { width: 40px; height: 40px; display: inline-block }
   .variable { background: var(--tile) }
   .set { background-image: image-set("/pic?khaki" 1x, "/pic?red" 2x) }
+  .part { background: url("/parts.svg#b") }
+  @font-face { font-family: Here; src: local("OpenSans-Regular"), url(../here) }
+  .here { font-family: Here }
   .before::before { content: url(/pic?plum) }
   div:not(:defined) { display: none }
   later-defined:not(:defined) { display: none }`
@@ -24,9 +27,14 @@ const STYLE = `
 /** What can be shown in so many ways: each tile has a colour of its own, and red ones must not be seen. */
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Rich</title>
 <link rel="stylesheet" href="/css/style.css"><link rel="stylesheet" href="/css/print.css" media="print">
+<link rel="stylesheet" href="/moved.css">
+<link rel="alternate stylesheet" title="other" href="/css/other.css">
 </head><body>
 <p class="font">a font</p><span id="made-rule">a rule by a script</span><span id="adopted">an adopted rule</span><br>
 <i class="tile variable"></i><i class="tile set"></i><i class="before"></i><i class="tile imported"></i>
+<p class="here">a font that this machine has</p><i class="tile moved"></i>
+<img src="/parts.svg#a"><i class="tile part"></i><iframe src="/frames-of-rich" height="60"></iframe>
+<canvas id="three" width="40" height="40"></canvas><canvas id="foreign" width="40" height="40"></canvas>
 <picture><source media="(max-width: 9px)" srcset="/pic?red"><source srcset="/pic?lime"><img src="/pic?red"></picture>
 <img srcset="/pic?red 9w, /pic?cyan 2000w" sizes="1500px"><img loading="lazy" src="/pic?orange">
 <svg width="40" height="40"><use href="/sprite.svg#shape" /></svg>
@@ -59,6 +67,12 @@ const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
   const drawing = canvas.getContext('2d')
   drawing.fillStyle = 'rebeccapurple'
   drawing.fillRect(0, 0, 40, 40)
+  const space = three.getContext('webgl')
+  space.clearColor(0, 0.5, 0.5, 1)
+  space.clear(space.COLOR_BUFFER_BIT)
+  const other = new Image()
+  other.onload = () => foreign.getContext('2d').drawImage(other, 0, 0)
+  other.src = location.origin.replace('127.0.0.1', 'localhost') + '/pic?tomato'
   blob.src = URL.createObjectURL(new Blob(['<body style="background: thistle">'], { type: 'text/html' }))
   written.contentDocument.write('<body style="background: gold">')
   written.contentDocument.close()
@@ -76,6 +90,16 @@ export const richPage = (font: Uint8Array): Routes => ({
   '/css/style.css': bytes('text/css', STYLE),
   '/css/more.css': bytes('text/css', '.imported { background: url("/pic?aqua") }'),
   '/css/print.css': bytes('text/css', 'body { display: none }'),
+  '/css/other.css': bytes('text/css', 'body { background: red }'),
+  '/here': bytes('font/ttf', font),
+  '/moved.css': (_request, response) => response.writeHead(302, { location: '/css/in/moved.css' }).end(),
+  '/css/in/moved.css': bytes('text/css', '.moved { background: url(../../pic?sienna) }'),
+  '/frames-of-rich': '<frameset cols="50%,50%"><frame src="/frame-of-rich"><frame src="/frame-of-rich?2"></frameset>',
+  '/parts.svg': bytes(
+    'image/svg+xml',
+    `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><style>rect:not(:target) { display: none }</style>
+     <rect id="a" width="40" height="40" fill="peru"/><rect id="b" width="40" height="40" fill="indigo"/></svg>`,
+  ),
   '/sprite.svg': bytes(
     'image/svg+xml',
     `<svg xmlns="http://www.w3.org/2000/svg"><linearGradient id="fade"><stop stop-color="brown"/></linearGradient>

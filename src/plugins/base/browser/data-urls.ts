@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
-/** What a data URL holds; the text of a style sheet may itself contain marks of others. */
-type Content = { readonly type: string; readonly body: Buffer } | { readonly css: string }
+/** What a data URL holds; a text may itself contain marks of others. */
+type Content = { readonly type: string } & ({ readonly body: Buffer } | { readonly text: string })
 
 /**
  * Marks in a text for data URLs, which are made only when the text is written: a page's pictures, four thirds their
@@ -28,10 +28,7 @@ export class DataUrls {
   }
 
   #url(content: Content): string {
-    const { type, body } =
-      'css' in content
-        ? { type: 'text/css;charset=utf-8', body: Buffer.from([...this.pieces(content.css)].join('')) }
-        : content
-    return `data:${type};base64,${body.toString('base64')}`
+    const body = 'text' in content ? Buffer.from([...this.pieces(content.text)].join('')) : content.body
+    return `data:${content.type};base64,${body.toString('base64')}`
   }
 }

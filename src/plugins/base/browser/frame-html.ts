@@ -3,12 +3,17 @@ export interface FrameHtml {
   readonly html: string
   /** What relative URLs in `style` elements and attributes are relative to. */
   readonly base: string
+  /** Names of pictures that are to be taken of the elements in `PICTURED`, in which the script may not read. */
+  readonly pictured: readonly string[]
 }
 
 /** Stands at every element that shows another document: its number in `FRAMES`. */
 export const FRAME_MARK = 'data-frame-of-page'
 /** The world's list of elements with FRAME_MARK. */
 export const FRAMES = 'globalThis.framesOfPage'
+
+/** The world's list of elements that pictures are to be taken of. */
+export const PICTURED = 'globalThis.picturedOfPage'
 
 /**
  * Evaluates to a FrameHtml: the document with what HTML itself does not say. Styles that scripts made or changed,
@@ -21,7 +26,10 @@ export const FRAME_HTML = `(() => {
   const DROPPED = new Set('script noscript base'.split(' '))
   const CANDIDATE = /([^\\s,]\\S*[^\\s,])(?:\\s+([\\d.]+[wx]))?\\s*(?:,|$)/g
   const FRAME_MARK = '${FRAME_MARK}'
+  const MOST_PICTURES = 20
   const frames = (${FRAMES} = [])
+  const pictured = (${PICTURED} = [])
+  const pictures = 'picture-of-page:' + Math.random().toString(36).slice(2) + '/'
   const absolute = (value) => (URL.canParse(value, document.baseURI) ? new URL(value, document.baseURI).href : value)
   const escaped = (text) => text.replace(/[&<>"\\u00a0]/g, (char) => '&#' + char.charCodeAt(0) + ';')
   const rulesOf = (sheet) => Array.from(sheet.cssRules, (rule) => rule.cssText)
@@ -49,11 +57,15 @@ export const FRAME_HTML = `(() => {
       return null // It shows what the page may not read.
     }
   }
+  const seen = (element) => {
+    const isSeen = element.checkVisibility() && element.clientWidth * element.clientHeight > 0
+    return isSeen && pictured.length < MOST_PICTURES ? pictures + (pictured.push(element) - 1) : null
+  }
   const shownBy = (video) => {
     const canvas = document.createElement('canvas')
     Object.assign(canvas, { width: video.videoWidth, height: video.videoHeight })
     if (video.readyState >= 2) canvas.getContext('2d').drawImage(video, 0, 0)
-    return video.readyState >= 2 ? dataUrl(canvas, 'image/jpeg') : null
+    return video.readyState >= 2 ? (dataUrl(canvas, 'image/jpeg') ?? seen(video)) : null
   }
   const chosen = (image) => {
     const sources = image.parentNode?.localName === 'picture' ? [...image.parentNode.children] : [image]
@@ -73,7 +85,7 @@ export const FRAME_HTML = `(() => {
     video: (video) => ({ src: null, autoplay: null, poster: video.poster || shownBy(video) }),
     audio: () => ({ src: null, autoplay: null }),
     canvas(canvas) {
-      const drawn = dataUrl(canvas)
+      const drawn = dataUrl(canvas) ?? seen(canvas)
       const shown = ';background:url("' + drawn + '") 0 0/100% 100% no-repeat content-box'
       return drawn ? { style: (canvas.getAttribute('style') ?? '') + shown } : {}
     },
@@ -100,12 +112,13 @@ export const FRAME_HTML = `(() => {
   }
   const inside = (parent) => Array.from(parent.childNodes, write).join('')
   const write = (node) => {
-    if (node.nodeType === Node.TEXT_NODE) return escaped(node.data)
+    if (node.nodeType === Node.TEXT_NODE || node.nodeType === Node.CDATA_SECTION_NODE) return escaped(node.data)
     if (node.nodeType !== Node.ELEMENT_NODE) return ''
     const name = node.localName
     const isHtml = node.namespaceURI === 'http://www.w3.org/1999/xhtml'
     if (DROPPED.has(name) || (name === 'source' && node.parentNode.localName === 'picture')) return ''
     if (name === 'style') return style(styleText(node), node.sheet?.disabled ? 'not all' : node.media)
+    if (name === 'link' && /\\balternate\\b/i.test(node.rel) && node.title) return ''
     if (name === 'link' && /\\bstylesheet\\b/i.test(node.rel) && node.sheet?.disabled !== false) return ''
     const tag = '<' + name + attributes(node) + '>'
     if (isHtml && VOID.has(name)) return tag
@@ -116,5 +129,6 @@ export const FRAME_HTML = `(() => {
   }
   const { doctype } = document
   const kind = doctype ? new XMLSerializer().serializeToString(doctype) : ''
-  return { html: kind + write(document.documentElement), base: document.baseURI }
+  const html = kind + write(document.documentElement)
+  return { html, base: document.baseURI, pictured: pictured.map((_, number) => pictures + number) }
 })()`

@@ -10,6 +10,9 @@ export interface Redirect {
 /** These stay open as long as the page does. */
 const ENDLESS: ReadonlySet<string> = new Set(['WebSocket', 'EventSource', 'Ping', 'Media', 'Prefetch'])
 
+/** A browser follows no more. */
+const MOST_REDIRECTS = 20
+
 /** What a tab requests: the answer to its main document, the way there, and whether anything is still under way. */
 export class NetworkActivity {
   readonly redirects: Redirect[] = []
@@ -20,6 +23,7 @@ export class NetworkActivity {
   requests = 0
   /** Why the last request for a main document failed; undefined when none has. */
   failure: { readonly url: string; readonly errorText: string } | undefined
+  readonly #moved = new Map<string, string>()
   readonly #documents = new Map<string, string>()
   readonly #open = new Set<string>()
   #quietSince = performance.now()
@@ -27,6 +31,7 @@ export class NetworkActivity {
   constructor(session: Session, mainFrame: string) {
     session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
       this.requests++
+      if (redirectResponse) this.#moved.set(redirectResponse.url, request.url)
       if (type === 'Document' && frameId === mainFrame) this.#documents.set(requestId, request.url)
       if (type === 'Document' && frameId === mainFrame && redirectResponse)
         this.redirects.push({ from: redirectResponse.url, to: request.url, status: redirectResponse.status })
@@ -51,6 +56,13 @@ export class NetworkActivity {
   /** How long no request has been under way, in milliseconds; 0 while one is. */
   get quietMs(): number {
     return this.#open.size > 0 ? 0 : performance.now() - this.#quietSince
+  }
+
+  /** Where a file came from in the end. */
+  locationOf(url: string): string {
+    let location = url
+    for (let steps = 0; steps < MOST_REDIRECTS; steps++) location = this.#moved.get(location) ?? location
+    return location
   }
 
   #over(requestId: string): void {

@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Protocol } from 'devtools-protocol'
 import { AppError } from '../../../base/errors.ts'
 import { BrowserGone } from './cdp.ts'
+import { pictureOfElement } from './element-picture.ts'
 import { FRAME_HTML, FRAME_MARK, FRAMES, type FrameHtml } from './frame-html.ts'
 import { readStream } from './read-stream.ts'
 import type { Tab } from './tab.ts'
@@ -9,6 +10,7 @@ import { evaluateIn, worldOf } from './worlds.ts'
 
 /** A file that the page shows. */
 export interface PageFile {
+  /** Where it came from, after redirects. */
   readonly url: string
   /** Media type, lower case. */
   readonly type: string
@@ -16,7 +18,7 @@ export interface PageFile {
 }
 
 /** A frame's document, and what its elements with FRAME_MARK show, by their numbers. */
-export interface PageFrame extends FrameHtml {
+export interface PageFrame extends Pick<FrameHtml, 'html' | 'base'> {
   readonly frames: ReadonlyMap<string, PageFrame>
 }
 
@@ -51,7 +53,7 @@ export const MAX_FILE = 16 * 1024 * 1024
 export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
   const { frameTree } = await tab.send('Page.getResourceTree')
   const { files, leftOut } = await filesOf(tab, frameTree, maxBytes)
-  return { page: await frameOf(tab, frameTree.frame.id), files, leftOut }
+  return { page: await frameOf(tab, frameTree.frame.id, files), files, leftOut }
 }
 
 /** About how many bytes the files of a page have: as much as the browser knows. */
@@ -60,23 +62,32 @@ export async function sizeOf(tab: Tab): Promise<number> {
   return [...listedIn(frameTree)].reduce((sum, { size }) => sum + size, 0)
 }
 
-async function frameOf(tab: Tab, frameId: string): Promise<PageFrame> {
+async function frameOf(tab: Tab, frameId: string, files: Map<string, PageFile>): Promise<PageFrame> {
   const contextId = await worldOf(tab, frameId)
-  const { html, base } = await evaluateIn<FrameHtml>(tab, contextId, FRAME_HTML)
+  const { html, base, pictured } = await evaluateIn<FrameHtml>(tab, contextId, FRAME_HTML)
+  for (const [number, url] of pictured.entries()) {
+    const body = await pictureOfElement(tab, contextId, number).catch(unlessGone)
+    if (body) files.set(url, { url, type: 'image/png', body })
+  }
   const frames = new Map<string, PageFrame>()
   for (const [, number = ''] of html.matchAll(new RegExp(` ${FRAME_MARK}="(\\d+)"`, 'g'))) {
-    const inner = await innerFrame(tab, contextId, number).catch(unlessGone)
+    const inner = await innerFrame(tab, contextId, number, files).catch(unlessGone)
     if (inner) frames.set(number, inner)
   }
   return { html, base, frames }
 }
 
 /** The document in an element; undefined when it shows none. */
-async function innerFrame(tab: Tab, contextId: number, number: string): Promise<PageFrame | undefined> {
+async function innerFrame(
+  tab: Tab,
+  contextId: number,
+  number: string,
+  files: Map<string, PageFile>,
+): Promise<PageFrame | undefined> {
   const { result } = await tab.send('Runtime.evaluate', { contextId, expression: `${FRAMES}[${number}]` })
   if (result.objectId === undefined) return undefined
   const { node } = await tab.send('DOM.describeNode', { objectId: result.objectId })
-  return node.frameId === undefined ? undefined : await frameOf(tab, node.frameId)
+  return node.frameId === undefined ? undefined : await frameOf(tab, node.frameId, files)
 }
 
 async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
@@ -90,7 +101,7 @@ async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
     else {
       const body = await bodyOf(tab, listed).catch(unlessGone)
       if (!body) continue
-      files.set(url, { url, type: type.toLowerCase(), body })
+      files.set(url, { url: tab.locationOf(url), type: type.toLowerCase(), body })
       bytes += body.length
     }
   }

@@ -1,6 +1,8 @@
 import { EXPAND } from './behaviours/expand.ts'
+import { LOAD_FONTS } from './behaviours/load-fonts.ts'
 import { LOAD_LATE } from './behaviours/load-late.ts'
 import { SCROLL } from './behaviours/scroll.ts'
+import { KEEP_DRAWINGS } from './keep-drawings.ts'
 
 /** Shows and loads all of a page, in at most `ms` milliseconds. @param presses buttons that say "more", and the like */
 export const SETTLE = (ms: number, presses: boolean) => `(async () => {
@@ -9,6 +11,7 @@ export const SETTLE = (ms: number, presses: boolean) => `(async () => {
   await (${EXPAND})(until, pause, ${presses})
   await (${SCROLL})(until, pause)
   await (${LOAD_LATE})(until, pause)
+  await (${LOAD_FONTS})(until, pause)
 })()`
 
 /** The document as it is now, with its open shadow roots as declarative ones. */
@@ -34,6 +37,7 @@ const MAX_DEPTH = 20
  * frames come to an end.
  */
 export const BEFORE_SCRIPTS = `window.open = () => null
+${KEEP_DRAWINGS}
 {
   let depth = 0
   for (let frame = window; frame !== top; frame = frame.parent) depth++

@@ -98,16 +98,16 @@ class Inliner {
   #embed(attribs: Record<string, string>, name: string): void {
     const value = attribs[name]
     if (value === undefined || /^(data:|#)/i.test(value)) return
-    const file = this.#files.get(value)
-    if (file) attribs[name] = this.#dataUrl(file)
+    const shown = this.#shown(value)
+    if (shown) attribs[name] = shown
     else delete attribs[name]
   }
 
   /** One picture is there: the one that the browser chose. */
   #choice(attribs: Record<string, string>): void {
     const [url = '', descriptor] = attribs['srcset']!.split(' ')
-    const file = this.#files.get(url)
-    if (file) attribs['srcset'] = `${this.#dataUrl(file)} ${descriptor}`
+    const shown = this.#shown(url)
+    if (shown) attribs['srcset'] = `${shown} ${descriptor}`
     else delete attribs['srcset']
   }
 
@@ -151,19 +151,16 @@ class Inliner {
       element.children = []
       attribs['src'] = this.#dataUrl(file)
     } else if (inner && depth < MAX_DEPTH) {
-      if (element.name !== 'frame') element.name = 'iframe'
       element.children = []
-      attribs['srcdoc'] = this.document(inner, depth + 1)
+      const html = this.document(inner, depth + 1)
+      if (element.name === 'frame') attribs['src'] = this.#urls.add({ type: 'text/html;charset=utf-8', text: html })
+      else Object.assign(element, { name: 'iframe' }).attribs['srcdoc'] = html
     } else if (element.name === 'embed') empty(element)
   }
 
   /** A style sheet with what it refers to inside; its own imports, too. */
   #css(text: string, base: string): string {
-    const mark = (url: string) => {
-      const href = URL.parse(url, base)?.href ?? ''
-      const file = this.#files.get(href) ?? this.#files.get(href.replace(/#.*/s, ''))
-      return file ? this.#dataUrl(file) : NOTHING
-    }
+    const mark = (url: string) => this.#shown(URL.parse(url, base)?.href ?? '') ?? NOTHING
     return text
       .replace(CSS_URL, (whole, ...urls: (string | undefined)[]) => {
         const url = urls.slice(0, 5).find((one) => one !== undefined)
@@ -176,12 +173,22 @@ class Inliner {
       .replaceAll(':not(:defined)', ':not(*)') // No script defines its elements any more.
   }
 
+  /** What stands for a URL; undefined when its file is not there. A part of a drawing is named behind it. */
+  #shown(url: string): string | undefined {
+    const [address = '', part] = url.split('#')
+    const file = this.#files.get(url) ?? this.#files.get(address)
+    if (!file) return undefined
+    return this.#dataUrl(file) + (part && file.type === 'image/svg+xml' ? `#${part}` : '')
+  }
+
   #dataUrl(file: PageFile): string {
     const known = this.#data.get(file)
     if (known !== undefined) return known
     this.#data.set(file, NOTHING) // Sheets that import each other end here.
     const isCss = file.type === 'text/css'
-    const mark = this.#urls.add(isCss ? { css: this.#css(file.body.toString(), file.url) } : file)
+    const mark = this.#urls.add(
+      isCss ? { type: 'text/css;charset=utf-8', text: this.#css(file.body.toString(), file.url) } : file,
+    )
     this.#data.set(file, mark)
     return mark
   }

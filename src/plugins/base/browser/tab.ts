@@ -210,6 +210,11 @@ export class Tab {
     return await Promise.race([this.session.send(method, ...params), this.#lost.promise])
   }
 
+  /** Where a file came from that the page requested at `url`. */
+  locationOf(url: string): string {
+    return this.#network.locationOf(url)
+  }
+
   /** Nothing can be had from this page any more. */
   giveUp(): void {
     this.#stuck = true
