@@ -33,7 +33,8 @@ const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 <p class="font">a font</p><span id="made-rule">a rule by a script</span><span id="adopted">an adopted rule</span><br>
 <i class="tile variable"></i><i class="tile set"></i><i class="before"></i><i class="tile imported"></i>
 <p class="here">a font that this machine has</p><i class="tile moved"></i>
-<img src="/parts.svg#a"><i class="tile part"></i><iframe src="/frames-of-rich" height="60"></iframe>
+<img src="/parts.svg#a"><img src="/parts.svg#b"><i class="tile part"></i>
+<iframe src="/frames-of-rich" height="60"></iframe>
 <canvas id="three" width="40" height="40"></canvas><canvas id="foreign" width="40" height="40"></canvas>
 <picture><source media="(max-width: 9px)" srcset="/pic?red"><source srcset="/pic?lime"><img src="/pic?red"></picture>
 <img srcset="/pic?red 9w, /pic?cyan 2000w" sizes="1500px"><img loading="lazy" src="/pic?orange">
@@ -51,6 +52,7 @@ const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 <script>
   const element = (name, make) =>
     customElements.define(name, class extends HTMLElement { constructor() { super(); make?.(this) } })
+  const KHAKI = 'p { --it: khaki; background: var(--it); background-size: auto }'
   const sheet = (css) => { const made = new CSSStyleSheet(); made.replaceSync(css); return made }
   const root = (mode, html, css) => (host) => {
     const made = host.attachShadow({ mode })
@@ -59,11 +61,12 @@ const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
   }
   element('open-root', root('open', '<style>p { background: lightgreen }</style><p>open <img src="/pic?green"></p>'))
   element('closed-root', root('closed', '<style>p { background: lightpink }</style><p>closed</p>'))
-  element('adopting-root', root('open', '<p>adopting</p>', 'p { background: khaki }'))
+  element('adopting-root', root('open', '<p>adopting</p>', KHAKI))
   element('later-defined')
   document.adoptedStyleSheets = [sheet('#adopted { background: palegreen }')]
   document.head.append(document.createElement('style'))
-  document.head.lastChild.sheet.insertRule('#made-rule { border: 5px solid teal }')
+  document.head.lastChild.sheet.insertRule(
+    '#made-rule { --it: teal; border: 5px solid var(--it); border-top-width: 9px }')
   const drawing = canvas.getContext('2d')
   drawing.fillStyle = 'rebeccapurple'
   drawing.fillRect(0, 0, 40, 40)

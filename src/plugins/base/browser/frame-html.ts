@@ -1,3 +1,5 @@
+import { ASK_STYLES, TELL_STYLES } from './keep-styles.ts'
+
 /** A frame's document as it is shown now, for a file that needs neither scripts nor a network. */
 export interface FrameHtml {
   readonly html: string
@@ -33,21 +35,33 @@ export const FRAME_HTML = `(() => {
   const absolute = (value) => (URL.canParse(value, document.baseURI) ? new URL(value, document.baseURI).href : value)
   const escaped = (text) => text.replace(/[&<>"\\u00a0]/g, (char) => '&#' + char.charCodeAt(0) + ';')
   const rulesOf = (sheet) => Array.from(sheet.cssRules, (rule) => rule.cssText)
+  const writtenFor = (node) => {
+    let texts = []
+    const take = ({ detail }) => (texts = JSON.parse(detail))
+    addEventListener('${TELL_STYLES}', take, { once: true })
+    node.dispatchEvent(new Event('${ASK_STYLES}', { composed: true }))
+    removeEventListener('${TELL_STYLES}', take)
+    return texts
+  }
+  // A declaration without a value is what the browser could not write.
+  const textOf = (rules, node, number) =>
+    (rules.some((rule) => /:\\s*;/.test(rule)) && writtenFor(node)[number]) || rules.join('\\n')
 
-  const styleText = ({ textContent: text, sheet }) => {
+  const styleText = (element) => {
+    const { textContent: text, sheet } = element
     if (!sheet) return text
     const written = new CSSStyleSheet()
     written.replaceSync(text)
     const [asWritten, asIs] = [rulesOf(written), rulesOf(sheet)]
     const isSame = asIs.filter((rule) => !rule.startsWith('@import')).join() === asWritten.join()
-    return isSame ? text : asIs.join('\\n')
+    return isSame ? text : textOf(asIs, element, 0)
   }
   const style = (css, media) =>
     '<style' + (media ? ' media="' + escaped(media) + '"' : '') + '>' + css.replaceAll('</', '<\\\\/') + '</style>'
   const adopted = (root) =>
     root.adoptedStyleSheets
-      .filter(({ disabled }) => !disabled)
-      .map((sheet) => style(rulesOf(sheet).join('\\n'), sheet.media.mediaText))
+      .map((sheet, number) =>
+        sheet.disabled ? '' : style(textOf(rulesOf(sheet), root, number), sheet.media.mediaText))
       .join('')
 
   const dataUrl = (canvas, type) => {
@@ -61,12 +75,14 @@ export const FRAME_HTML = `(() => {
     const isSeen = element.checkVisibility() && element.clientWidth * element.clientHeight > 0
     return isSeen && pictured.length < MOST_PICTURES ? pictures + (pictured.push(element) - 1) : null
   }
-  const shownBy = (video) => {
+  const drawnBy = (video) => {
     const canvas = document.createElement('canvas')
     Object.assign(canvas, { width: video.videoWidth, height: video.videoHeight })
     if (video.readyState >= 2) canvas.getContext('2d').drawImage(video, 0, 0)
     return video.readyState >= 2 ? (dataUrl(canvas, 'image/jpeg') ?? seen(video)) : null
   }
+  // Of a file that is shown in several parts the browser names one part for all.
+  const shownBy = ({ src, currentSrc }) => (src.split('#')[0] === currentSrc.split('#')[0] ? src : currentSrc)
   const chosen = (image) => {
     const sources = image.parentNode?.localName === 'picture' ? [...image.parentNode.children] : [image]
     for (const source of sources)
@@ -77,12 +93,12 @@ export const FRAME_HTML = `(() => {
   }
 
   const CHANGES = {
-    img: (image) => ({ src: image.currentSrc || null, ...chosen(image), loading: null }),
+    img: (image) => ({ src: shownBy(image) || null, ...chosen(image), loading: null }),
     iframe: () => ({ src: null, srcdoc: null, loading: null, [FRAME_MARK]: '' }),
     frame: () => ({ src: null, [FRAME_MARK]: '' }),
     object: (object) => ({ data: absolute(object.data), [FRAME_MARK]: '' }),
     embed: (embed) => ({ src: absolute(embed.src), [FRAME_MARK]: '' }),
-    video: (video) => ({ src: null, autoplay: null, poster: video.poster || shownBy(video) }),
+    video: (video) => ({ src: null, autoplay: null, poster: video.poster || drawnBy(video) }),
     audio: () => ({ src: null, autoplay: null }),
     canvas(canvas) {
       const drawn = dataUrl(canvas) ?? seen(canvas)

@@ -3,6 +3,7 @@ import { LOAD_FONTS } from './behaviours/load-fonts.ts'
 import { LOAD_LATE } from './behaviours/load-late.ts'
 import { SCROLL } from './behaviours/scroll.ts'
 import { KEEP_DRAWINGS } from './keep-drawings.ts'
+import { KEEP_STYLES } from './keep-styles.ts'
 
 /** Shows and loads all of a page, in at most `ms` milliseconds. @param presses buttons that say "more", and the like */
 export const SETTLE = (ms: number, presses: boolean) => `(async () => {
@@ -38,6 +39,7 @@ const MAX_DEPTH = 20
  */
 export const BEFORE_SCRIPTS = `window.open = () => null
 ${KEEP_DRAWINGS}
+${KEEP_STYLES}
 {
   let depth = 0
   for (let frame = window; frame !== top; frame = frame.parent) depth++
