@@ -6,6 +6,7 @@ import { isImage, isSvg } from '../../src/plugins/favicon/image-type.ts'
 import { findLinks } from '../../src/plugins/parse_html_urls/find-links.ts'
 import { articleDocument } from '../../src/plugins/readability/article-document.ts'
 import { extractArticle } from '../../src/plugins/readability/extract-article.ts'
+import { openShadowRoots } from '../../src/plugins/readability/shadow-roots.ts'
 import { surveyPage } from '../../src/plugins/readability/survey.ts'
 import { asset } from '../support/site.ts'
 
@@ -217,6 +218,18 @@ describe('the article of a page', () => {
     expect(article?.extent).toBe('whole')
     expect(article?.content).not.toMatch(/alert|onclick|iframe|<input/i)
     expect(article?.content).toContain('src="http://site.test/dir/i.png"')
+  })
+
+  it('has the text of shadow roots, and not their styles', () => {
+    const lines = Array.from(
+      { length: 40 },
+      (_, i) => `<p>Line ${i} of the text in a shadow root, a long one.</p>`,
+    ).join('')
+    const html = openShadowRoots(`<body><my-app><template shadowrootmode="open"><style>:host { color: red }</style>
+      ${lines}</template></my-app></body>`)
+    const text = extractArticle(html, 'http://a.example/', surveyPage(html))?.textContent ?? ''
+    expect(text.match(/Line \d+ of/g)).toHaveLength(40)
+    expect(/host/.exec(text)).toBeNull()
   })
 
   it('is not spoilt by the links around it', () => {

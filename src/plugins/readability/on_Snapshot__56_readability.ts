@@ -5,6 +5,7 @@ import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
 import { sizeLimit, tooLarge } from '../base/settings.ts'
 import { articleDocument } from './article-document.ts'
+import { openShadowRoots } from './shadow-roots.ts'
 import { surveyPage } from './survey.ts'
 
 const DEFAULT_MAX_SIZE = 10 * 1024 * 1024
@@ -15,12 +16,13 @@ export default defineHook(import.meta, {
     const page = await loadPage(context)
     if ('status' in page) return page
     if (page.html.length > limit.bytes) return noResults(tooLarge(limit).message)
-    const survey = surveyPage(page.html)
+    const html = openShadowRoots(page.html)
+    const survey = surveyPage(html)
     if (survey.tooComplex !== undefined) return noResults(survey.tooComplex)
 
     // Loaded only here: a tree is expensive, and no other hook needs one.
     const { extractArticle } = await import('./extract-article.ts')
-    const article = extractArticle(page.html, page.url, survey)
+    const article = extractArticle(html, page.url, survey)
     if (!article) return noResults('no article found')
     const { content, textContent, ...about } = article
     writeWhole(context.outputDir, 'content.html', articleDocument(content, { ...about, url: page.url }))
