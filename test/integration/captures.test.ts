@@ -165,6 +165,18 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(pages['/restless']!.page).toMatchObject({ outcome: 'archived' })
   })
 
+  it('visits a page again whose tab was ended', async () => {
+    const home = await homeWithBrowser()
+    const before = site.hits('/restless')
+    const added = home.start(['add', '--run', '--json', `${site.url}/restless`])
+    await eventually(() => site.hits('/restless') > before + 1) // By our own request, and by the browser.
+    const tabs = processesOf(home.dataDir).filter(({ command }) => command.includes('--type=renderer'))
+    for (const { pid } of tabs) process.kill(pid, 'SIGKILL')
+    expect([(await added.finished(120_000)).code, tabs.length > 0]).toEqual([0, true])
+    const outcomes = await home.value<string[]>('select array_agg(outcome) from snapshot')
+    expect(outcomes).toEqual(['archived'])
+  })
+
   it('is started again when it is frozen or its launcher ended; a killed runner leaves none, the next finishes', async () => {
     const home = await homeWithBrowser()
     const urls = Array.from({ length: 8 }, (_, i) => `${site.url}/restless?${i}`)

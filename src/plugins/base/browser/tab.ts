@@ -31,6 +31,9 @@ const MOST_DOCUMENTS = 10
 
 const BUSY = 'the page keeps the browser busy and does not answer'
 
+/** The process of a tab has ended by itself, or by somebody. */
+export class TabCrashed extends AppError {}
+
 /** How the visit of a page went. */
 export interface Visited {
   readonly url: string
@@ -75,7 +78,7 @@ export class Tab {
     this.console = collectConsole(this.session)
     this.#lost.promise.catch(() => {})
     void cdp.closed.then(() => this.#lost.reject(new BrowserGone()))
-    this.session.on('Inspector.targetCrashed', () => this.#lost.reject(new AppError('the page crashed its tab')))
+    this.session.on('Inspector.targetCrashed', () => this.#lost.reject(new TabCrashed('the page crashed its tab')))
     this.session.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId !== undefined) return
       if (++this.#documents === MOST_DOCUMENTS) this.#stay().catch(() => {})

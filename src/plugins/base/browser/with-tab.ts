@@ -12,7 +12,7 @@ import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { personaDress } from './persona.ts'
-import { Tab, type Visited } from './tab.ts'
+import { Tab, TabCrashed, type Visited } from './tab.ts'
 import { recordTraffic } from './traffic.ts'
 
 /** The crawl's browser says here how it is reached, or why there is none. */
@@ -33,8 +33,8 @@ const LOOK_MS = 200
 
 /**
  * Does something with the page in the crawl's browser. The hooks of a row share one visit; a hook that runs alone makes
- * one of its own. When the browser ends meanwhile, both are done once more. The chrome hook says why there is no page;
- * to the others that is a consequence.
+ * one of its own. When the browser ends meanwhile, or for the first time the page's tab, both are done once more. The
+ * chrome hook says why there is no page; to the others that is a consequence.
  */
 export async function withTab(
   context: HookContext,
@@ -48,13 +48,20 @@ export async function withTab(
   if (chrome === undefined || !existsSync(chrome)) return skipped(NO_BROWSER_FOUND)
   const none = noteOf(chrome, NO_BROWSER)
   if (none !== undefined) return skipped(none)
-  try {
-    return await once(context, chrome, use)
-  } catch (error) {
-    if (!(error instanceof BrowserGone) || error.isForGood || context.signal.aborted) throw error
-    context.log('The browser ended; the page is visited again.')
-    context.visit?.forget('tab')
-    return await once(context, chrome, use)
+  const { signal, visit } = context
+  const over = { browser: false, tab: visit?.known('crash') === true }
+  while (true) {
+    try {
+      return await once(context, chrome, use)
+    } catch (error) {
+      const ended = error instanceof BrowserGone && !error.isForGood ? 'browser' : 'tab'
+      const mayReturn = ended === 'browser' || error instanceof TabCrashed
+      if (!mayReturn || over[ended] || signal.aborted) throw error
+      over[ended] = true
+      if (ended === 'tab') visit?.once('crash', () => true) // A page that crashes its tab twice does it again.
+      context.log(`The ${ended} ended; the page is visited again.`)
+      visit?.forget('tab')
+    }
   }
 }
 
