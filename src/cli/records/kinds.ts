@@ -76,7 +76,7 @@ export const SNAPSHOT: Kind<ListedSnapshot> = {
     ADDED,
     { name: 'title', value: ({ title }) => oneLine(title ?? ''), cut: 'end', insteadOf: 'url' },
     { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2 },
-    { name: 'cause', value: ({ cause }) => oneLine(cause ?? ''), cut: 'end', rank: 1, optional: true },
+    { name: 'cause', value: ({ cause }) => oneLine(cause ?? ''), cut: 'end', rank: 1, optional: true, below: true },
   ],
 }
 
@@ -88,7 +88,7 @@ export const RESULT: Kind<ListedResult> = {
     { name: 'plugin', value: ({ plugin }) => oneLine(plugin) },
     { name: 'attempt', value: ({ attempt }) => String(attempt), right: true, wide: true },
     { name: 'took', value: took, right: true, rank: 3 },
-    { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2 },
+    { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2, below: true },
     { name: 'output', value: ({ output_str: output }) => oneLine(output), cut: 'end', rank: 1 },
   ],
 }
