@@ -269,6 +269,14 @@ describe.skipIf(noBrowser)(`the pages in a browser ${noBrowser}`, () => {
     await browser.open(join(test.dataDir, await dirOf(test, crawl), 'index.html'))
     await browser.until("document.querySelectorAll('#list li').length === 3")
     expect(await texts('#causes button')).toEqual(['1HTTP 404'])
+    // On paper, rows that are out of sight are there, too.
+    await browser.evaluate(`{
+      document.querySelector('#list').style.marginTop = '9000px'
+      dispatchEvent(new Event('resize'))
+    }`)
+    await browser.until("document.querySelectorAll('#list li').length === 0")
+    await browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(await texts('#list .title')).toHaveLength(3)
 
     const page = (await pagesOf(test, crawl)).find(({ url }) => url.endsWith('page-1.html'))!
     await browser.open(join(test.dataDir, page.output_dir, 'index.html'))

@@ -16,6 +16,8 @@
   const SETTLE_LIST_MS = 150
   /** Browsers draw nothing that is higher. */
   const HIGHEST = 15_000_000
+  /** On paper there is no sight to follow; nobody prints more rows than this. */
+  const PRINTED = 500
   const OUTCOMES = { a: 'archived', p: 'partial', f: 'failed' }
 
   const find = (selector) => document.querySelector(selector)
@@ -129,6 +131,8 @@
       this.form.addEventListener('submit', (event) => event.preventDefault())
       addEventListener('scroll', () => this.paintSoon(), { passive: true })
       addEventListener('resize', () => this.paintSoon())
+      addEventListener('beforeprint', () => this.paint(PRINTED))
+      addEventListener('afterprint', () => this.paint())
       addEventListener('keydown', (event) => {
         if (
           event.key !== '/' ||
@@ -409,8 +413,11 @@
       if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paint())
     }
 
-    /** Draws the rows that are in sight, and a few beside them. */
-    paint() {
+    /**
+     * Draws the rows that are in sight, and a few beside them.
+     * @param printed on paper, so many from the first on
+     */
+    paint(printed = 0) {
       this.frame = 0
       const { list, results } = this
       const isGrid = list.classList.contains('thumbs')
@@ -422,8 +429,8 @@
       const rows = Math.min(Math.ceil(results.length / columns), Math.floor(HIGHEST / height))
       list.style.height = `${rows * height}px`
       const top = list.getBoundingClientRect().top
-      const first = Math.max(0, Math.floor(-top / height) - 3)
-      const last = Math.min(rows, Math.ceil((innerHeight - top) / height) + 3)
+      const first = printed > 0 ? 0 : Math.max(0, Math.floor(-top / height) - 3)
+      const last = Math.min(rows, printed || Math.ceil((innerHeight - top) / height) + 3)
       const shown = []
       const drawn = new Map()
       const width = 100 / columns
