@@ -427,7 +427,7 @@
         ? Math.max(1, Math.floor(list.clientWidth / Number.parseFloat(style.getPropertyValue('--column'))))
         : 1
       const rows = Math.min(Math.ceil(results.length / columns), Math.floor(HIGHEST / height))
-      list.style.height = `${rows * height}px`
+      list.style.setProperty('--height', `${rows * height}px`)
       const top = list.getBoundingClientRect().top
       const first = printed > 0 ? 0 : Math.max(0, Math.floor(-top / height) - 3)
       const last = Math.min(rows, printed || Math.ceil((innerHeight - top) / height) + 3)
@@ -438,11 +438,9 @@
         const entry = results[at]
         const item = this.drawn.get(entry) ?? (isGrid ? this.card(entry) : this.row(entry))
         drawn.set(entry, item)
-        item.style.top = `${Math.floor(at / columns) * height}px`
-        if (isGrid) {
-          item.style.left = `${(at % columns) * width}%`
-          item.style.width = `${width}%`
-        }
+        item.style.setProperty('--top', `${Math.floor(at / columns) * height}px`)
+        item.style.setProperty('--left', `${(at % columns) * width}%`)
+        item.style.setProperty('--width', `${width}%`)
         item.setAttribute('aria-setsize', results.length)
         item.setAttribute('aria-posinset', at + 1)
         shown.push(item)
@@ -482,11 +480,7 @@
         make(
           'div',
           { class: 'facts' },
-          make(
-            'span',
-            { class: `badge ${entry.outcome}` },
-            entry.outcome === '' ? '' : `${entry.outcome[0].toUpperCase()}${entry.outcome.slice(1)}`,
-          ),
+          badge(entry.outcome, cause),
           make('time', { datetime: when.toISOString(), title: minuteOf(when) }, dayOf(when)),
           make('span', {}, [size > 0 && sizeOf(size), answer].filter(Boolean).join(' · ')),
         ),
@@ -516,14 +510,10 @@
             'span',
             { class: 'caption' },
             this.icon(path, icon, url),
-            make('bdi', {}, isVisible(title) ? title : url),
+            // Its host is below.
+            make('bdi', {}, isVisible(title) ? title : url.replace(/^\w+:\/\/[^/]*(?=\/.)/, '')),
           ),
-          make(
-            'span',
-            { class: 'place' },
-            make('bdi', {}, hostOf(url)),
-            make('span', { class: `badge ${entry.outcome}` }, entry.outcome),
-          ),
+          make('span', { class: 'place' }, make('bdi', {}, hostOf(url)), badge(entry.outcome, cause)),
         ),
       )
     }
@@ -574,6 +564,13 @@
       return parts
     }
   }
+
+  const badge = (outcome, cause) =>
+    make(
+      'span',
+      { class: `badge ${outcome}`, title: cause || undefined },
+      outcome.charAt(0).toUpperCase() + outcome.slice(1),
+    )
 
   /** What narrows a list beside the words: where it is the same, more letters find less. */
   const restOf = ({ host, tag, cause, from, to }) => JSON.stringify([host, tag, cause, String(from), String(to)])
