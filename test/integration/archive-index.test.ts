@@ -287,6 +287,9 @@ describe.skipIf(noBrowser)(`the pages in a browser ${noBrowser}`, () => {
       'readability/content.html',
     )
     await browser.until("document.readyState === 'complete'")
+    await browser.evaluate("document.querySelector('#copy').replaceChildren(new Image())")
+    await browser.evaluate("document.querySelector('#copy img').src = 'gone.png'")
+    await browser.until("document.querySelector('#copy').textContent === 'gone.png is not here any more.'")
     expect(troubles).toEqual([])
     expect(site.hits('/picture.png')).toBe(asked)
   })

@@ -682,6 +682,19 @@
 
   // --- one page ----------------------------------------------------------------------------------------------------
 
+  /** Pictures whose files are gone; of frames nobody is told. */
+  addEventListener(
+    'error',
+    ({ target }) => {
+      if (target.tagName !== 'IMG') return
+      if (target.closest('#copy'))
+        target.replaceWith(make('p', { class: 'nothing' }, `${target.getAttribute('src')} is not here any more.`))
+      else if (target.closest('.bar')) target.remove()
+      else if (target.closest('.card')) target.replaceWith('gone')
+    },
+    true,
+  )
+
   function startSnapshot() {
     showCopies()
     const links = [...document.querySelectorAll('.strip a[data-shown]')].filter(
