@@ -51,7 +51,7 @@ export const CRAWL: Kind<ListedCrawl> = {
       name: 'pages',
       value: ({ sealed, pages }) => `${sealed}/${pages}`,
       // Where there is no room for the next column, it is still seen that there is something in it.
-      style: ({ counts }, palette) => (counts.failed > 0 ? palette.red : (text) => text),
+      style: ({ counts }, palette) => (counts.failed > 0 ? palette.red : counts.partial > 0 ? palette.yellow : String),
       right: true,
     },
     {
@@ -60,6 +60,14 @@ export const CRAWL: Kind<ListedCrawl> = {
       style: (_row, palette) => palette.red,
       right: true,
       rank: 2,
+      optional: true,
+    },
+    {
+      name: 'partial',
+      value: ({ counts }) => (counts.partial > 0 ? String(counts.partial) : ''),
+      style: (_row, palette) => palette.yellow,
+      right: true,
+      rank: 4,
       optional: true,
     },
     ADDED,
