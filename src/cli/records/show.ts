@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Home } from '../../db/home.ts'
 import { listedByIds } from '../../db/listings.ts'
@@ -41,10 +42,11 @@ async function inFull(home: Home, record: Readonly<Record<string, unknown>>): Pr
   const { type, id, outcome, counts, output_dir: dir } = record
   const { failed = 0, partial = 0 } = (counts ?? {}) as { failed?: number; partial?: number }
   const isBad = outcome === 'failed' || outcome === 'partial' || failed + partial > 0
+  const page = typeof dir === 'string' ? join(home.dataDir, dir, 'index.html') : ''
   const fields: Field[] = [
     ...Object.entries(record).filter(([name]) => name !== 'output_dir'),
     ...(type === 'Snapshot' ? await resultsOf(home, String(id)) : []),
-    ['open', typeof dir === 'string' ? join(home.dataDir, dir, 'index.html') : null],
+    ['open', existsSync(page) ? page : null],
     ['try again', isBad ? `archivebox-ts ${String(type).toLowerCase()} retry --failed ${shortId(String(id))}` : null],
   ]
   const told = fields
@@ -56,7 +58,7 @@ async function inFull(home: Home, record: Readonly<Record<string, unknown>>): Pr
   return told
     .flatMap(([name, lines]) =>
       lines
-        .flatMap((line) => (isWhole(line) ? [line] : wrapped(line, room)))
+        .flatMap((line) => (name === 'open' || isWhole(line) ? [line] : wrapped(line, room)))
         .map((line, at) => `${onStdout.dim((at === 0 ? name : '').padEnd(width))}${line}\n`),
     )
     .join('')
@@ -103,9 +105,7 @@ function linesOf(name: string, value: unknown): string[] {
 }
 
 function some(lines: readonly string[]): string[] {
-  return lines.length <= LISTED + 1
-    ? [...lines]
-    : [...lines.slice(0, LISTED), `and ${lines.length - LISTED} more (--json)`]
+  return lines.length <= LISTED + 1 ? [...lines] : [...lines.slice(0, LISTED), `and ${lines.length - LISTED} more`]
 }
 
 /** `TIMEOUT=30 (crawl)`, `29 archived`, `output.html (3.0 kB)` */
