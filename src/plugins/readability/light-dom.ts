@@ -22,8 +22,8 @@ let isLight = false
 /**
  * Parses with linkedom, after making its classes lighter. Nodes hear no events, for which each had a map in a weak map;
  * all elements have one shape, which V8 reads faster than seventy; what a class or style is made of is there when it is
- * asked for. An article costs 0.6 times as much, and two thirds of the memory (805 pages of documentation gave the same
- * articles). Whoever reads or writes the tree sees no difference.
+ * asked for. An article costs 0.6 times as much (805 pages of documentation gave the same articles). Whoever reads or
+ * writes the tree sees no difference.
  */
 export function parsed(html: string): { document: unknown } {
   if (!isLight) makeLight()
