@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statS
 import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
+import { RETURNS_MEMORY } from '../base/malloc.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import {
@@ -117,7 +118,7 @@ export class HookHost {
     await failpoint('spawn.host_row')
     const marks = { [MARKER.process]: id, [MARKER.worker]: scope.parentId, [MARKER.runner]: scope.runnerId }
     // No settings: each hook in it brings its own.
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...marks }
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...RETURNS_MEMORY, ...marks }
     const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
       await closeUnstarted(scope.home, container, id)
       throw error

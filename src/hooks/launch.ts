@@ -5,6 +5,7 @@ import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
+import { RETURNS_MEMORY } from '../base/malloc.ts'
 import { asset } from '../base/package-root.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRan, markRunning } from '../db/processes.ts'
@@ -105,7 +106,10 @@ export async function launchHook(
     throw error
   }
   const { runnerId, parentId: workerId } = scope
-  const env = hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId })
+  const env = {
+    ...(isOursInBackground(hook) && RETURNS_MEMORY),
+    ...hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId }),
+  }
   const startedAt = performance.now()
   const { pid, ended } = await start(() => spawnToFiles(container, cwd, env, logs)).catch(async (error: unknown) => {
     await closeUnstarted(scope.home, container, id)
@@ -198,6 +202,12 @@ export function spawnToFiles(container: Container, cwd: string, env: NodeJS.Proc
   }
 }
 
+const isOurs = ({ path }: Hook) => path.startsWith(asset('plugins', 'plugins'))
+const isOursInBackground = (hook: Hook) => hook.background && isOurs(hook)
+
+/** It lives as long as the crawl and keeps nothing of what passes through it: its young generation need not grow. */
+const BACKGROUND_FLAGS = ['--max-semi-space-size=1', '--v8-pool-size=1']
+
 /** The command that runs a hook. */
 export function commandOf(hook: Hook, target: HookTarget): string[] {
   return [...interpreter(hook), ...(target.args ?? [`--url=${target.url}`])]
@@ -207,9 +217,10 @@ export function commandOf(hook: Hook, target: HookTarget): string[] {
  * The interpreter. An executable runs by its shebang, a file without the execute bit by its extension, and our own
  * JavaScript on our own Node.
  */
-function interpreter({ path }: Hook): string[] {
+function interpreter(hook: Hook): string[] {
+  const { path } = hook
   const runtime = { '.js': process.execPath, '.py': 'python3', '.sh': 'bash' }[extname(path)]
-  if (runtime && path.startsWith(asset('plugins', 'plugins'))) return [runtime, path]
+  if (runtime && isOurs(hook)) return [runtime, ...(hook.background ? BACKGROUND_FLAGS : []), path]
   try {
     accessSync(path, constants.X_OK)
     return [path]

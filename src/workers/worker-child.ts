@@ -1,6 +1,7 @@
 import { type StdioOptions, spawn } from 'node:child_process'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { RETURNS_MEMORY } from '../base/malloc.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import type { WorkerType } from '../db/tables.ts'
@@ -52,6 +53,7 @@ export async function startWorker(
   })
   await failpoint('spawn.worker_row')
   const env = {
+    ...RETURNS_MEMORY,
     ...process.env,
     ...homeEnvironment(home),
     [MARKER.process]: row.id,
