@@ -4,8 +4,8 @@ import { dirname, extname } from 'node:path'
 import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { uuidv7 } from '../base/ids.ts'
-import { RETURNS_MEMORY } from '../base/malloc.ts'
 import { asset } from '../base/package-root.ts'
 import type { Home } from '../db/home.ts'
 import { insertStarting, markEnded, markRan, markRunning } from '../db/processes.ts'
@@ -107,7 +107,7 @@ export async function launchHook(
   }
   const { runnerId, parentId: workerId } = scope
   const env = {
-    ...(isOursInBackground(hook) && RETURNS_MEMORY),
+    ...(isFrugal(hook) && FRUGAL_ENV),
     ...hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId }),
   }
   const startedAt = performance.now()
@@ -203,10 +203,8 @@ export function spawnToFiles(container: Container, cwd: string, env: NodeJS.Proc
 }
 
 const isOurs = ({ path }: Hook) => path.startsWith(asset('plugins', 'plugins'))
-const isOursInBackground = (hook: Hook) => hook.background && isOurs(hook)
-
-/** It lives as long as the crawl and keeps nothing of what passes through it: its young generation need not grow. */
-const BACKGROUND_FLAGS = ['--max-semi-space-size=1', '--v8-pool-size=1']
+/** It lives as long as the crawl, and keeps nothing of what passes through it. */
+const isFrugal = (hook: Hook) => hook.background && isOurs(hook)
 
 /** The command that runs a hook. */
 export function commandOf(hook: Hook, target: HookTarget): string[] {
@@ -220,7 +218,7 @@ export function commandOf(hook: Hook, target: HookTarget): string[] {
 function interpreter(hook: Hook): string[] {
   const { path } = hook
   const runtime = { '.js': process.execPath, '.py': 'python3', '.sh': 'bash' }[extname(path)]
-  if (runtime && isOurs(hook)) return [runtime, ...(hook.background ? BACKGROUND_FLAGS : []), path]
+  if (runtime && isOurs(hook)) return [runtime, ...(isFrugal(hook) ? FRUGAL_FLAGS : []), path]
   try {
     accessSync(path, constants.X_OK)
     return [path]
