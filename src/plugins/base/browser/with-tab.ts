@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import { headerNames } from '../../../base/persona/headers.ts'
@@ -7,7 +7,7 @@ import { isDead } from '../dead-page.ts'
 import { lacking, noResults, skipped } from '../hook.ts'
 import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
-import { staticFile } from '../siblings.ts'
+import { readSibling, siblingRan, staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
@@ -27,8 +27,8 @@ export interface VisitedTab {
 
 /** The part of a time limit that a visit may use: the rest is for what is taken from the page. */
 const SHARE = 0.8
-/** A crashed browser is back within a moment. */
-const RESTART_MS = 10_000
+/** A crashed browser is back within a moment, on a busy machine as soon as one starts at all (launch.ts). */
+const RESTART_MS = 30_000
 const LOOK_MS = 200
 
 /**
@@ -45,8 +45,9 @@ export async function withTab(
   if (isDead(context)) return lacking('html')
   const crawlDir = context.env['CRAWL_DIR']
   const chrome = crawlDir === undefined ? undefined : join(crawlDir, 'chrome')
-  if (chrome === undefined || noteOf(chrome, NO_BROWSER) !== undefined || noteOf(chrome, ENDPOINT) === undefined)
-    return skipped((chrome && noteOf(chrome, NO_BROWSER)) ?? NO_BROWSER_FOUND)
+  if (chrome === undefined || !existsSync(chrome)) return skipped(NO_BROWSER_FOUND)
+  const none = noteOf(chrome, NO_BROWSER)
+  if (none !== undefined) return skipped(none)
   try {
     return await once(context, chrome, use)
   } catch (error) {
@@ -107,7 +108,9 @@ async function openTab(context: HookContext, chrome: string): Promise<Tab> {
   const until = performance.now() + RESTART_MS
   while (true) {
     try {
-      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env, dress)
+      const endpoint = noteOf(chrome, ENDPOINT)
+      if (endpoint === undefined) throw new BrowserGone(true) // Its launcher has left.
+      return await Tab.open(endpoint, env, dress)
     } catch (error) {
       if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
       if (performance.now() > until) throw new BrowserGone(true)
@@ -125,7 +128,7 @@ function noteOf(folder: string, name: string): string | undefined {
   }
 }
 
-/** A capture of the visited page: `skipped` when the visit has failed, because the chrome hook says why. */
+/** A capture of the visited page: `skipped` when the chrome hook's visit has failed, because that says why. */
 export async function capture(
   context: HookContext,
   take: (page: VisitedTab) => Promise<HookResult>,
@@ -138,7 +141,8 @@ export async function capture(
       return status !== null && status >= 400 ? lacking('chrome') : await take(page)
     })
   } catch (error) {
-    if (reached || !context.visit || !(error instanceof AppError)) throw error
+    const isOwnVisit = !siblingRan(context, 'chrome') || readSibling(context, 'chrome/navigation.json') !== undefined
+    if (reached || isOwnVisit || !context.visit || !(error instanceof AppError)) throw error
     context.log(messageOf(error))
     return lacking('chrome')
   }
