@@ -104,7 +104,7 @@ const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 /**
  * Does what `ARCHIVEBOX_FAILPOINTS` requests for this point; without it (always, except in tests) nothing.
  * `name=action[@n]`, separated by `;`: at the n-th passing (default 1), `kill9`, `term` or `stop` this process, `exit`,
- * `throw`, `reject` (an uncaught rejection), `sleep:<ms>` or `busy:<ms>` (blocks the process). With
+ * `throw`, `reject` (an uncaught rejection), `sleep:<ms>` or `block:<ms>` (the process with it). With
  * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names
  * the pid of that process.
  */
@@ -120,15 +120,9 @@ export async function failpoint(name: Failpoint): Promise<void> {
   else if (action === 'exit') process.exit(1)
   else if (action === 'throw') throw new Error(`failpoint ${name}`)
   else if (action === 'reject') void Promise.reject(new Error(`failpoint ${name}`))
-  else if (action === 'busy') keepBusy(Number(argument))
+  else if (action === 'block') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(argument))
   else if (action === 'sleep') await delay(Number(argument))
   else throw new Error(`unknown action "${asked.action}" for the failpoint ${name}`)
-}
-
-/** Blocks the process. */
-function keepBusy(ms: number): void {
-  const end = performance.now() + ms
-  while (performance.now() < end);
 }
 
 interface Asked {

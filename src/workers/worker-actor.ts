@@ -17,6 +17,8 @@ const IDLE_MS = 2_500
 const MAX_IDLE_TICKS = 2
 /** Delay after trouble of the machine such as a full disk; the row is not to blame. */
 const TROUBLE_MS = 15_000
+/** Delay after the database has forgotten what was written under a claim; the attempt counts. */
+const FORGOTTEN_MS = 1_000
 
 type WorkMachine = typeof crawlMachine | typeof snapshotMachine
 
@@ -55,6 +57,8 @@ export async function workerActor<M extends WorkMachine, Row>(
       } catch (error) {
         hasFailed = true
         await onTickException(claim, error).catch((why: unknown) => endAtOnce(broken, why))
+        // A server that died has kept the claim and may have forgotten the rest: then nobody waits for its lease.
+        if (error instanceof ClaimLost) await queue.release(claim, FORGOTTEN_MS, true)
         return blame(context, `${queue.machine.name} ${claim.id}`, error)
       }
     }

@@ -139,5 +139,9 @@ describe('the embedded server', () => {
     expect((await runner.finished(120_000)).code).toBe(0)
     expect(await expectComplete(home, crawl)).toHaveLength(4)
     expectOneAtATime(home)
+    // The worker did not wait for the lease of what was forgotten: it would have left, and another one come.
+    const sealed = `select process_id from transition where event = 'seal' and row_id = (
+      select id from snapshot where url like '%/waits')`
+    expect(await home.value(sealed)).toBe(before)
   })
 })

@@ -70,7 +70,7 @@ describe('a defect that nobody caught, in the leader', () => {
 describe('an event loop that stands still in the leader', () => {
   it('makes its heartbeat old, and nothing else renews it; afterwards it goes on leading', async () => {
     const home = await homes.make()
-    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=busy:9000@2' } })
+    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=block:9000@2' } })
     await runner.says(/leading/)
     const age = "select extract(epoch from now() - heartbeat_at) > 11 from process where worker_type = 'worker_runner'"
     await eventually(() => home.value<boolean>(age), 30_000)
@@ -84,7 +84,7 @@ describe('an event loop that stands still in the leader', () => {
   it('for longer than it may trust its lead ends it with 70: its workers go, and a standby takes over', async () => {
     const { home, crawl } = await queued()
     await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"1000\"')")
-    const leader = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=busy:600000@3' } })
+    const leader = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=block:600000@3' } })
     await eventually(async () => (await pidsOf(home, 'snapshot')).length > 0)
     const below = processesOf(home.dataDir).filter(({ pid }) => pid !== leader.pid)
     // With so much patience that it is not the one who ends the leader.

@@ -162,7 +162,7 @@ describe('a second runner', () => {
 
   it('kills a leader that does not hand over within the grace, with all that runs below it', async () => {
     const { home, crawl } = await queued()
-    const first = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'shutdown.drain_seen=busy:60000' } })
+    const first = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'shutdown.drain_seen=block:60000' } })
     await sealedPages(home, 2)
     const [worker] = await pidsOf(home, 'crawl')
     const second = await home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 })

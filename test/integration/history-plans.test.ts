@@ -30,9 +30,12 @@ import { Reconciler } from '../../src/workers/reconciler.ts'
 import type { WorkerContext } from '../../src/workers/worker-context.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { rowsRead } from '../support/rows-read.ts'
+import { NIGHTLY } from '../support/seed.ts'
 
 const homes = useHomes()
-const MANY = 200_000
+const MANY = NIGHTLY ? 200_000 : 50_000
+/** Seconds between two of them: all are of two months. */
+const STEP = 5_000_000 / MANY
 /** Rows of a table that one step may read: those it is about, and the few that lie beside them in an index. */
 const FEW = 100
 const LIMIT = 10
@@ -75,7 +78,7 @@ async function grow(): Promise<void> {
        when leads then 'worker_runner' else '' end,
        'exited', $4, $5, 1000 + n, n, at, at, at, at, case when leads then at end, case when leads then -n end,
        case when n % 20 = 0 then gen_random_uuid() end, 0
-     from (select n, n % 10 = 0 as leads, now() - interval '1 hour' - n * interval '25 s' as at
+     from (select n, n % 10 = 0 as leads, now() - interval '1 hour' - n * interval '${STEP} s' as at
        from generate_series(1, $6::int) n) as old`,
     [home.machineId, home.dataDir, home.dataDirId, bootId(), pidNamespace(), MANY],
   )
@@ -95,7 +98,7 @@ async function grow(): Promise<void> {
   await test.query(
     `insert into transition (model, row_id, from_status, to_status, event, at)
      select 'archive_result', gen_random_uuid(), 'started', 'succeeded', 'succeed',
-       now() - interval '1 hour' - (${MANY} - n) * interval '25 s'
+       now() - interval '1 hour' - (${MANY} - n) * interval '${STEP} s'
      from generate_series(1, ${MANY}) n`,
   )
 }

@@ -1,6 +1,6 @@
 // What a part of a list, or a page that was found, costs must not depend on how many pages and parts there are.
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { insertSnapshots } from '../../src/db/snapshots.ts'
@@ -15,40 +15,44 @@ const TABLES = ['crawl', 'crawl_source', 'snapshot', 'crawl_total', 'row_change'
 const TOKEN = randomUUID()
 const CRAWL = randomUUID()
 
+let original: TestHome
 let test: TestHome
 let db: Database
 
-beforeEach(async () => {
-  test = await homes.make()
-  // One connection, whose counters can be read at once.
-  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
-  await test.query(
+beforeAll(async () => {
+  original = await homes.original()
+  for (const table of TABLES) await original.query(`alter table ${table} set (autovacuum_enabled = false)`)
+  await original.query(
     `insert into crawl (id, urls, output_dir, max_urls, next_part, claim_token, claimed_by, retry_at)
      values ($1, 'https://example.com/', 'x', $2, 700, $3, $3, now() + interval '1 min')`,
     [CRAWL, MANY + 5, TOKEN],
   )
-  await test.query(
+  await original.query(
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
      select gen_random_uuid(), $1, 'https://example.com/' || n, sha256(convert_to('https://example.com/' || n, 'UTF8')),
        'x', 'sealed', null
      from generate_series(1, $2::int) n`,
     [CRAWL, MANY],
   )
-  await test.query(
+  await original.query(
     `insert into crawl_source select $1, n, 'https://example.com/part/' || n from generate_series(1, 1000) n`,
     [CRAWL],
   )
-  // What all this has read must not be counted later, as if a step had.
-  await test.query('select pg_stat_force_next_flush()')
 })
-afterEach(async () => {
-  await db.destroy()
-  await test.query('truncate crawl cascade') // None of it has a history that keeps what is promised of one.
+beforeEach(async () => {
+  test = await homes.clone(original)
+  // One connection, whose counters can be read at once.
+  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
+  return async () => {
+    await db.destroy()
+    await homes.discard(test)
+  }
 })
 
 describe.each([true, false])('among many pages and parts, with statistics: %s', (analyzed) => {
   beforeEach(async () => {
     if (analyzed) await test.query('analyze')
+    await test.query('select pg_stat_force_next_flush()') // What that has read is of no step.
   })
 
   it('a page that was found is added at the price of one, limit or not, and none beyond the limit', async () => {

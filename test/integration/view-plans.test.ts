@@ -16,14 +16,12 @@ import { judgeOldPages } from '../../src/workers/judge-old-pages.ts'
 import { type LargeArchive, makeLargeArchive } from '../bench/large-archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { rowsRead } from '../support/rows-read.ts'
+import { NIGHTLY } from '../support/seed.ts'
 
 const homes = useHomes()
-const PAGES = 100_000
-/**
- * Rows that one question may read, of more than a million in all: the latest failures are the most, a thousand with
- * what is beside each.
- */
-const FEW = 5_000
+const PAGES = NIGHTLY ? 100_000 : 50_000
+/** Rows that one question may read, of more than ten times as many in all as there are pages. */
+const FEW = PAGES / 20
 const LIMIT = 20
 
 let home: TestHome

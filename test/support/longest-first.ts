@@ -2,22 +2,27 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest, which begin first: else the last of them goes on alone when all others are done. */
 const LONGEST = [
-  'crash/database.',
-  'integration/wait-for-embedded',
   'crash/machine-trouble',
   'crash/database-outage',
   'crash/liveness',
-  'crash/poison',
-  'integration/delete-commands',
-  'integration/run-options',
-  'integration/examples',
   'crash/failpoints',
-  'integration/captures',
+  'integration/wait-for-embedded',
+  'crash/poison',
   'crash/database-limits',
+  'crash/database.',
   'crash/takeover',
-  'crash/kill',
+  'integration/captures',
   'integration/snapshot-commands',
+  'integration/delete-commands',
+  'crash/containment',
+  'integration/examples',
+  'crash/kill',
+  'integration/run-options',
   'integration/signals',
+  'crash/hooks-in-a-row',
+  'integration/migration',
+  'crash/database-commit',
+  'integration/plans',
 ]
 
 /** Vitest's own order knows how long a file took only where it ran before. */
