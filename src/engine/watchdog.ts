@@ -27,6 +27,7 @@ export class Watchdog {
   #thread: Worker | undefined
   #workedAt = 0
   #stuck = 0
+  #isRefused = false
 
   constructor({ afterMs, exitCode = WATCHDOG_EXIT_CODE }: WatchdogOptions) {
     this.#options = { afterMs, exitCode }
@@ -65,14 +66,23 @@ export class Watchdog {
     this.#thread = undefined
   }
 
-  #start(): Worker {
-    const thread = new Worker(`(${watch.toString()})()`, {
-      eval: true,
-      execArgv: [],
-      env: {},
-      trackUnmanagedFds: false,
-      workerData: { ticks: this.#ticks, looks: LOOKS, ...this.#options },
-    })
+  /** A machine without room for a thread (EAGAIN) may have it when we are fed again. */
+  #start(): Worker | undefined {
+    let thread: Worker
+    try {
+      thread = new Worker(`(${watch.toString()})()`, {
+        eval: true,
+        execArgv: [],
+        env: {},
+        trackUnmanagedFds: false,
+        workerData: { ticks: this.#ticks, looks: LOOKS, ...this.#options },
+      })
+    } catch (error) {
+      if (!this.#isRefused) process.emitWarning(error as Error)
+      this.#isRefused = true
+      return undefined
+    }
+    this.#isRefused = false
     thread.unref()
     thread.on('error', (error) => process.emitWarning(error))
     thread.on('exit', () => {
