@@ -33,9 +33,20 @@ export interface Session {
 export class BrowserGone extends AppError {
   /** There will not be another one for this page. */
   readonly isForGood: boolean
-  constructor(isForGood = false) {
-    super('the browser ended')
+  /** It had been spoken to. */
+  readonly wasThere: boolean
+  /** @param why in a few words, if somebody knows */
+  constructor({ isForGood = false, wasThere = false, why = '' } = {}) {
+    super(why === '' ? 'the browser ended' : `the browser ended: ${why}`)
     this.isForGood = isForGood
+    this.wasThere = wasThere
+  }
+}
+
+/** Other pages have the browser for themselves: one after another, because it ended while they were open. */
+export class NoTurn extends AppError {
+  constructor() {
+    super('other pages have the browser for themselves')
   }
 }
 
@@ -44,7 +55,8 @@ export class Cdp implements Session {
   readonly #socket: WebSocket
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #listeners = new Map<string, Listener[]>()
-  readonly #closed = Promise.withResolvers<void>()
+  readonly #closed = Promise.withResolvers<BrowserGone>()
+  #gone = new BrowserGone({ wasThere: true })
   #next = 1
 
   private constructor(socket: WebSocket) {
@@ -59,10 +71,11 @@ export class Cdp implements Session {
     socket.on('pong', () => {
       unanswered = 0
     })
-    socket.once('close', () => {
+    socket.once('close', (_code, why) => {
       clearInterval(asking)
-      this.#closed.resolve()
-      for (const { reject } of this.#waiting.values()) reject(new BrowserGone())
+      this.#gone = new BrowserGone({ wasThere: true, why: String(why) })
+      this.#closed.resolve(this.#gone)
+      for (const { reject } of this.#waiting.values()) reject(this.#gone)
       this.#waiting.clear()
     })
   }
@@ -77,13 +90,27 @@ export class Cdp implements Session {
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve)
       // A socket that nobody listens on: who would start another one is gone, too.
-      socket.once('error', (error) => reject(new BrowserGone(codeOf(error) === 'ECONNREFUSED')))
+      socket.once('error', (error) => reject(new BrowserGone({ isForGood: codeOf(error) === 'ECONNREFUSED' })))
     })
     return new Cdp(socket)
   }
 
+  /** Waits until the browser answers, because nobody has it for himself any more. Throws NoTurn after `ms`. */
+  async turn(ms: number): Promise<void> {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new NoTurn()), ms)
+    try {
+      await Promise.race([this.send('Browser.getVersion'), late.promise])
+    } catch (error) {
+      this.close()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   /** Resolves when the browser is gone, or nobody speaks to it any more. */
-  get closed(): Promise<void> {
+  get closed(): Promise<BrowserGone> {
     return this.#closed.promise
   }
 
@@ -115,7 +142,7 @@ export class Cdp implements Session {
   }
 
   async #send<R>(method: string, params: unknown, sessionId?: string): Promise<R> {
-    if (!this.isOpen) throw new BrowserGone()
+    if (!this.isOpen) throw this.#gone
     const id = this.#next++
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)

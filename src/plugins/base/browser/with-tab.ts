@@ -4,20 +4,24 @@ import { AppError, messageOf } from '../../../base/errors.ts'
 import { headerNames } from '../../../base/persona/headers.ts'
 import type { HookContext, HookResult } from '../contract.ts'
 import { isDead } from '../dead-page.ts'
-import { lacking, noResults, skipped } from '../hook.ts'
+import { lacking, later, noResults, skipped } from '../hook.ts'
 import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
-import { staticFile } from '../siblings.ts'
+import { readSibling, staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
-import { BrowserGone } from './cdp.ts'
+import { BrowserGone, NoTurn } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { personaDress } from './persona.ts'
 import { Tab, type Visited } from './tab.ts'
 import { recordTraffic } from './traffic.ts'
+import { ALONE } from './turns.ts'
 
 /** The crawl's browser says here how it is reached, or why there is none. */
 export const ENDPOINT = 'cdp_url.txt'
 export const NO_BROWSER = 'no-browser.txt'
+
+/** How the visit of a page went that is there. */
+const NAVIGATION = 'chrome/navigation.json'
 
 /** A page that was visited. */
 export interface VisitedTab {
@@ -27,14 +31,20 @@ export interface VisitedTab {
 
 /** The part of a time limit that a visit may use: the rest is for what is taken from the page. */
 const SHARE = 0.8
+/** The part of it for which others may have the browser to themselves. */
+const TURN_SHARE = 0.5
 /** A crashed browser is back within a moment. */
 const RESTART_MS = 10_000
 const LOOK_MS = 200
 
+/** Its key in a visit: the page has had the browser for itself. */
+const WAS_ALONE = 'was alone'
+
 /**
  * Does something with the page in the crawl's browser. The hooks of a row share one visit; a hook that runs alone makes
- * one of its own. When the browser ends meanwhile, both are done once more. The chrome hook says why there is no page;
- * to the others that is a consequence.
+ * one of its own. When the browser ends meanwhile, both are done once more, with no other page in the browser: whoever
+ * ends it then has ended it before, too, and does no harm to others. The chrome hook says why there is no page; to the
+ * others that is a consequence.
  */
 export async function withTab(
   context: HookContext,
@@ -48,24 +58,30 @@ export async function withTab(
   if (chrome === undefined || noteOf(chrome, NO_BROWSER) !== undefined || noteOf(chrome, ENDPOINT) === undefined)
     return skipped((chrome && noteOf(chrome, NO_BROWSER)) ?? NO_BROWSER_FOUND)
   try {
-    return await once(context, chrome, use)
+    return await once(context, chrome, false, use).catch(async (error: unknown) => {
+      if (!(error instanceof BrowserGone) || error.isForGood || context.signal.aborted) throw error
+      if (context.visit?.known(WAS_ALONE)) throw error
+      context.log(`${error.message}; the page is visited again`)
+      context.visit?.once(WAS_ALONE, () => true)
+      context.visit?.forget('tab')
+      return await once(context, chrome, true, use)
+    })
   } catch (error) {
-    if (!(error instanceof BrowserGone) || error.isForGood || context.signal.aborted) throw error
-    context.log('The browser ended; the page is visited again.')
-    context.visit?.forget('tab')
-    return await once(context, chrome, use)
+    if (error instanceof NoTurn) return later(error.message)
+    throw error
   }
 }
 
 async function once(
   context: HookContext,
   chrome: string,
+  isAlone: boolean,
   use: (page: VisitedTab) => Promise<HookResult>,
 ): Promise<HookResult> {
   const { visit, signal } = context
   const close = (opening: Promise<VisitedTab>) => opening.then(({ tab }) => tab.close()).catch(() => {})
   const begin = () => {
-    const opening = open(context, chrome)
+    const opening = open(context, chrome, isAlone)
     visit?.onClose(() => close(opening))
     return opening
   }
@@ -85,8 +101,8 @@ async function once(
   }
 }
 
-async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
-  const tab = await openTab(context, chrome)
+async function open(context: HookContext, chrome: string, isAlone: boolean): Promise<VisitedTab> {
+  const tab = await openTab(context, chrome, isAlone)
   try {
     const recording = recordingOf(context)
     const { cookies, headers, origins } = await credentialsFor(context)
@@ -100,17 +116,19 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   }
 }
 
-/** Waits for a browser that is being started again. */
-async function openTab(context: HookContext, chrome: string): Promise<Tab> {
+/** Waits for a browser that is being started again, and for one that others have for themselves. */
+async function openTab(context: HookContext, chrome: string, isAlone: boolean): Promise<Tab> {
   const { env, signal } = context
   const dress = await personaDress(context)
-  const until = performance.now() + RESTART_MS
-  while (true) {
+  const turnUntil = performance.now() + timeoutSeconds(env, 'CHROME') * 1000 * TURN_SHARE
+  for (let until = performance.now() + RESTART_MS; ; ) {
     try {
-      return await Tab.open(noteOf(chrome, ENDPOINT) ?? '', env, dress)
+      const endpoint = `${noteOf(chrome, ENDPOINT) ?? ''}${isAlone ? ALONE : ''}`
+      return await Tab.open(endpoint, env, dress, turnUntil - performance.now())
     } catch (error) {
       if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
-      if (performance.now() > until) throw new BrowserGone(true)
+      if (error.wasThere) until = performance.now() + RESTART_MS
+      if (performance.now() > Math.min(until, turnUntil)) throw new BrowserGone({ isForGood: true })
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
   }
@@ -138,7 +156,8 @@ export async function capture(
       return status !== null && status >= 400 ? lacking('chrome') : await take(page)
     })
   } catch (error) {
-    if (reached || !context.visit || !(error instanceof AppError)) throw error
+    const isOwn = reached || readSibling(context, NAVIGATION) !== undefined
+    if (isOwn || !context.visit || !(error instanceof AppError)) throw error
     context.log(messageOf(error))
     return lacking('chrome')
   }
