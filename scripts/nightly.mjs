@@ -1,5 +1,5 @@
 // `npm run nightly [-- --minutes N]`: what takes too long for every run. The whole suite without samples, every mutant,
-// and random faults for N minutes (30 when not given). Prints its seed; `SEED=n` gives one.
+// and random faults for N minutes (30 when not given), once more with a browser. Prints its seed; `SEED=n` gives one.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -9,7 +9,8 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '3
 const seed = process.env.SEED ?? String(Math.floor(Math.random() * 1_000_000))
 const env = { ...process.env, SEED: seed, NIGHTLY: '1' }
 const failed = []
-const steps = [['test.mjs'], ['mutants.mjs'], ['soak.mjs', '--minutes', values.minutes, '--seed', seed]]
+const soak = ['soak.mjs', '--minutes', values.minutes, '--seed', seed]
+const steps = [['test.mjs'], ['mutants.mjs'], soak, [...soak, '--captures', '--urls', '30', '--pace', '0.6']]
 for (const [script, ...args] of steps) {
   console.log(`\n== ${script} ${args.join(' ')} (SEED=${seed})`)
   const options = { cwd: root, env, stdio: 'inherit' }

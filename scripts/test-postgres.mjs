@@ -42,13 +42,13 @@ const files = readdirSync(join(root, 'test', 'integration'))
   .filter((name) => /^(engine-.*|queue|backup|db-upgrade)\.test\.ts$/.test(name))
   .map((name) => join('test', 'integration', name))
 for (const major of majors) {
-  const { status, stdout } = await onServer(fetched(major), (url) =>
+  const { status, stdout, stderr } = await onServer(fetched(major), (url) =>
     spawnSync(pinnedNode, [join(root, 'scripts', 'test.mjs'), ...files], {
       ...{ cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 2 ** 28 },
       env: { ...process.env, TEST_SERVER_URL: url, ...(major === '17' && { OLDER_POSTGRES: dirname(fetched(major)) }) },
     }),
   )
-  if (status !== 0) process.stderr.write(stdout)
+  if (status !== 0) process.stderr.write(`${stdout}${stderr}`) // vitest says on stderr why a test has failed.
   console.log(`PostgreSQL ${VERSIONS[major]}: ${stdout.trim().split('\n').at(-1)}`)
   if (status !== 0) process.exitCode = 1
 }

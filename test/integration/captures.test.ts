@@ -159,7 +159,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(pages['/restless']!.page).toMatchObject({ outcome: 'archived' })
   })
 
-  it('is started again when it is frozen or its launcher killed; a killed runner leaves none, the next finishes', async () => {
+  it('is started again when it is frozen or its launcher ended; a killed runner leaves none, the next finishes', async () => {
     const home = await homeWithBrowser()
     const urls = Array.from({ length: 8 }, (_, i) => `${site.url}/restless?${i}`)
     const id = await home.add(...urls)
@@ -172,9 +172,14 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
       const select = `select count(*)::int from snapshot where status = 'sealed' and outcome = 'archived'`
       await eventually(async () => (await home.value<number>(select)) >= count, 60_000)
     }
-    await archived(1)
-    const launcher = processesOf(home.dataDir).find(({ command }) => command.includes('chrome_launch'))
-    process.kill(launcher!.pid, 'SIGKILL')
+    const launcher = () => processesOf(home.dataDir).find(({ command }) => command.includes('chrome_launch'))
+    for (const [count, signal] of [
+      [1, 'SIGKILL'],
+      [3, 'SIGTERM'],
+    ] as const) {
+      await archived(count)
+      process.kill((await eventually(launcher)).pid, signal)
+    }
     await archived(5)
     runner.signal('SIGKILL')
     await eventually(() => runner.isOver)
@@ -182,6 +187,10 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(code, stderr).toBe(0)
     const pages = await pagesOf(home, id)
     expect(pages.map(({ outcome }) => outcome)).toEqual(urls.map(() => 'archived'))
+    const pictures = (await resultsOf(home, id)).filter(({ plugin }) => plugin === 'screenshot')
+    expect(pictures.map(({ status, output_str }) => `${status}: ${output_str}`)).toEqual(
+      urls.map(() => 'succeeded: screenshot/screenshot.png'),
+    )
     expect(browsers(home)).toEqual([])
     const folder = await home.value<string>('select output_dir from crawl')
     const wacz = await packageIn(join(home.dataDir, folder, 'wacz/crawl.wacz'))

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete } from '../support/archive.ts'
 import { useHomes } from '../support/homes.ts'
@@ -81,6 +82,18 @@ describe('the queue', () => {
     const { code, stderr } = await home.run(['run', '--exit-on-idle'])
     expect(code, stderr).toBe(0)
     expect(stderr).toContain('nothing left to do')
+  })
+
+  it('tells whoever listens that something was added', async () => {
+    const home = await homes.make()
+    const listener = new pg.Client(home.databaseUrl)
+    await listener.connect()
+    const heard = new Promise((resolve) => listener.once('notification', ({ channel }) => resolve(channel)))
+    await listener.query('listen archivebox_work')
+    await home.add('--plugins', 'html', page(1))
+    await listener.query('select') // What was said before comes before its answer.
+    await listener.end()
+    expect(await Promise.race([heard, 'nothing'])).toBe('archivebox_work')
   })
 
   it('wakes an idle runner by notification: it listens, and works at once on what is added while it waits', async () => {

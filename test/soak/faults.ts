@@ -1,3 +1,4 @@
+import { BROWSER } from './faults/browser.ts'
 import { DATABASE } from './faults/database.ts'
 import { DISK } from './faults/disk.ts'
 import { PEOPLE } from './faults/people.ts'
@@ -17,7 +18,14 @@ export const KINDS = {
   ...ROWS,
   ...DATABASE,
   ...DISK,
+  ...BROWSER,
 } as const satisfies Record<string, Kind>
+
+/** What may happen in a run with captures, or without. */
+export function kindsOf(captures: boolean): Partial<typeof KINDS> {
+  const names = Object.keys(KINDS).filter((name) => captures || !(name in BROWSER))
+  return Object.fromEntries(names.map((name) => [name, KINDS[name as keyof typeof KINDS]]))
+}
 
 export async function inflict(world: World, fault: Chance & { readonly kind: keyof typeof KINDS }): Promise<string> {
   const kind: Kind = KINDS[fault.kind]

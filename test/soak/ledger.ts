@@ -36,10 +36,17 @@ export class Ledger {
     return this.added.flatMap(({ id }) => id ?? [])
   }
 
+  /** Was it asked for something that somebody had deleted meanwhile? That is a mistake in its call: exit code 2. */
+  #isOfDeleted(stderr: string): boolean {
+    const [, kind, id = ''] = /^error: there is no (crawl|snapshot) (\S+)$/m.exec(stderr) ?? []
+    return kind === 'snapshot' ? this.deleted.size > 0 : this.deleted.has(id)
+  }
+
   /** Judges how a command ended, whatever was done to it or to others. */
   judge(args: readonly string[], { code, signal, stderr }: Finished): void {
     const what = args.join(' ').slice(0, 100)
-    if (!FAIR.has(code)) this.complaints.push(`${what}: exit code ${code}: ${stderr.slice(-500)}`)
+    if (!FAIR.has(code) && !this.#isOfDeleted(stderr))
+      this.complaints.push(`${what}: exit code ${code}: ${stderr.slice(-500)}`)
     if (STACK.test(stderr)) this.complaints.push(`${what}: a stack trace: ${stderr.slice(-800)}`)
     if (code === 1 && !/^(error: |\d\d:\d\d:\d\d )/m.test(stderr))
       this.complaints.push(`${what}: exit code 1 without a word (${signal})`)

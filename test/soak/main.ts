@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { messageOf } from '../../src/base/errors.ts'
 import { type Finding, printed } from '../support/verdict.ts'
-import { inflict } from './faults.ts'
+import { inflict, kindsOf } from './faults.ts'
 import { type Fault, scheduleOf } from './schedule.ts'
 import { shrink } from './shrink.ts'
 import { World } from './world.ts'
@@ -17,6 +17,8 @@ const { values } = parseArgs({
     pace: { type: 'string', default: '1' },
     /** How many runs may be spent on making a failing schedule smaller. */
     shrink: { type: 'string', default: '12' },
+    /** Pages are captured by a browser, which has its faults, too. */
+    captures: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
   },
 })
@@ -25,7 +27,7 @@ const say = (line: string) => console.log(line)
 
 /** One run of a schedule, from an empty data dir to the verdict. */
 async function runOnce(schedule: readonly Fault[]): Promise<Finding[]> {
-  const world = await World.make(Number(values.urls))
+  const world = await World.make(Number(values.urls), values.captures)
   let broken = true
   try {
     const begun = performance.now()
@@ -45,7 +47,7 @@ async function runOnce(schedule: readonly Fault[]): Promise<Finding[]> {
 
 const isBroken = (findings: readonly Finding[]) => findings.some((finding) => finding.broken.length > 0)
 
-const schedule = scheduleOf(Number(values.seed), lengthMs, Number(values.pace))
+const schedule = scheduleOf(kindsOf(values.captures), Number(values.seed), lengthMs, Number(values.pace))
 say(`seed ${values.seed}: ${schedule.length} faults in ${values.minutes} minutes, ${values.urls} pages and more`)
 const findings = await runOnce(schedule)
 say(printed(findings))

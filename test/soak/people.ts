@@ -26,12 +26,14 @@ export class People {
   readonly #home: TestHome
   readonly #ledger: Ledger
   readonly #site: string
+  readonly #captures: readonly string[]
   #nextPage = 1
 
-  constructor(home: TestHome, ledger: Ledger, site: string) {
+  constructor(home: TestHome, ledger: Ledger, site: string, captures: readonly string[]) {
     this.#home = home
     this.#ledger = ledger
     this.#site = site
+    this.#captures = captures
   }
 
   start(...args: string[]): { pid: number; end: Promise<Finished> } {
@@ -55,7 +57,7 @@ export class People {
     const urls = Array.from({ length: count }, (_, index) => `${this.#site}/page-${this.#nextPage + index}.html`)
     this.#nextPage += count
     const hostile = this.#ledger.added.length % 5 === 4
-    const added: Added = { urls, plugins: hostile ? HOSTILE : PLUGINS, id: undefined }
+    const added: Added = { urls, plugins: [hostile ? HOSTILE : PLUGINS, ...this.#captures].join(), id: undefined }
     this.#ledger.added.push(added)
     const settings = hostile ? HOSTILE_SETTINGS.flatMap((setting) => ['-c', setting]) : []
     const args = ['add', '--again', ...options, '--plugins', added.plugins, ...settings, ...urls]

@@ -1,4 +1,4 @@
-import { KINDS } from './faults.ts'
+import type { KINDS } from './faults.ts'
 import { Random } from './random.ts'
 
 /** One fault of a schedule. `pick`, from 0 to 1, chooses among those that it may hit when its time has come. */
@@ -10,10 +10,10 @@ export interface Fault {
   readonly ms: number
 }
 
-/** The faults of a run: one every 1 to 5 s, or as much faster as `pace` says. */
-export function scheduleOf(seed: number, lengthMs: number, pace = 1): Fault[] {
+/** The faults of a run, of these kinds: one every 1 to 5 s, or as much faster as `pace` says. */
+export function scheduleOf(kinds: Partial<typeof KINDS>, seed: number, lengthMs: number, pace = 1): Fault[] {
   const random = new Random(seed)
-  const weights = Object.fromEntries(Object.entries(KINDS).map(([kind, { weight }]) => [kind, weight])) as Record<
+  const weights = Object.fromEntries(Object.entries(kinds).map(([kind, { weight }]) => [kind, weight])) as Record<
     Fault['kind'],
     number
   >

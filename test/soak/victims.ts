@@ -7,7 +7,10 @@ const IS = {
   'snapshot worker': ({ command }) => command.endsWith('worker snapshot'),
   'hook host': ({ command }) => command.includes('hook-host'),
   hook: ({ command, environ }) =>
-    environ.some((line) => line.startsWith('EXTRA_CONTEXT=')) && !command.includes('hook-host'),
+    environ.some((line) => line.startsWith('EXTRA_CONTEXT=')) && !/hook-host|chrom/.test(command),
+  launcher: ({ command }) => command.includes('chrome_launch'),
+  browser: ({ command }) => command.includes('--remote-debugging-pipe') && !command.includes('--type='),
+  renderer: ({ command }) => command.includes('--type=renderer'),
   guardian: ({ command }) => command.includes('archivebox-ts-guardian') || command.includes('guardian.js'),
   command: ({ command }) => command.includes('main.js') && !/ (run|worker)( |$)/.test(command),
   postmaster: ({ command }) => /bin\/postgres/.test(command),

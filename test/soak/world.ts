@@ -4,10 +4,11 @@ import pg from 'pg'
 import { newFolder, TestHome } from '../support/homes.ts'
 import { Observer } from '../support/observer.ts'
 import { isThere, killAll, processesOf } from '../support/processes.ts'
-import { eventually } from '../support/program.ts'
+import { eventually, WITH_BROWSER } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 import { type Finding, verdict } from '../support/verdict.ts'
 import { calmDown } from './calm.ts'
+import { CAPTURES, captureCounts, capturesVerdict } from './captures.ts'
 import { Ledger } from './ledger.ts'
 import { outsideVerdict } from './outside-verdict.ts'
 import { INSTALLED, People } from './people.ts'
@@ -19,15 +20,21 @@ import { type Victim, victimsIn } from './victims.ts'
 const PAGES = 10_000
 /** Fewer open pages than this get as many more. */
 const ENOUGH = 15
+const ENOUGH_CAPTURED = 6
 const SQL_MS = 5_000
 /** The settings of all that is started. */
 const ENV = { DATABASE_URL: '', ORACLE_SECONDS: '0.3', DISK_FLOOR: '10' }
+const CAPTURED = { ...ENV, ...WITH_BROWSER, CHROME_SETTLE_TIMEOUT: '2' }
 
 /** A data dir with its own server, a site to archive, runners that somebody keeps starting, and people who use it. */
 export class World {
   readonly people: People
   readonly ledger = new Ledger()
   readonly log: string
+  /** Where its programs have their temporary files. */
+  readonly temp: string
+  readonly env: Readonly<Record<string, string>>
+  readonly #captures: boolean
   readonly #home: TestHome
   readonly #site: Site
   readonly #observer = new Observer()
@@ -39,11 +46,14 @@ export class World {
   readonly #underWay = new Set<Promise<unknown>>()
   #supervisor: NodeJS.Timeout | undefined
 
-  private constructor(home: TestHome, site: Site) {
+  private constructor(home: TestHome, site: Site, env: World['env'], captures: boolean) {
     this.#home = home
     this.#site = site
+    this.#captures = captures
+    this.env = env
+    this.temp = env['TMPDIR']!
     this.log = join(home.dataDir, 'soak.log')
-    this.people = new People(home, this.ledger, site.url)
+    this.people = new People(home, this.ledger, site.url, captures ? CAPTURES.split(',') : [])
     this.#supervised = new Supervised(home, this.ledger, (text) => this.#note(text))
     this.#disk = new SmallDisk(join(home.dataDir, 'archive'), 1_000)
     const options = { max: 2, connectionTimeoutMillis: SQL_MS, query_timeout: SQL_MS, application_name: 'a hand' }
@@ -51,16 +61,17 @@ export class World {
     this.#pool.on('error', () => {})
   }
 
-  static async make(urls: number): Promise<World> {
+  static async make(urls: number, captures: boolean): Promise<World> {
     const dataDir = newFolder()
-    const before = new TestHome(dataDir, '', ENV)
+    const env = { ...(captures ? CAPTURED : ENV), TMPDIR: newFolder() }
+    const before = new TestHome(dataDir, '', env)
     for (const args of [['init'], ['db', 'start']]) {
       const { code, stderr } = await before.run(args)
       if (code !== 0) throw new Error(stderr)
     }
-    const home = new TestHome(dataDir, (await before.run(['db', 'url'])).stdout.trim(), ENV)
+    const home = new TestHome(dataDir, (await before.run(['db', 'url'])).stdout.trim(), env)
     home.install(...INSTALLED)
-    const world = new World(home, await startSite(PAGES))
+    const world = new World(home, await startSite(PAGES), env, captures)
     world.#observer.watch(home)
     for (let added = 0; added < urls; added += 25) await world.people.add(Math.min(25, urls - added))
     world.startRunner()
@@ -76,8 +87,6 @@ export class World {
     }, 1_000)
     return world
   }
-
-  readonly env = ENV
 
   get dataDir(): string {
     return this.#home.dataDir
@@ -179,6 +188,10 @@ export class World {
       broken: innocent,
     })
     findings.push(...(await outsideVerdict(this.#home, this.ledger)))
+    if (this.#captures) {
+      for (const line of await captureCounts(this.#home)) say(line)
+      findings.push(...(await capturesVerdict(this.#home, this.ledger, this.temp)))
+    }
     return [...findings, ...(await verdict(this.#home, { urls: this.ledger.accepted, observed }))]
   }
 
@@ -198,7 +211,7 @@ export class World {
     await this.#site.close()
     if (keep) return
     this.#disk.remove()
-    rmSync(this.dataDir, { recursive: true, force: true })
+    for (const folder of [this.dataDir, this.temp]) rmSync(folder, { recursive: true, force: true })
   }
 
   /** Sees to it that there is always work that a fault may hit. */
@@ -206,7 +219,8 @@ export class World {
     const [open] = await this.sql<{ count: number }>(
       "select count(*)::int from snapshot where status <> 'sealed'",
     ).catch(() => [])
-    if (open && open.count < ENOUGH) await this.people.add(ENOUGH)
+    const enough = this.#captures ? ENOUGH_CAPTURED : ENOUGH
+    if (open && open.count < enough) await this.people.add(enough)
   }
 
   /** Waits for what goes on beside, but not for ever. */

@@ -97,4 +97,6 @@ if (running) {
   clearTimeout(late)
 }
 clean()
-process.exit(0)
+// Not with success: where the crawl's worker has not asked for it, this is a service that is gone.
+process.removeAllListeners('SIGTERM')
+process.kill(process.pid, 'SIGTERM')

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // What the visit of the page and our own requests received, as a WARC that replays, with its index.
 import { messageOf } from '../../base/errors.ts'
+import { BrowserGone } from '../base/browser/cdp.ts'
 import { withTab } from '../base/browser/with-tab.ts'
 import type { HookContext, HookResult } from '../base/contract.ts'
 import { startDeadline } from '../base/deadline.ts'
@@ -43,8 +44,10 @@ async function record(context: HookContext): Promise<HookResult> {
   const page = withoutFragment(context.url)
   try {
     // In a row both have happened.
-    const visit = await withTab(context, async () => succeeded('')).catch(messageOf)
-    if (typeof visit === 'string') context.log(visit)
+    await withTab(context, async () => succeeded('')).catch((error: unknown) => {
+      if (error instanceof BrowserGone && siblingRan(context, 'chrome')) throw error
+      context.log(messageOf(error))
+    })
     const hasFailed = siblingRan(context, 'html') && readSibling(context, 'html/output.html') === undefined
     if (!hasFailed && !recording.has(page)) await readPage(context, recording)
     await requestAgain(context, recording)

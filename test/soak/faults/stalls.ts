@@ -7,7 +7,7 @@ const TRUST_MS = 25_000
 const LEASE_MS = 60_000
 
 /** Stops one process, and lets it go on later. */
-const stall = (victim: Victim, longer = 0): Kind['inflict'] => stallAll([victim], longer, 'one')
+export const stall = (victim: Victim, longer = 0): Kind['inflict'] => stallAll([victim], longer, 'one')
 
 const stallAll =
   (victims: readonly Victim[], longer = 0, which: 'one' | 'all' = 'all'): Kind['inflict'] =>

@@ -17,7 +17,7 @@ export const DB: readonly Mutant[] = [
     replacement:
       'create trigger crawl_queued after truncate on crawl for each statement execute function notify_work();',
     test: 'test/integration/queue.test.ts',
-    only: 'wakes an idle runner by notification',
+    only: 'tells whoever listens that something was added',
   },
   {
     name: 'a listener never asks whether it still listens',

@@ -10,4 +10,12 @@ export const PLUGINS: readonly Mutant[] = [
     test: 'test/integration/bad-pages.test.ts',
     only: 'with its characters declared like',
   },
+  {
+    name: 'a browser that was ended by somebody else is not missed',
+    file: 'src/plugins/chrome/on_CrawlSetup__90_chrome_launch.daemon.bg.ts',
+    find: "process.kill(process.pid, 'SIGTERM')",
+    replacement: 'process.exit(0)',
+    test: 'test/integration/captures.test.ts',
+    only: 'is started again when it is frozen or its launcher ended',
+  },
 ]

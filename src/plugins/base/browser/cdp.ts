@@ -162,7 +162,9 @@ export class Cdp implements Session {
     }
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
-    if (error) waiting?.reject(new AppError(`the browser refused: ${error.message}`))
+    // A browser that is being ended has no tabs any more, and still answers.
+    if (error?.message.startsWith('Session with given id not found')) waiting?.reject(new BrowserGone())
+    else if (error) waiting?.reject(new AppError(`the browser refused: ${error.message}`))
     else waiting?.resolve(result)
   }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import { headerNames } from '../../../base/persona/headers.ts'
@@ -7,7 +7,7 @@ import { isDead } from '../dead-page.ts'
 import { lacking, later, noResults, skipped } from '../hook.ts'
 import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
-import { readSibling, staticFile } from '../siblings.ts'
+import { readSibling, siblingRan, staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone, NoTurn } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
@@ -20,9 +20,6 @@ import { ALONE } from './turns.ts'
 export const ENDPOINT = 'cdp_url.txt'
 export const NO_BROWSER = 'no-browser.txt'
 
-/** How the visit of a page went that is there. */
-const NAVIGATION = 'chrome/navigation.json'
-
 /** A page that was visited. */
 export interface VisitedTab {
   readonly tab: Tab
@@ -33,8 +30,8 @@ export interface VisitedTab {
 const SHARE = 0.8
 /** The part of it for which others may have the browser to themselves. */
 const TURN_SHARE = 0.5
-/** A crashed browser is back within a moment. */
-const RESTART_MS = 10_000
+/** A crashed browser is back within a moment, on a busy machine as soon as one starts at all (launch.ts). */
+const RESTART_MS = 30_000
 const LOOK_MS = 200
 
 /** Its key in a visit: the page has had the browser for itself. */
@@ -55,8 +52,9 @@ export async function withTab(
   if (isDead(context)) return lacking('html')
   const crawlDir = context.env['CRAWL_DIR']
   const chrome = crawlDir === undefined ? undefined : join(crawlDir, 'chrome')
-  if (chrome === undefined || noteOf(chrome, NO_BROWSER) !== undefined || noteOf(chrome, ENDPOINT) === undefined)
-    return skipped((chrome && noteOf(chrome, NO_BROWSER)) ?? NO_BROWSER_FOUND)
+  if (chrome === undefined || !existsSync(chrome)) return skipped(NO_BROWSER_FOUND)
+  const none = noteOf(chrome, NO_BROWSER)
+  if (none !== undefined) return skipped(none)
   try {
     return await once(context, chrome, false, use).catch(async (error: unknown) => {
       if (!(error instanceof BrowserGone) || error.isForGood || context.signal.aborted) throw error
@@ -123,8 +121,9 @@ async function openTab(context: HookContext, chrome: string, isAlone: boolean): 
   const turnUntil = performance.now() + timeoutSeconds(env, 'CHROME') * 1000 * TURN_SHARE
   for (let until = performance.now() + RESTART_MS; ; ) {
     try {
-      const endpoint = `${noteOf(chrome, ENDPOINT) ?? ''}${isAlone ? ALONE : ''}`
-      return await Tab.open(endpoint, env, dress, turnUntil - performance.now())
+      const endpoint = noteOf(chrome, ENDPOINT)
+      if (endpoint === undefined) throw new BrowserGone({ isForGood: true }) // Its launcher has left.
+      return await Tab.open(endpoint + (isAlone ? ALONE : ''), env, dress, turnUntil - performance.now())
     } catch (error) {
       if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
       if (error.wasThere) until = performance.now() + RESTART_MS
@@ -143,7 +142,7 @@ function noteOf(folder: string, name: string): string | undefined {
   }
 }
 
-/** A capture of the visited page: `skipped` when the visit has failed, because the chrome hook says why. */
+/** A capture of the visited page: `skipped` when the chrome hook's visit has failed, because that says why. */
 export async function capture(
   context: HookContext,
   take: (page: VisitedTab) => Promise<HookResult>,
@@ -156,8 +155,8 @@ export async function capture(
       return status !== null && status >= 400 ? lacking('chrome') : await take(page)
     })
   } catch (error) {
-    const isOwn = reached || readSibling(context, NAVIGATION) !== undefined
-    if (isOwn || !context.visit || !(error instanceof AppError)) throw error
+    const isOwnVisit = !siblingRan(context, 'chrome') || readSibling(context, 'chrome/navigation.json') !== undefined
+    if (reached || isOwnVisit || !context.visit || !(error instanceof AppError)) throw error
     context.log(messageOf(error))
     return lacking('chrome')
   }

@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Visit } from '../../src/plugins/base/visit.ts'
+import dom from '../../src/plugins/dom/on_Snapshot__53_dom.ts'
+import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-with-tab-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function write(path: string, text = ''): void {
+  mkdirSync(join(folder, path, '..'), { recursive: true })
+  writeFileSync(join(folder, path), text)
+}
+
+/** What a hook in a row says that finds these files, of its crawl and of its page. */
+async function said(hook: typeof dom, plugin: string): Promise<string> {
+  mkdirSync(join(folder, 'page', plugin), { recursive: true })
+  const visit = new Visit(['chrome', plugin])
+  try {
+    const { status, output } = await hook.run({
+      url: 'http://127.0.0.1:1/',
+      outputDir: join(folder, 'page', plugin),
+      env: { CRAWL_DIR: join(folder, 'crawl') },
+      signal: new AbortController().signal,
+      visit,
+      emit: () => {},
+      log: () => {},
+    })
+    return `${status}: ${output}`
+  } finally {
+    await visit.close()
+  }
+}
+
+describe('a capture without a browser', () => {
+  it('is skipped where none was started for the crawl, or none could be, for the reason that is noted', async () => {
+    expect(await said(dom, 'dom')).toMatch(/^skipped: browser not found: /)
+    write('crawl/chrome/no-browser.txt', 'none here\n')
+    expect(await said(dom, 'dom')).toBe('skipped: none here')
+  })
+
+  it('fails where there was one, so that it is started again; as a consequence where its page says so', async () => {
+    mkdirSync(join(folder, 'crawl', 'chrome'), { recursive: true })
+    expect(await said(dom, 'dom')).toBe('failed: the browser ended')
+    mkdirSync(join(folder, 'page', 'chrome'))
+    expect(await said(dom, 'dom')).toBe('skipped: needs chrome, which failed')
+    write('page/chrome/navigation.json', '{}') // By an earlier worker, in an earlier browser.
+    expect(await said(dom, 'dom')).toBe('failed: the browser ended')
+  })
+
+  it('is no record of a visit, where the page has one', async () => {
+    mkdirSync(join(folder, 'crawl', 'chrome'), { recursive: true })
+    expect(await said(warc, 'warc')).toBe('noresults: nothing was received')
+    mkdirSync(join(folder, 'page', 'chrome'))
+    expect(await said(warc, 'warc')).toBe('failed: the browser ended')
+  })
+})
