@@ -29,7 +29,8 @@ describe.skipIf(lacks)(`a picture is taken where shared memory is${lacks}`, () =
   beforeAll(async () => {
     await packagedBrowser() // Unpacked once.
     const draw = `for (let i = 0; i < 9; i++) {
-      const canvas = Object.assign(document.body.appendChild(document.createElement('canvas')), { width: 1900, height: 990 })
+      const canvas = document.body.appendChild(document.createElement('canvas'))
+      Object.assign(canvas, { width: 1900, height: 990 })
       const context = canvas.getContext('2d')
       for (let x = 0; x < 1900; x += 10) context.fillRect(x, x % 900, 5 + i, 90)
     }`

@@ -40,6 +40,11 @@ describe.skipIf(noCertificates)(`a server that only speaks HTTP/2 ${noCertificat
     expect((await row(path))['headers']).toMatch(reason)
   })
 
+  it('under a certificate that nobody trusts says so, the next time, too', async () => {
+    const reason = /^failed: TLS problem with 127\S+ self-signed certificate \(CHECK_SSL_VALIDITY\)$/
+    for (const _ of [1, 2]) expect((await runRow(['headers'], site.url))['headers']).toMatch(reason)
+  })
+
   it.each(['/resets-late', '/ends-late', '/too-short'])(
     'and breaks off has its page as far as it came: %s',
     async (path) => {
