@@ -39,7 +39,7 @@ describe.skipIf(lacks)(`a picture is taken where shared memory is${lacks}`, () =
   afterAll(() => site.close())
 
   it.each(Object.entries(TAKEN_AWAY))('%s', async (_, script) => {
-    const capture = join(ROOT, 'test', 'support', 'capture-once.ts')
+    const capture = join(ROOT, 'test', 'fixtures', 'capture-once.ts')
     const folder = mkdtempSync('/tmp/archivebox-ts-shm-')
     const command = `${ELSEWHERE}; ${script}; exec "$0" "$@"`
     const env = { ...process.env, T: folder, TMPDIR: tmpdir() }

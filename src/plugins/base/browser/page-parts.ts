@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Protocol } from 'devtools-protocol'
 import { AppError } from '../../../base/errors.ts'
 import { BrowserGone } from './cdp.ts'
+import { noteClosedRoots } from './closed-roots.ts'
 import { FRAME_HTML, FRAME_MARK, FRAMES, type FrameHtml } from './frame-html.ts'
 import { readStream } from './read-stream.ts'
 import type { Tab } from './tab.ts'
@@ -29,6 +30,8 @@ export interface PageParts {
 }
 
 type Tree = Protocol.Page.FrameResourceTree
+/** Those that are there, by their ids. */
+type Frames = ReadonlyMap<string, Protocol.Page.Frame>
 
 interface Listed {
   readonly frameId: string
@@ -51,7 +54,7 @@ export const MAX_FILE = 16 * 1024 * 1024
 export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
   const { frameTree } = await tab.send('Page.getResourceTree')
   const { files, leftOut } = await filesOf(tab, frameTree, maxBytes)
-  return { page: await frameOf(tab, frameTree.frame.id), files, leftOut }
+  return { page: await frameOf(tab, frameTree.frame.id, new Map(framesIn(frameTree))), files, leftOut }
 }
 
 /** About how many bytes the files of a page have: as much as the browser knows. */
@@ -60,23 +63,25 @@ export async function sizeOf(tab: Tab): Promise<number> {
   return [...listedIn(frameTree)].reduce((sum, { size }) => sum + size, 0)
 }
 
-async function frameOf(tab: Tab, frameId: string): Promise<PageFrame> {
+async function frameOf(tab: Tab, frameId: string, all: Frames): Promise<PageFrame> {
   const contextId = await worldOf(tab, frameId)
+  const frame = all.get(frameId)
+  if (frame) await noteClosedRoots(tab, frame, contextId)
   const { html, base } = await evaluateIn<FrameHtml>(tab, contextId, FRAME_HTML)
   const frames = new Map<string, PageFrame>()
   for (const [, number = ''] of html.matchAll(new RegExp(` ${FRAME_MARK}="(\\d+)"`, 'g'))) {
-    const inner = await innerFrame(tab, contextId, number).catch(unlessGone)
+    const inner = await innerFrame(tab, contextId, number, all).catch(unlessGone)
     if (inner) frames.set(number, inner)
   }
   return { html, base, frames }
 }
 
 /** The document in an element; undefined when it shows none. */
-async function innerFrame(tab: Tab, contextId: number, number: string): Promise<PageFrame | undefined> {
+async function innerFrame(tab: Tab, contextId: number, number: string, all: Frames): Promise<PageFrame | undefined> {
   const { result } = await tab.send('Runtime.evaluate', { contextId, expression: `${FRAMES}[${number}]` })
   if (result.objectId === undefined) return undefined
   const { node } = await tab.send('DOM.describeNode', { objectId: result.objectId })
-  return node.frameId === undefined ? undefined : await frameOf(tab, node.frameId)
+  return node.frameId === undefined ? undefined : await frameOf(tab, node.frameId, all)
 }
 
 async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
@@ -106,6 +111,11 @@ async function bodyOf(tab: Tab, { frameId, url, isFont }: Listed): Promise<Buffe
   const { resource } = await tab.send('Network.loadNetworkResource', { frameId, url, options })
   if (resource.stream === undefined) return undefined
   return await buffer(readStream(tab, resource.stream))
+}
+
+function* framesIn({ frame, childFrames }: Tree): Generator<[string, Protocol.Page.Frame], void> {
+  yield [frame.id, frame]
+  for (const child of childFrames ?? []) yield* framesIn(child)
 }
 
 /** The files that a frame and those in it show. */
