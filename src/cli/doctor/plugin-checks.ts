@@ -58,10 +58,13 @@ async function browser(asked: Asked): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const given = texts['CHROME_BINARY']?.trim()
   const path = given ? findProgram(given, texts['PATH']) : undefined
-  if (path !== undefined) return await answering(path, texts)
+  const { unsandboxedBy } = await import('../../plugins/base/browser/launch.ts')
+  const why = unsandboxedBy(texts)
+  const sandbox = why === undefined ? '' : `, without its sandbox: ${why}`
+  if (path !== undefined) return await answering(path, texts, sandbox)
   if (given) return yellow(`CHROME_BINARY: no program ${given}`, 'archivebox-ts config unset CHROME_BINARY')
   const version = packagedVersion()
-  if (version !== undefined) return green(`${version}, packaged`)
+  if (version !== undefined) return green(`${version}, packaged${sandbox}`)
   if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, texts)))
     return green('none; no plugin here needs one')
   const other = BROWSERS.map((name) => findProgram(name, texts['PATH'])).find((found) => found !== undefined)
@@ -81,9 +84,9 @@ function packagedVersion(): string | undefined {
   }
 }
 
-async function answering(path: string, texts: Texts): Promise<Finding> {
+async function answering(path: string, texts: Texts, more = ''): Promise<Finding> {
   const environment = { PATH: texts['PATH'] ?? '', HOME: texts['HOME'] ?? '' }
-  return green(`${await versionOf(path, environment, VERSION_MS)} (${path})`.trim())
+  return green(`${await versionOf(path, environment, VERSION_MS)} (${path})${more}`.trim())
 }
 
 /** What plugins lack here, each of it by itself. */

@@ -97,7 +97,7 @@ export async function asSandboxed<T>(env: Texts, begin: (why?: string) => Promis
 export const memoryArguments = (): string[] => (sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : [])
 
 /** Why a browser has no sandbox, before anything is tried; undefined: it shall have one. */
-function unsandboxedBy(env: Texts): string | undefined {
+export function unsandboxedBy(env: Texts): string | undefined {
   if (!flag(env, 'CHROME_SANDBOX', true)) return 'CHROME_SANDBOX=false'
   return process.getuid?.() === 0 ? 'root may not have one' : undefined // The browser refuses to start.
 }
