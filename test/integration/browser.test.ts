@@ -146,7 +146,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     ['/refreshes', { title: 'refreshes', settled: true }],
     ['/works', { title: 'works on', settled: true }],
     ['/nests', { title: 'nests', requests: 22 }],
-    ['/crowds', { title: 'crowds' }],
+    ['/crowds', { title: 'crowds', hidden_overlays: ['#banner'] }],
   ])('has a picture of a page that is %s', async (path, visited) => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     try {
