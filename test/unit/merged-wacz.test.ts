@@ -77,6 +77,16 @@ it('has the WARCs of all pages as one, with each body once, and references to it
   }
 })
 
+it('knows when one of its pages is there no more', async () => {
+  await page('leaving', new Date())
+  const pages = new WaczPages(folder)
+  for (const id of ['leaving', 'none']) pages.add({ id, url: 'http://x/', title: null, output_dir: id })
+  expect(pages.areThere).toBe(true)
+  rmSync(join(folder, 'leaving'), { recursive: true })
+  expect(pages.areThere).toBe(false)
+  pages.close()
+})
+
 it('sorts more lines than it holds, in files that nobody has to remove', async () => {
   const folder = newFolder()
   vi.stubEnv('TMPDIR', folder)
