@@ -19,7 +19,7 @@ describe.skipIf(noCertificates)(`a server that only speaks HTTP/2 ${noCertificat
       WGET_BINARY: NODE,
     })
 
-  it.each(['/', '/leaves'])('has its page archived, but for wget: %s', async (path) => {
+  it.each(['/', '/moved', '/leaves'])('has its page archived, but for wget: %s', async (path) => {
     expect(await row(path)).toMatchObject({
       headers: 'succeeded: headers/headers.json',
       html: 'succeeded: html/output.html',

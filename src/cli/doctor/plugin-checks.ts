@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Texts } from '../../base/config.ts'
 import { findProgram } from '../../base/find-program.ts'
+import { unsandboxedBy } from '../../base/sandbox.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
 import { installCommand, versionOf } from '../../hooks/look-up.ts'
@@ -58,7 +59,6 @@ async function browser(asked: Asked): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const given = texts['CHROME_BINARY']?.trim()
   const path = given ? findProgram(given, texts['PATH']) : undefined
-  const { unsandboxedBy } = await import('../../plugins/base/browser/launch.ts')
   const why = unsandboxedBy(texts)
   const sandbox = why === undefined ? '' : `, without its sandbox: ${why}`
   if (path !== undefined) return await answering(path, texts, sandbox)
