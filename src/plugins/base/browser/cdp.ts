@@ -1,6 +1,7 @@
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.js'
 import WebSocket from 'ws'
 import { AppError, codeOf } from '../../../base/errors.ts'
+import { ENDED } from './turns.ts'
 
 type Commands = ProtocolMapping.Commands
 type Events = ProtocolMapping.Events
@@ -35,11 +36,14 @@ export class BrowserGone extends AppError {
   readonly isForGood: boolean
   /** It had been spoken to. */
   readonly wasThere: boolean
+  /** The browser itself ended, perhaps by what a page did. */
+  readonly isOwnEnd: boolean
   /** @param why in a few words, if somebody knows */
-  constructor({ isForGood = false, wasThere = false, why = '' } = {}) {
+  constructor({ isForGood = false, wasThere = false, isOwnEnd = false, why = '' } = {}) {
     super(why === '' ? 'the browser ended' : `the browser ended: ${why}`)
     this.isForGood = isForGood
     this.wasThere = wasThere
+    this.isOwnEnd = isOwnEnd
   }
 }
 
@@ -71,9 +75,9 @@ export class Cdp implements Session {
     socket.on('pong', () => {
       unanswered = 0
     })
-    socket.once('close', (_code, why) => {
+    socket.once('close', (code, why) => {
       clearInterval(asking)
-      this.#gone = new BrowserGone({ wasThere: true, why: String(why) })
+      this.#gone = new BrowserGone({ wasThere: true, isOwnEnd: code === ENDED, why: String(why) })
       this.#closed.resolve(this.#gone)
       for (const { reject } of this.#waiting.values()) reject(this.#gone)
       this.#waiting.clear()

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { ALONE, Turns } from './turns.ts'
+import { ALONE, ENDED, Turns } from './turns.ts'
 
 /** The two ends of a browser's `--remote-debugging-pipe`. */
 export interface Pipe {
@@ -26,8 +26,6 @@ const SESSION = /,"sessionId":"(\w+)"\}$/
 const ENDS_BYTES = 64
 const ATTACHED = '{"method":"Target.attachedToTarget"'
 const DETACHED = '{"method":"Target.detachedFromTarget"'
-/** For clients whose browser was ended (RFC 6455, 7.4.1). */
-const ENDED = 1011
 /** More than the largest answers: a client that leaves so much unread has stopped. */
 const MOST_UNREAD_BYTES = 1024 ** 3
 
@@ -73,12 +71,9 @@ export class Relay {
     await this.#ask('Browser.getVersion')
   }
 
-  /** Ends all conversations. @param why in a few words, for the other sides */
+  /** Ends all conversations, because the browser ends. @param why in a few words, for the other sides */
   close(why = ''): void {
-    for (const socket of this.#sockets.clients) {
-      if (why !== '') socket.close(ENDED, why)
-      else socket.terminate()
-    }
+    for (const socket of this.#sockets.clients) socket.close(ENDED, why)
     this.#server.close()
   }
 

@@ -1,6 +1,9 @@
 /** What follows the relay's endpoint where the browser is spoken to with nobody else meanwhile. */
 export const ALONE = 'alone'
 
+/** What those are told whose browser has ended, and not only who passes their words on (RFC 6455, 7.4.1). */
+export const ENDED = 1011
+
 interface Waiting {
   readonly isAlone: boolean
   readonly enter: () => void

@@ -58,11 +58,11 @@ export async function withTab(
   try {
     return await once(context, chrome, false, use).catch(async (error: unknown) => {
       if (!(error instanceof BrowserGone) || error.isForGood || context.signal.aborted) throw error
-      if (context.visit?.known(WAS_ALONE)) throw error
+      if (error.isOwnEnd && context.visit?.known(WAS_ALONE)) throw error
       context.log(`${error.message}; the page is visited again`)
-      context.visit?.once(WAS_ALONE, () => true)
+      if (error.isOwnEnd) context.visit?.once(WAS_ALONE, () => true)
       context.visit?.forget('tab')
-      return await once(context, chrome, true, use)
+      return await once(context, chrome, error.isOwnEnd, use)
     })
   } catch (error) {
     if (error instanceof NoTurn) return later(error.message)
