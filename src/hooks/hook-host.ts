@@ -33,8 +33,11 @@ const ABORT_GRACE_MS = 1_000
 /** How long an idle host may take to exit. */
 const LEAVE_MS = 2_000
 
-/** How often a long job is checked. */
-const LOOK_MS = 250
+/**
+ * How often a long job is checked. What has ended by then is published as copies, because hooks that follow may look at
+ * the originals: less often is cheaper where a machine has more to do than it can.
+ */
+const LOOK_MS = 1_000
 
 /** One hook, to be run by the host. */
 export interface HostedRun {
