@@ -1,6 +1,5 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { closeSync, readSync, writeSync } from 'node:fs'
+import { namelessFile } from './nameless-file.ts'
 
 /** Where a text lies in a spool: bytes. */
 export interface Spooled {
@@ -8,10 +7,7 @@ export interface Spooled {
   readonly size: number
 }
 
-/**
- * Texts on disk that need not fit into memory: a file in TMPDIR that has no name, so that nothing stays behind however
- * this process ends.
- */
+/** Texts on disk that need not fit into memory. */
 export class Spool {
   #file: number | undefined
   #size = 0
@@ -19,7 +15,7 @@ export class Spool {
   add(text: string): Spooled {
     const bytes = Buffer.from(text)
     const at = this.#size
-    this.#file ??= nameless()
+    this.#file ??= namelessFile()
     for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done, bytes.length - done, at + done)
     this.#size += bytes.length
     return { at, size: bytes.length }
@@ -34,14 +30,5 @@ export class Spool {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file)
     this.#file = undefined
-  }
-}
-
-function nameless(): number {
-  const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-list-'))
-  try {
-    return openSync(join(folder, 'list'), 'w+', 0o600)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 }

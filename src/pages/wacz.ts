@@ -44,6 +44,11 @@ export class WaczPages {
     this.#pages.push(this.#spool.add(JSON.stringify({ id, url, title, output_dir })))
   }
 
+  /** Does each of them still have its WARC? None was deleted meanwhile. */
+  get areThere(): boolean {
+    return [...this.#sources()].every(({ folder }) => existsSync(join(folder, '..', WARC)))
+  }
+
   /** Writes the package, oldest page first when they were added newest first. Throws the file system's error. */
   async write(out: Writable, title: string): Promise<void> {
     const wacz = new WaczFile(out)

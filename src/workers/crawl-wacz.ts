@@ -58,6 +58,8 @@ export async function writeCrawlWacz(
     )
     await flush([part])
     renameSync(part, join(folder, NAME))
+    // Who deletes a page takes its files away first, and then this one: one of us sees the other.
+    if (!pages.areThere) rmSync(join(folder, NAME), { force: true })
     await flush([folder])
   } catch (error) {
     rmSync(part, { force: true })

@@ -5,6 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AddressFilter, type Resolve } from '../../src/base/address-filter.ts'
+import { HIDE_OVERLAYS } from '../../src/plugins/base/browser/behaviours/overlays.ts'
 import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
 import { guardBrowser } from '../../src/plugins/base/browser/guard.ts'
 import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
@@ -151,7 +152,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     try {
       const seen = await tab.visit(site.url + path, { CHROME_SETTLE_TIMEOUT: '2' }, 20_000, false)
-      expect(seen).toMatchObject({ ...visited, http_status: 200 })
+      expect(seen).toMatchObject({ ...visited, http_status: 200, broken_off: null })
       const { data } = await tab.send('Page.captureScreenshot', { format: 'png' })
       expect(data.length).toBeGreaterThan(1_000)
     } finally {
@@ -162,6 +163,13 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     const { targetInfos } = await watch.send('Target.getTargets')
     watch.close()
     expect(targetInfos.filter(({ type }) => type === 'page')).toEqual([])
+  })
+
+  it('finds what covers a page of ten thousands of elements', async () => {
+    const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
+    await tab.visit(`${site.url}/crowds`, { CHROME_HIDE_OVERLAYS: 'False', CHROME_SETTLE_TIMEOUT: '1' }, 20_000, false)
+    expect(await tab.evaluate(HIDE_OVERLAYS([]))).toEqual(['#banner'])
+    await tab.close()
   })
 
   it('survives a tab that crashes, and one that is closed at work', async () => {

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { shortFolderOf } from '../../src/base/short-folder.ts'
 import { readPdf } from '../../src/plugins/pdftext/read-pdf.ts'
 import type { ListedResponse } from '../../src/plugins/responses/bodies.ts'
 import { expectComplete, type Page, pagesOf, type Result, resultsOf } from '../support/archive.ts'
@@ -62,7 +63,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     const { stdout, stderr, code } = await home.run(['add', '--run', '--json', ...urls], { deadlineMs: 120_000 })
     expect(code, stderr).toBe(10)
     const pages = await captured(home, (JSON.parse(stdout) as { id: string }).id)
-    expect(browsers(home)).toEqual([])
+    expect(processesOf(home.dataDir)).toEqual([])
 
     const { page, results, bytes, text } = pages['/moved']!
     expect(page.title).toBe('title by a script')
@@ -71,8 +72,10 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     const dom = text('dom/output.html')
     expect(dom).toContain('text by a script <a href="/found-by-a-browser">')
     expect(dom).toContain('<template shadowrootmode="open"><p>text of a shadow root')
+    expect(dom).toContain('<template shadowrootmode="closed"><p>text of a closed root')
     const single = text('singlefile/singlefile.html')
-    for (const words of ['text by a script', 'text of a shadow root', 'text of a frame', 'frame script'])
+    const roots = ['text of a shadow root', 'text of a closed root']
+    for (const words of ['text by a script', ...roots, 'text of a frame', 'frame script'])
       expect(single.includes(words), words).toBe(true)
     expect(single.includes('@import "data:text/css;charset=utf-8;base64,')).toBe(true)
     expect(/<script|\s(src|srcset)="http|url\("?http/.exec(single)).toBeNull()
@@ -112,6 +115,9 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     const own = await packageIn(join(home.dataDir, page.output_dir, 'wacz/page.wacz'))
     expect([own.pages, own.index.length]).toEqual([[`${site.url}/moved`], records.length])
     const { output_dir } = JSON.parse(stdout) as { output_dir: string }
+    const chrome = join(home.dataDir, output_dir, 'chrome')
+    const temporary = [join(chrome, '.browser'), shortFolderOf(realpathSync(chrome))]
+    expect(temporary.filter((folder) => existsSync(folder))).toEqual([])
     const all = await packageIn(join(home.dataDir, output_dir, 'wacz/crawl.wacz'))
     expect(all.pages).toEqual(expect.arrayContaining([`${site.url}/moved`, `${site.url}/tall`]))
     expect(all.index.map(({ url }) => url)).toEqual(expect.arrayContaining(all.pages))

@@ -144,6 +144,8 @@ describe.skipIf(WGET.missing)(`wget, when it is there ${WGET.missing || ''}`, ()
       const env = { ...PATH, BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: new URL(open.url).host }
       for (const path of ['/http', '/https', '/ftp'])
         expect(await run('wget', open.url + path, env), path).toMatchObject({ status: 'failed' })
+      const ftp = await run('wget', `${open.url}/ftp`, PATH)
+      expect(ftp).toMatchObject({ status: 'failed', output: 'redirected to an unsupported scheme: ftp:' })
       expect(connections).toBe(0)
     } finally {
       await open.close()

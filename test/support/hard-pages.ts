@@ -15,6 +15,7 @@ export const hardPages: Routes = {
     `<h1>Rich</h1><img src="/dusk.png" srcset="/dusk.png 1x" alt="dusk">
      <div style="height: 5000px"></div><img loading="lazy" src="/dusk.png?lazy" alt="late">
      <iframe src="/frame"></iframe><fancy-box></fancy-box><p id="made"></p>
+     <div><template shadowrootmode="closed"><p>text of a closed root</p></template></div>
      <script>
        customElements.define('fancy-box', class extends HTMLElement {
          connectedCallback() { this.attachShadow({ mode: 'open' }).innerHTML = '<p>text of a shadow root</p>' }

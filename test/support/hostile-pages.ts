@@ -65,7 +65,8 @@ export const hostilePages: Routes = {
     `const frame = document.createElement('iframe')
      frame.src = '/nests?' + Math.random(); document.body.append(frame)`,
   ),
-  '/crowds': `<!doctype html><title>crowds</title><p>${'<b>crowds</b>'.repeat(25_000)}`,
+  '/crowds': `<!doctype html><title>crowds</title><p>${'<b>crowds</b>'.repeat(25_000)}
+    <div id="banner" style="position: fixed; bottom: 0; width: 100%">We use cookies. <button>Fine</button></div>`,
   '/works': script('works', `new Worker('/work.js').onmessage = ({ data }) => { document.title = data }`),
   '/work.js': (_request, response) =>
     response.writeHead(200, { 'content-type': 'text/javascript' }).end('postMessage("works on")'),

@@ -20,6 +20,7 @@ const BEGINNING = '<p>the beginning'
 /** What servers do in HTTP/2 only. */
 const ROUTES: Readonly<Record<string, Http2Route>> = {
   '/': page('<p>text'),
+  '/moved': (stream) => stream.respond({ ':status': 302, location: '/', 'content-length': 0 }, { endStream: true }),
   '/resets': (stream) => stream.close(NGHTTP2_INTERNAL_ERROR),
   '/cancels': (stream) => stream.close(NGHTTP2_CANCEL),
   '/ends': (stream) => stream.session?.destroy(),

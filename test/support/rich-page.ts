@@ -45,7 +45,9 @@ const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 <input id="typed"><input type="password" id="secret" hidden><textarea id="area"></textarea>
 <select><option>a<option id="option">b</select><input type="checkbox" id="box"><br>
 <open-root></open-root><closed-root></closed-root><adopting-root></adopting-root><later-defined>defined</later-defined>
+<div><template shadowrootmode="closed"><style>p { background: tomato }</style><p>declared, closed</p></template></div>
 <iframe src="/frame-of-rich" height="60"></iframe>
+<iframe src="data:text/html,<body style='background: orchid'>data" height="60"></iframe>
 <iframe srcdoc="<style>body { background: lightblue }</style><img src='/pic?navy'>" height="60"></iframe>
 <iframe id="blob" height="60"></iframe><iframe id="written" height="60"></iframe>
 <p dir="rtl">שלום</p><noscript>no script</noscript>
@@ -108,5 +110,7 @@ export const richPage = (font: Uint8Array): Routes => ({
     `<svg xmlns="http://www.w3.org/2000/svg"><linearGradient id="fade"><stop stop-color="brown"/></linearGradient>
      <symbol id="shape"><rect width="40" height="40" fill="url(#fade)"/></symbol></svg>`,
   ),
-  '/frame-of-rich': '<body style="background: lightyellow">frame<img src="/pic?skyblue">',
+  '/frame-of-rich':
+    '<body style="background: lightyellow">frame<img src="/pic?skyblue">' +
+    '<b><template shadowrootmode=closed><i style="background: tan">closed in a frame</i></template></b>',
 })

@@ -19,7 +19,7 @@ describe.skipIf(noCertificates)(`a server that only speaks HTTP/2 ${noCertificat
       WGET_BINARY: NODE,
     })
 
-  it.each(['/', '/leaves'])('has its page archived, but for wget: %s', async (path) => {
+  it.each(['/', '/moved', '/leaves'])('has its page archived, but for wget: %s', async (path) => {
     expect(await row(path)).toMatchObject({
       headers: 'succeeded: headers/headers.json',
       html: 'succeeded: html/output.html',
@@ -38,6 +38,11 @@ describe.skipIf(noCertificates)(`a server that only speaks HTTP/2 ${noCertificat
     ['/ends', /before the end of the answer/],
   ])('and breaks off before it answers fails with the reason: %s', async (path, reason) => {
     expect((await row(path))['headers']).toMatch(reason)
+  })
+
+  it('under a certificate that nobody trusts says so, the next time, too', async () => {
+    const reason = /^failed: TLS problem with 127\S+ self-signed certificate \(CHECK_SSL_VALIDITY\)$/
+    for (const _ of [1, 2]) expect((await runRow(['headers'], site.url))['headers']).toMatch(reason)
   })
 
   it.each(['/resets-late', '/ends-late', '/too-short'])(

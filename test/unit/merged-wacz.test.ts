@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createWriteStream, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { SortedLines } from '../../src/base/wacz/sorted-lines.ts'
 import { WaczPages } from '../../src/pages/wacz.ts'
 import { cdxj } from '../../src/plugins/base/warc/cdxj.ts'
 import { Payload } from '../../src/plugins/base/warc/payload.ts'
 import { WarcWriter } from '../../src/plugins/base/warc/writer.ts'
+import { newFolder } from '../support/folders.ts'
 import { filesIn, indexed } from '../support/warc-files.ts'
 
 /** What is this large is compressed by another thread, and makes its part of a package a stream. */
@@ -79,12 +80,27 @@ it('has the WARCs of all pages as one, with each body once, and references to it
   }
 })
 
-it('sorts more lines than it holds', async () => {
+it('knows when one of its pages is there no more', async () => {
+  await page('leaving', new Date())
+  const pages = new WaczPages(folder)
+  for (const id of ['leaving', 'none']) pages.add({ id, url: 'http://x/', title: null, output_dir: id })
+  expect(pages.areThere).toBe(true)
+  rmSync(join(folder, 'leaving'), { recursive: true })
+  expect(pages.areThere).toBe(false)
+  pages.close()
+})
+
+it('sorts more lines than it holds, in files that nobody has to remove', async () => {
+  const folder = newFolder()
+  vi.stubEnv('TMPDIR', folder)
   const lines = Array.from({ length: 1_000 }, (_, i) => `${(i * 7_919) % 1_000} line\n`)
   const sorted = new SortedLines(500)
   for (const line of lines) sorted.add(line)
+  expect(readdirSync(folder)).toEqual([])
+  vi.unstubAllEnvs()
   const merged: string[] = []
   for await (const line of sorted.merged()) merged.push(line)
   expect(merged).toEqual(lines.toSorted())
   sorted.close()
+  rmdirSync(folder)
 })

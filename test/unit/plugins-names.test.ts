@@ -133,6 +133,19 @@ describe('the cookies of a redirect chain', () => {
     await jar.take(['own=new', 'wide=; Max-Age=0; Domain=site.test'], new URL('http://site.test/'))
     expect(sent('http://site.test/')).toBe('own=new')
   })
+
+  it('go to another site than that of the page that needs it where SameSite allows it', async () => {
+    const cookie = { value: '1', path: '/', hostOnly: false, secure: false, httpOnly: true, expires: undefined }
+    const kinds = ['Strict', 'Lax', 'None', undefined] as const
+    const all = kinds.map((sameSite) => ({ ...cookie, name: `${sameSite}`, domain: 'site.test', sameSite }))
+    const sent = async (page?: string) => {
+      const chain = await ChainCookies.with(all, page === undefined ? undefined : new URL(page))
+      return chain.header(new URL('http://img.site.test/')).replaceAll('=1', '')
+    }
+    expect(await sent()).toBe('Strict; Lax; None; undefined')
+    expect(await sent('https://www.site.test/')).toBe('Strict; Lax; None; undefined')
+    for (const other of ['https://else.test/', 'http://127.0.0.1/']) expect(await sent(other)).toBe('None; undefined')
+  })
 })
 
 describe('the root of the hashes', () => {

@@ -1,16 +1,14 @@
-import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { closeSync, createReadStream, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { namelessFile } from '../nameless-file.ts'
 
 /** So many characters are sorted in memory. */
 const RUN_CHARS = 4 * 1024 * 1024
 
 /** Lines that need not fit into memory, in the order of their bytes (they are ASCII): sorted runs on disk, merged. */
 export class SortedLines {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-lines-'))
   readonly #runChars: number
-  readonly #runs: string[] = []
+  readonly #runs: number[] = []
   #lines: string[] = []
   #chars = 0
 
@@ -40,11 +38,11 @@ export class SortedLines {
 
   /** Deletes what is on disk. */
   close(): void {
-    rmSync(this.#folder, { recursive: true, force: true })
+    for (const run of this.#runs.splice(0)) closeSync(run)
   }
 
   #endRun(): void {
-    const run = join(this.#folder, String(this.#runs.length))
+    const run = namelessFile()
     writeFileSync(run, this.#lines.sort(byBytes).join(''))
     this.#runs.push(run)
     this.#lines = []
@@ -57,13 +55,14 @@ class Source {
   line: string | undefined
   readonly #lines: AsyncIterator<string>
 
-  private constructor(path: string) {
-    const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
+  private constructor(file: number) {
+    const input = createReadStream('', { fd: file, start: 0, autoClose: false })
+    const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
     this.#lines = lines[Symbol.asyncIterator]()
   }
 
-  static async of(path: string): Promise<Source> {
-    const source = new Source(path)
+  static async of(file: number): Promise<Source> {
+    const source = new Source(file)
     await source.advance()
     return source
   }

@@ -9,7 +9,7 @@ const MB = 1_000_000
 /** A browser takes so much for a heavy page; a runner with its workers and hooks takes about a third of it. */
 const BROWSER_MB = 500
 const RUNNER_MB = 150
-/** What Docker gives, which browsers overflow. */
+/** What Docker gives, which browsers would overflow. */
 const SMALL_SHM_MB = 128
 /** What shells give; each page at work takes a few dozen. */
 const DESCRIPTORS = 1_024
@@ -52,10 +52,10 @@ function sharedMemory(): Finding {
     const { blocks, bsize } = statfsSync('/dev/shm')
     const size = Math.floor((blocks * bsize) / MB)
     return size < SMALL_SHM_MB
-      ? yellow(`${size} MB: browsers crash on heavy pages`, 'docker run --shm-size=1g')
+      ? yellow(`${size} MB: browsers use temporary files instead`, 'docker run --shm-size=1g')
       : green(`${size} MB`)
   } catch {
-    return yellow('there is none: browsers crash', 'mount -t tmpfs tmpfs /dev/shm')
+    return yellow('there is none: browsers use temporary files instead', 'mount -t tmpfs tmpfs /dev/shm')
   }
 }
 

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Texts } from '../../base/config.ts'
 import { findProgram } from '../../base/find-program.ts'
+import { unsandboxedBy } from '../../base/sandbox.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
 import { installCommand, versionOf } from '../../hooks/look-up.ts'
@@ -58,10 +59,12 @@ async function browser(asked: Asked): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const given = texts['CHROME_BINARY']?.trim()
   const path = given ? findProgram(given, texts['PATH']) : undefined
-  if (path !== undefined) return await answering(path, texts)
+  const why = unsandboxedBy(texts)
+  const sandbox = why === undefined ? '' : `, without its sandbox: ${why}`
+  if (path !== undefined) return await answering(path, texts, sandbox)
   if (given) return yellow(`CHROME_BINARY: no program ${given}`, 'archivebox-ts config unset CHROME_BINARY')
   const version = packagedVersion()
-  if (version !== undefined) return green(`${version}, packaged`)
+  if (version !== undefined) return green(`${version}, packaged${sandbox}`)
   if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, texts)))
     return green('none; no plugin here needs one')
   const other = BROWSERS.map((name) => findProgram(name, texts['PATH'])).find((found) => found !== undefined)
@@ -81,9 +84,9 @@ function packagedVersion(): string | undefined {
   }
 }
 
-async function answering(path: string, texts: Texts): Promise<Finding> {
+async function answering(path: string, texts: Texts, more = ''): Promise<Finding> {
   const environment = { PATH: texts['PATH'] ?? '', HOME: texts['HOME'] ?? '' }
-  return green(`${await versionOf(path, environment, VERSION_MS)} (${path})`.trim())
+  return green(`${await versionOf(path, environment, VERSION_MS)} (${path})${more}`.trim())
 }
 
 /** What plugins lack here, each of it by itself. */

@@ -20,8 +20,9 @@ export default defineHook(import.meta, {
     const { hostname } = new URL(context.url)
     const archive = (text(context.env, 'ARCHIVEDOTORG_URL') ?? ARCHIVE).replace(/\/+$/, '')
     if (isPrivateName(hostname) === true && archive === ARCHIVE) return noResults(`${hostname} is not public`)
-    const { url, env, signal } = context // Without what records the traffic of the page: this is none of it.
-    const answer = await follow({ url, env, signal }, `${archive}/save/${url}`)
+    const { env, signal } = context // Without what records the traffic of the page: this is none of it.
+    const url = `${archive}/save/${context.url}`
+    const answer = await follow({ url, env, signal }, url)
     answer.message.destroy()
     if (BUSY.has(answer.status)) return later(`${new URL(archive).host}: ${statusLine(answer)}`)
     const copy = copyIn(answer, archive)

@@ -7,12 +7,19 @@ import type { Cookie } from '../../base/persona/cookie.ts'
  */
 export class ChainCookies {
   #jar: CookieJar | undefined
+  #isSameSite: (url: URL) => boolean = () => true
 
-  /** A chain that begins with these. */
-  static async with(cookies: readonly Cookie[]): Promise<ChainCookies> {
+  /**
+   * A chain that begins with these.
+   * @param page the page that needs what is asked for: to other sites than its own go no cookies that are for visitors
+   * of theirs only (SameSite); undefined: it is what a visitor asks for
+   */
+  static async with(cookies: readonly Cookie[], page?: URL): Promise<ChainCookies> {
     const chain = new ChainCookies()
     if (cookies.length === 0) return chain
-    const { Cookie: JarCookie } = await import('tough-cookie')
+    const { Cookie: JarCookie, getPublicSuffix } = await import('tough-cookie')
+    const siteOf = ({ hostname }: URL) => getPublicSuffix(hostname, { ignoreError: true }) ?? hostname
+    if (page) chain.#isSameSite = (url) => siteOf(url) === siteOf(page)
     const jar = await chain.#filled()
     for (const { name, value, domain, hostOnly, expires, ...rest } of cookies) {
       const cookie = new JarCookie({
@@ -37,7 +44,8 @@ export class ChainCookies {
 
   /** The Cookie header for `url`; empty when there is none. */
   header(url: URL): string {
-    return this.#jar?.getCookieStringSync(url.href) ?? ''
+    const sameSiteContext = this.#isSameSite(url) ? 'strict' : 'none'
+    return this.#jar?.getCookieStringSync(url.href, { sameSiteContext }) ?? ''
   }
 
   /** The library takes 20 ms to load: most pages need no cookie. */

@@ -46,7 +46,8 @@ export async function follow(
 ): Promise<Followed> {
   const recording = recordingOf(context)
   const persona = await credentialsFor(context)
-  const cookies = await ChainCookies.with(persona.cookies)
+  const page = start === context.url ? undefined : httpUrl(context.url, 'not a valid URL')
+  const cookies = await ChainCookies.with(persona.cookies, page)
   const seen = new Set<string>()
   const redirects: Hop[] = []
   let hasCredentials = false

@@ -21,7 +21,8 @@ export async function requestHttp2(url: URL, { headers, signal, ...tls }: Settin
     const stream = session.request({ ...headers, ':path': url.pathname + url.search }, { signal })
     stream.once('close', () => session.destroy())
     return await new Promise((resolve, reject) => {
-      stream.once('error', reject)
+      // A connection that could not be made cancels what waits for it.
+      stream.once('error', (error) => reject(error.cause ?? error))
       stream.once('close', () => reject(brokenOff(url))) // A stream that is cancelled has no error.
       stream.once('response', (answer) => resolve(new Http2Message(url, session, stream, answer)))
     })

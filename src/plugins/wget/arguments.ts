@@ -38,6 +38,8 @@ export function wgetArguments(
     `--user-agent=${text(env, 'WGET_USER_AGENT') ?? userAgent(env)}`,
     // By it the log tells an answer in HTTP from any other words, which wget saves, too.
     '--server-response',
+    // Redirects lead to HTTP only: nobody listens there.
+    ...['-e', 'ftp_proxy=http://127.0.0.1:1/'],
     // It would be stored in the user's home.
     '--no-hsts',
     ...(language === undefined ? [] : [`--header=Accept-Language: ${language}`]),

@@ -74,10 +74,10 @@ export default defineHook(import.meta, {
   },
 })
 
-/** The options that have wget use a proxy, whatever its own settings say; for FTP, too: a redirect may lead there. */
+/** The options that have wget use a proxy, whatever its own settings say. */
 const proxied = (proxy: string | undefined) =>
   proxy === undefined
     ? []
-    : ['use_proxy=yes', 'no_proxy=', ...['http', 'https', 'ftp'].map((scheme) => `${scheme}_proxy=${proxy}`)].flatMap(
+    : ['use_proxy=yes', 'no_proxy=', ...['http', 'https'].map((scheme) => `${scheme}_proxy=${proxy}`)].flatMap(
         (each) => ['-e', each],
       )

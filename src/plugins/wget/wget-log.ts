@@ -17,6 +17,7 @@ export function failureReason(exit: ProgramExit, url: string): string {
   const { host } = new URL(url)
   const error = /ERROR (\d{3}): ([^\n]*?)\.?$/m.exec(exit.log)
   if (error) return `HTTP ${error[1]} ${error[2]}`.trim()
+  if (/^ *Location: ftp:/im.test(exit.log)) return 'redirected to an unsupported scheme: ftp:'
   if (exit.log.includes('Connection refused')) return `connection refused by ${host}`
   if (exit.log.includes('unable to resolve host address')) return `host not found: ${host}`
   if (exit.log.includes('redirections exceeded')) return 'more than 20 redirects'

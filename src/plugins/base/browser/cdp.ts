@@ -1,6 +1,7 @@
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.js'
 import WebSocket from 'ws'
 import { AppError, codeOf } from '../../../base/errors.ts'
+import { ENDED } from './turns.ts'
 
 type Commands = ProtocolMapping.Commands
 type Events = ProtocolMapping.Events
@@ -36,9 +37,23 @@ export interface Session {
 export class BrowserGone extends AppError {
   /** There will not be another one for this page. */
   readonly isForGood: boolean
-  constructor(isForGood = false) {
-    super('the browser ended')
+  /** It had been spoken to. */
+  readonly wasThere: boolean
+  /** The browser itself ended, perhaps by what a page did. */
+  readonly isOwnEnd: boolean
+  /** @param why in a few words, if somebody knows */
+  constructor({ isForGood = false, wasThere = false, isOwnEnd = false, why = '' } = {}) {
+    super(why === '' ? 'the browser ended' : `the browser ended: ${why}`)
     this.isForGood = isForGood
+    this.wasThere = wasThere
+    this.isOwnEnd = isOwnEnd
+  }
+}
+
+/** Other pages have the browser for themselves: one after another, because it ended while they were open. */
+export class NoTurn extends AppError {
+  constructor() {
+    super('other pages have the browser for themselves')
   }
 }
 
@@ -47,7 +62,8 @@ export class Cdp implements Session {
   readonly #socket: WebSocket
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #listeners = new Map<string, Listener[]>()
-  readonly #closed = Promise.withResolvers<void>()
+  readonly #closed = Promise.withResolvers<BrowserGone>()
+  #gone = new BrowserGone({ wasThere: true })
   #next = 1
 
   private constructor(socket: WebSocket) {
@@ -62,10 +78,11 @@ export class Cdp implements Session {
     socket.on('pong', () => {
       unanswered = 0
     })
-    socket.once('close', () => {
+    socket.once('close', (code, why) => {
       clearInterval(asking)
-      this.#closed.resolve()
-      for (const { reject } of this.#waiting.values()) reject(new BrowserGone())
+      this.#gone = new BrowserGone({ wasThere: true, isOwnEnd: code === ENDED, why: String(why) })
+      this.#closed.resolve(this.#gone)
+      for (const { reject } of this.#waiting.values()) reject(this.#gone)
       this.#waiting.clear()
     })
   }
@@ -80,13 +97,27 @@ export class Cdp implements Session {
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve)
       // A socket that nobody listens on: who would start another one is gone, too.
-      socket.once('error', (error) => reject(new BrowserGone(codeOf(error) === 'ECONNREFUSED')))
+      socket.once('error', (error) => reject(new BrowserGone({ isForGood: codeOf(error) === 'ECONNREFUSED' })))
     })
     return new Cdp(socket)
   }
 
+  /** Waits until the browser answers, because nobody has it for himself any more. Throws NoTurn after `ms`. */
+  async turn(ms: number): Promise<void> {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new NoTurn()), ms)
+    try {
+      await Promise.race([this.send('Browser.getVersion'), late.promise])
+    } catch (error) {
+      this.close()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   /** Resolves when the browser is gone, or nobody speaks to it any more. */
-  get closed(): Promise<void> {
+  get closed(): Promise<BrowserGone> {
     return this.#closed.promise
   }
 
@@ -118,7 +149,7 @@ export class Cdp implements Session {
   }
 
   async #send<R>(method: string, params: unknown, sessionId?: string): Promise<R> {
-    if (!this.isOpen) throw new BrowserGone()
+    if (!this.isOpen) throw this.#gone
     const id = this.#next++
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)

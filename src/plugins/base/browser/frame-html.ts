@@ -1,3 +1,4 @@
+import { CLOSED_ROOTS } from './closed-roots.ts'
 import { ASK_STYLES, TELL_STYLES } from './keep-styles.ts'
 
 /** A frame's document as it is shown now, for a file that needs neither scripts nor a network. */
@@ -19,7 +20,7 @@ export const PICTURED = 'globalThis.picturedOfPage'
 
 /**
  * Evaluates to a FrameHtml: the document with what HTML itself does not say. Styles that scripts made or changed,
- * adopted style sheets, open shadow roots, what was drawn on a canvas, typed or chosen in a form (never a password),
+ * adopted style sheets, shadow roots, what was drawn on a canvas, typed or chosen in a form (never a password),
  * the picture that was chosen of several, a picture of a video that has no poster. Scripts are left out, and URLs are
  * absolute.
  */
@@ -138,7 +139,7 @@ export const FRAME_HTML = `(() => {
     if (name === 'link' && /\\bstylesheet\\b/i.test(node.rel) && node.sheet?.disabled !== false) return ''
     const tag = '<' + name + attributes(node) + '>'
     if (isHtml && VOID.has(name)) return tag
-    const root = node.shadowRoot
+    const root = node.shadowRoot ?? ${CLOSED_ROOTS}?.get(node)
     const shadow = root ? '<template shadowrootmode="open">' + inside(root) + adopted(root) + '</template>' : ''
     const content = name === 'textarea' ? '\\n' + escaped(node.value) : name === 'template' ? '' : inside(node)
     return tag + shadow + content + (node === document.body ? adopted(document) : '') + '</' + name + '>'

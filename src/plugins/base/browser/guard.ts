@@ -31,7 +31,9 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
     for (const each of all) {
       const bytes = residentBytes(each)
       if (bytes <= limit) continue
-      said(`A process of the browser took ${Math.round(bytes / 1024 / 1024)} MB and was ended (CHROME_MAX_MEMORY).`)
+      const amount = `${Math.round(bytes / 1024 / 1024)} MB`
+      said(`A process of the browser took ${amount} and was ended (CHROME_MAX_MEMORY).`)
+      if (each === pid) browser.relay.close(`it took ${amount} (CHROME_MAX_MEMORY)`)
       end(each)
     }
     stopped = all.some(isStopped) ? stopped + 1 : 0

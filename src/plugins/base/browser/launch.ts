@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Texts } from '../../../base/config.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { unsandboxedBy } from '../../../base/sandbox.ts'
 import { flag, list, text } from '../settings.ts'
 import { languagesIn } from './languages.ts'
 import type { Browser } from './packaged.ts'
@@ -95,12 +96,6 @@ export async function asSandboxed<T>(env: Texts, begin: (why?: string) => Promis
 
 /** What a browser needs on a machine with little shared memory, or none. */
 export const memoryArguments = (): string[] => (sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : [])
-
-/** Why a browser has no sandbox, before anything is tried; undefined: it shall have one. */
-function unsandboxedBy(env: Texts): string | undefined {
-  if (!flag(env, 'CHROME_SANDBOX', true)) return 'CHROME_SANDBOX=false'
-  return process.getuid?.() === 0 ? 'root may not have one' : undefined // The browser refuses to start.
-}
 
 async function start(
   browser: Browser,

@@ -38,8 +38,10 @@ export class NetworkActivity {
       // The end of a worker's own script, which no document loads, is told to nobody.
       if (loaderId !== '' && (type === undefined || !ENDLESS.has(type))) this.#open.add(requestId)
     })
-    session.on('Network.responseReceived', ({ frameId, type, response }) => {
+    let answered = ''
+    session.on('Network.responseReceived', ({ requestId, frameId, type, response }) => {
       if (type !== 'Document' || frameId !== mainFrame) return
+      answered = requestId
       this.brokenOff = undefined
       this.answer = { url: response.url, status: response.status, type: response.mimeType }
     })
@@ -49,7 +51,7 @@ export class NetworkActivity {
       const url = this.#documents.get(requestId)
       if (url === undefined) return
       this.failure = { url, errorText }
-      if (url === this.answer?.url && !canceled) this.brokenOff = errorText
+      if (requestId === answered && !canceled) this.brokenOff = errorText
     })
   }
 

@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Protocol } from 'devtools-protocol'
 import { AppError } from '../../../base/errors.ts'
 import { BrowserGone } from './cdp.ts'
+import { noteClosedRoots } from './closed-roots.ts'
 import { pictureOfElement } from './element-picture.ts'
 import { FRAME_HTML, FRAME_MARK, FRAMES, type FrameHtml } from './frame-html.ts'
 import { readStream } from './read-stream.ts'
@@ -31,6 +32,8 @@ export interface PageParts {
 }
 
 type Tree = Protocol.Page.FrameResourceTree
+/** Those that are there, by their ids. */
+type Frames = ReadonlyMap<string, Protocol.Page.Frame>
 
 interface Listed {
   readonly frameId: string
@@ -53,7 +56,7 @@ export const MAX_FILE = 16 * 1024 * 1024
 export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
   const { frameTree } = await tab.send('Page.getResourceTree')
   const { files, leftOut } = await filesOf(tab, frameTree, maxBytes)
-  return { page: await frameOf(tab, frameTree.frame.id, files), files, leftOut }
+  return { page: await frameOf(tab, frameTree.frame.id, new Map(framesIn(frameTree)), files), files, leftOut }
 }
 
 /** About how many bytes the files of a page have: as much as the browser knows. */
@@ -62,8 +65,10 @@ export async function sizeOf(tab: Tab): Promise<number> {
   return [...listedIn(frameTree)].reduce((sum, { size }) => sum + size, 0)
 }
 
-async function frameOf(tab: Tab, frameId: string, files: Map<string, PageFile>): Promise<PageFrame> {
+async function frameOf(tab: Tab, frameId: string, all: Frames, files: Map<string, PageFile>): Promise<PageFrame> {
   const contextId = await worldOf(tab, frameId)
+  const frame = all.get(frameId)
+  if (frame) await noteClosedRoots(tab, frame, contextId)
   const { html, base, pictured } = await evaluateIn<FrameHtml>(tab, contextId, FRAME_HTML)
   for (const [number, url] of pictured.entries()) {
     const body = await pictureOfElement(tab, contextId, number).catch(unlessGone)
@@ -71,7 +76,7 @@ async function frameOf(tab: Tab, frameId: string, files: Map<string, PageFile>):
   }
   const frames = new Map<string, PageFrame>()
   for (const [, number = ''] of html.matchAll(new RegExp(` ${FRAME_MARK}="(\\d+)"`, 'g'))) {
-    const inner = await innerFrame(tab, contextId, number, files).catch(unlessGone)
+    const inner = await innerFrame(tab, contextId, number, all, files).catch(unlessGone)
     if (inner) frames.set(number, inner)
   }
   return { html, base, frames }
@@ -82,12 +87,13 @@ async function innerFrame(
   tab: Tab,
   contextId: number,
   number: string,
+  all: Frames,
   files: Map<string, PageFile>,
 ): Promise<PageFrame | undefined> {
   const { result } = await tab.send('Runtime.evaluate', { contextId, expression: `${FRAMES}[${number}]` })
   if (result.objectId === undefined) return undefined
   const { node } = await tab.send('DOM.describeNode', { objectId: result.objectId })
-  return node.frameId === undefined ? undefined : await frameOf(tab, node.frameId, files)
+  return node.frameId === undefined ? undefined : await frameOf(tab, node.frameId, all, files)
 }
 
 async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
@@ -117,6 +123,11 @@ async function bodyOf(tab: Tab, { frameId, url, isFont }: Listed): Promise<Buffe
   const { resource } = await tab.send('Network.loadNetworkResource', { frameId, url, options })
   if (resource.stream === undefined) return undefined
   return await buffer(readStream(tab, resource.stream))
+}
+
+function* framesIn({ frame, childFrames }: Tree): Generator<[string, Protocol.Page.Frame], void> {
+  yield [frame.id, frame]
+  for (const child of childFrames ?? []) yield* framesIn(child)
 }
 
 /** The files that a frame and those in it show. */

@@ -2,6 +2,7 @@ import { EXPAND } from './behaviours/expand.ts'
 import { LOAD_FONTS } from './behaviours/load-fonts.ts'
 import { LOAD_LATE } from './behaviours/load-late.ts'
 import { SCROLL } from './behaviours/scroll.ts'
+import { CLOSED_ROOTS } from './closed-roots.ts'
 import { KEEP_DRAWINGS } from './keep-drawings.ts'
 import { KEEP_STYLES } from './keep-styles.ts'
 
@@ -15,13 +16,15 @@ export const SETTLE = (ms: number, presses: boolean) => `(async () => {
   await (${LOAD_FONTS})(until, pause)
 })()`
 
-/** The document as it is now, with its open shadow roots as declarative ones. */
+/** The document as it is now, with its shadow roots as declarative ones, and closed ones that are in CLOSED_ROOTS. */
 export const SERIALIZE = `(() => {
   const root = document.documentElement
   const shadowRoots = []
   const collect = (node) => {
-    for (const element of node.querySelectorAll('*'))
-      if (element.shadowRoot) shadowRoots.push(element.shadowRoot), collect(element.shadowRoot)
+    for (const element of node.querySelectorAll('*')) {
+      const inner = element.shadowRoot ?? ${CLOSED_ROOTS}?.get(element)
+      if (inner) shadowRoots.push(inner), collect(inner)
+    }
   }
   collect(document)
   const { doctype } = document

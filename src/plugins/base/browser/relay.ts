@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { ALONE, ENDED, Turns } from './turns.ts'
 
 /** The two ends of a browser's `--remote-debugging-pipe`. */
 export interface Pipe {
@@ -31,7 +32,8 @@ const MOST_UNREAD_BYTES = 1024 ** 3
 /**
  * Lets many clients speak to one browser through a socket that only this account can open: Chromium itself has a pipe,
  * for one client, or a port, which other accounts can open, too. Each client speaks the DevTools protocol (flat
- * sessions) as if it were alone. What it has made ends with its connection, as far as it is `disposeOnDetach`.
+ * sessions) as if it were alone; at ALONE it is, and its commands wait until it may be. What it has made ends with its
+ * connection, as far as it is `disposeOnDetach`.
  */
 export class Relay {
   /** Where the protocol is spoken, for a WebSocket client: `ws+unix:PATH:/`. */
@@ -41,6 +43,7 @@ export class Relay {
   readonly #pipe: Pipe
   readonly #takers = new Map<number, Taker>()
   readonly #clients = new Map<string, Client>()
+  readonly #turns = new Turns()
   #next = 1
 
   private constructor(pipe: Pipe, path: string) {
@@ -49,7 +52,7 @@ export class Relay {
     this.#server = createServer((_request, response) => response.writeHead(426).end())
     this.#sockets = new WebSocketServer({ server: this.#server, maxPayload: MOST_UNREAD_BYTES })
     this.#sockets.on('error', () => {}) // That of the server, which `open` throws.
-    this.#sockets.on('connection', (socket) => void this.#welcome(socket))
+    this.#sockets.on('connection', (socket, { url }) => void this.#welcome(socket, url === `/${ALONE}`))
     pipe.toBrowser.on('error', () => {}) // Its end follows.
     pipe.fromBrowser.on('error', () => {}).on('data', (piece: Buffer) => this.#read(piece))
   }
@@ -68,19 +71,22 @@ export class Relay {
     await this.#ask('Browser.getVersion')
   }
 
-  /** Ends all conversations. */
-  close(): void {
-    for (const socket of this.#sockets.clients) socket.terminate()
+  /** Ends all conversations, because the browser ends. @param why in a few words, for the other sides */
+  close(why = ''): void {
+    for (const socket of this.#sockets.clients) socket.close(ENDED, why)
     this.#server.close()
   }
 
-  async #welcome(socket: WebSocket): Promise<void> {
+  async #welcome(socket: WebSocket, isAlone: boolean): Promise<void> {
     const early: Buffer[] = []
     let take = (data: Buffer) => {
       early.push(data)
     }
     socket.on('message', (data: Buffer) => take(data))
     socket.on('error', () => {}) // 'close' follows.
+    const endTurn = await this.#turns.take(isAlone)
+    if (socket.readyState !== socket.OPEN) return endTurn()
+    socket.once('close', endTurn)
     const session = /"sessionId":"(\w+)"/.exec(String(await this.#ask('Target.attachToBrowserTarget')))?.[1] ?? ''
     const client: Client = { socket, session }
     const leave = () => {

@@ -29,6 +29,8 @@ const SETTLE_SECONDS = 10
 /** A page that leads on more often does so for ever: it stays where it is. */
 const MOST_DOCUMENTS = 10
 
+/** A hook's time is over by then. */
+const TURN_MS = 60_000
 const BUSY = 'the page keeps the browser busy and does not answer'
 
 /** The process of a tab has ended by itself, or by somebody. */
@@ -77,7 +79,7 @@ export class Tab {
     this.#network = new NetworkActivity(this.session, ids.target) // The main frame has the id of its target.
     this.console = collectConsole(this.session)
     this.#lost.promise.catch(() => {})
-    void cdp.closed.then(() => this.#lost.reject(new BrowserGone()))
+    void cdp.closed.then((gone) => this.#lost.reject(gone))
     this.session.on('Inspector.targetCrashed', () => this.#lost.reject(new TabCrashed('the page crashed its tab')))
     this.session.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId !== undefined) return
@@ -98,9 +100,13 @@ export class Tab {
     dismissDialogs(this.session)
   }
 
-  /** Opens an empty tab in the browser at `endpoint`. Throws BrowserGone, also when that does not answer in time. */
-  static async open(endpoint: string, env: Env, dress: Dress): Promise<Tab> {
+  /**
+   * Opens an empty tab in the browser at `endpoint`. Throws BrowserGone, also when that does not answer in time, and
+   * NoTurn when others have it for themselves for longer than `turnMs`.
+   */
+  static async open(endpoint: string, env: Env, dress: Dress, turnMs = TURN_MS): Promise<Tab> {
     const cdp = await Cdp.connect(endpoint)
+    await cdp.turn(turnMs)
     const late = setTimeout(() => cdp.close(), OPEN_MS) // What is under way then fails with BrowserGone.
     try {
       const { browserContextId: context } = await cdp.send('Target.createBrowserContext', { disposeOnDetach: true })

@@ -4,16 +4,17 @@ import { AppError, messageOf } from '../../../base/errors.ts'
 import { headerNames } from '../../../base/persona/headers.ts'
 import type { HookContext, HookResult } from '../contract.ts'
 import { isDead } from '../dead-page.ts'
-import { lacking, noResults, skipped } from '../hook.ts'
+import { lacking, later, noResults, skipped } from '../hook.ts'
 import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
 import { readSibling, siblingRan, staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
-import { BrowserGone } from './cdp.ts'
+import { BrowserGone, NoTurn } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { personaDress } from './persona.ts'
 import { Tab, TabCrashed, type Visited } from './tab.ts'
 import { recordTraffic } from './traffic.ts'
+import { ALONE } from './turns.ts'
 
 /** The crawl's browser says here how it is reached, or why there is none. */
 export const ENDPOINT = 'cdp_url.txt'
@@ -27,14 +28,21 @@ export interface VisitedTab {
 
 /** The part of a time limit that a visit may use: the rest is for what is taken from the page. */
 const SHARE = 0.8
+/** The part of it for which others may have the browser to themselves. */
+const TURN_SHARE = 0.5
 /** A crashed browser is back within a moment, on a busy machine as soon as one starts at all (launch.ts). */
 const RESTART_MS = 30_000
 const LOOK_MS = 200
 
+/** Keys in a visit: the page has crashed its tab; it has had the browser for itself. */
+const CRASHED = 'crash'
+const WAS_ALONE = 'was alone'
+
 /**
  * Does something with the page in the crawl's browser. The hooks of a row share one visit; a hook that runs alone makes
- * one of its own. When the browser ends meanwhile, or for the first time the page's tab, both are done once more. The
- * chrome hook says why there is no page; to the others that is a consequence.
+ * one of its own. When the page's tab ends for the first time, both are done once more; also when the browser ends, and
+ * then with no other page in it: whoever ends it then has ended it before, too, and does no harm to others. The chrome
+ * hook says why there is no page; to the others that is a consequence.
  */
 export async function withTab(
   context: HookContext,
@@ -49,17 +57,21 @@ export async function withTab(
   const none = noteOf(chrome, NO_BROWSER)
   if (none !== undefined) return skipped(none)
   const { signal, visit } = context
-  const over = { browser: false, tab: visit?.known('crash') === true }
-  while (true) {
+  const over = { browser: false, tab: visit?.known(CRASHED) === true }
+  for (let alone = false; ; ) {
     try {
-      return await once(context, chrome, use)
+      return await once(context, chrome, alone, use)
     } catch (error) {
-      const ended = error instanceof BrowserGone && !error.isForGood ? 'browser' : 'tab'
-      const mayReturn = ended === 'browser' || error instanceof TabCrashed
-      if (!mayReturn || over[ended] || signal.aborted) throw error
+      if (error instanceof NoTurn) return later(error.message)
+      const gone = error instanceof BrowserGone && !error.isForGood ? error : undefined
+      const ended = gone ? 'browser' : 'tab'
+      if (!gone && !(error instanceof TabCrashed)) throw error
+      if (over[ended] || signal.aborted || (gone?.isOwnEnd && visit?.known(WAS_ALONE))) throw error
       over[ended] = true
-      if (ended === 'tab') visit?.once('crash', () => true) // A page that crashes its tab twice does it again.
-      context.log(`The ${ended} ended; the page is visited again.`)
+      alone ||= gone?.isOwnEnd === true
+      if (alone) visit?.once(WAS_ALONE, () => true)
+      if (!gone) visit?.once(CRASHED, () => true) // A page that crashes its tab twice does it again.
+      context.log(`${messageOf(error)}; the page is visited again`)
       visit?.forget('tab')
     }
   }
@@ -68,12 +80,13 @@ export async function withTab(
 async function once(
   context: HookContext,
   chrome: string,
+  isAlone: boolean,
   use: (page: VisitedTab) => Promise<HookResult>,
 ): Promise<HookResult> {
   const { visit, signal } = context
   const close = (opening: Promise<VisitedTab>) => opening.then(({ tab }) => tab.close()).catch(() => {})
   const begin = () => {
-    const opening = open(context, chrome)
+    const opening = open(context, chrome, isAlone)
     visit?.onClose(() => close(opening))
     return opening
   }
@@ -93,8 +106,8 @@ async function once(
   }
 }
 
-async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
-  const tab = await openTab(context, chrome)
+async function open(context: HookContext, chrome: string, isAlone: boolean): Promise<VisitedTab> {
+  const tab = await openTab(context, chrome, isAlone)
   try {
     const recording = recordingOf(context)
     const { cookies, headers, origins } = await credentialsFor(context)
@@ -108,19 +121,20 @@ async function open(context: HookContext, chrome: string): Promise<VisitedTab> {
   }
 }
 
-/** Waits for a browser that is being started again. */
-async function openTab(context: HookContext, chrome: string): Promise<Tab> {
+/** Waits for a browser that is being started again, and for one that others have for themselves. */
+async function openTab(context: HookContext, chrome: string, isAlone: boolean): Promise<Tab> {
   const { env, signal } = context
   const dress = await personaDress(context)
-  const until = performance.now() + RESTART_MS
-  while (true) {
+  const turnUntil = performance.now() + timeoutSeconds(env, 'CHROME') * 1000 * TURN_SHARE
+  for (let until = performance.now() + RESTART_MS; ; ) {
     try {
       const endpoint = noteOf(chrome, ENDPOINT)
-      if (endpoint === undefined) throw new BrowserGone(true) // Its launcher has left.
-      return await Tab.open(endpoint, env, dress)
+      if (endpoint === undefined) throw new BrowserGone({ isForGood: true }) // Its launcher has left.
+      return await Tab.open(endpoint + (isAlone ? ALONE : ''), env, dress, turnUntil - performance.now())
     } catch (error) {
       if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
-      if (performance.now() > until) throw new BrowserGone(true)
+      if (error.wasThere) until = performance.now() + RESTART_MS
+      if (performance.now() > Math.min(until, turnUntil)) throw new BrowserGone({ isForGood: true })
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
   }

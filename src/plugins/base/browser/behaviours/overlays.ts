@@ -37,14 +37,23 @@ export const HIDE_OVERLAYS = (listed: readonly string[]) => `(() => {
 
   const isFixed = (element) => getComputedStyle(element).position === 'fixed' || element.matches('dialog:modal')
   const layers = new Set()
-  // A look at a line of ten thousands of elements takes the browser ten seconds.
   const elements = [...document.querySelectorAll('body *')]
-  const mayHaveLayers = elements.length < HUGE || elements.some((element) => element.shadowRoot || isFixed(element))
-  for (const x of mayHaveLayers ? [0.03, 0.25, 0.5, 0.75, 0.97] : [])
-    for (const y of [0.01, 0.04, 0.1, 0.25, 0.5, 0.75, 0.9, 0.96, 0.99])
-      for (const element of document.elementsFromPoint(x * innerWidth, y * innerHeight)) {
+  const points = [0.03, 0.25, 0.5, 0.75, 0.97].flatMap((x) =>
+    [0.01, 0.04, 0.1, 0.25, 0.5, 0.75, 0.9, 0.96, 0.99].map((y) => [x * innerWidth, y * innerHeight]))
+  const isOver = (element) => {
+    if (!isFixed(element) || !element.checkVisibility({ visibilityProperty: true })) return false
+    const { left, right, top, bottom } = element.getBoundingClientRect()
+    return points.some(([x, y]) => x >= left && x < right && y >= top && y < bottom)
+  }
+  // A look at a line of ten thousands of elements takes the browser ten seconds.
+  if (elements.length >= HUGE) {
+    for (const element of elements)
+      if (isOver(element) || [...(element.shadowRoot?.querySelectorAll('*') ?? [])].some(isOver)) layers.add(element)
+  } else
+    for (const [x, y] of points)
+      for (const element of document.elementsFromPoint(x, y)) {
         let layer = isFixed(element) ? element : undefined
-        for (const shown of element.shadowRoot?.elementsFromPoint(x * innerWidth, y * innerHeight) ?? [])
+        for (const shown of element.shadowRoot?.elementsFromPoint(x, y) ?? [])
           if (element.shadowRoot.contains(shown) && isFixed(shown)) layer = element
         if (layer) layers.add(layer)
       }

@@ -1,0 +1,43 @@
+import type { Protocol } from 'devtools-protocol'
+import { BrowserGone, type Session } from './cdp.ts'
+
+/** In a world of ours: shadow roots that are closed, by their hosts. Those that scripts make are open ones. */
+export const CLOSED_ROOTS = 'globalThis.closedRoots'
+const NOTE = `function () { (${CLOSED_ROOTS} ??= new WeakMap()).set(this.host, this) }`
+/** How HTML declares one. */
+const DECLARED = 'shadowrootmode\\s*=\\s*["\']?closed'
+
+/**
+ * Notes the closed shadow roots of a frame in CLOSED_ROOTS of a world in it, where its HTML declares any: to look for
+ * them costs as much as all of the page. Throws AppError when the frame is gone.
+ */
+export async function noteClosedRoots(
+  tab: Pick<Session, 'send'>,
+  frame: Protocol.Page.Frame,
+  contextId: number,
+): Promise<void> {
+  const { id: frameId, url, parentId } = frame
+  const search = { frameId, url, query: DECLARED, isRegex: true }
+  const hasSome = await tab.send('Page.searchInResource', search).then(
+    ({ result }) => result.length > 0,
+    (error: unknown) => {
+      if (error instanceof BrowserGone) throw error
+      return false // It was written by a script.
+    },
+  )
+  if (!hasSome) return
+  const { root } = await tab.send('DOM.getDocument', { depth: -1, pierce: true })
+  for (const backendNodeId of closedIn(root, frameId, parentId === undefined)) {
+    const { object } = await tab.send('DOM.resolveNode', { backendNodeId, executionContextId: contextId })
+    await tab.send('Runtime.callFunctionOn', { objectId: object.objectId!, functionDeclaration: NOTE })
+  }
+  await tab.send('DOM.disable')
+}
+
+/** @param isHere the node is in that frame */
+function* closedIn(node: Protocol.DOM.Node, frameId: string, isHere: boolean): Generator<number, void> {
+  const { shadowRoots = [], children = [], contentDocument } = node
+  if (isHere && node.shadowRootType === 'closed') yield node.backendNodeId
+  for (const inner of [...shadowRoots, ...children]) yield* closedIn(inner, frameId, isHere)
+  if (contentDocument) yield* closedIn(contentDocument, frameId, node.frameId === frameId)
+}

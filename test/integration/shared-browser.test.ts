@@ -1,0 +1,90 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
+import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
+import { ALONE } from '../../src/plugins/base/browser/turns.ts'
+import { ENDPOINT, withTab } from '../../src/plugins/base/browser/with-tab.ts'
+import { writeWhole } from '../../src/plugins/base/files.ts'
+import { failed, succeeded } from '../../src/plugins/base/hook.ts'
+import { Visit } from '../../src/plugins/base/visit.ts'
+import { newFolder } from '../support/folders.ts'
+import { noPackage, packagedBrowser } from '../support/packaged-browser.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
+  const folder = newFolder()
+  const short = join(folder, 's')
+  const chrome = join(folder, 'crawl', 'chrome')
+  let site: Site
+  let browser: RunningBrowser
+  const start = async () => {
+    browser = await launchBrowser(await packagedBrowser(), join(folder, 'browser'), short, process.env)
+    writeWhole(chrome, ENDPOINT, browser.relay.endpoint)
+  }
+  beforeAll(async () => {
+    for (const each of [short, chrome]) mkdirSync(each, { recursive: true })
+    site = await startSite({ '/': '<title>page</title>' })
+    await start()
+  })
+  afterAll(async () => {
+    browser.process.kill()
+    await Promise.all([browser.ended, site.close()])
+    rmSync(folder, { recursive: true, maxRetries: 10 })
+  })
+
+  /** A page whose tab is used in a row of hooks: how it ends, in words. */
+  async function page(use: () => Promise<void>, seconds = 60): Promise<string> {
+    const visit = new Visit([])
+    const context = {
+      ...{ url: `${site.url}/`, outputDir: join(folder, 'page', 'x'), visit, signal: AbortSignal.timeout(60_000) },
+      env: { CRAWL_DIR: join(folder, 'crawl'), CHROME_TIMEOUT: `${seconds}`, CHROME_SETTLE_TIMEOUT: '1' },
+      ...{ emit() {}, log() {}, onEnd() {}, spend() {} },
+    }
+    const used = withTab(context, async ({ tab }) => {
+      await use()
+      return succeeded(await tab.evaluate<string>('document.title'))
+    })
+    const { status, output } = await used.catch(({ message }: Error) => failed(message))
+    await visit.close()
+    return `${status}: ${output}`
+  }
+
+  it('are taken again one by one when it ends, and only the one that ends it fails', async () => {
+    const all = Promise.withResolvers<void>()
+    const most = [0, 0]
+    let inside = 0
+    let round = 0
+    const share = async (then: () => Promise<unknown>) => {
+      most[round] = Math.max(most[round]!, ++inside)
+      if (inside === 3) all.resolve()
+      await all.promise
+      await then()
+      inside--
+    }
+    const innocent = () => share(() => (round === 0 ? browser.ended : sleep(500)))
+    const guilty = () =>
+      share(async () => {
+        const { ended, relay, process: child } = browser
+        relay.close('it took too much')
+        child.kill('SIGKILL')
+        await ended
+        round = 1
+        await start()
+      })
+    const ends = await Promise.all([page(innocent), page(guilty), page(innocent)])
+    expect(ends).toEqual(['succeeded: page', 'failed: the browser ended: it took too much', 'succeeded: page'])
+    expect(most, 'at once').toEqual([3, 1])
+  })
+
+  it('come later when others have it for themselves for too long', async () => {
+    const { relay } = browser
+    const alone = await Cdp.connect(relay.endpoint + ALONE)
+    await alone.send('Browser.getVersion')
+    expect(await page(async () => {}, 2)).toBe('backoff: other pages have the browser for themselves')
+    const waiting = page(async () => {})
+    alone.close()
+    expect(await waiting).toBe('succeeded: page')
+  })
+})
