@@ -1,4 +1,4 @@
-import type { OutputFile } from '../db/tables.ts'
+import type { OutputFile, ResultStatus } from '../db/tables.ts'
 
 /** How a browser shows a file by itself; `file`: not at all. */
 export type Shown = 'html' | 'pdf' | 'image' | 'video' | 'audio' | 'text' | 'file'
@@ -14,12 +14,17 @@ export interface Output {
   /** Bytes of all files of its plugin. */
   readonly size: number
   readonly files: number
+  /** A small picture of it, relative to the folder of the page. */
+  readonly thumbnail?: string
+  /** Its hook failed: this is what there was until then. */
+  readonly isPart: boolean
   /** The text of an HTML file that must not be opened as it is: gzip, in base64. */
   readonly packed?: string
 }
 
 interface Made {
   readonly plugin: string
+  readonly status: ResultStatus
   /** The main file by the hook's own word, when it is one. */
   readonly output: string
   readonly files: Readonly<Record<string, OutputFile>>
@@ -38,30 +43,53 @@ const GROUP_OF: Readonly<Record<string, Group>> = {
 
 /** What shows a page best comes first: whole and as it looked, then as it was served, then its text. */
 const BEST_FIRST =
-  'singlefile pdf screenshot dom wget html mhtml readability mercury defuddle trafilatura htmltotext'.split(' ')
+  'staticfile singlefile pdf screenshot dom wget html mhtml readability mercury defuddle trafilatura htmltotext'.split(
+    ' ',
+  )
 
 /** Files that are the point of their plugin's output, most telling first. */
 const MAIN_FILES = ['singlefile.html', 'output.html', 'content.html', 'output.pdf', 'screenshot.png', 'title.txt']
 
+const THUMBNAIL = 'thumbnail.webp'
+
 /** What was made of a page, group by group, the best of each first. */
 export function outputsOf(results: readonly Made[]): Output[] {
   const byPlugin = new Map<string, Made>()
-  for (const { plugin, output, files } of results) {
+  for (const { plugin, status, output, files } of results) {
+    if (Object.keys(files).length === 0) continue
     const before = byPlugin.get(plugin)
-    const all = { ...before?.files, ...files }
-    if (Object.keys(all).length > 0)
-      byPlugin.set(plugin, { plugin, output: output || before?.output || '', files: all })
+    byPlugin.set(plugin, {
+      plugin,
+      status: before?.status === 'failed' ? 'failed' : status,
+      output: output || before?.output || '',
+      files: { ...before?.files, ...files },
+    })
   }
   const rank = ({ plugin }: Output) => (BEST_FIRST.indexOf(plugin) + BEST_FIRST.length + 1) % (BEST_FIRST.length + 1)
   return [...byPlugin.values()].map(outputOf).sort((a, b) => rank(a) - rank(b) || (a.plugin < b.plugin ? -1 : 1))
 }
 
-/** The one to begin with; undefined when nothing of the page can be shown. */
+/** The one to begin with, one that can be shown if there is any; undefined when nothing of the page was kept. */
 export function bestOf(outputs: readonly Output[]): Output | undefined {
-  return outputs.find(({ group, shown }) => group !== 'data' && shown !== 'file')
+  const copies = outputs.filter(({ group }) => group !== 'data')
+  return copies.find(({ shown }) => shown !== 'file') ?? copies[0]
 }
 
-function outputOf({ plugin, output, files }: Made): Output {
+/** How many copies are shown by a picture of them; the others by their names. */
+const MOST_CARDS = 6
+
+/** The copies that people look for: the best of each kind, all pictures and media, and what replays. */
+export function cardsOf(outputs: readonly Output[]): Output[] {
+  const isFirst = ({ group }: Output, at: number) => outputs.findIndex((other) => other.group === group) === at
+  const copies = outputs.filter(
+    (output, at) =>
+      output.group === 'picture' || output.group === 'media' || (output.group !== 'data' && isFirst(output, at)),
+  )
+  const replay = outputs.filter(({ plugin }) => plugin === 'wacz')
+  return [...copies.slice(0, MOST_CARDS - replay.length), ...replay]
+}
+
+function outputOf({ plugin, status, output, files }: Made): Output {
   const paths = Object.keys(files).sort()
   const said = output.startsWith(`${plugin}/`) ? output.slice(plugin.length + 1) : ''
   const main =
@@ -78,6 +106,8 @@ function outputOf({ plugin, output, files }: Made): Output {
     shown,
     size: Object.values(files).reduce((sum, file) => sum + file.size, 0),
     files: paths.length,
+    isPart: status === 'failed',
+    ...(THUMBNAIL in files && { thumbnail: `${plugin}/${THUMBNAIL}` }),
   }
 }
 
@@ -86,7 +116,7 @@ function groupOf(plugin: string, shown: Shown): Group {
   if (known) return known
   if (shown === 'video' || shown === 'audio') return 'media'
   if (shown === 'image' || shown === 'pdf') return 'picture'
-  if (shown === 'html') return 'page'
+  if (shown === 'html' || plugin === 'staticfile') return 'page'
   return 'data'
 }
 

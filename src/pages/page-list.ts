@@ -28,7 +28,7 @@ ${filter('host', 'Host')}${filter('tag', 'Tag')}${filter('cause', 'Cause')}
 <label><span>From</span><input type="date" name="from"></label>
 <label><span>To</span><input type="date" name="to"></label>
 </div></details>
-<label class="view"><input type="checkbox" name="thumbs"><span>Thumbnails</span></label>
+<label class="view"><input type="checkbox" name="thumbs"><span>Grid</span></label>
 </form>
 <section id="causes" class="causes" aria-label="What failed, by cause" hidden></section>
 <p class="found" id="found" role="status" aria-live="polite">${total === 0 ? 'No page is done yet.' : ''}</p>

@@ -1,5 +1,6 @@
-import type { Outcome, OutputFile, ResultStatus } from '../db/tables.ts'
+import type { Outcome, ResultStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
+import { hookTable, type SnapshotPageResult } from './hook-table.ts'
 import {
   duration,
   foreign,
@@ -13,7 +14,8 @@ import {
   sizeText,
   time,
 } from './layout.ts'
-import { bestOf, type Group, type Output } from './outputs.ts'
+import { bestOf, type Output } from './outputs.ts'
+import { strip } from './strip.ts'
 
 export interface SnapshotPage {
   readonly assets: PageAssets
@@ -41,26 +43,6 @@ export interface SnapshotPage {
   readonly results: readonly SnapshotPageResult[]
 }
 
-export interface SnapshotPageResult {
-  readonly plugin: string
-  readonly hookName: string
-  readonly attempt: number
-  readonly status: ResultStatus
-  readonly output: string
-  readonly files: Readonly<Record<string, OutputFile>>
-  readonly startedAt: Date | null
-  readonly endedAt: Date | null
-  /** What it printed, by what it is, relative to the folder of the page. */
-  readonly logs: Readonly<Record<string, string>>
-}
-
-const GROUPS: Readonly<Record<Exclude<Group, 'data'>, string>> = {
-  page: 'Page',
-  picture: 'Picture',
-  text: 'Text',
-  media: 'Media',
-}
-
 /**
  * The page of one snapshot: the copy first and large, the others to choose from above it, what is known of it below.
  * Without a script the choice opens in the same frame.
@@ -85,20 +67,18 @@ export function snapshotPage(snapshot: SnapshotPage): string {
 <nav class="dates" id="copies" aria-label="Copies of this page"><b>${time(snapshot.sealedAt)}</b></nav>
 <a class="button" href="#details">Details</a>
 </header>
-${snapshot.cause && html`<p class="cause ${snapshot.outcome}" role="status">${foreign(snapshot.cause)}</p>`}
-${outputs.length > 0 ? strip(outputs, best) : ''}
+${snapshot.cause && verdict(snapshot.cause, snapshot)}
+${outputs.length > 0 ? strip(outputs, best, results) : ''}
 <main>
-${best ? frame(best) : html`<p class="nothing">No copy of this page is here.</p>`}
+${best ? frame(best) : html`<p class="nothing">${nothing(snapshot)}</p>`}
 <section id="details" aria-label="Details" tabindex="-1">
 <h2>Details</h2>
 ${facts(snapshot)}
 <h2>Hooks</h2>
-<div class="scroll"><table>
-<thead><tr><th>Hook</th><th>Result</th><th>What it said</th><th class="n">Time</th><th>Log</th></tr></thead>
-<tbody>${results.map((result, at) => row(result, results[at - 1]?.hookName === result.hookName))}</tbody></table></div>
+${hookTable(results)}
 ${
   outputs.length > 0
-    ? html`<h2>Files</h2>
+    ? html`<h2 id="files">Files</h2>
 <ul class="files">${outputs.map(fileLine)}<li><a href="index.jsonl">index.jsonl</a> all of this as records</li></ul>`
     : ''
 }
@@ -117,47 +97,19 @@ function statusBadge(status: number | null): Html {
   return status === null ? html`` : html`<span class="badge http">HTTP ${status}</span>`
 }
 
-function strip(outputs: readonly Output[], best: Output | undefined): Html {
-  const groups = Object.entries(GROUPS).map(([group, name]) => {
-    const members = outputs.filter((output) => output.group === group)
-    return members.length === 0
-      ? html``
-      : html`<section class="group ${group}"><h2>${name}</h2>
-<div>${members.map((output) => card(output, output === best))}</div></section>
-`
-  })
-  const small = outputs.filter(({ group }) => group === 'data')
-  const data = html`<section class="group small"><h2>Data</h2><div>${small.map(chip)}</div></section>`
-  return html`<nav class="strip" aria-label="Copies and data">
-${groups}${small.length > 0 ? data : ''}
-</nav>`
+/** What is to be known at once: why it is not whole, and what to do about it. */
+function verdict(cause: string, { outcome, id }: SnapshotPage): Html {
+  return html`<p class="cause ${outcome}" role="status"><b>${foreign(cause)}</b>
+<span>Try again: <code>archivebox-ts snapshot retry --failed ${id}</code></span></p>`
 }
 
-function card(output: Output, isBest: boolean): Html {
-  const { plugin, size, shown } = output
-  return html`<a class="card" ${linkTo(output)}${isBest ? html` aria-current="true"` : ''}>
-<span class="preview ${shown}">${preview(output)}</span><b>${plugin}</b> <small>${sizeText(size)}</small></a>`
+function nothing({ outcome, results }: SnapshotPage): string {
+  if (outcome === null) return 'This page is only listed: nothing of it was archived yet.'
+  const empty = results.some(({ plugin, status, output }) => plugin === 'html' && isEmpty(status, output))
+  return empty ? 'The server sent an empty page.' : 'No copy of this page is here.'
 }
 
-function chip(output: Output): Html {
-  return html`<a class="chip" ${linkTo(output)}>${output.plugin} <small>${sizeText(output.size)}</small></a>`
-}
-
-function linkTo({ plugin, path, shown, packed }: Output): Html {
-  // Without a script, nothing closes a packed one: it opens like any other file.
-  const target = shown === 'file' || packed ? '_blank' : 'copy'
-  return html`href="${href(path)}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
-}
-
-/** Nothing of it can be touched or run: it is a picture of what opens. */
-function preview({ path, shown, packed }: Output): Html {
-  if (shown === 'image') return html`<img src="${href(path)}" alt="" loading="lazy">`
-  if (shown === 'html' || shown === 'text')
-    return html`<iframe ${packed ? html`data-copy` : html`src`}="${href(path)}" sandbox="allow-same-origin"
-loading="lazy" tabindex="-1" aria-hidden="true" title=""></iframe>`
-  const sign = { file: '⤓', pdf: 'PDF', video: '▶', audio: '♪' }[shown]
-  return html`<span aria-hidden="true">${sign}</span>`
-}
+const isEmpty = (status: ResultStatus, output: string) => status === 'noresults' && output.startsWith('an empty answer')
 
 /** The text of a copy, for the script to unpack. */
 function packedCopy({ path, packed }: Output): Html {
@@ -172,10 +124,13 @@ function packedCopy({ path, packed }: Output): Html {
  * styles beside it. A PDF has a viewer of the browser's own, which no sandbox lets in: the script opens it, or what
  * comes next.
  */
-function frame({ plugin, path, shown, packed }: Output): Html {
+function frame({ plugin, group, path, shown, packed, size }: Output): Html {
+  if (shown === 'file')
+    return html`<p class="nothing"><a class="button" href="${href(path)}" download>${path}</a> ${sizeText(size)}</p>`
   const sandboxed = packed ? html`sandbox="allow-same-origin"` : html`sandbox="allow-same-origin" src="${href(path)}"`
-  return html`<div class="copy" id="copy"><iframe name="copy" title="The copy: ${plugin}"
-referrerpolicy="no-referrer" ${shown === 'pdf' ? '' : sandboxed}></iframe></div>${
+  return html`<div class="copy${group === 'text' ? ' reading' : ''}" id="copy">
+<iframe name="copy" title="The copy: ${plugin}" referrerpolicy="no-referrer"
+${shown === 'pdf' ? '' : sandboxed}></iframe></div>${
     packed &&
     html`<noscript><p class="nothing">Without scripts a copy cannot be kept from loading what it names.
 <a href="${href(path)}">Open it as it is</a></p></noscript>`
@@ -200,25 +155,11 @@ ${fact(outcome === null ? 'Listed' : outcome === 'failed' ? 'Tried' : 'Archived'
 ${fact('It took', seconds === null ? null : duration(seconds))}
 ${fact('Size', sizeText(outputs.reduce((sum, { size }) => sum + size, 0)))}
 ${fact('Links followed', depth > 0 ? String(depth) : null)}
-${fact('Try again', outcome === 'archived' ? null : html`<code>archivebox-ts snapshot retry ${id}</code>`)}
+${fact('Id', html`<code>${id}</code>`)}
 ${fact('Tags', tags.length > 0 ? html`${tags.map((tag) => html`<span class="chip">${foreign(tag)}</span> `)}` : null)}
 ${fact('Bookmarked', bookmarkedAt && time(bookmarkedAt))}
 ${fact('Notes', notes && foreign(notes))}
 </dl>`
-}
-
-function row(result: SnapshotPageResult, isAgain: boolean): Html {
-  const { plugin, hookName, attempt, status, output, startedAt, endedAt, logs } = result
-  const seconds = startedAt && endedAt ? (endedAt.getTime() - startedAt.getTime()) / 1000 : null
-  return html`<tr><th scope="row" title="${hookName}">${isAgain ? html`<small>attempt ${attempt}</small>` : plugin}</th>
-<td class="${status}">${status}</td><td>${foreign(output)}</td>
-<td class="n">${seconds === null ? '' : duration(seconds)}</td>
-<td>${Object.entries(logs).map(([name, path]) => logLink(`${plugin} ${name}`, name, path))}</td></tr>
-`
-}
-
-function logLink(title: string, name: string, path: string): Html {
-  return html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${title}">${name}</a> `
 }
 
 function fileLine({ plugin, path, files, size }: Output): Html {

@@ -57,7 +57,7 @@ export async function writeSnapshotPages(
     copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
     outputs: packCopies(
       dir,
-      outputsOf(rows.map((row) => ({ plugin: row.plugin, output: row.output_str, files: row.output_files }))),
+      outputsOf(rows.map((row) => ({ ...row, output: row.output_str, files: row.output_files }))),
     ),
     results: rows.map((row) => ({
       plugin: row.plugin,

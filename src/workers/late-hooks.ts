@@ -1,7 +1,7 @@
 import type { Hook } from '../hooks/discover.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import { addResults } from '../machines/prepare-results.ts'
 import type { SnapshotClaim } from '../machines/queues.ts'
-import { addResults } from '../machines/results.ts'
 import { inRows, type OpenHook, pairsOf } from './hook-rows.ts'
 import type { PageResults } from './page-results.ts'
 import type { WorkerContext } from './worker-context.ts'

@@ -11,6 +11,8 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { hookSupervisors, insertStarting } from '../../src/db/processes.ts'
 import { insertSnapshots, openSnapshots } from '../../src/db/snapshots.ts'
+import { ALL_ENDED, finishPage, skipOpenResults } from '../../src/machines/finish-page.ts'
+import { prepareResults } from '../../src/machines/prepare-results.ts'
 import {
   type CrawlClaim,
   confirmSnapshot,
@@ -19,7 +21,7 @@ import {
   type SnapshotClaim,
   snapshotQueue,
 } from '../../src/machines/queues.ts'
-import { ALL_ENDED, finishPage, prepareResults, skipOpenResults, writeResults } from '../../src/machines/results.ts'
+import { writeResults } from '../../src/machines/results.ts'
 import { openCrawls } from '../../src/machines/scope.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'

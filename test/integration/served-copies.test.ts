@@ -91,7 +91,7 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
         crawlPath: '.',
         topPath: '.',
         copiesPath: undefined,
-        outputs: packCopies(dir, outputsOf(made)),
+        outputs: packCopies(dir, outputsOf(made.map((one) => ({ ...one, status: 'succeeded' as const })))),
         results: [],
       }),
     )

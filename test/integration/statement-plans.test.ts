@@ -55,8 +55,10 @@ import { addCrawlWithPages, addPages, addPausedPages } from '../../src/machines/
 import * as adopt from '../../src/machines/adopt.ts'
 import * as commands from '../../src/machines/commands.ts'
 import * as deletion from '../../src/machines/deletion.ts'
+import { ALL_ENDED, finishPage, skipOpenResults } from '../../src/machines/finish-page.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
 import { judge, recordVerdicts } from '../../src/machines/judge.ts'
+import { addResults, prepareResults } from '../../src/machines/prepare-results.ts'
 import * as queues from '../../src/machines/queues.ts'
 import { reconcileSchedules } from '../../src/machines/reconcile-schedules.ts'
 import { requeue } from '../../src/machines/requeue.ts'
@@ -367,10 +369,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await queues.confirmSnapshot(owner(), claim)
     await queue.move(claim, 'seal', worker, { outcome: 'archived', cause: null, http_status: 200 })
   },
-  'machines/results.ts prepareResults': async () => {
+  'machines/prepare-results.ts prepareResults': async () => {
     const { queue, claim } = await startedPage()
     const hooks = ['html', 'title'].map((plugin) => ({ plugin, name: `on_Snapshot__20_${plugin}` }))
-    const [result, next] = await hookResults.prepareResults(owner(), claim, hooks, worker)
+    const [result, next] = await prepareResults(owner(), claim, hooks, worker)
     await hookResults.writeResults(owner(), claim, [{ result: result!, event: 'interrupt' }])
     const published = { written: { 'a.html': { size: 1, mimetype: 'text/html' } }, standing: {} }
     await hookResults.writeResults(owner(), claim, [
@@ -378,17 +380,17 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       { result: next!, event: 'start', processId: worker },
     ])
     await hookResults.repeatResults(owner(), claim, [result!])
-    await hookResults.addResults(owner(), claim, [{ plugin: 'exif', name: 'on_Snapshot__62_exif' }])
-    await hookResults.finishPage(db, owner(), claim, 'A title')
+    await addResults(owner(), claim, [{ plugin: 'exif', name: 'on_Snapshot__62_exif' }])
+    await finishPage(db, owner(), claim, 'A title')
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
-    await expect(queue.move(claim, 'seal', worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
-    await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, hookResults.ALL_ENDED)).rejects.toThrow()
+    await expect(queue.move(claim, 'seal', worker, sealed, ALL_ENDED)).rejects.toThrow()
+    await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
-  'machines/results.ts addResults': () => Promise.resolve(), // Above.
+  'machines/prepare-results.ts addResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
-  'machines/results.ts finishPage': () => Promise.resolve(), // Above.
-  'machines/results.ts skipOpenResults': () => hookResults.skipOpenResults(db, other, 'why'),
+  'machines/finish-page.ts finishPage': () => Promise.resolve(), // Above.
+  'machines/finish-page.ts skipOpenResults': () => skipOpenResults(db, other, 'why'),
   'machines/results.ts forgetStarted': () => hookResults.forgetStarted(owner(), other),
   'machines/commands.ts lockCrawls': () => commands.lockCrawls(db, sql`id = ${other}`),
   'machines/commands.ts wakeCrawls': () => commands.wakeCrawls(db, [other]),

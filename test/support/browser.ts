@@ -8,6 +8,9 @@ import { pathToFileURL } from 'node:url'
 
 const PROGRAM = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
 
+/** The whole browser of this machine. */
+export const systemBrowser = PROGRAM ?? ''
+
 /** Why no browser can be used: empty when one can. */
 export const noBrowser = PROGRAM ? '' : 'needs chromium'
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
-import { Tab } from '../../src/plugins/base/browser/tab.ts'
+import { Tab, type Visited } from '../../src/plugins/base/browser/tab.ts'
 import { packagedBrowser } from './packaged-browser.ts'
 
 const UNDRESSED = async () => {}
@@ -18,11 +18,13 @@ export class RealTabs {
     this.#browser = browser
   }
 
-  static async start(): Promise<RealTabs> {
+  /** @param env settings */
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<RealTabs> {
     const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-tabs-'))
     const sockets = join(folder, 'sockets')
     mkdirSync(sockets, { mode: 0o700 })
-    const browser = await launchBrowser(await packagedBrowser(), join(folder, 'browser'), sockets, process.env)
+    const settings = { ...process.env, ...env }
+    const browser = await launchBrowser(await packagedBrowser(), join(folder, 'browser'), sockets, settings)
     return new RealTabs(folder, browser)
   }
 
@@ -31,6 +33,12 @@ export class RealTabs {
     const tab = await Tab.open(this.#browser.relay.endpoint, env, UNDRESSED)
     await tab.visit(url, env, 30_000, isLoggedIn)
     return tab
+  }
+
+  /** How a visit goes. */
+  async seen(url: string): Promise<Visited> {
+    const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
+    return await tab.visit(url, { CHROME_SETTLE_TIMEOUT: '2' }, 30_000, false).finally(() => tab.close())
   }
 
   /** A tab that shows a file, without any network. */

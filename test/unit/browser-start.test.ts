@@ -1,17 +1,45 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { launchBrowser } from '../../src/plugins/base/browser/launch.ts'
+import { noBrowser, systemBrowser } from '../support/browser.ts'
 import { newFolder } from '../support/folders.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
 
+const folder = newFolder()
+afterAll(() => rmSync(folder, { recursive: true, maxRetries: 10 }))
+
+/** A folder with a name of its own, in which a script stands for the browser. */
+function scripted(name: string, script: string) {
+  const program = join(folder, name)
+  writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  const short = join(folder, `${name}.d`)
+  mkdirSync(short)
+  return { browser: { program, env: {} }, short }
+}
+const OPEN = { CHROME_SANDBOX: 'false' }
+
 it('a browser to which nobody can speak does not stay', async () => {
-  const folder = newFolder()
-  const program = join(folder, 'browser')
-  writeFileSync(program, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 })
-  const missing = join(folder, 'missing')
-  await expect(launchBrowser({ program, env: {} }, folder, missing, { CHROME_SANDBOX: 'false' })).rejects.toThrow()
+  const { browser, short } = scripted('silent', 'exec sleep 60')
+  const long = join(short, 'x'.repeat(100))
+  mkdirSync(long)
+  await expect(launchBrowser(browser, folder, long, OPEN)).rejects.toThrow('listen')
   await eventually(() => processesOf(folder).length === 0)
-  rmSync(folder, { recursive: true })
+})
+
+it('says why a browser did not start, and not what its orphans say', async () => {
+  const words = ['[1:1:FATAL:a.cc:1] the profile is in use', '[1:ERROR:b.cc:2] open /sys/x: No such file'].join('\\n')
+  const { browser, short } = scripted('dying', `printf '${words}\\n' >&2; exit 1`)
+  await expect(launchBrowser(browser, folder, short, OPEN)).rejects.toThrow('not start: the profile is in use (')
+})
+
+it.skipIf(noBrowser)(`a whole Chromium starts from a folder with a long path ${noBrowser}`, async () => {
+  const long = join(folder, 'x'.repeat(120))
+  const short = join(folder, 's')
+  mkdirSync(short)
+  const { process: child, ended } = await launchBrowser({ program: systemBrowser, env: {} }, long, short, process.env)
+  child.kill('SIGKILL')
+  await ended
+  await eventually(() => processesOf(folder).length === 0)
 })

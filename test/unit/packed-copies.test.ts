@@ -51,6 +51,7 @@ describe('the copies that a page carries', () => {
       shown: 'html',
       size: 1,
       files: 1,
+      isPart: false,
     })
     const [html, single, ...others] = packCopies(dir, ['html', 'singlefile', 'large', 'gone'].map(output))
     expect(gunzipSync(Buffer.from(html!.packed!, 'base64')).toString()).toBe(`${CLOSED}served`)

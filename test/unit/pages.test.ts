@@ -1,5 +1,6 @@
 import { Parser } from 'htmlparser2'
 import { describe, expect, it } from 'vitest'
+import type { ResultStatus } from '../../src/db/tables.ts'
 import { type ArchivePage, archivePage } from '../../src/pages/archive-page.ts'
 import { pageAssets } from '../../src/pages/assets.ts'
 import { copiesText } from '../../src/pages/copies.ts'
@@ -7,7 +8,7 @@ import { crawlName } from '../../src/pages/crawl-name.ts'
 import { type CrawlPage, crawlPage } from '../../src/pages/crawl-page.ts'
 import { chunkLine, chunkText, type IndexEntry, parseChunk } from '../../src/pages/index-chunk.ts'
 import { data, href, html, isVisible, sizeText, when } from '../../src/pages/layout.ts'
-import { bestOf, outputsOf } from '../../src/pages/outputs.ts'
+import { bestOf, cardsOf, outputsOf } from '../../src/pages/outputs.ts'
 import { type SnapshotPage, snapshotPage } from '../../src/pages/snapshot-page.ts'
 
 const EVIL = `</title></style><script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;<!--\u202e\u200b`
@@ -163,7 +164,7 @@ describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
   })
 
   it('links to files by relative paths, each step percent-encoded', () => {
-    const local = links(markup).filter((link) => !link.startsWith('http://example.com/') && link !== '#details')
+    const local = links(markup).filter((link) => !link.startsWith('http://example.com/') && !link.startsWith('#'))
     expect(local.length).toBeGreaterThan(0)
     for (const link of local) {
       expect(link).not.toMatch(/^(\/|[a-z]+:)/i)
@@ -213,14 +214,13 @@ describe('the snapshot page', () => {
     ])
       expect(text).toContain(word)
     expect(text.match(/attempt 2/g)).toHaveLength(1)
-    expect(text).toContain('archivebox-ts snapshot retry 0199-id')
+    expect(text).toContain('archivebox-ts snapshot retry --failed 0199-id')
   })
 
-  it('begins with the best copy, and has no group that is empty', () => {
+  it('begins with the best copy, and says where there is none', () => {
     const { elements } = read(PAGES['snapshot']!)
     const current = elements.filter(({ attributes }) => attributes['aria-current'] !== undefined)
     expect(current.map(({ attributes }) => decodeURIComponent(attributes['href']!))).toEqual([`wget/${EVIL_FILE}`])
-    expect(elements.filter(({ attributes }) => attributes['class'] === 'group page')).toHaveLength(1)
     const bare = read(
       snapshotPage({ ...snapshot, outputs: [], results: [], outcome: 'failed', cause: 'connection refused' }),
     )
@@ -249,8 +249,14 @@ describe('the page of a snapshot', () => {
 
 describe('what was made of a page', () => {
   const file = (mimetype: string) => ({ size: 1, mimetype })
-  const made = (plugin: string, output: string, files: Record<string, string>) => ({
+  const made = (
+    plugin: string,
+    output: string,
+    files: Record<string, string>,
+    status = 'succeeded' as ResultStatus,
+  ) => ({
     plugin,
+    status,
     output,
     files: Object.fromEntries(Object.entries(files).map(([path, type]) => [path, file(type)])),
   })
@@ -284,6 +290,66 @@ describe('what was made of a page', () => {
     ])
     expect(bestOf(outputs)?.plugin).toBe('singlefile')
     expect(bestOf(outputs.filter(({ group }) => group === 'data'))).toBeUndefined()
+  })
+
+  it('is the file itself where the URL is one, whatever it is', () => {
+    const served = (type: string, name: string) =>
+      bestOf(
+        outputsOf([
+          made('favicon', '', { 'favicon.ico': 'image/x-icon' }),
+          made('pdftext', '', { 'content.txt': 'text/plain' }),
+          made('staticfile', `staticfile/${name}`, { [name]: type }),
+        ]),
+      )
+    expect(served('application/pdf', 'a.pdf')).toMatchObject({ plugin: 'staticfile', shown: 'pdf' })
+    expect(served('text/plain', 'a.txt')).toMatchObject({ plugin: 'staticfile', shown: 'text' })
+    const [zip] = outputsOf([made('staticfile', 'staticfile/a.zip', { 'a.zip': 'application/zip' })])
+    expect(bestOf([zip!])).toMatchObject({ plugin: 'staticfile', shown: 'file' })
+    expect(snapshotPage({ ...snapshot, outputs: [zip!] })).toContain('href="staticfile/a.zip" download')
+  })
+
+  it('is shown by pictures of what people look for, and by names of the rest, however many there are', () => {
+    const html = { 'output.html': 'text/html' }
+    const many = Array.from({ length: 200 }, (_, at) => made(`mine${at}`, '', { 'a.png': 'image/png' }))
+    const outputs = outputsOf([
+      made('dom', '', html),
+      made('singlefile', '', { 'singlefile.html': 'text/html' }),
+      made('screenshot', '', { 'screenshot.png': 'image/png', 'thumbnail.webp': 'image/webp' }),
+      made('readability', '', { 'content.html': 'text/html' }),
+      made('markdown', '', { 'content.md': 'text/markdown' }),
+      made('wacz', '', { 'page.wacz': 'application/wacz' }),
+    ])
+    expect(cardsOf(outputs).map(({ plugin }) => plugin)).toEqual(['singlefile', 'screenshot', 'readability', 'wacz'])
+    const page = read(snapshotPage({ ...snapshot, outputs: [...outputs, ...outputsOf(many)] }))
+    const shown = (kind: string) =>
+      page.elements.filter(({ attributes }) => attributes['class']?.split(' ')[0] === kind).length
+    expect([shown('card'), shown('chip')]).toEqual([6, 42]) // One is a tag, one is of a hook that failed.
+    expect(page.text).toContain('160 more')
+    const pictures = page.elements.flatMap(({ name, attributes }) => (name === 'img' ? attributes['src']! : []))
+    expect(pictures).toContain('screenshot/thumbnail.webp')
+    expect(pictures).not.toContain('screenshot/screenshot.png')
+  })
+
+  it('says what is only a part, what is an error page, and what is missing', () => {
+    const row = { ...result, hookName: 'x', output: 'it said why' }
+    const outputs = outputsOf([
+      made('html', '', { 'error.html': 'text/html' }, 'failed'),
+      made('wget', '', { 'a.html': 'text/html' }, 'failed'),
+      made('dom', '', { 'output.html': 'text/html' }),
+    ])
+    const results: SnapshotPage['results'] = [
+      { ...row, plugin: 'html', status: 'failed', files: {} },
+      { ...row, plugin: 'pdf', hookName: 'p', status: 'failed', files: {} },
+      { ...row, plugin: 'screenshot', hookName: 's', status: 'failed', files: {} },
+      { ...row, plugin: 'screenshot', hookName: 's', attempt: 2, status: 'succeeded', files: {} },
+      { ...row, plugin: 'mhtml', hookName: 'm', status: 'skipped', output: 'needs html, which failed', files: {} },
+      { ...row, plugin: 'ytdlp', hookName: 'y', status: 'noresults', files: {} },
+    ]
+    const { text, elements } = read(snapshotPage({ ...snapshot, outputs, results }))
+    const labels = elements.filter(({ attributes }) => attributes['class'] === 'badge partial').length
+    expect(labels).toBe(4) // Two of copies, two of the page.
+    for (const word of ['error page', 'part', 'pdf failed', '2 hooks had nothing to do']) expect(text).toContain(word)
+    for (const word of ['html failed', 'screenshot failed', 'mhtml failed']) expect(text).not.toContain(word)
   })
 
   it('is one thing where several hooks of a plugin made it', () => {

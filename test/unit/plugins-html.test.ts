@@ -227,6 +227,17 @@ describe('the article of a page', () => {
     expect(article!.kept).toBeLessThan(0.5)
   })
 
+  it('is the part that the page marks as its main one, without what is hidden around it', () => {
+    const keys = '<p>Press S or / to search in the book, Esc to stop, ? to show this help, arrows to turn the page</p>'
+    const help = `<div><h2>Keyboard shortcuts</h2>${keys.repeat(3)}</div>`
+    const text =
+      '<p>A sentence of some length, with commas, that tells about lighthouses and their keepers at night.</p>'
+    const article = articleIn(`<body>${help}<main>${text.repeat(6)}</main></body>`)
+    expect(article?.extent).toBe('readability')
+    expect(article?.textContent).not.toContain('Keyboard shortcuts')
+    expect(article?.content).not.toContain('data-main')
+  })
+
   it('has blocks on lines of their own in its text', () => {
     expect(articleIn(`<main><h1>One</h1><p>two <b>three</b></p><pre>a\n  b</pre></main>`)?.textContent).toMatch(
       /two three\s*\na\n {2}b/,

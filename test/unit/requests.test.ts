@@ -1,14 +1,11 @@
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createServer as createTlsServer } from 'node:tls'
 import { expect, it } from 'vitest'
+import { messageOf } from '../../src/base/errors.ts'
 import { drop, request } from '../../src/plugins/base/request.ts'
-import { withPrograms } from '../support/bare-path.ts'
+import { certificate, noCertificates } from '../support/certificates.ts'
 
 it('leave their connection to the next one, unless a long body is dropped', async () => {
   const server = createServer((asked, answer) => answer.end('x'.repeat(asked.url === '/long' ? 1_000_000 : 100)))
@@ -34,18 +31,19 @@ it('leave their connection to the next one, unless a long body is dropped', asyn
   }
 })
 
-const OPENSSL = withPrograms('openssl')
-it.skipIf(OPENSSL.missing)(`say when a server only speaks HTTP/2 ${OPENSSL.missing || ''}`, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-http2-'))
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=127.0.0.1']
-  spawnSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert], { env: { PATH: OPENSSL.path } })
-  const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert), ALPNProtocols: ['h2'] })
-  rmSync(folder, { recursive: true })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  const options = { headers: {}, signal: AbortSignal.timeout(20_000), verifyTls: false }
-  const asked = request(new URL(`https://127.0.0.1:${port}/`), options)
-  await expect(asked).rejects.toThrow(`127.0.0.1:${port} does not speak HTTP/1.1, only HTTP/2`)
-  server.close()
-})
+it.skipIf(noCertificates)(
+  `say what is wrong with a certificate, and which setting minds ${noCertificates}`,
+  async () => {
+    const said = async (days: number) => {
+      const server = createTlsServer(certificate(days), (_, answer) => answer.end())
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+      const options = { headers: {}, signal: AbortSignal.timeout(20_000), verifyTls: true }
+      return await request(url, options)
+        .catch(messageOf)
+        .finally(() => server.close())
+    }
+    expect(await said(2)).toMatch(/^TLS problem with 127\S+ self-signed certificate \(CHECK_SSL_VALIDITY\)$/)
+    expect(await said(-1)).toMatch(/^TLS problem with 127\S+ certificate has expired \(CHECK_SSL_VALIDITY\)$/)
+  },
+)

@@ -1,15 +1,11 @@
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createPlainServer, type RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { robotsOf } from '../../src/workers/robots.ts'
-import { withPrograms } from '../support/bare-path.ts'
+import { certificate, noCertificates } from '../support/certificates.ts'
 
 const RULES = 'User-agent: *\nDisallow: /secret\n'
 const servers: Server[] = []
@@ -51,14 +47,8 @@ it('rules are read behind a redirect and a compression', async () => {
   expect(await read(url)).toEqual(['robots.txt forbids it', false])
 })
 
-const OPENSSL = withPrograms('openssl')
-it.skipIf(OPENSSL.missing)(`a certificate counts as CHECK_SSL_VALIDITY says ${OPENSSL.missing || ''}`, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-robots-'))
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=127.0.0.1']
-  spawnSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert], { env: { PATH: OPENSSL.path } })
-  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, to) => to.end(RULES))
-  rmSync(folder, { recursive: true })
+it.skipIf(noCertificates)(`a certificate counts as CHECK_SSL_VALIDITY says ${noCertificates}`, async () => {
+  const server = createServer(certificate(), (_, to) => to.end(RULES))
   const origin = `https://127.0.0.1:${await portOf(server)}`
   expect(await read(origin)).toEqual([expect.stringContaining('self-signed certificate'), true])
   expect(await read(origin, { CHECK_SSL_VALIDITY: 'false' })).toEqual(['robots.txt forbids it', false])

@@ -109,6 +109,8 @@
       /** Entries by chunk; those of the latest chunk come first. */
       this.chunks = new Map()
       this.results = []
+      /** Lines that are in sight: their pictures stay while the list is scrolled. */
+      this.drawn = new Map()
       this.searched = undefined
       this.round = 0
       this.touchedAt = 0
@@ -329,6 +331,7 @@
             ? `${count(this.results.length)}${waits && ` of ${count(total)}`} page${total === 1 ? '' : 's'}${waits}`
             : `${count(this.results.length)} of ${count(Math.max(total, this.entries.length))} pages${waits}`
       this.terms = filters.terms
+      this.drawn = new Map()
       this.paint()
       if (this.scrollTo !== undefined && this.isComplete) {
         scrollTo(0, this.scrollTo)
@@ -340,11 +343,13 @@
     /** The values that filters offer, those of most pages first. */
     fillChoices() {
       const tallies = { host: new Map(), tag: new Map(), cause: new Map() }
+      const fatal = new Set()
       const add = (tally, value) => value !== '' && tally.set(value, (tally.get(value) ?? 0) + 1)
       for (const entry of this.entries) {
         add(tallies.host, entry.host)
         for (const tag of entry.tags) add(tallies.tag, tag)
         add(tallies.cause, entry.cause)
+        if (entry.outcome === 'failed') fatal.add(entry.cause)
       }
       for (const [name, tally] of Object.entries(tallies)) {
         const select = this.form.elements[name]
@@ -358,15 +363,23 @@
         select.value = chosen
         select.parentElement.hidden = values.length < 2 && chosen === '' && name !== 'tag' ? true : values.length === 0
       }
-      if (this.data.crawl !== undefined) this.showCauses([...tallies.cause].sort(([, a], [, b]) => b - a))
+      if (this.data.crawl !== undefined)
+        this.showCauses(
+          [...tallies.cause].sort(([, a], [, b]) => b - a),
+          fatal,
+        )
     }
 
-    /** What failed, and why: a click shows the pages. */
-    showCauses(causes) {
+    /**
+     * What failed, and why: a click shows the pages.
+     * @param fatal causes that left no copy of some page
+     */
+    showCauses(causes, fatal) {
       const box = find('#causes')
       box.hidden = causes.length === 0
       const button = ([cause, pages]) => {
-        const one = make('button', { type: 'button' }, make('b', {}, count(pages)), make('bdi', {}, cause))
+        const kind = fatal.has(cause) ? 'failed' : 'partial'
+        const one = make('button', { type: 'button', class: kind }, make('b', {}, count(pages)), make('bdi', {}, cause))
         one.addEventListener('click', () => {
           this.form.elements.cause.value = this.form.elements.cause.value === cause ? '' : cause
           this.changed()
@@ -412,9 +425,12 @@
       const first = Math.max(0, Math.floor(-top / height) - 3)
       const last = Math.min(rows, Math.ceil((innerHeight - top) / height) + 3)
       const shown = []
+      const drawn = new Map()
       const width = 100 / columns
       for (let at = first * columns; at < Math.min(last * columns, results.length); at += 1) {
-        const item = isGrid ? this.card(results[at]) : this.row(results[at])
+        const entry = results[at]
+        const item = this.drawn.get(entry) ?? (isGrid ? this.card(entry) : this.row(entry))
+        drawn.set(entry, item)
         item.style.top = `${Math.floor(at / columns) * height}px`
         if (isGrid) {
           item.style.left = `${(at % columns) * width}%`
@@ -424,6 +440,7 @@
         item.setAttribute('aria-posinset', at + 1)
         shown.push(item)
       }
+      this.drawn = drawn
       // A link that has the focus keeps it.
       const focused = list.contains(document.activeElement) ? document.activeElement.getAttribute('href') : undefined
       list.replaceChildren(...shown)
@@ -434,18 +451,19 @@
     }
 
     row(entry) {
-      const { status, cause, path, icon, size, url, title, text } = entry.fields
+      const { status, cause, path, icon, picture, size, url, title, text } = entry.fields
       const when = new Date(entry.seconds * 1000)
       const link = make(
         'a',
         { href: `${this.data.top}/${toHref(path)}/index.html` },
         make('bdi', {}, this.marked(isVisible(title) ? title : url)),
       )
+      const answer = status !== '' && status !== '200' && cause !== `HTTP ${status}` ? `HTTP ${status}` : ''
       const note = entry.outcome === 'archived' || cause === '' ? undefined : make('bdi', { class: 'why' }, cause)
       return make(
         'li',
         { class: entry.outcome },
-        this.icon(path, icon, url),
+        this.tile(path, picture, this.icon(path, icon, url)),
         make(
           'div',
           { class: 'main' },
@@ -463,7 +481,7 @@
             entry.outcome === '' ? '' : `${entry.outcome[0].toUpperCase()}${entry.outcome.slice(1)}`,
           ),
           make('time', { datetime: when.toISOString(), title: minuteOf(when) }, dayOf(when)),
-          make('span', {}, sizeOf(size), status !== '' && status !== '200' ? ` · HTTP ${status}` : ''),
+          make('span', {}, [size > 0 && sizeOf(size), answer].filter(Boolean).join(' · ')),
         ),
         make(
           'p',
@@ -501,6 +519,14 @@
           ),
         ),
       )
+    }
+
+    /** How the page looked, small; its icon where nobody saw it. */
+    tile(path, picture, icon) {
+      if (picture === '') return make('span', { class: 'tile' }, icon)
+      const image = make('img', { src: `${this.data.top}/${toHref(path)}/${toHref(picture)}`, alt: '' })
+      image.addEventListener('error', () => image.replaceWith(icon))
+      return make('span', { class: 'tile' }, image)
     }
 
     icon(path, icon, url) {
@@ -677,7 +703,7 @@
           }))
       const made = element()
       if (made.tagName === 'IFRAME') fill(made, href)
-      main.className = `copy ${shown}${shown === 'text' || link.closest('.text') ? ' reading' : ''}`
+      main.className = `copy ${shown}${shown === 'text' || link.classList.contains('text') ? ' reading' : ''}`
       main.replaceChildren(made)
       for (const other of links) other.removeAttribute('aria-current')
       link.setAttribute('aria-current', 'true')

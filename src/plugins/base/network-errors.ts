@@ -15,6 +15,7 @@ const LINES: Readonly<Record<string, (host: string) => string>> = {
 }
 
 const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|EPROTO|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/
+const CERTIFICATE = /^(?:ERR_TLS_CERT_|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/
 
 /** What went wrong with a request to `url`, in one plain line that names the host. AppErrors pass unchanged. */
 export function explain(error: unknown, url: URL): AppError {
@@ -22,12 +23,23 @@ export function explain(error: unknown, url: URL): AppError {
   const code = codeOf(error) ?? ''
   const line = LINES[code]
   if (line) return new AppError(line(url.host), { cause: error })
-  if (/no.application.protocol/i.test(messageOf(error)))
-    return new AppError(`${url.host} does not speak HTTP/1.1, only HTTP/2`, { cause: error })
-  if (TLS.test(code))
-    return new AppError(`TLS problem with ${url.host}: ${tlsReason(code, messageOf(error))}`, { cause: error })
+  if (code.startsWith('ERR_HTTP2')) return new AppError(brokenOff(url, error), { cause: error })
+  if (TLS.test(code)) {
+    const setting = CERTIFICATE.test(code) ? ' (CHECK_SSL_VALIDITY)' : ''
+    const reason = tlsReason(code, messageOf(error))
+    return new AppError(`TLS problem with ${url.host}: ${reason}${setting}`, { cause: error })
+  }
   if (code.startsWith('HPE_')) return new AppError(`${url.host} does not answer in HTTP (${code})`, { cause: error })
   return new AppError(`request to ${url.host} failed: ${messageOf(error)}`, { cause: error })
+}
+
+/** Does a server refuse the one protocol that it was offered? */
+export const refusesHttp1 = (error: unknown): boolean => /no.application.protocol/i.test(messageOf(error))
+
+/** `... (INTERNAL_ERROR)`: its reason in HTTP/2 (RFC 9113, 7). */
+function brokenOff({ host }: URL, error: unknown): string {
+  const reason = /NGHTTP2_(\w+)/.exec(messageOf(error))?.[1] ?? messageOf(error)
+  return `connection closed by ${host} before the end of the answer (${reason})`
 }
 
 /** The same for a body that broke off or cannot be decoded. */
@@ -35,6 +47,7 @@ export function explainBody(error: unknown, url: URL): AppError {
   const code = codeOf(error) ?? ''
   if (code === 'ECONNRESET')
     return new AppError(`connection closed by ${url.host} before the end of the body`, { cause: error })
+  if (code.startsWith('ERR_HTTP2')) return explain(error, url)
   if (code.startsWith('HPE_')) return new AppError(`damaged transfer from ${url.host} (${code})`, { cause: error })
   if (code === 'Z_BUF_ERROR')
     return new AppError(`the compressed body from ${url.host} lacks its end`, { cause: error })

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Agent, IncomingMessage } from 'node:http'
 import type { AddressFilter } from '../../base/address-filter.ts'
 import { AppError } from '../../base/errors.ts'
-import { explain } from './network-errors.ts'
+import { explain, refusesHttp1 } from './network-errors.ts'
 
 const MAX_HEADER_BYTES = 262_144
 
@@ -35,10 +35,14 @@ function connections(protocol: string, filter: AddressFilter | undefined) {
 }
 const agents = new Map<string, Agent>()
 
+/** Hosts that refuse to speak HTTP/1.1. */
+const http2Only = new Set<string>()
+export const speaksOnlyHttp2 = (host: string): boolean => http2Only.has(host)
+
 /**
  * One GET, no redirects. Resolves when the headers have arrived; the caller reads or destroys the body. Uses node:http
  * rather than fetch: a third of the CPU on first use, no list of blocked ports, and certificates can be ignored on
- * demand. Errors are AppErrors.
+ * demand. A server that only speaks HTTP/2 gets it. Errors are AppErrors.
  */
 export async function request(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   const { filter } = options
@@ -46,15 +50,18 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
   if (refusal !== undefined) throw new AppError(refusal)
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
   const { send, agent } = connections(url.protocol, filter)
+  const shared = {
+    headers: options.headers,
+    signal: options.signal,
+    rejectUnauthorized: options.verifyTls,
+    ...(filter && { lookup: filter.lookup(port) }),
+  }
   const attempt = (ownConnection: boolean) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       const settings = {
+        ...shared,
         agent: ownConnection ? (false as const) : agent,
-        headers: options.headers,
-        signal: options.signal,
         maxHeaderSize: MAX_HEADER_BYTES,
-        rejectUnauthorized: options.verifyTls,
-        ...(filter && { lookup: filter.lookup(port) }),
         // Unasked, a server that only speaks HTTP/2 begins to do so.
         ALPNProtocols: ['http/1.1'],
       }
@@ -77,8 +84,20 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
         })
         .end()
     })
+  const attemptHttp2 = async () => {
+    const { requestHttp2 } = await import('./request-http2.ts')
+    const answer = await requestHttp2(url, shared)
+    answer.on('error', () => {})
+    options.onAnswer?.(answer)
+    return answer
+  }
   try {
-    return await attempt(false)
+    if (speaksOnlyHttp2(url.host)) return await attemptHttp2()
+    return await attempt(false).catch((error: unknown) => {
+      if (!refusesHttp1(error)) throw error
+      http2Only.add(url.host)
+      return attemptHttp2()
+    })
   } catch (error) {
     throw explain(error, url)
   }

@@ -21,8 +21,11 @@ const MAX_MEMORY = 1024 * 1024 * 1024
 const SKIPPED = 10
 
 const folder = process.cwd()
-/** Profile and temporary files; nothing of them outlives the crawl. */
+/** Its profile; nothing of it outlives the crawl. */
 const temp = join(folder, '.browser')
+const clean = () => {
+  for (const each of [temp, shortFolderOf(folder)]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
+}
 
 let running: RunningBrowser | undefined
 let isOver = false
@@ -62,7 +65,10 @@ for (let failures = 0; !isOver; ) {
     writeWhole(folder, ENDPOINT, `${running.relay.endpoint}\n`)
   } catch (error) {
     failures++
-    if (!hasRun && failures > 1) fail(error)
+    if (!hasRun && failures > 1) {
+      clean()
+      fail(error)
+    }
     say(messageOf(error))
   }
   if (running) {
@@ -90,7 +96,7 @@ if (running) {
   await last.ended
   clearTimeout(late)
 }
-for (const each of [temp, shortFolderOf(folder)]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
+clean()
 // Not with success: where the crawl's worker has not asked for it, this is a service that is gone.
 process.removeAllListeners('SIGTERM')
 process.kill(process.pid, 'SIGTERM')

@@ -37,12 +37,15 @@ const SHORT = 1_000
  * `survey` must have found it simple enough.
  */
 export function extractArticle(html: string, url: string, survey: Survey): Article | undefined {
-  const found = new Readability<DomElement>(wholeDocument(html, url).document as never, {
+  const { document } = wholeDocument(html, url)
+  const [main, another] = document.querySelectorAll('main,[role=main]')
+  if (!another) main?.setAttribute(MAIN, '')
+  const found = new Readability<DomElement>(document as never, {
     serializer: (node) => node as unknown as DomElement,
     ...LINKS_ARE_TEXT,
   }).parse()
   if (found?.content) makeInert(found.content)
-  let root = found?.content ?? undefined
+  let root = found?.content ? withoutSurroundings(found.content) : undefined
   let text = root ? readableText(root) : ''
   const extent = lacksMost(solid(text), survey) ? 'whole' : 'readability'
   if (extent === 'whole') {
@@ -64,6 +67,16 @@ export function extractArticle(html: string, url: string, survey: Survey): Artic
     content: root.innerHTML,
     textContent: text,
   }
+}
+
+/** Readability gives some elements other names, but leaves them this. */
+const MAIN = 'data-main'
+
+/** What a page marks as its main part has no menus and hidden help around it, which Readability may take for text. */
+function withoutSurroundings(article: DomElement): DomElement {
+  const main = article.querySelector(`[${MAIN}]`)
+  main?.removeAttribute(MAIN)
+  return main?.textContent?.trim() ? main : article
 }
 
 /**

@@ -14,6 +14,7 @@ import { isDead } from '../base/dead-page.ts'
 import { defineHook, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
 import { withHttpFilter } from '../base/http-filter.ts'
 import { credentialsFor } from '../base/persona.ts'
+import { speaksOnlyHttp2 } from '../base/request.ts'
 import { runProgram } from '../base/run-program.ts'
 import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
 import { siblingHeaders, staticFile } from '../base/siblings.ts'
@@ -35,6 +36,8 @@ export default defineHook(import.meta, {
     const program = findProgram(name, context.env['PATH'])
     if (!program)
       return skipped(`${name} not found: ${process.platform === 'darwin' ? 'brew' : 'apt-get'} install wget`)
+    const { host } = new URL(context.url)
+    if (speaksOnlyHttp2(host)) return skipped(`${host} only speaks HTTP/2, which wget does not`)
 
     const limit = sizeLimit(context.env, 'WGET_MAX_SIZE', DEFAULT_MAX_SIZE)
     const { cookies, headers } = await credentialsFor(context)

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { accessSync, constants, mkdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Texts } from '../../../base/config.ts'
@@ -12,7 +12,7 @@ import { Relay } from './relay.ts'
 const START_MS = 30_000
 /** With less shared memory, tabs crash; Docker gives 64 MB. */
 const SHARED_MEMORY_BYTES = 256 * 1024 * 1024
-const LAST_WORDS = 4_000
+const LAST_WORDS = 16_000
 const LAST_WORDS_MS = 500
 
 const FLAGS = [
@@ -62,17 +62,17 @@ export interface RunningBrowser {
 /**
  * Starts a browser with a profile in `folder`, and waits until it can be spoken to. With its sandbox where the machine
  * allows that. Throws AppError with the browser's own words when it does not start within 30 s.
- * @param sockets a folder with a short path, for this account alone
+ * @param short a folder with a short path, for this account alone: for our socket and the browser's own
  * @param network arguments that say how it connects
  */
 export async function launchBrowser(
   browser: Browser,
   folder: string,
-  sockets: string,
+  short: string,
   env: Texts,
   network: readonly string[] = [],
 ): Promise<RunningBrowser> {
-  return await asSandboxed(env, (why) => start(browser, folder, sockets, env, network, why))
+  return await asSandboxed(env, (why) => start(browser, folder, short, env, network, why))
 }
 
 /** In which a browser says that this machine does not allow its sandbox. */
@@ -105,13 +105,15 @@ function unsandboxedBy(env: Texts): string | undefined {
 async function start(
   browser: Browser,
   folder: string,
-  sockets: string,
+  short: string,
   env: Texts,
   network: readonly string[],
   unsandboxed?: string,
 ): Promise<RunningBrowser> {
-  const temp = join(folder, 'tmp')
-  mkdirSync(temp, { recursive: true })
+  const temp = join(short, 'tmp')
+  rmSync(temp, { recursive: true, force: true, maxRetries: 5 }) // That of a browser that was killed.
+  mkdirSync(temp)
+  mkdirSync(folder, { recursive: true })
   const [language] = languagesIn(env['CHROME_LANGUAGE'])
   const userAgent = text(env, 'CHROME_USER_AGENT')
   const args = [
@@ -144,7 +146,7 @@ async function start(
   })
   const [, , , toBrowser, fromBrowser] = child.stdio
   const pipe = { toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }
-  const relay = await Relay.open(pipe, sockets).catch((error: unknown) => {
+  const relay = await Relay.open(pipe, short).catch((error: unknown) => {
     child.kill('SIGKILL') // Whoever tries again would have two.
     throw error
   })
@@ -160,10 +162,12 @@ async function start(
   throw new AppError(`the browser did not start: ${lastWords(await ended)} (${browser.program})`)
 }
 
-/** The line of a browser's output that says most: the last error without its stamp, else the last line. */
+/** The line of a browser's output that says most, without its stamp: why it ended itself, else the last error. */
 function lastWords(words: string): string {
   const lines = words.split('\n').filter(Boolean)
-  const error = lines.findLast((line) => /ERROR|FATAL|error while loading/.test(line)) ?? lines.at(-1)
+  const last = (words: RegExp) => lines.findLast((line) => words.test(line))
+  // Its crash handler and its orphans have errors of their own.
+  const error = last(/FATAL/) ?? last(/ERROR|error while loading/) ?? lines.at(-1)
   return error?.replace(/^\[[^\]]*\]\s*/, '') ?? 'it said nothing'
 }
 

@@ -15,13 +15,29 @@ const LINES: Readonly<Record<string, (host: string) => string>> = {
   SOCKS_CONNECTION_FAILED: (host) => `no connection to ${host}: private (BLOCK_PRIVATE_ADDRESSES), or out of reach`,
   UNSAFE_PORT: (host) => `the browser refuses the port of ${host}`,
 }
+const brokenOff = (host: string, code: string) => `connection closed by ${host} before the end of the answer (${code})`
+/** A document of which a part is there. */
+export const explainBrokenOff = (errorText: string, url: string): string =>
+  brokenOff(hostOf(url), errorText.replace(/^net::ERR_/, ''))
+const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : url)
+
+const CERTIFICATE: Readonly<Record<string, string>> = {
+  DATE_INVALID: 'the certificate has expired',
+  AUTHORITY_INVALID: 'self-signed certificate, or one of nobody who is trusted',
+  COMMON_NAME_INVALID: "the name does not match certificate's names",
+}
 
 /** The reason for a navigation that failed with `errorText` (`net::ERR_...`), in one line that names the host. */
 export function explainNavigation(errorText: string, url: string): AppError {
   const code = errorText.replace(/^net::ERR_/, '')
-  const host = URL.canParse(url) ? new URL(url).host : url
+  const host = hostOf(url)
   const line = LINES[code]
   if (line) return new AppError(line(host))
-  if (/^(CERT|SSL)_/.test(code)) return new AppError(`TLS problem with ${host}: ${code}`)
+  if (code.startsWith('CERT_')) {
+    const reason = CERTIFICATE[code.slice('CERT_'.length)] ?? code
+    return new AppError(`TLS problem with ${host}: ${reason} (CHECK_SSL_VALIDITY)`)
+  }
+  if (code.startsWith('SSL_')) return new AppError(`TLS problem with ${host}: ${code}`)
+  if (code.startsWith('HTTP2_')) return new AppError(brokenOff(host, code))
   return new AppError(`${host} cannot be shown by the browser: ${code}`)
 }

@@ -15,6 +15,8 @@ export class NetworkActivity {
   readonly redirects: Redirect[] = []
   /** Of the main document. */
   answer: { readonly url: string; readonly status: number; readonly type: string } | undefined
+  /** Why the main document is not whole, if it is not: nobody here has stopped it. */
+  brokenOff: string | undefined
   requests = 0
   /** Why the last request for a main document failed; undefined when none has. */
   failure: { readonly url: string; readonly errorText: string } | undefined
@@ -33,13 +35,16 @@ export class NetworkActivity {
     })
     session.on('Network.responseReceived', ({ frameId, type, response }) => {
       if (type !== 'Document' || frameId !== mainFrame) return
+      this.brokenOff = undefined
       this.answer = { url: response.url, status: response.status, type: response.mimeType }
     })
     session.on('Network.loadingFinished', ({ requestId }) => this.#over(requestId))
-    session.on('Network.loadingFailed', ({ requestId, errorText }) => {
+    session.on('Network.loadingFailed', ({ requestId, errorText, canceled }) => {
       this.#over(requestId)
       const url = this.#documents.get(requestId)
-      if (url !== undefined) this.failure = { url, errorText }
+      if (url === undefined) return
+      this.failure = { url, errorText }
+      if (url === this.answer?.url && !canceled) this.brokenOff = errorText
     })
   }
 

@@ -5,7 +5,7 @@ import { BrowserGone, Cdp, type Session } from './cdp.ts'
 import { collectConsole } from './console.ts'
 import { dismissDialogs } from './dialogs.ts'
 import { languagesIn } from './languages.ts'
-import { explainNavigation } from './net-error.ts'
+import { explainBrokenOff, explainNavigation } from './net-error.ts'
 import { NetworkActivity, type Redirect } from './network-activity.ts'
 import { BEFORE_SCRIPTS } from './page-scripts.ts'
 import type { Dress, TabIds } from './persona.ts'
@@ -43,6 +43,8 @@ export interface Visited {
   readonly requests: number
   /** False: the page was still loading or changing when its time was over. */
   readonly settled: boolean
+  /** Why the page is there only as far as it came; null: it is whole. */
+  readonly broken_off: string | null
   /** Selectors of consent banners and the like that are not seen in pictures, PDF and single file. */
   readonly hidden_overlays: readonly string[]
   readonly ms: number
@@ -175,7 +177,7 @@ export class Tab {
       const { failure } = this.#network
       throw explainNavigation(failure?.errorText ?? 'FAILED', failure?.url ?? frame.unreachableUrl ?? url)
     }
-    const main = this.#network.answer
+    const { answer: main, brokenOff } = this.#network
     return {
       url,
       final_url: frame.url,
@@ -185,6 +187,7 @@ export class Tab {
       redirects: this.#network.redirects,
       requests: this.#network.requests,
       settled,
+      broken_off: brokenOff === undefined ? null : explainBrokenOff(brokenOff, frame.url),
       hidden_overlays: this.#hidden,
       ms: Math.round(performance.now() - began),
     }

@@ -133,7 +133,7 @@ export class Recording {
       requestHeaders: Object.entries(requestHeaders),
       headers: inPairs(rawHeaders),
       isDecoded: false,
-      protocol: `http/${httpVersion}`,
+      protocol: httpVersion === '2' ? 'h2' : `http/${httpVersion}`,
       truncated: isTooLarge ? 'length' : answer.complete ? undefined : answer.destroyed ? 'unspecified' : 'time',
     })
     this.#open.add(received)

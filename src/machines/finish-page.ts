@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import { otherCopies } from '../db/archived-pages.ts'
+import type { ResultOfPage } from '../db/results.ts'
+import { tagsOf } from '../db/snapshots.ts'
+import { ClaimLost } from '../engine/queue.ts'
+import { outputSize } from './outputs.ts'
+import type { Owner, SnapshotClaim } from './queues.ts'
+import { owned, RELAXED } from './results.ts'
+
+/** A page as its index shows it. */
+export interface FinishedPage {
+  readonly output_size: number
+  /** The database's clock. */
+  readonly now: Date
+  /** In the order of the hooks. */
+  readonly results: readonly ResultOfPage[]
+  /** Does or did another copy of its URL exist? */
+  readonly isCopied: boolean
+  /** Its own, those that its hooks gave it, too. */
+  readonly tags: readonly string[]
+}
+
+/** A condition on a page, `work`: all its results have ended, and no server has lost that. */
+export const ALL_ENDED = `(
+        select 1 from archive_result r
+        where r.snapshot_id = work.id and r.status in ('queued', 'started', 'backoff') limit 1) is null`
+
+/**
+ * Writes what was found on a page whose results are written. Inside a transaction the commit waits for the disk, since
+ * nobody would repeat what else it writes. Throws ClaimLost.
+ */
+export async function finishPage(
+  tx: Owner['home']['db'],
+  owner: Owner,
+  claim: SnapshotClaim,
+  title: string | null,
+): Promise<FinishedPage> {
+  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date; tags: string[] }>`
+    with ${owned(owner, claim)}, page as (
+      update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
+      from mine where snapshot.id = mine.id
+      returning snapshot.id, snapshot.output_size
+    )
+    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(),
+      ${tagsOf(sql`${claim.id}::uuid`)} as tags,
+      ${tx.isTransaction ? sql`null` : RELAXED}
+    from page left join archive_result r on r.snapshot_id = ${claim.id}
+    order by hook_name, attempt`.execute(tx)
+  if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
+  const { page_size: output_size, is_copied: isCopied, now, tags } = rows[0]!
+  return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied, tags }
+}
+
+/** Skips the open results of a snapshot, in the transaction that seals it. */
+export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: string, reason: string): Promise<void> {
+  await sql`
+    with open as (
+      select id, status from archive_result where snapshot_id = ${snapshotId}
+        and status in ('queued', 'started', 'backoff') for update
+    ), skipped as (
+      update archive_result r set status = 'skipped', output_str = ${reason}, start_ts = coalesce(r.start_ts, now()),
+        end_ts = now()
+      from open where r.id = open.id
+      returning r.id, open.status as from_status
+    )
+    insert into transition (model, row_id, from_status, to_status, event)
+    select 'archive_result', id, from_status, 'skipped', 'skip' from skipped`.execute(tx)
+}
