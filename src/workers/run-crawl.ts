@@ -103,7 +103,7 @@ export async function runCrawl(
       if (isOver) {
         // Before the seal: without a claim nobody would give them their time, or clean up after a crash of ours.
         if (sequence.hasBackground) await closeWorkers(pool)
-        await services.end()
+        if (!(await services.end())) break
         if (await sealCrawl(owner, queue, started)) {
           await failpoint('publish.crawl_sealed')
           log.info(`sealed crawl ${crawl.id}`)
