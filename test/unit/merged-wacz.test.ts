@@ -1,4 +1,4 @@
-import { createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createWriteStream, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -80,6 +80,8 @@ it('sorts more lines than it holds', async () => {
   const lines = Array.from({ length: 1_000 }, (_, i) => `${(i * 7_919) % 1_000} line\n`)
   const sorted = new SortedLines(500)
   for (const line of lines) sorted.add(line)
+  // Whoever is killed now leaves nothing behind.
+  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('archivebox-ts-lines-'))).toEqual([])
   const merged: string[] = []
   for await (const line of sorted.merged()) merged.push(line)
   expect(merged).toEqual(lines.toSorted())

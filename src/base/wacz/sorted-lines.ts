@@ -1,4 +1,4 @@
-import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, createReadStream, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -8,9 +8,9 @@ const RUN_CHARS = 4 * 1024 * 1024
 
 /** Lines that need not fit into memory, in the order of their bytes (they are ASCII): sorted runs on disk, merged. */
 export class SortedLines {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-lines-'))
   readonly #runChars: number
-  readonly #runs: string[] = []
+  /** Files without a name: whoever is killed leaves none. */
+  readonly #runs: number[] = []
   #lines: string[] = []
   #chars = 0
 
@@ -38,15 +38,17 @@ export class SortedLines {
     }
   }
 
-  /** Deletes what is on disk. */
+  /** Frees what is on disk. */
   close(): void {
-    rmSync(this.#folder, { recursive: true, force: true })
+    for (const run of this.#runs.splice(0)) closeSync(run)
   }
 
   #endRun(): void {
-    const run = join(this.#folder, String(this.#runs.length))
-    writeFileSync(run, this.#lines.sort(byBytes).join(''))
+    const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-lines-'))
+    const run = openSync(join(folder, 'run'), 'w+')
     this.#runs.push(run)
+    rmSync(folder, { recursive: true })
+    writeFileSync(run, this.#lines.sort(byBytes).join(''))
     this.#lines = []
     this.#chars = 0
   }
@@ -57,13 +59,13 @@ class Source {
   line: string | undefined
   readonly #lines: AsyncIterator<string>
 
-  private constructor(path: string) {
-    const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
-    this.#lines = lines[Symbol.asyncIterator]()
+  private constructor(file: number) {
+    const input = createReadStream('', { fd: file, start: 0, autoClose: false })
+    this.#lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]()
   }
 
-  static async of(path: string): Promise<Source> {
-    const source = new Source(path)
+  static async of(file: number): Promise<Source> {
+    const source = new Source(file)
     await source.advance()
     return source
   }
