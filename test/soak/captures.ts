@@ -135,7 +135,9 @@ async function leftovers(home: TestHome, ledger: Ledger, temp: string): Promise<
   const crawls = join(home.dataDir, 'archive', 'crawls')
   const left = globSync('*/*/*/chrome/.browser', { cwd: crawls })
   const days = globSync('*/*', { cwd: crawls })
-  const folders = ledger.crawls.flatMap((id) => days.map((day) => join(crawls, day, id, 'chrome')))
+  // What was deleted has no successor that would clean up after a browser that was killed.
+  const ids = ledger.crawls.filter((id) => !ledger.deleted.has(id) && !ledger.cancelled.has(id))
+  const folders = ids.flatMap((id) => days.map((day) => join(crawls, day, id, 'chrome')))
   left.push(...folders.flatMap((folder) => (existsSync(shortFolderOf(folder)) ? [`${folder} in /tmp`] : [])))
   left.push(...readdirSync(temp).filter((name) => basename(name) !== 'node-compile-cache'))
   return left
