@@ -133,11 +133,11 @@ async function wrongPackages(home: TestHome, ledger: Ledger, results: readonly C
 
 async function leftovers(home: TestHome, ledger: Ledger, temp: string): Promise<string[]> {
   const crawls = join(home.dataDir, 'archive', 'crawls')
-  const left = globSync('*/*/*/chrome/.browser', { cwd: crawls })
   const days = globSync('*/*', { cwd: crawls })
-  // What was deleted has no successor that would clean up after a browser that was killed.
+  // What was deleted or cancelled has no successor that would clean up after a browser that was killed.
   const ids = ledger.crawls.filter((id) => !ledger.deleted.has(id) && !ledger.cancelled.has(id))
   const folders = ids.flatMap((id) => days.map((day) => join(crawls, day, id, 'chrome')))
+  const left = folders.map((folder) => join(folder, '.browser')).filter((folder) => existsSync(folder))
   left.push(...folders.flatMap((folder) => (existsSync(shortFolderOf(folder)) ? [`${folder} in /tmp`] : [])))
   left.push(...readdirSync(temp).filter((name) => basename(name) !== 'node-compile-cache'))
   return left
