@@ -5,6 +5,7 @@ import type { CrawlRow } from '../db/crawls.ts'
 import { failureGroups, latestFailures } from '../db/failures.ts'
 import type { Home } from '../db/home.ts'
 import { crawlRecord } from '../db/records.ts'
+import { isConsequence } from '../machines/cause.ts'
 import { many, shortId } from './format.ts'
 import type { GlobalOptions } from './options.ts'
 import { failuresText, outcomesText } from './outcomes.ts'
@@ -39,7 +40,8 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
     say(`${many(total, 'page')}: ${outcomesText(counts)}`)
     for (const line of await madeLines(home, crawl.id, canvas.columns)) say(line)
   }
-  for (const reason of await skippedFor(home.db, crawl.id)) say(onStderr.dim(`skipped:   ${reason}`))
+  const lacks = (await skippedFor(home.db, crawl.id)).filter((reason) => !isConsequence(reason))
+  for (const reason of lacks) say(onStderr.dim(`skipped:   ${reason}`))
   if (total > 0) {
     say(`open:      ${onStderr.bold(join(dir, 'index.html'))}`)
     say(onStderr.dim(`all pages: ${join(home.dataDir, 'index.html')}`))

@@ -5,8 +5,8 @@ import { canvasOn } from './screen/canvas.ts'
 import { cutEnd } from './screen/fit.ts'
 import { wrapped } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
-import { loadWidths } from './screen/width.ts'
-import { textsOf, type Work, workLines } from './screen/work.ts'
+import { loadWidths, WIDE } from './screen/width.ts'
+import { type Work, workLines } from './screen/work.ts'
 import { terminal } from './terminal.ts'
 import { Waits } from './waits.ts'
 import { workOf } from './work.ts'
@@ -77,11 +77,12 @@ export class LiveView {
 
   async #keepLooking(): Promise<void> {
     const { signal } = this.#over
+    // Pages that end say their titles at any time, in any script.
+    await loadWidths([WIDE])
     while (!signal.aborted) {
       // A database that is away, say: what was seen last stays.
       const work = await workOf(this.#home, this.#crawlId, CRAWLS).catch(() => undefined)
       if (work && !signal.aborted) {
-        await loadWidths(textsOf(work))
         await this.#waits.learn(work.pages).catch(() => {})
         this.#work = work
         this.#answer()

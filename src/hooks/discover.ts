@@ -81,7 +81,11 @@ export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
 /** The last result, and how the folders looked then. */
 let found: { readonly trees: string; readonly stamp: string; readonly plugins: Plugin[] } | undefined
 
-/** All plugins in these trees. They are read once, and again when a folder or a config.json has changed. */
+/**
+ * All plugins in these trees. They are read once, and again when a folder or a config.json of a user has changed. Of
+ * our own plugins only the folder that has them all is looked at: an upgrade replaces it, and each page would look at
+ * some seventy others.
+ */
 export function findPlugins(trees: readonly string[]): Plugin[] {
   const key = trees.join('\0')
   if (found?.trees === key && found.stamp === stampOf(trees, found.plugins)) return found.plugins
@@ -91,7 +95,8 @@ export function findPlugins(trees: readonly string[]): Plugin[] {
 }
 
 function stampOf(trees: readonly string[], plugins: readonly Plugin[]): string {
-  const paths = [...trees, ...plugins.flatMap(({ folder }) => [folder, join(folder, 'config.json')])]
+  const theirs = plugins.filter(({ builtIn }) => !builtIn)
+  const paths = [...trees, ...theirs.flatMap(({ folder }) => [folder, join(folder, 'config.json')])]
   return paths.map(lookOf).join()
 }
 

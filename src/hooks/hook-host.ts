@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
+import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
@@ -21,11 +22,8 @@ import { extraContext, hookEnvironment } from './environment.ts'
 import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
-/**
- * A bounded heap: a hook that needs more dies of it and runs again alone. One helper thread: there are as many hosts as
- * cores.
- */
-const HOST_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=80', '--v8-pool-size=1']
+/** A bounded heap: a hook that needs more dies of it and runs again alone. */
+const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-old-space-size=80']
 /** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
@@ -33,8 +31,11 @@ const ABORT_GRACE_MS = 1_000
 /** How long an idle host may take to exit. */
 const LEAVE_MS = 2_000
 
-/** How often a long job is checked. */
-const LOOK_MS = 250
+/**
+ * How often a long job is checked. What has ended by then is published as copies, because hooks that follow may look at
+ * the originals: less often is cheaper where a machine has more to do than it can.
+ */
+const LOOK_MS = 1_000
 
 /** One hook, to be run by the host. */
 export interface HostedRun {
@@ -117,7 +118,7 @@ export class HookHost {
     await failpoint('spawn.host_row')
     const marks = { [MARKER.process]: id, [MARKER.worker]: scope.parentId, [MARKER.runner]: scope.runnerId }
     // No settings: each hook in it brings its own.
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...marks }
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...FRUGAL_ENV, ...marks }
     const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
       await closeUnstarted(scope.home, container, id)
       throw error

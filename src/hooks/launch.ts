@@ -4,6 +4,7 @@ import { dirname, extname } from 'node:path'
 import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
 import type { Home } from '../db/home.ts'
@@ -105,7 +106,10 @@ export async function launchHook(
     throw error
   }
   const { runnerId, parentId: workerId } = scope
-  const env = hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId })
+  const env = {
+    ...(isFrugal(hook) && FRUGAL_ENV),
+    ...hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId }),
+  }
   const startedAt = performance.now()
   const { pid, ended } = await start(() => spawnToFiles(container, cwd, env, logs)).catch(async (error: unknown) => {
     await closeUnstarted(scope.home, container, id)
@@ -198,6 +202,10 @@ export function spawnToFiles(container: Container, cwd: string, env: NodeJS.Proc
   }
 }
 
+const isOurs = ({ path }: Hook) => path.startsWith(asset('plugins', 'plugins'))
+/** It lives as long as the crawl, and keeps nothing of what passes through it. */
+const isFrugal = (hook: Hook) => hook.background && isOurs(hook)
+
 /** The command that runs a hook. */
 export function commandOf(hook: Hook, target: HookTarget): string[] {
   return [...interpreter(hook), ...(target.args ?? [`--url=${target.url}`])]
@@ -207,9 +215,10 @@ export function commandOf(hook: Hook, target: HookTarget): string[] {
  * The interpreter. An executable runs by its shebang, a file without the execute bit by its extension, and our own
  * JavaScript on our own Node.
  */
-function interpreter({ path }: Hook): string[] {
+function interpreter(hook: Hook): string[] {
+  const { path } = hook
   const runtime = { '.js': process.execPath, '.py': 'python3', '.sh': 'bash' }[extname(path)]
-  if (runtime && path.startsWith(asset('plugins', 'plugins'))) return [runtime, path]
+  if (runtime && isOurs(hook)) return [runtime, ...(isFrugal(hook) ? FRUGAL_FLAGS : []), path]
   try {
     accessSync(path, constants.X_OK)
     return [path]

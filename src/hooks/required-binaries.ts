@@ -27,6 +27,8 @@ export interface RequiredBinary {
   readonly name: string
   readonly binproviders: string
   readonly minVersion: string
+  /** Not every page needs it: its hooks run without it, and say so where they miss it. */
+  readonly isForSome?: true
   /** What config.json says about single providers. */
   readonly rules: Readonly<Record<string, ProviderRules>>
 }
@@ -37,7 +39,7 @@ export function requiredBinaries(config: unknown): RequiredBinary[] {
   if (!Array.isArray(all)) return []
   return all.flatMap((entry: unknown) => {
     const said = (typeof entry === 'string' ? { name: entry } : (entry ?? {})) as Record<string, unknown>
-    const { name, binproviders, min_version } = said
+    const { name, binproviders, min_version, needed_by } = said
     if (typeof name !== 'string' || name === '') return []
     const setting = /^\{(\w+)\}$/.exec(name)?.[1]
     const standard = setting && (properties as Record<string, { default?: unknown }> | undefined)?.[setting]?.default
@@ -47,6 +49,7 @@ export function requiredBinaries(config: unknown): RequiredBinary[] {
         name: setting ? (typeof standard === 'string' ? standard : '') : name,
         binproviders: typeof binproviders === 'string' && binproviders !== '' ? binproviders : '*',
         minVersion: typeof min_version === 'string' ? min_version : '',
+        ...(needed_by === 'some pages' && { isForSome: true as const }),
         rules: Object.fromEntries(
           Object.entries((said['overrides'] ?? {}) as object).map(([provider, rules]) => [
             provider,

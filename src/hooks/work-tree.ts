@@ -106,11 +106,13 @@ export class WorkTree {
     return dir
   }
 
-  /** Restores a plugin's published files before its next hook starts, since other hooks may have changed its copy. */
-  async restore(plugin: string): Promise<void> {
+  /**
+   * Restores a plugin's published files before its next hook starts, since other hooks may have changed its copy.
+   * @returns the directory in which it runs
+   */
+  async restore(plugin: string): Promise<string> {
     const dir = this.dirFor(plugin)
-    const marks = this.#marks.get(plugin)
-    if (!marks) return
+    const marks = this.#marks.get(plugin) ?? new Map<string, string>()
     for (const [path, mark] of marks) {
       const published = join(this.root, plugin, path)
       const seen = join(dir, path)
@@ -120,6 +122,7 @@ export class WorkTree {
       await copyEntry(published, seen)
       marks.set(path, markOf(seen)!)
     }
+    return dir
   }
 
   /**

@@ -40,7 +40,8 @@ const FETCHES_ITSELF = new Set(['forumdl', 'gallerydl', 'git', 'papersdl', 'ytdl
  */
 export function verdictOn(results: readonly JudgedResult[], headersStatus: number | null): Verdict {
   const inOrder = results.toSorted((a, b) => (a.hook_name < b.hook_name ? -1 : 1))
-  const copies = inOrder.filter((result) => isCopy(result))
+  const found = inOrder.filter((result) => isCopy(result))
+  const copies = inOrder.some(isEmptyAnswer) && found.every(isRecord) ? [] : found
   const { plugin, cause: failure } = causeIn(inOrder)
   const http_status = statusOf(inOrder, copies, failure, headersStatus)
   if (http_status !== null && http_status >= 400 && !copies.some(({ plugin }) => FETCHES_ITSELF.has(plugin)))
@@ -54,6 +55,11 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
       : { outcome: 'partial', cause: causeOfPart(plugin, failure), http_status }
   return { outcome: 'failed', cause: failure ?? emptiness(copiers, http_status), http_status }
 }
+
+/** What came over the line, be it nothing. */
+const isRecord = ({ plugin }: JudgedResult) => plugin === 'warc' || plugin === 'wacz'
+
+const isEmptyAnswer = ({ output_str }: JudgedResult) => output_str.startsWith('an empty answer')
 
 /** A body that broke off failed, and what is kept of it is a copy all the same. */
 const isCopy = (result: JudgedResult) =>
@@ -81,8 +87,7 @@ function emptiness(copiers: readonly JudgedResult[], status: number | null): str
   const [first] = copiers
   if (first && copiers.every((result) => result.status === 'skipped')) return first.output_str || 'skipped'
   if (!first) return 'nothing was run'
-  const isEmpty = copiers.some(({ output_str }) => output_str.startsWith('an empty answer'))
-  const what = isEmpty ? 'empty answer' : 'nothing to keep'
+  const what = copiers.some(isEmptyAnswer) ? 'empty answer' : 'nothing to keep'
   return `${what}${status === null || status === 200 ? '' : ` (HTTP ${status})`}`
 }
 

@@ -45,5 +45,6 @@ function row(result: SnapshotPageResult, isAgain: boolean): Html {
 }
 
 function logLink(title: string, name: string, path: string): Html {
-  return html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${title}">${name}</a> `
+  return html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${title}"
+aria-label="${title}">${name}</a> `
 }

@@ -176,9 +176,9 @@ export class SnapshotHooks {
   async #runUntilLost(row: readonly OpenHook[]): Promise<readonly OpenHook[]> {
     const runs: HostedRun[] = []
     for (const { hook, result } of row) {
-      await this.#restore(hook)
+      const outputDir = await this.#restore(hook)
       const logs = logsFor(this.#work.tree.root, hook, result.attempt)
-      runs.push({ hook, outputDir: this.#work.tree.dirFor(hook.plugin), logs })
+      runs.push({ hook, outputDir, logs })
     }
     let host = ''
     const begin = async (hook: Hook, processId: string) => {
@@ -202,17 +202,10 @@ export class SnapshotHooks {
   async #runOne({ hook, result }: OpenHook): Promise<void> {
     const logs = logsFor(this.#work.tree.root, hook, result.attempt)
     const started = (processId: string) => this.#started(result, processId)
-    await this.#restore(hook)
+    const dir = await this.#restore(hook)
     this.ends.isShared = true
     const way = hook.background ? 'background' : 'foreground'
-    const end = await this.#work.sequence[way](
-      this.#work.scope,
-      hook,
-      this.#work.tree.dirFor(hook.plugin),
-      logs,
-      this.#work.abort,
-      started,
-    )
+    const end = await this.#work.sequence[way](this.#work.scope, hook, dir, logs, this.#work.abort, started)
     if (end) await this.ends.settle([end])
   }
 
@@ -229,10 +222,11 @@ export class SnapshotHooks {
     await failpoint('spawn.hook_recorded')
   }
 
-  async #restore({ plugin }: Hook): Promise<void> {
+  /** @returns the directory in which the hook runs */
+  async #restore({ plugin }: Hook): Promise<string> {
     const isRunning = this.ends.open.all.some(
       ({ hook }) => hook.plugin === plugin && this.#work.sequence.isRunning(hook),
     )
-    if (!isRunning) await this.#work.tree.restore(plugin)
+    return isRunning ? this.#work.tree.dirFor(plugin) : await this.#work.tree.restore(plugin)
   }
 }

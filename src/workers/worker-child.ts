@@ -1,6 +1,7 @@
 import { type StdioOptions, spawn } from 'node:child_process'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import type { WorkerType } from '../db/tables.ts'
@@ -14,13 +15,6 @@ import { homeEnvironment } from './home-environment.ts'
 import { retryTransient } from './retry-transient.ts'
 import type { WorkerContext } from './worker-context.ts'
 import { WORKER_ENV } from './worker-env.ts'
-
-/**
- * A young generation that starting up does not fill (it fills Node's 1 MB several times), so that nothing is copied,
- * which saves a twelfth of the work. It does not grow: a worker keeps little of what it allocates. One helper thread:
- * there are as many workers as cores.
- */
-export const WORKER_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2', '--v8-pool-size=1']
 
 export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
@@ -38,7 +32,7 @@ export async function startWorker(
   const { home, processId: parentId, term } = owner
   const { deadlineMs } = (kind === 'crawl' ? crawlMachine : snapshotMachine).states.started
   const cwd = home.dataDir
-  const argv = [process.execPath, ...WORKER_FLAGS, asset('main.js', 'main.ts'), 'worker', kind]
+  const argv = [process.execPath, ...FRUGAL_FLAGS, asset('main.js', 'main.ts'), 'worker', kind]
   const row = await insertStarting(home, {
     processType: 'worker',
     workerType: kind,
@@ -52,6 +46,7 @@ export async function startWorker(
   })
   await failpoint('spawn.worker_row')
   const env = {
+    ...FRUGAL_ENV,
     ...process.env,
     ...homeEnvironment(home),
     [MARKER.process]: row.id,

@@ -148,6 +148,8 @@ function roleOf(pid: number): string {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     if (words.includes('worker')) return `${words[words.indexOf('worker') + 1]} workers`
     if (words.some((word) => word.endsWith('hook-host.js'))) return 'hook hosts'
+    if (words.some((word) => word.includes('chrome_launch'))) return 'browser launcher'
+    if (/chrom/.test(words[0] ?? '')) return 'browser'
     if (words.includes('run')) return 'runner'
     return words.some((word) => word.endsWith('main.js')) ? 'command' : 'other'
   } catch {

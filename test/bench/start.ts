@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { sql } from 'kysely'
+import { FRUGAL_FLAGS } from '../../src/base/frugal.ts'
 import type { Home } from '../../src/db/home.ts'
 import { insertStarting } from '../../src/db/processes.ts'
 import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'
 import type { Containment } from '../../src/processes/containment/containment.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { homeEnvironment } from '../../src/workers/home-environment.ts'
-import { WORKER_FLAGS } from '../../src/workers/worker-child.ts'
 import { WORKER_ENV } from '../../src/workers/worker-env.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
@@ -82,7 +82,7 @@ async function wordsMs({ dataDir }: Home, ...words: readonly string[]): Promise<
  * way.
  */
 async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
-  const argv = [...WORKER_FLAGS, MAIN, 'worker', 'snapshot']
+  const argv = [...FRUGAL_FLAGS, MAIN, 'worker', 'snapshot']
   const row = await insertStarting(home, {
     processType: 'worker',
     workerType: 'snapshot',

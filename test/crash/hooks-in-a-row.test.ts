@@ -17,8 +17,9 @@ let site: Site
 
 /** A page of 40 MB: a cell in a cell in a cell, again and again. */
 const NESTED = `<title>Tables</title>${`${'<table><tr><td>'.repeat(100)}x${'</table>'.repeat(100)}`.repeat(18_000)}`
-/** One whose tree readability just takes on. */
-const BOOK = `<title>Book</title>${`<p>${'So it goes, on and on. '.repeat(8)}</p>`.repeat(45_000)}`
+/** One whose tree readability just takes on, with attributes. */
+const PARAGRAPH = `<p a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8>${'So it goes, on and on. '.repeat(4)}</p>`
+const BOOK = `<title>Book</title>${PARAGRAPH.repeat(45_000)}`
 
 beforeAll(async () => {
   site = await startSite({

@@ -269,6 +269,14 @@ describe.skipIf(noBrowser)(`the pages in a browser ${noBrowser}`, () => {
     await browser.open(join(test.dataDir, await dirOf(test, crawl), 'index.html'))
     await browser.until("document.querySelectorAll('#list li').length === 3")
     expect(await texts('#causes button')).toEqual(['1HTTP 404'])
+    // On paper, rows that are out of sight are there, too.
+    await browser.evaluate(`{
+      document.querySelector('#list').style.marginTop = '9000px'
+      dispatchEvent(new Event('resize'))
+    }`)
+    await browser.until("document.querySelectorAll('#list li').length === 0")
+    await browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(await texts('#list .title')).toHaveLength(3)
 
     const page = (await pagesOf(test, crawl)).find(({ url }) => url.endsWith('page-1.html'))!
     await browser.open(join(test.dataDir, page.output_dir, 'index.html'))
@@ -279,6 +287,9 @@ describe.skipIf(noBrowser)(`the pages in a browser ${noBrowser}`, () => {
       'readability/content.html',
     )
     await browser.until("document.readyState === 'complete'")
+    await browser.evaluate("document.querySelector('#copy').replaceChildren(new Image())")
+    await browser.evaluate("document.querySelector('#copy img').src = 'gone.png'")
+    await browser.until("document.querySelector('#copy').textContent === 'gone.png is not here any more.'")
     expect(troubles).toEqual([])
     expect(site.hits('/picture.png')).toBe(asked)
   })

@@ -96,6 +96,15 @@ describe('a program that a plugin needs', () => {
     expect(await home.query(row)).toEqual([{ status: 'queued', attempts: 1, message: MISSING, later: true }])
     expect((await status(home))['queue']!['binary']).toEqual({ queued: 1, installed: 0 })
     expect((await home.run(['status', '--json'])).stdout).toContain(MISSING)
+
+    // Where only some pages need it, hooks say themselves what these lack.
+    const file = join(home.dataDir, 'plugins/needs_program/config.json')
+    const config = JSON.parse(readFileSync(file, 'utf8')) as { required_binaries: object[] }
+    config.required_binaries = config.required_binaries.map((one) => ({ ...one, needed_by: 'some pages' }))
+    writeFileSync(file, JSON.stringify(config))
+    const another = await add(home, '--again')
+    await run(home, env)
+    expect(await outcome(home, another)).not.toContain('skipped')
   })
 
   it('that was installed since is found at the next crawl, and a retry then works', async () => {

@@ -215,7 +215,7 @@ describe('media without yt-dlp', () => {
   it('are skipped, with the command that installs it', async () => {
     expect(await run('ytdlp', `${own.url}/video.html`, { PATH: '/nowhere' })).toMatchObject({
       status: 'skipped',
-      output: "yt-dlp not found: pip install 'yt-dlp[default]'",
+      output: 'yt-dlp not found: archivebox-ts plugin install ytdlp',
     })
   })
 })

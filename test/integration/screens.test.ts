@@ -48,6 +48,13 @@ describe.skipIf(noTmux)(`in a terminal ${noTmux || ''}`, () => {
       expect(end).toMatch(/3 pages: 2 archived, 1 failed$/m)
       expect(end).not.toMatch(/Ctrl-C|░/)
 
+      const failed = await home.value<string>("select id from snapshot where outcome = 'failed'")
+      const page = terminal(home, `PROGRAM snapshot show ${failed}`, { columns: 80 })
+      const told = (await page.shows(/exit code 0/)).join('\n')
+      expect(told).toMatch(/^cause +connection refused$[\s\S]*^failed +html: connection refused by 127/m)
+      expect(told).toMatch(new RegExp(`^try again +archivebox-ts snapshot retry --failed ${failed.slice(-8)}$`, 'm'))
+      expect(told).not.toMatch(/null|\{\}|\[\]|needs html/)
+
       const stopped = terminal(home, `PROGRAM add --run ${slow(1_000).join(' ')} ${site.url}/a/long/path.html`, {
         columns: 40,
       })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createWriteStream, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +11,8 @@ import { Payload } from '../../src/plugins/base/warc/payload.ts'
 import { WarcWriter } from '../../src/plugins/base/warc/writer.ts'
 import { filesIn, indexed } from '../support/warc-files.ts'
 
+/** What is this large is compressed by another thread, and makes its part of a package a stream. */
+const LARGE = randomBytes(300_000)
 const SHARED = Buffer.from(Array.from({ length: 3_000 }, (_, i) => `word ${i * 7_919}`).join())
 
 let folder: string
@@ -24,7 +27,7 @@ async function page(name: string, at: Date): Promise<void> {
   mkdirSync(place, { recursive: true })
   const writer = await WarcWriter.open(place, 'data.warc.gz', {})
   for (const [path, body] of [
-    ['', Buffer.from(`<p>${name}</p>`)],
+    ['', Buffer.concat([Buffer.from(`<p>${name}</p>`), ...(name === 'middle' ? [LARGE] : [])])],
     ['/a.css', SHARED],
     ['/b.css', SHARED],
   ] as const) {

@@ -15,7 +15,7 @@ describe('the programs that a config.json asks for', () => {
   const config = {
     required_binaries: [
       { name: '{WGET_BINARY}', binproviders: 'env,apt', min_version: '1.20' },
-      { name: 'node' },
+      { name: 'node', needed_by: 'some pages' },
       'sh',
       { name: '' },
       {},
@@ -28,7 +28,7 @@ describe('the programs that a config.json asks for', () => {
   it('are named by a setting, or by themselves; what is none is left out', () => {
     expect(requiredBinaries(config)).toEqual([
       { setting: 'WGET_BINARY', name: 'wget', binproviders: 'env,apt', minVersion: '1.20', rules: {} },
-      { setting: undefined, name: 'node', binproviders: '*', minVersion: '', rules: {} },
+      { setting: undefined, name: 'node', binproviders: '*', minVersion: '', isForSome: true, rules: {} },
       { setting: undefined, name: 'sh', binproviders: '*', minVersion: '', rules: {} },
     ])
     for (const nothing of [null, {}, [], 'text', { required_binaries: 'wget' }])

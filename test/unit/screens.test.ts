@@ -248,7 +248,14 @@ describe('a table', () => {
     const [head, first, second] = await at(40)
     expect(head).toMatch(/^id {8}outcome {3}title$/)
     expect(first).toContain('日本語の')
-    expect(second).toMatch(/failed {4}https:\/\/exampl.*…$/)
+    expect(second).toMatch(/failed {4}example\.or…age\/of\/it$/)
+  })
+
+  it('shows below each row what it cannot do without, when that has no room', async () => {
+    const below = columns.map((column) => (column.name === 'url' ? { ...column, below: true as const } : column))
+    const lines = (await table(below, rows, { width: 40, palette })).trimEnd().split('\n')
+    expect(lines).toHaveLength(4) // The second row has its URL as a title.
+    expect(lines[2]).toBe('  https://example.org/1/2/3/4/5/6/7/8')
   })
 
   it('where nobody looks is not cut', async () => {

@@ -15,6 +15,8 @@ const PAGES = 'pages/pages.jsonl'
 /** The names by which pywb finds an index; it ignores a plain `.cdxj`. */
 const INDEX = 'index.cdx.gz'
 const BLOCKS = 'indexes/index.idx'
+/** A smaller part is written at once: a stream costs more than it. */
+const SMALL = 256 * 1024
 /** Lines that are compressed together, as other makers of WACZ files do. */
 const BLOCK_LINES = 1_024
 
@@ -118,9 +120,12 @@ export class WaczFile {
         yield piece
       }
     }
-    const stream = Readable.from(measured(), { objectMode: false })
-    this.#zip.addReadStream(stream, path, { compress })
-    await Promise.race([once(stream, 'end'), this.#written])
+    const { first, all } = await split(measured())
+    if (all) {
+      const stream = Readable.from(all, { objectMode: false })
+      this.#zip.addReadStream(stream, path, { compress })
+      await Promise.race([once(stream, 'end'), this.#written])
+    } else this.#zip.addBuffer(Buffer.concat(first), path, { compress })
     this.#resources.push({
       name: path.slice(path.indexOf('/') + 1),
       path,
@@ -128,6 +133,23 @@ export class WaczFile {
       bytes: size,
     })
   }
+}
+
+/** The first pieces of a part, and, unless it is small, all of them. */
+async function split(
+  pieces: AsyncGenerator<Buffer, void>,
+): Promise<{ first: readonly Buffer[]; all?: AsyncGenerator<Buffer, void> }> {
+  const first: Buffer[] = []
+  for (let size = 0; size < SMALL; size += first.at(-1)!.length) {
+    const { value, done } = await pieces.next()
+    if (done) return { first }
+    first.push(value)
+  }
+  const both = async function* () {
+    yield* first
+    yield* pieces
+  }
+  return { first, all: both() }
 }
 
 async function* inBlocks(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string[], void> {

@@ -77,8 +77,8 @@ const COLUMNS: readonly Column<PluginRecord>[] = [
     value: ({ enabled }) => (enabled ? 'yes' : 'no'),
     style: ({ enabled }, palette) => (enabled ? String : palette.dim),
   },
-  { name: 'hooks', value: ({ hooks }) => hooks.map(eventOf).join(', '), cut: 'end', rank: 2 },
-  { name: 'makes', value: ({ description }) => oneLine(description), cut: 'end', rank: 3 },
+  { name: 'hooks', value: ({ hooks }) => hooks.map(eventOf).join(', '), cut: 'end', rank: 5 },
+  { name: 'makes', value: ({ description }) => oneLine(description), cut: 'end', rank: 2 },
   { name: 'needs', value: needsOf, optional: true, cut: 'end', rank: 4 },
   {
     name: 'lacks',

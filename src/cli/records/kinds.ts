@@ -51,7 +51,7 @@ export const CRAWL: Kind<ListedCrawl> = {
       name: 'pages',
       value: ({ sealed, pages }) => `${sealed}/${pages}`,
       // Where there is no room for the next column, it is still seen that there is something in it.
-      style: ({ counts }, palette) => (counts.failed > 0 ? palette.red : (text) => text),
+      style: ({ counts }, palette) => (counts.failed > 0 ? palette.red : counts.partial > 0 ? palette.yellow : String),
       right: true,
     },
     {
@@ -60,6 +60,14 @@ export const CRAWL: Kind<ListedCrawl> = {
       style: (_row, palette) => palette.red,
       right: true,
       rank: 2,
+      optional: true,
+    },
+    {
+      name: 'partial',
+      value: ({ counts }) => (counts.partial > 0 ? String(counts.partial) : ''),
+      style: (_row, palette) => palette.yellow,
+      right: true,
+      rank: 4,
       optional: true,
     },
     ADDED,
@@ -76,7 +84,7 @@ export const SNAPSHOT: Kind<ListedSnapshot> = {
     ADDED,
     { name: 'title', value: ({ title }) => oneLine(title ?? ''), cut: 'end', insteadOf: 'url' },
     { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2 },
-    { name: 'cause', value: ({ cause }) => oneLine(cause ?? ''), cut: 'end', rank: 1, optional: true },
+    { name: 'cause', value: ({ cause }) => oneLine(cause ?? ''), cut: 'end', rank: 1, optional: true, below: true },
   ],
 }
 
@@ -88,7 +96,7 @@ export const RESULT: Kind<ListedResult> = {
     { name: 'plugin', value: ({ plugin }) => oneLine(plugin) },
     { name: 'attempt', value: ({ attempt }) => String(attempt), right: true, wide: true },
     { name: 'took', value: took, right: true, rank: 3 },
-    { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2 },
+    { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2, below: true },
     { name: 'output', value: ({ output_str: output }) => oneLine(output), cut: 'end', rank: 1 },
   ],
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
-import { eachListed, type Filters, listedByIds, type Model } from '../../db/listings.ts'
+import { eachListed, type Filters, type Model } from '../../db/listings.ts'
 import { OUTCOMES } from '../../db/tables.ts'
 import { TABLE_LINES } from '../format.ts'
 import { withHome } from '../home.ts'
@@ -8,7 +8,7 @@ import { findIds } from '../ids.ts'
 import { commaList } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
-import { printRecord, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
+import { readerWantsMore, terminal } from '../terminal.ts'
 import type { PrintOptions } from './formats.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
 import { momentOf } from './moment.ts'
@@ -62,32 +62,6 @@ function nothingFound({ noun }: Model, isFiltered: boolean): string {
   return isFiltered
     ? `no ${noun} is as asked for`
     : `there is no ${noun} yet: ${onStderr.bold('archivebox-ts add URL')} adds pages`
-}
-
-/** `show`: every field of what has these ids. */
-export async function show<Row extends { readonly id: string }>(
-  options: GlobalOptions,
-  kind: Kind<Row>,
-  ids: readonly string[],
-): Promise<void> {
-  await withHome(options, async (home) => {
-    const rows = await listedByIds(home.db, kind, await findIds(home, kind, ids))
-    for (const row of rows) {
-      if (wantsJson(options)) printRecord(kind.record(row))
-      else process.stdout.write(`${fields(kind.record(row))}\n`)
-    }
-  })
-}
-
-function fields(record: object): string {
-  const entries = Object.entries(record)
-  const width = Math.max(...entries.map(([name]) => name.length))
-  return entries.map(([name, value]) => `${name.padEnd(width)}  ${shown(value)}\n`).join('')
-}
-
-function shown(value: unknown): string {
-  if (value instanceof Date) return value.toISOString()
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { GlobalOptions } from '../options.ts'
 import { type Command, change, type Request, type RetryOptions, retryRows } from './change.ts'
 import type { Kind } from './kinds.ts'
-import { type ListOptions, list, show } from './list.ts'
+import { type ListOptions, list } from './list.ts'
 import { type RemoveOptions, type Removing, remove } from './remove.ts'
+import { show } from './show.ts'
 
 /** One verb on the rows of one model: what was typed behind it, and its own options. */
 export type Verb<Options = object> = (options: GlobalOptions, args: readonly string[], verb: Options) => Promise<void>

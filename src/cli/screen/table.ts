@@ -19,11 +19,15 @@ export interface Column<Row> {
   readonly style?: (row: Row, palette: Palette) => (text: string) => string
   /** Goes when there is no room, the highest first; those without one go last. */
   readonly rank?: number
+  /** Where it has no room, it stands on a line of its own below its row. */
+  readonly below?: true
   /** The column whose value stands in where this one has none and that one went. */
   readonly insteadOf?: string
 }
 
 const BETWEEN = '  '
+/** Of a URL both ends tell something, wherever it stands. */
+const IS_URL = /^https?:\/\/\S+$/i
 /** What is cut tells nothing in less. */
 const LEAST = 12
 
@@ -49,7 +53,7 @@ export async function table<Row>(
     texts
       .map((text, at) => {
         const { cut, right } = columns[shown[at]!]!
-        const short = cut === 'middle' ? cutUrl(text, widths[at]!) : cutEnd(text, widths[at]!)
+        const short = cut === 'middle' || IS_URL.test(text) ? cutUrl(text, widths[at]!) : cutEnd(text, widths[at]!)
         const last = at === texts.length - 1
         const padded = right ? padStart(short, widths[at]!) : last ? short : padEnd(short, widths[at]!)
         return style(at)(padded)
@@ -61,12 +65,20 @@ export async function table<Row>(
     () => palette.dim,
   )
   const plain = (text: string) => text
-  const body = rows.map((row, number) =>
-    line(
+  const low = columns.flatMap(({ below }, index) => (below && !shown.includes(index) ? [index] : []))
+  const body = rows.flatMap((row, number) => {
+    const first = line(
       cells.map((column) => column[number]!),
       (at) => columns[shown[at]!]!.style?.(row, palette) ?? plain,
-    ),
-  )
+    )
+    const rest = low
+      .map((index) => all[index]![number]!)
+      .filter((text) => text !== '' && !cells.some((column) => column[number] === text))
+    return [
+      first,
+      ...rest.map((text) => palette.dim(BETWEEN + (IS_URL.test(text) ? cutUrl : cutEnd)(text, width - BETWEEN.length))),
+    ]
+  })
   return `${[head, ...body].join('\n')}\n`
 }
 

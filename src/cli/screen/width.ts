@@ -1,6 +1,9 @@
 /** ASCII, and the signs that we draw with: one column each. */
 const NARROW = /^[\u0020-\u007e\u2026\u2500-\u259f\u2713\u2717\u00b7\u2013]*$/
 
+/** A text that needs measuring. */
+export const WIDE = '字'
+
 interface Measures {
   readonly widthOf: (text: string) => number
   readonly segmenter: Intl.Segmenter

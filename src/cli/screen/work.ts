@@ -94,7 +94,7 @@ const SECONDS_WIDTH = 6
 /** What runs on a page, for how long, and which page. */
 function pageLine({ hooks, url, seconds }: PageInWork, { columns, palette }: Canvas): string {
   const [hook] = hooks
-  const plugin = Math.min(PLUGIN_WIDTH, Math.max(4, Math.floor(columns / 5)))
+  const plugin = Math.min(PLUGIN_WIDTH, Math.max(4, Math.floor(columns / 4)))
   const what = padEnd(cutMiddle(oneLine(hook?.plugin ?? 'begins'), plugin), plugin)
   const time = padStart(duration(hook?.seconds ?? seconds), SECONDS_WIDTH)
   const room = columns - plugin - SECONDS_WIDTH - 4

@@ -16,6 +16,8 @@
   const SETTLE_LIST_MS = 150
   /** Browsers draw nothing that is higher. */
   const HIGHEST = 15_000_000
+  /** On paper there is no sight to follow; nobody prints more rows than this. */
+  const PRINTED = 500
   const OUTCOMES = { a: 'archived', p: 'partial', f: 'failed' }
 
   const find = (selector) => document.querySelector(selector)
@@ -129,6 +131,8 @@
       this.form.addEventListener('submit', (event) => event.preventDefault())
       addEventListener('scroll', () => this.paintSoon(), { passive: true })
       addEventListener('resize', () => this.paintSoon())
+      addEventListener('beforeprint', () => this.paint(PRINTED))
+      addEventListener('afterprint', () => this.paint())
       addEventListener('keydown', (event) => {
         if (
           event.key !== '/' ||
@@ -409,8 +413,11 @@
       if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paint())
     }
 
-    /** Draws the rows that are in sight, and a few beside them. */
-    paint() {
+    /**
+     * Draws the rows that are in sight, and a few beside them.
+     * @param printed on paper, so many from the first on
+     */
+    paint(printed = 0) {
       this.frame = 0
       const { list, results } = this
       const isGrid = list.classList.contains('thumbs')
@@ -420,10 +427,10 @@
         ? Math.max(1, Math.floor(list.clientWidth / Number.parseFloat(style.getPropertyValue('--column'))))
         : 1
       const rows = Math.min(Math.ceil(results.length / columns), Math.floor(HIGHEST / height))
-      list.style.height = `${rows * height}px`
+      list.style.setProperty('--height', `${rows * height}px`)
       const top = list.getBoundingClientRect().top
-      const first = Math.max(0, Math.floor(-top / height) - 3)
-      const last = Math.min(rows, Math.ceil((innerHeight - top) / height) + 3)
+      const first = printed > 0 ? 0 : Math.max(0, Math.floor(-top / height) - 3)
+      const last = Math.min(rows, printed || Math.ceil((innerHeight - top) / height) + 3)
       const shown = []
       const drawn = new Map()
       const width = 100 / columns
@@ -431,11 +438,9 @@
         const entry = results[at]
         const item = this.drawn.get(entry) ?? (isGrid ? this.card(entry) : this.row(entry))
         drawn.set(entry, item)
-        item.style.top = `${Math.floor(at / columns) * height}px`
-        if (isGrid) {
-          item.style.left = `${(at % columns) * width}%`
-          item.style.width = `${width}%`
-        }
+        item.style.setProperty('--top', `${Math.floor(at / columns) * height}px`)
+        item.style.setProperty('--left', `${(at % columns) * width}%`)
+        item.style.setProperty('--width', `${width}%`)
         item.setAttribute('aria-setsize', results.length)
         item.setAttribute('aria-posinset', at + 1)
         shown.push(item)
@@ -475,11 +480,7 @@
         make(
           'div',
           { class: 'facts' },
-          make(
-            'span',
-            { class: `badge ${entry.outcome}` },
-            entry.outcome === '' ? '' : `${entry.outcome[0].toUpperCase()}${entry.outcome.slice(1)}`,
-          ),
+          badge(entry.outcome, cause),
           make('time', { datetime: when.toISOString(), title: minuteOf(when) }, dayOf(when)),
           make('span', {}, [size > 0 && sizeOf(size), answer].filter(Boolean).join(' · ')),
         ),
@@ -509,14 +510,10 @@
             'span',
             { class: 'caption' },
             this.icon(path, icon, url),
-            make('bdi', {}, isVisible(title) ? title : url),
+            // Its host is below.
+            make('bdi', {}, isVisible(title) ? title : url.replace(/^\w+:\/\/[^/]*(?=\/.)/, '')),
           ),
-          make(
-            'span',
-            { class: 'place' },
-            make('bdi', {}, hostOf(url)),
-            make('span', { class: `badge ${entry.outcome}` }, entry.outcome),
-          ),
+          make('span', { class: 'place' }, make('bdi', {}, hostOf(url)), badge(entry.outcome, cause)),
         ),
       )
     }
@@ -567,6 +564,13 @@
       return parts
     }
   }
+
+  const badge = (outcome, cause) =>
+    make(
+      'span',
+      { class: `badge ${outcome}`, title: cause || undefined },
+      outcome.charAt(0).toUpperCase() + outcome.slice(1),
+    )
 
   /** What narrows a list beside the words: where it is the same, more letters find less. */
   const restOf = ({ host, tag, cause, from, to }) => JSON.stringify([host, tag, cause, String(from), String(to)])
@@ -677,6 +681,19 @@
   }
 
   // --- one page ----------------------------------------------------------------------------------------------------
+
+  /** Pictures whose files are gone; of frames nobody is told. */
+  addEventListener(
+    'error',
+    ({ target }) => {
+      if (target.tagName !== 'IMG') return
+      if (target.closest('#copy'))
+        target.replaceWith(make('p', { class: 'nothing' }, `${target.getAttribute('src')} is not here any more.`))
+      else if (target.closest('.bar')) target.remove()
+      else if (target.closest('.card')) target.replaceWith('gone')
+    },
+    true,
+  )
 
   function startSnapshot() {
     showCopies()

@@ -88,7 +88,6 @@ for (let failures = 0; !isOver; ) {
   if (rest > 0) await Promise.race([new Promise((resolve) => setTimeout(resolve, rest)), over.promise])
 }
 
-rmSync(join(folder, ENDPOINT), { force: true })
 if (running) {
   const last = running
   last.process.kill('SIGTERM')
@@ -97,6 +96,8 @@ if (running) {
   clearTimeout(late)
 }
 clean()
+// Last: whoever finds no address looks whether we are gone, and must not find us on our way out.
+rmSync(join(folder, ENDPOINT), { force: true })
 // Not with success: where the crawl's worker has not asked for it, this is a service that is gone.
 process.removeAllListeners('SIGTERM')
 process.kill(process.pid, 'SIGTERM')

@@ -1,4 +1,4 @@
-import { parseHTML } from 'linkedom'
+import { parsed } from './light-dom.ts'
 
 /** The few parts of the DOM that are used here. */
 export interface DomNode {
@@ -30,7 +30,7 @@ interface DomDocument extends DomElement {
 
 /** A document with html, head and body, even where the page omits them, and with one `<base>` for its location. */
 export function wholeDocument(html: string, url: string): { document: DomDocument; base: string } {
-  const parse = (source: string) => (parseHTML(source) as unknown as { document: DomDocument }).document
+  const parse = (source: string) => parsed(source).document as DomDocument
   let document = parse(html)
   if (document.documentElement?.tagName !== 'HTML') document = parse(`<html><head></head><body>${html}</body></html>`)
   const { documentElement: root, head, body } = document

@@ -31,7 +31,7 @@ export default defineHook(import.meta, {
     if (!hasMedia(page.html)) return noResults('no media on the page')
     const name = text(env, 'YTDLP_BINARY') ?? 'yt-dlp'
     const program = findProgram(name, env['PATH'])
-    if (!program) return skipped(`${name} not found: pip install 'yt-dlp[default]'`)
+    if (!program) return skipped(`${name} not found: archivebox-ts plugin install ytdlp`)
 
     const limit = sizeLimit(env, 'YTDLP_MAX_SIZE', DEFAULT_MAX_SIZE)
     const stage = join(outputDir, STAGE)

@@ -6,6 +6,9 @@ type Commands = ProtocolMapping.Commands
 type Events = ProtocolMapping.Events
 type Listener = (params: unknown) => void
 
+/** A browser that is being ended still answers, and has no sessions, tabs and contexts any more. */
+const LEAVING = /^(Session with given id not found|No target with given id|Failed to find browser context)/
+
 /** Who passes our words on to the browser, and has not answered so many times, is frozen. */
 const ASK_MS = 2_000
 const MOST_UNANSWERED = 4
@@ -135,8 +138,7 @@ export class Cdp implements Session {
     }
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
-    // A browser that is being ended has no tabs any more, and still answers.
-    if (error?.message.startsWith('Session with given id not found')) waiting?.reject(new BrowserGone())
+    if (error && LEAVING.test(error.message)) waiting?.reject(new BrowserGone())
     else if (error) waiting?.reject(new AppError(`the browser refused: ${error.message}`))
     else waiting?.resolve(result)
   }

@@ -2,7 +2,7 @@ import { createHash, hash, randomUUID } from 'node:crypto'
 import { type FileHandle, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createGzip, constants as zlib, gzip as zlibGzip } from 'node:zlib'
+import { createGzip, gzipSync, constants as zlib, gzip as zlibGzip } from 'node:zlib'
 import { parseContentType } from '../content-type.ts'
 import { PART } from '../files.ts'
 import type { IndexEntry } from './cdxj.ts'
@@ -13,6 +13,8 @@ const gzip = promisify(zlibGzip)
 
 /** Half the CPU of the default level, for files that are 2 % larger. */
 const LEVEL = 4
+/** What is smaller takes longer to hand to another thread and back than to compress, or to write at once. */
+const SMALL = 64 * 1024
 /** They are compressed already, and stored as they are. */
 const COMPRESSED = /^(?:image\/(?!svg)|video\/|audio\/|font\/woff|application\/(?:zip|gzip|pdf|x-7z))/
 /** A record that refers to an earlier one is about as large. */
@@ -52,6 +54,9 @@ export class WarcWriter {
   readonly #file: FileHandle
   readonly #stored = new Map<string, { readonly url: string; readonly date: string; readonly id: string }>()
   #size = 0
+  /** The end of the file, as long as it is small. */
+  #held: Buffer[] = []
+  #heldBytes = 0
 
   private constructor(folder: string, file: FileHandle) {
     this.#folder = folder
@@ -134,6 +139,7 @@ export class WarcWriter {
 
   /** Puts the file in its place. */
   async finish(name: string): Promise<void> {
+    await this.#flush()
     await this.#file.close()
     await rename(join(this.#folder, PART), join(this.#folder, name))
   }
@@ -158,7 +164,8 @@ export class WarcWriter {
     const offset = this.#size
     const bytes = body ? body.bytes : EMPTY
     if (bytes) {
-      await this.#append(await gzip(Buffer.concat([Buffer.from(top), bytes, END]), { level }))
+      const record = Buffer.concat([Buffer.from(top), bytes, END])
+      await this.#append(record.length < SMALL ? gzipSync(record, { level }) : await gzip(record, { level }))
     } else {
       const member = createGzip({ level })
       const feed = async () => {
@@ -175,8 +182,17 @@ export class WarcWriter {
   }
 
   async #append(bytes: Buffer): Promise<void> {
-    await this.#file.writeFile(bytes)
     this.#size += bytes.length
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.length
+    if (this.#heldBytes >= SMALL) await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
+    const held = Buffer.concat(this.#held)
+    this.#held = []
+    this.#heldBytes = 0
+    await this.#file.writeFile(held)
   }
 }
 

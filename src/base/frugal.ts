@@ -1,0 +1,19 @@
+// What keeps small those processes of ours of which there are many, or that live long: they keep little of what they
+// allocate.
+
+/**
+ * For Node: a young generation of 1 MB, and one helper thread, since there are as many such processes as cores. In a
+ * worker 2 MB saved 1 % of the CPU, and took 1 to 3 MB more.
+ */
+export const FRUGAL_FLAGS: readonly string[] = ['--max-semi-space-size=1', '--v8-pool-size=1']
+
+/**
+ * For glibc, in the environment: it keeps an arena for each thread, and most of what large messages and V8's compiler
+ * have ever taken. So, threads share one, and what is freed goes back to the system: 2 to 4 MB less in a worker or
+ * host, 8 in the browser's launcher. Other allocators do not read it.
+ */
+export const FRUGAL_ENV = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+}

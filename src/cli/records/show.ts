@@ -1,0 +1,118 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Home } from '../../db/home.ts'
+import { listedByIds } from '../../db/listings.ts'
+import { latestResults } from '../../db/results.ts'
+import { isConsequence } from '../../machines/cause.ts'
+import { sizeText } from '../../pages/layout.ts'
+import { shortId } from '../format.ts'
+import { withHome } from '../home.ts'
+import { findIds } from '../ids.ts'
+import type { GlobalOptions } from '../options.ts'
+import { oneLine } from '../screen/clean.ts'
+import { wrapped } from '../screen/flow.ts'
+import { onStdout } from '../screen/palette.ts'
+import { loadWidths } from '../screen/width.ts'
+import { printRecord, wantsJson } from '../terminal.ts'
+import type { Kind } from './kinds.ts'
+
+/** A field as people see it; lines of a field of several. */
+type Field = readonly [name: string, value: unknown]
+
+/** A list is shown so far. */
+const LISTED = 5
+
+/** `show`: every field of what has these ids; for people those that say something, and what came of it. */
+export async function show<Row extends { readonly id: string }>(
+  options: GlobalOptions,
+  kind: Kind<Row>,
+  ids: readonly string[],
+): Promise<void> {
+  await withHome(options, async (home) => {
+    const rows = await listedByIds(home.db, kind, await findIds(home, kind, ids))
+    for (const [index, row] of rows.entries()) {
+      const record = kind.record(row)
+      if (wantsJson(options)) printRecord(record)
+      else process.stdout.write(`${index > 0 ? '\n' : ''}${await inFull(home, { ...record })}`)
+    }
+  })
+}
+
+async function inFull(home: Home, record: Readonly<Record<string, unknown>>): Promise<string> {
+  const { type, id, outcome, counts, output_dir: dir } = record
+  const { failed = 0, partial = 0 } = (counts ?? {}) as { failed?: number; partial?: number }
+  const isBad = outcome === 'failed' || outcome === 'partial' || failed + partial > 0
+  const page = typeof dir === 'string' ? join(home.dataDir, dir, 'index.html') : ''
+  const fields: Field[] = [
+    ...Object.entries(record).filter(([name]) => name !== 'output_dir'),
+    ...(type === 'Snapshot' ? await resultsOf(home, String(id)) : []),
+    ['open', existsSync(page) ? page : null],
+    ['try again', isBad ? `archivebox-ts ${String(type).toLowerCase()} retry --failed ${shortId(String(id))}` : null],
+  ]
+  const told = fields
+    .map(([name, value]) => [name, linesOf(name, value)] as const)
+    .filter(([, lines]) => lines.length > 0)
+  await loadWidths(told.flatMap(([, lines]) => lines))
+  const width = Math.max(...told.map(([name]) => name.length)) + 2
+  const room = Math.max(12, (process.stdout.columns || 80) - width)
+  return told
+    .flatMap(([name, lines]) =>
+      lines
+        .flatMap((line) => (name === 'open' || isWhole(line) ? [line] : wrapped(line, room)))
+        .map((line, at) => `${onStdout.dim((at === 0 ? name : '').padEnd(width))}${line}\n`),
+    )
+    .join('')
+}
+
+/** Ids, paths and URLs are for copying: a terminal wraps them, and nothing cuts them. */
+const isWhole = (line: string) => !line.includes(' ')
+
+/** What hooks made of a page, what failed, and why. */
+async function resultsOf({ db }: Home, id: string): Promise<Field[]> {
+  const results = await latestResults(db, [id])
+  const plugins = (...statuses: string[]) => results.filter(({ status }) => statuses.includes(status))
+  const why = ({ plugin, output_str: output }: (typeof results)[number]) => `${plugin}: ${output}`
+  const lacks = plugins('skipped').filter(({ output_str: output }) => !isConsequence(output))
+  return [
+    [
+      'made',
+      plugins('succeeded')
+        .map(({ plugin }) => plugin)
+        .join(', '),
+    ],
+    ['failed', plugins('failed').map(why)],
+    ['skipped', lacks.map(why)],
+    [
+      'to come',
+      plugins('queued', 'started', 'backoff')
+        .map(({ plugin }) => plugin)
+        .join(', '),
+    ],
+  ]
+}
+
+/** There is no limit when they are 0. */
+const NO_LIMITS: ReadonlySet<string> = new Set(['max_urls', 'max_size'])
+
+/** A value in lines; none: it says nothing. */
+function linesOf(name: string, value: unknown): string[] {
+  if (value === null || value === undefined || value === '' || (value === 0 && NO_LIMITS.has(name))) return []
+  if (value instanceof Date) return [value.toISOString()]
+  if (name.endsWith('_size') && typeof value === 'number') return [sizeText(value)]
+  if (Array.isArray(value)) return some(value.map((each) => oneLine(String(each))))
+  if (typeof value === 'object') return some(Object.entries(value).flatMap(entry))
+  return [oneLine(String(value))]
+}
+
+function some(lines: readonly string[]): string[] {
+  return lines.length <= LISTED + 1 ? [...lines] : [...lines.slice(0, LISTED), `and ${lines.length - LISTED} more`]
+}
+
+/** `TIMEOUT=30 (crawl)`, `29 archived`, `output.html (3.0 kB)` */
+function entry([name, value]: readonly [string, unknown]): string[] {
+  if (typeof value === 'number') return value === 0 ? [] : [`${value} ${name}`]
+  const about = value as { value?: unknown; source?: unknown; size?: number }
+  if (about?.source !== undefined) return [oneLine(`${name}=${about.value} (${about.source})`)]
+  if (typeof about?.size === 'number') return [oneLine(`${name} (${sizeText(about.size)})`)]
+  return [oneLine(`${name}: ${JSON.stringify(value)}`)]
+}
