@@ -23,6 +23,7 @@ const PARTS = [
   'README.md',
   'LICENSE',
 ]
+process.env.NIGHTLY = '1' // All cases of a test: a sample may be without the one that notices.
 const { MUTANTS } = await import('../test/support/mutants.ts')
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,

@@ -21,7 +21,7 @@ import { sizeText } from '../pages/layout.ts'
 import { resolvedBinaries } from './binaries.ts'
 import { CrawlServices } from './crawl-services.ts'
 import type { Repeated } from './hook-ends.ts'
-import type { OpenHook } from './hook-rows.ts'
+import { isFinal, type OpenHook, pairsOf } from './hook-rows.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
 import { awaitTurn } from './host-manners.ts'
 import { ALLOWED, permissionFor } from './page-refusal.ts'
@@ -115,7 +115,7 @@ export async function archiveSnapshot(
   const serving = new Set([...daemons].filter((plugin) => !own.has(plugin)))
   const served = { home, id: crawl.id, workerId: context.parentId, unable: crawl.unable }
   const services = await CrawlServices.look(served, hooks, daemons, serving)
-  const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, hooks, results, serving)
+  const repeated = isGivenUp ? NOTHING_REPEATED : await repeat(owner, claim, tree, hooks, results, serving)
   const run = new SnapshotHooks({
     context,
     sequence,
@@ -158,21 +158,25 @@ async function doAgain(owner: Owner, claim: SnapshotClaim, tree: WorkTree, doubt
   await repeatResults(owner, claim, results)
 }
 
-/** Queues results again whose hooks must run again; in `results`, too. */
+/**
+ * Queues results again whose hooks must run again; in `results`, too. Among them are those whose files are not on this
+ * disk: another machine has begun the page, or the database was restored without files.
+ */
 async function repeat(
   owner: Owner,
   claim: SnapshotClaim,
+  tree: WorkTree,
   hooks: readonly Hook[],
   results: ResultRow[],
   services: ReadonlySet<string>,
 ): Promise<Repeated> {
-  const pairs = hooks.flatMap((hook) => {
-    const result = results.find((row) => row.plugin === hook.plugin && row.hook_name === hook.name)
-    return result ? [{ hook, result }] : []
-  })
-  const again = runsAgain(pairs, services).map(({ result }) => result)
-  if (again.length === 0) return NOTHING_REPEATED
+  const isLost = (row: ResultRow) => isFinal(row) && row.has_files && !tree.isPublished(row.plugin)
+  const rows = results.map((row) => (isLost(row) ? { ...row, status: 'queued' as const } : row))
+  const ids = new Set(results.filter(isLost).map(({ id }) => id))
+  for (const { result } of runsAgain(pairsOf(hooks, rows), services)) ids.add(result.id)
+  if (ids.size === 0) return NOTHING_REPEATED
+  const again = results.filter(({ id }) => ids.has(id))
   const files = await repeatResults(owner, claim, again)
   for (const row of again) results[results.indexOf(row)] = { ...row, status: 'queued' }
-  return { results: new Set(again.map(({ id }) => id)), files }
+  return { results: ids, files }
 }

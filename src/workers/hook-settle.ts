@@ -150,12 +150,12 @@ function judge(
   if (exit.code === EXIT_SKIPPED) return { event: 'skip', ...said }
   if (exit.code === EXIT_TEMPORARY || result?.status === 'backoff')
     return { event: 'delay', output: said.output || complaint || 'it failed temporarily' }
-  if (cause === 'asked' ? !endedAsAsked(exit) : exit.code !== 0)
-    return {
-      event: 'fail',
-      output: (result?.status === 'failed' && result.output) || complaint || `it ended with ${describeExit(exit)}`,
-      json: result?.json,
-    }
+  if (cause === 'asked' ? !endedAsAsked(exit) : exit.code !== 0) {
+    const end = `it ended with ${describeExit(exit)}`
+    // What it said last is no reason, when it was killed.
+    const why = exit.signal ? [end, complaint].filter(Boolean).join(': ') : complaint || end
+    return { event: 'fail', output: (result?.status === 'failed' && result.output) || why, json: result?.json }
+  }
   if (!result && mustReport) return { event: 'fail', output: complaint || 'it ended without an ArchiveResult' }
   switch (result?.status) {
     case 'failed':

@@ -24,6 +24,7 @@ import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import { endFormerWorkers } from './reap.ts'
 import { Services } from './services.ts'
+import { hasSetupHooks } from './setup-hooks.ts'
 import { closeWorkers } from './worker-pool.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
@@ -62,6 +63,8 @@ export async function runCrawl(
     await giveUpCrawl(owner, queue, claim, `given up: ${SPENT}`)
     return ENDED
   }
+  // Idle workers would begin its pages as soon as there are any, whatever still prepares the crawl.
+  if (pool.size > 0 && hasSetupHooks(context, crawl)) await closeWorkers(pool)
   // A previous owner may have left it started.
   const started = isQueued(claim) ? await start(context, queue, claim) : (claim as CrawlClaim<'started'>)
   tick.holds(started)
@@ -97,10 +100,16 @@ export async function runCrawl(
       // A worker that is still busy has a page that was taken away, and must be told before we exit.
       if (pool.busy > 0 && (!now.open || isIdle(now))) pool.recheck()
       const isOver = !now.open && (await writeCrawlWacz(context, crawl, AbortSignal.any([stop.drain, abort])))
-      if (isOver && (await sealCrawl(owner, queue, started))) {
-        await failpoint('publish.crawl_sealed')
-        log.info(`sealed crawl ${crawl.id}`)
-        return ENDED
+      if (isOver) {
+        // Before the seal: without a claim nobody would give them their time, or clean up after a crash of ours.
+        if (sequence.hasBackground) await closeWorkers(pool)
+        if (!(await services.end())) break
+        if (await sealCrawl(owner, queue, started)) {
+          await failpoint('publish.crawl_sealed')
+          log.info(`sealed crawl ${crawl.id}`)
+          return ENDED
+        }
+        await services.start() // A page was added meanwhile.
       }
       if (stop.drain.aborted || abort.aborted || isIdle(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break

@@ -76,10 +76,14 @@ export class Services {
     await this.start()
   }
 
-  /** Ends them after the last page. */
-  async end(): Promise<void> {
+  /**
+   * Ends them after the last page.
+   * @returns false when there was no time for that: they were killed
+   */
+  async end(): Promise<boolean> {
     const ended = await this.#sequence.endBackground(this.#abort)
     this.isCutOff ||= ended.length > 0 && this.#context.stop.drain.aborted
+    return ended.every(({ cause }) => cause !== 'interrupt')
   }
 
   async #write(unable: ReadonlyMap<string, string>): Promise<void> {

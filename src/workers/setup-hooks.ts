@@ -16,6 +16,12 @@ import type { WorkerProcessContext } from './worker-process.ts'
 /** A background hook that exits with success may leave a browser running for the crawl. */
 export const hasFailed = ({ code }: Exit) => code !== 0 && code !== EXIT_SKIPPED
 
+/** Is there anything to be prepared for the pages of a crawl? */
+export function hasSetupHooks({ owner, settings }: WorkerProcessContext, { config }: CrawlRow): boolean {
+  const { texts, plugins } = crawlSettings(owner.home.dataDir, settings, config)
+  return selectHooks(plugins, 'CrawlSetup', texts, config.plugins).length > 0
+}
+
 /** How the set-up of a crawl went. */
 export interface SetUp {
   /** A hook was cut off. */

@@ -94,4 +94,18 @@ describe('hooks whose plugin requires another one', () => {
       'ours 40_ours.sh': 'succeeded: ',
     })
   })
+
+  it('begin when what their crawl prepares is there, also in workers that were idle', async () => {
+    const home = await homes.make()
+    // Longer than an idle worker waits until it looks for pages by itself.
+    setUpHook(home, 'prepares', '10_prepare.sh', 'sleep 3; echo >ready')
+    plugin(home, 'needs', '[ -e "$CRAWL_DIR/prepares/ready" ] && echo seen >seen.txt')
+    const plugins = ['html', 'prepares,needs']
+    const crawls: string[] = []
+    for (const names of plugins) crawls.push(await home.add('--plugins', names, `${site.url}/page-1.html`))
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { MAX_CRAWL_WORKERS: '1' } })
+    expect(code, stderr).toBe(0)
+    const [result] = await resultsOf(home, crawls[1]!)
+    expect(result).toMatchObject({ plugin: 'needs', status: 'succeeded' })
+  })
 })

@@ -1,7 +1,16 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectHashes, pagesOf, type Result, resultsOf } from '../support/archive.ts'
+import { expectComplete, expectHashes, pagesOf, type Result, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { publishedIn, wrongOutputs } from '../support/outputs.ts'
 import { hook, plugin } from '../support/plugins.ts'
@@ -97,6 +106,30 @@ describe('what is published', () => {
     const dir = await folderOf(home, await archived(home, 'a,b,c,hashes'))
     const { files } = JSON.parse(readFileSync(join(dir, 'hashes/hashes.json'), 'utf8')) as { files: { path: string }[] }
     expect(files.map(({ path }) => path)).toEqual(['b/b.txt', 'c/late.txt'])
+  })
+
+  it('is made again when the page goes on where its files are not: on another machine, or without what was lost', async () => {
+    const home = await homes.make()
+    plugin(home, 'waits', 'while [ -e "$DATA_DIR/hold" ]; do sleep 0.05; done; cp ../html/output.html copy.html')
+    writeFileSync(join(home.dataDir, 'hold'), '')
+    const crawl = await home.add('--plugins', 'html,waits,title,hashes', `${site.url}/page-1.html`)
+    const runner = home.start(['run'])
+    const isHeld = "select count(*) = 1 from archive_result where plugin = 'waits' and status = 'started'"
+    await eventually(() => home.value<boolean>(isHeld))
+    runner.signal('SIGKILL')
+    await runner.finished()
+    rmSync(await folderOf(home, crawl), { recursive: true })
+    rmSync(join(home.dataDir, 'hold'))
+    await runAll(home)
+    const ends = (await resultsOf(home, crawl)).map(({ plugin: name, status }) => `${name} ${status}`)
+    expect(ends).toEqual(['html succeeded', 'waits succeeded', 'title succeeded', 'hashes succeeded'])
+    expect(publishedIn(await folderOf(home, crawl)).toSorted()).toEqual([
+      'hashes/hashes.json',
+      'html/output.html',
+      'title/title.txt',
+      'waits/copy.html',
+    ])
+    await expectComplete(home, crawl)
   })
 })
 

@@ -81,7 +81,11 @@ export async function capturesVerdict(home: TestHome, ledger: Ledger, temp: stri
   }
   return [
     { name: 'every capture that succeeded is whole, and of its page', how: 'its bytes', broken },
-    { name: "a crawl's WACZ has all of its pages", how: CRAWL_WACZ, broken: await wrongPackages(home, results) },
+    {
+      name: "a crawl's WACZ has all of its pages",
+      how: CRAWL_WACZ,
+      broken: await wrongPackages(home, ledger, results),
+    },
     {
       name: 'captures fail for a reason, and for a true one',
       how: 'output_str of failed and skipped results',
@@ -110,13 +114,13 @@ export async function captureCounts(home: TestHome): Promise<string[]> {
 const isUnexplained = ({ status, output_str }: Captured) =>
   ['failed', 'skipped'].includes(status) && /^\s*$|not found|Invalid URL/.test(output_str)
 
-async function wrongPackages(home: TestHome, results: readonly Captured[]): Promise<string[]> {
+async function wrongPackages(home: TestHome, ledger: Ledger, results: readonly Captured[]): Promise<string[]> {
   const crawls = await home.query<{ id: string; output_dir: string }>('select id, output_dir from crawl')
   const wrong: string[] = []
   for (const { id, output_dir } of crawls) {
     const pages = results.filter((row) => row.crawl_id === id && row.plugin === 'wacz' && row.status === 'succeeded')
     const file = join(home.dataDir, output_dir, CRAWL_WACZ)
-    if (pages.length < 2 && !existsSync(file)) continue
+    if ((pages.length < 2 || ledger.cancelled.has(id)) && !existsSync(file)) continue
     const found = await packageIn(file).then(({ pages }) => pages.toSorted().join(), messageOf)
     const expected = pages
       .map(({ url }) => url)
@@ -129,9 +133,11 @@ async function wrongPackages(home: TestHome, results: readonly Captured[]): Prom
 
 async function leftovers(home: TestHome, ledger: Ledger, temp: string): Promise<string[]> {
   const crawls = join(home.dataDir, 'archive', 'crawls')
-  const left = globSync('*/*/*/chrome/.browser', { cwd: crawls })
   const days = globSync('*/*', { cwd: crawls })
-  const folders = ledger.crawls.flatMap((id) => days.map((day) => join(crawls, day, id, 'chrome')))
+  // What was deleted or cancelled has no successor that would clean up after a browser that was killed.
+  const ids = ledger.crawls.filter((id) => !ledger.deleted.has(id) && !ledger.cancelled.has(id))
+  const folders = ids.flatMap((id) => days.map((day) => join(crawls, day, id, 'chrome')))
+  const left = folders.map((folder) => join(folder, '.browser')).filter((folder) => existsSync(folder))
   left.push(...folders.flatMap((folder) => (existsSync(shortFolderOf(folder)) ? [`${folder} in /tmp`] : [])))
   left.push(...readdirSync(temp).filter((name) => basename(name) !== 'node-compile-cache'))
   return left

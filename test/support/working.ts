@@ -6,7 +6,9 @@ import { eventually } from './program.ts'
 /** A runner that works on a page with a hook that does not end by itself, and its four levels of processes. */
 export async function working(home: TestHome, page: string): Promise<{ crawl: string; end(): Promise<void> }> {
   home.install('slow')
-  const crawl = await home.add('--plugins', 'slow,html', '-c', 'SLOW_SECONDS=1000', page)
+  // Else it is ended after a minute, which other tests of the file may take.
+  const settings = ['-c', 'SLOW_SECONDS=1000', '-c', 'TIMEOUT=1000']
+  const crawl = await home.add('--plugins', 'slow,html', ...settings, page)
   const runner = home.start(['run'])
   await eventually(async () => (await pidsOf(home, 'hook')).length === 1)
   // Its result is written a moment after its process.

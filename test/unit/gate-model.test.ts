@@ -15,7 +15,8 @@ const otherHost: Place = { kernel: 2, container: 3 }
 const TOGETHER = [here, here, here]
 const CONTAINERS = [here, otherContainer, here]
 const HOSTS = [here, here, otherHost]
-const MINUTE = 60_000
+/** Nothing is waited for: how long it takes is up to the machine, and at night there is much of it. */
+const LIMIT_MS = NIGHTLY ? 600_000 : 60_000
 
 const without = (...mechanisms: (keyof Design)[]): Design => ({
   ...FULL,
@@ -45,7 +46,7 @@ describe('the gate, in every order in which three runners can start, crash and s
       expect(trouble, way.join('\n')).toBeUndefined()
       expect(states).toBeGreaterThan(NIGHTLY ? 250_000 : 20_000)
     },
-    MINUTE,
+    LIMIT_MS,
   )
 })
 
@@ -53,10 +54,14 @@ describe(`the gate, on walks with two crashes and two pauses (SEED=${SEED})`, ()
   const walks = (design: Design, places: readonly Place[]) =>
     wander(gateModel(design, places, { crashes: 2, pauses: 2 }), new Random(SEED), NIGHTLY ? 20_000 : 1_000)
 
-  it.each(PLACES)('never has two leaders, two hooks of a page, or a stale write: %s', (_name, places) => {
-    const { trouble, way } = walks(FULL, places)
-    expect(trouble, way.join('\n')).toBeUndefined()
-  })
+  it.each(PLACES)(
+    'never has two leaders, two hooks of a page, or a stale write: %s',
+    (_name, places) => {
+      const { trouble, way } = walks(FULL, places)
+      expect(trouble, way.join('\n')).toBeUndefined()
+    },
+    LIMIT_MS,
+  )
 
   it('would meet them without the wait, the reaping or the fence', () => {
     expect(walks(without('wait', 'lock'), TOGETHER).trouble).toBe('two work loops at once')
@@ -89,7 +94,7 @@ describe('a gate that lacks something is caught', () => {
       const { trouble, way } = explore(gateModel(design, places, { crashes: 1, pauses: 1 }))
       expect(trouble, way.join('\n')).toBe(expected)
     },
-    MINUTE,
+    LIMIT_MS,
   )
 })
 

@@ -59,3 +59,16 @@ it('a retry that finds nothing leaves the good copy of an earlier hook', async (
   expect(await settled('dom', said('noresults'))).toEqual({ event: 'empty', files: [] })
   expect(published('dom/output.html')).toBe('the page')
 })
+
+it('a hook that was killed failed for that, and not for what it said last', async () => {
+  const logs = { stdout: join(root, '.out'), stderr: join(root, '.err') }
+  const hook = { plugin: 'dom', name: 'on_Snapshot__1.sh', timeoutMs: 1000, hosted: false, mustReport: false }
+  const outputOf = async (code: number | null, signal: NodeJS.Signals | null) => {
+    writeFileSync(logs.stdout, '')
+    writeFileSync(logs.stderr, 'trying once more\n')
+    const end = { exit: { code, signal }, cause: 'exit', logs } as const
+    return (await settleHooks(tree, [{ hook, attempt: 1, end, isLast: true }]))[0]!.output
+  }
+  expect(await outputOf(null, 'SIGKILL')).toBe('it ended with signal SIGKILL: trying once more')
+  expect(await outputOf(1, null)).toBe('trying once more')
+})
