@@ -32,6 +32,10 @@ body { background: url(//${at}/background); font-family: f } h1 { color: rgb(1, 
 <svg><image href="http://${at}/svg"/><use href="http://${at}/use#x"/></svg>
 <input type="image" src="http://${at}/input"><script src="http://${at}/script"></script>
 <a id="out" href="http://${at}/out" ping="http://${at}/ping" accesskey="o">out</a> <a id="in" href="#down">in</a>
+<div id="host"><template shadowrootmode="open"><p>In the shade</p>
+<template><link rel="preconnect stylesheet" href="http://${at}/deep"></template>
+<link rel="preconnect stylesheet" href="http://${at}/shade"><iframe src="http://${at}/shade-frame"></iframe>
+</template></div>
 </body></html>`
 
 const RUSSIAN = Buffer.concat([
@@ -62,7 +66,7 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
     await new Promise<void>((resolve) => void listener.listen(0, '127.0.0.1', resolve))
     address = `127.0.0.1:${(listener.address() as { port: number }).port}`
     asked = []
-    dir = mkdtempSync(join(tmpdir(), 'archivebox-ts-copies-'))
+    dir = mkdtempSync(join(tmpdir(), 'archivebox-ts-copies-100%-'))
     for (const { path, text } of Object.values(assetFiles())) write(path, text)
     write('html/output.html', asking(address))
     write('wget/site/a.html', RUSSIAN)
@@ -110,6 +114,7 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
       "[...document.querySelectorAll('.preview iframe')].every((one) => one.contentDocument?.body?.firstChild)",
     )
     expect(await browser.evaluate(`getComputedStyle(${copy}.querySelector('#top')).color`)).toBe('rgb(1, 2, 3)')
+    expect(await browser.evaluate(`${copy}.querySelector('#host').shadowRoot.textContent`)).toContain('In the shade')
     expect(readFileSync(join(dir, 'html/output.html'), 'utf8')).toBe(asking(address))
 
     // A click on what leads out does nothing, one on a place in the page goes there.
@@ -125,7 +130,9 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
   })
 
   it('has the styles and pictures beside it, and its own characters', async () => {
-    await browser.open(join(dir, 'index.html'))
+    // Typed by hand: the sign in the folder's name stands for nothing.
+    await browser.send('Page.navigate', { url: `file://${join(dir, 'index.html')}` })
+    await browser.until("document.querySelector('#copy iframe')")
     await browser.until(`${copy}?.querySelector('#word') && ${copy}.readyState === 'complete'`)
     expect(await browser.evaluate(`${copy}.querySelector('#word').textContent`)).toBe('Паром')
     await browser.until(`getComputedStyle(${copy}.querySelector('#word')).color === 'rgb(4, 5, 6)'`)

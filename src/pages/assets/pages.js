@@ -639,16 +639,15 @@
     }
   }
 
-  /** A page that loads, follows and asks nothing: its policy, and nothing in it that a policy does not rule. */
-  function closed(text, href) {
-    const copy = new DOMParser().parseFromString(text, 'text/html')
-    for (const element of copy.querySelectorAll(NOT_SHOWN)) element.remove()
-    for (const link of copy.querySelectorAll('link')) {
+  /** Takes out what no policy rules; also of templates, which may become shadow roots. */
+  function shut(root) {
+    for (const element of root.querySelectorAll(NOT_SHOWN)) element.remove()
+    for (const link of root.querySelectorAll('link')) {
       if (/alternate/i.test(link.rel)) link.remove()
       else link.rel = 'stylesheet'
     }
-    for (const element of copy.querySelectorAll('[autofocus]')) element.removeAttribute('autofocus')
-    for (const link of copy.querySelectorAll('a, area')) {
+    for (const element of root.querySelectorAll('[autofocus]')) element.removeAttribute('autofocus')
+    for (const link of root.querySelectorAll('a, area')) {
       const target = (link.getAttribute('href') ?? '').trim()
       for (const name of ['ping', 'accesskey', 'xlink:href']) link.removeAttribute(name)
       // With a base, a place in this page would be one in a folder.
@@ -660,6 +659,13 @@
         link.setAttribute('style', `${link.getAttribute('style') ?? ''};pointer-events:none!important`)
       }
     }
+    for (const { content } of root.querySelectorAll('template')) shut(content)
+  }
+
+  /** A page that loads, follows and asks nothing: its policy, and nothing in it that a policy does not rule. */
+  function closed(text, href) {
+    const copy = new DOMParser().parseFromString(text, 'text/html')
+    shut(copy)
     const policy = copy.createElement('meta')
     policy.httpEquiv = 'Content-Security-Policy'
     policy.content = COPY_POLICY
@@ -774,11 +780,11 @@
       .querySelector('.crumbs a')
       .getAttribute('href')
       .replace(/\/index\.html$/, '')
-    const here = decodeURIComponent(location.pathname)
     const all = known.toSorted(([a], [b]) => (a < b ? -1 : 1))
     if (all.length < 2) return
     const chip = ([at, outcome, path]) => {
-      const isHere = here.includes(path)
+      // By its id alone: the address may have been typed in any code.
+      const isHere = location.pathname.includes(path.slice(path.lastIndexOf('/')))
       const text =
         all.filter(([other]) => other.slice(0, 10) === at.slice(0, 10)).length > 1
           ? minuteOf(new Date(at))
