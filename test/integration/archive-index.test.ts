@@ -266,6 +266,23 @@ describe.skipIf(noBrowser)(`the pages in a browser ${noBrowser}`, () => {
     )
     expect(existsSync(target)).toBe(true)
 
+    // Rows have small pictures alone; of a long list paper shows a part, and says so.
+    await browser.evaluate("document.querySelector('.outcomes input').click()")
+    const pictures = ['screenshot/thumbnail.webp', 'screenshot/screenshot.png']
+    const line = (number: number) => `${number}\t0\ta\t\t\t200\t\tx\t\t${pictures[number % 2]}\t1\thttp://x/\t\t`
+    const lines = Array.from({ length: 600 }, (_, at) => line(1_000 + at))
+    await browser.evaluate(`pages(1, ${JSON.stringify(lines.join('\n'))})`)
+    await browser.until("document.querySelector('#found').textContent.startsWith('603 ')")
+    // At once: what is not there becomes an icon.
+    const drawn = await browser.evaluate<string>(
+      "dispatchEvent(new Event('beforeprint')), document.querySelector('#list').innerHTML",
+    )
+    expect(pictures.map((picture) => drawn.includes(picture))).toEqual([true, false])
+    expect(await texts('#list li')).toHaveLength(500)
+    expect(await texts('#found')).toEqual([expect.stringContaining(' · the first 500 are printed')])
+    await browser.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(await texts('#found')).toEqual([expect.not.stringContaining('printed')])
+
     await browser.open(join(test.dataDir, await dirOf(test, crawl), 'index.html'))
     await browser.until("document.querySelectorAll('#list li').length === 3")
     expect(await texts('#causes button')).toEqual(['1HTTP 404'])

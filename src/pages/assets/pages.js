@@ -18,6 +18,7 @@
   const HIGHEST = 15_000_000
   /** On paper there is no sight to follow; nobody prints more rows than this. */
   const PRINTED = 500
+  const THUMBNAIL = /\/thumbnail\.\w+$/
   const OUTCOMES = { a: 'archived', p: 'partial', f: 'failed' }
 
   const find = (selector) => document.querySelector(selector)
@@ -131,8 +132,8 @@
       this.form.addEventListener('submit', (event) => event.preventDefault())
       addEventListener('scroll', () => this.paintSoon(), { passive: true })
       addEventListener('resize', () => this.paintSoon())
-      addEventListener('beforeprint', () => this.paint(PRINTED))
-      addEventListener('afterprint', () => this.paint())
+      addEventListener('beforeprint', () => this.print())
+      addEventListener('afterprint', () => this.search())
       addEventListener('keydown', (event) => {
         if (
           event.key !== '/' ||
@@ -413,6 +414,13 @@
       if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paint())
     }
 
+    /** Draws what goes on paper, and says there when that is not all. */
+    print() {
+      this.paint(PRINTED)
+      const { length } = this.list.children
+      if (length < this.results.length) this.found.append(` · the first ${count(length)} are printed`)
+    }
+
     /**
      * Draws the rows that are in sight, and a few beside them.
      * @param printed on paper, so many from the first on
@@ -518,9 +526,9 @@
       )
     }
 
-    /** How the page looked, small; its icon where nobody saw it. */
+    /** How the page looked; its icon where there is no small picture: of whole ones a few dozen take gigabytes. */
     tile(path, picture, icon) {
-      if (picture === '') return make('span', { class: 'tile' }, icon)
+      if (!THUMBNAIL.test(picture)) return make('span', { class: 'tile' }, icon)
       const image = make('img', { src: `${this.data.top}/${toHref(path)}/${toHref(picture)}`, alt: '' })
       image.addEventListener('error', () => image.replaceWith(icon))
       return make('span', { class: 'tile' }, image)
