@@ -16,7 +16,7 @@ export interface Output {
   readonly files: number
   /** A small picture of it, relative to the folder of the page. */
   readonly thumbnail?: string
-  /** Its hook failed: this is what there was until then. */
+  /** The hook that made it failed: this is what there was until then. */
   readonly isPart: boolean
   /** The text of an HTML file that must not be opened as it is: gzip, in base64. */
   readonly packed?: string
@@ -28,6 +28,12 @@ interface Made {
   /** The main file by the hook's own word, when it is one. */
   readonly output: string
   readonly files: Readonly<Record<string, OutputFile>>
+}
+
+/** What the hooks of one plugin made together. */
+interface Plugin extends Omit<Made, 'status'> {
+  /** Files of hooks that failed. */
+  readonly parts: readonly string[]
 }
 
 const GROUP_OF: Readonly<Record<string, Group>> = {
@@ -54,15 +60,15 @@ const THUMBNAIL = 'thumbnail.webp'
 
 /** What was made of a page, group by group, the best of each first. */
 export function outputsOf(results: readonly Made[]): Output[] {
-  const byPlugin = new Map<string, Made>()
+  const byPlugin = new Map<string, Plugin>()
   for (const { plugin, status, output, files } of results) {
     if (Object.keys(files).length === 0) continue
     const before = byPlugin.get(plugin)
     byPlugin.set(plugin, {
       plugin,
-      status: before?.status === 'failed' ? 'failed' : status,
       output: output || before?.output || '',
       files: { ...before?.files, ...files },
+      parts: [...(before?.parts ?? []), ...(status === 'failed' ? Object.keys(files) : [])],
     })
   }
   const rank = ({ plugin }: Output) => (BEST_FIRST.indexOf(plugin) + BEST_FIRST.length + 1) % (BEST_FIRST.length + 1)
@@ -89,12 +95,12 @@ export function cardsOf(outputs: readonly Output[]): Output[] {
   return [...copies.slice(0, MOST_CARDS - replay.length), ...replay]
 }
 
-function outputOf({ plugin, status, output, files }: Made): Output {
+function outputOf({ plugin, output, files, parts }: Plugin): Output {
   const paths = Object.keys(files).sort()
   const said = output.startsWith(`${plugin}/`) ? output.slice(plugin.length + 1) : ''
   const main =
-    MAIN_FILES.find((name) => name in files) ??
-    (said in files ? said : undefined) ??
+    MAIN_FILES.find((name) => Object.hasOwn(files, name)) ??
+    (Object.hasOwn(files, said) ? said : undefined) ??
     paths.find((path) => /(^|\/)index\.html?$/.test(path)) ??
     paths.find((path) => shownAs(path, files[path]!) !== 'file') ??
     paths[0]!
@@ -106,7 +112,7 @@ function outputOf({ plugin, status, output, files }: Made): Output {
     shown,
     size: Object.values(files).reduce((sum, file) => sum + file.size, 0),
     files: paths.length,
-    isPart: status === 'failed',
+    isPart: parts.includes(main),
     ...(THUMBNAIL in files && { thumbnail: `${plugin}/${THUMBNAIL}` }),
   }
 }

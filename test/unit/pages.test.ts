@@ -359,6 +359,18 @@ describe('what was made of a page', () => {
     ])
     expect(outputs).toMatchObject([{ plugin: 'html', path: 'html/output.html', files: 2, size: 2 }])
   })
+
+  it('is no part when a hook has failed that did not make it', () => {
+    const outputs = outputsOf([
+      made('html', 'html/output.html', { 'output.html': 'text/html' }),
+      made('html', 'HTTP 503', { 'error.html': 'text/html' }, 'failed'),
+      made('wget', 'wget/constructor', { 'a.html': 'text/html' }, 'failed'),
+    ])
+    expect(outputs.map(({ path, isPart }) => [path, isPart])).toEqual([
+      ['wget/a.html', true],
+      ['html/output.html', false],
+    ])
+  })
 })
 
 describe('the page of a crawl', () => {
