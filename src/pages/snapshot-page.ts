@@ -105,7 +105,7 @@ function verdict(cause: string, { outcome, id }: SnapshotPage): Html {
 
 function nothing({ outcome, results }: SnapshotPage): string {
   if (outcome === null) return 'This page is only listed: nothing of it was archived yet.'
-  const empty = results.some(({ plugin, status, output }) => plugin === 'html' && isEmpty(status, output))
+  const empty = results.some(({ status, output }) => isEmpty(status, output))
   return empty ? 'The server sent an empty page.' : 'No copy of this page is here.'
 }
 

@@ -31,6 +31,7 @@ beforeAll(async () => {
     '/early.gz': bytes(html, gzipSync(PAGE).subarray(0, -12), { 'content-encoding': 'gzip' }),
     '/early.br': bytes(html, brotliCompressSync(PAGE + 'x'.repeat(99)).subarray(0, -4), { 'content-encoding': 'br' }),
     '/early.two': bytes(html, brotliCompressSync(gzipSync(PAGE).subarray(0, -12)), { 'content-encoding': 'gzip, br' }),
+    '/beacon.gif': (_request, response) => void response.writeHead(204, { 'content-type': 'image/gif' }).end(),
     '/nothing.gz': bytes(html, Buffer.alloc(0), { 'content-encoding': 'gzip' }),
     '/more.zst': bytes(html, Buffer.concat([zstdCompressSync(PAGE), Buffer.from('more')]), {
       'content-encoding': 'zstd',
@@ -76,6 +77,11 @@ describe('the hooks of a row ask for their page once', () => {
     expect(files()).toEqual(['headers/headers.json', `staticfile${path}`])
     expect(site.hits(path)).toBe(1)
   })
+})
+
+it('an answer without a body is an empty one, whatever its type', async () => {
+  const ends = await runRow(['headers', 'staticfile', 'html'], `${site.url}/beacon.gif`)
+  expect(ends['staticfile']).toBe('noresults: an empty answer (HTTP 204 No Content)')
 })
 
 describe('a body that breaks off', () => {

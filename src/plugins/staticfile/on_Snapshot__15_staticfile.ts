@@ -29,7 +29,7 @@ export default defineHook(import.meta, {
 
     const answer = await get(context, context.url)
     const { mime } = parseContentType(answer.headers['content-type'])
-    if (EMPTY.has(answer.status)) return noResults(statusLine(answer))
+    if (EMPTY.has(answer.status)) return noResults(`an empty answer (${statusLine(answer)})`)
     if (isPage(answer.headers)) return noResults(mime)
     if (mime === '' && looksLikeHtml(await startOf(answer, limit, context.signal)))
       return noResults('a page without a content type')
