@@ -41,7 +41,7 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
     for (const line of await madeLines(home, crawl.id, canvas.columns)) say(line)
   }
   const lacks = (await skippedFor(home.db, crawl.id)).filter((reason) => !isConsequence(reason))
-  for (const reason of lacks) say(onStderr.dim(`skipped:   ${reason}`))
+  for (const reason of lacks) say(onStderr.dim(`skipped:   ${oneLine(reason)}`))
   if (total > 0) {
     say(`open:      ${onStderr.bold(join(dir, 'index.html'))}`)
     say(onStderr.dim(`all pages: ${join(home.dataDir, 'index.html')}`))

@@ -5,7 +5,7 @@ import { failureLines, failureText } from '../../src/cli/failure-lines.ts'
 import { bar } from '../../src/cli/screen/bar.ts'
 import { oneLine } from '../../src/cli/screen/clean.ts'
 import { cutEnd, cutMiddle, padEnd } from '../../src/cli/screen/fit.ts'
-import { flow, wrapped } from '../../src/cli/screen/flow.ts'
+import { flow, wrapped, wrappedUncut } from '../../src/cli/screen/flow.ts'
 import { refoot, repaint } from '../../src/cli/screen/frame.ts'
 import { pageEndLine } from '../../src/cli/screen/page-end.ts'
 import { table } from '../../src/cli/screen/table.ts'
@@ -58,6 +58,8 @@ describe('texts of strangers', () => {
     expect(flow(parts.slice(0, 3), ', ', 12, 6)).toEqual(['one,', 'two, three'])
     expect(flow(parts.slice(2, 3), ', ', 12, 10)).toEqual(['', 'three'])
     expect(wrapped('start one with archivebox-ts run', 20)).toEqual(['start one with', 'archivebox-ts run'])
+    for (const text of ['no program /usr/local/bin/wget', 'start one'])
+      expect(wrappedUncut(text, 12), 'for copying').toEqual([text])
   })
 })
 

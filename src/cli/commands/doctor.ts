@@ -6,7 +6,7 @@ import { CONTAINMENT_CHECK, MACHINE_CHECKS, OWN_CHECKS } from '../doctor/machine
 import { PERSONA_CHECK } from '../doctor/persona-check.ts'
 import { PLUGINS_CHECK, PROGRAM_VERSION_CHECKS } from '../doctor/plugin-checks.ts'
 import { oneLine } from '../screen/clean.ts'
-import { wrapped } from '../screen/flow.ts'
+import { wrappedUncut } from '../screen/flow.ts'
 import { isAscii, onStdout } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -66,9 +66,8 @@ function line(found: Found, nameWidth: number): string {
   const columns = process.stdout.columns || 80
   const fits = head.length + message.length + 4 + (command?.length ?? 0) <= columns
   const room = columns - head.length
-  // What is longer than a line, such as a path, is for copying: it stays whole.
-  const isText = process.stdout.isTTY && message.split(' ').every((word) => word.length <= room)
-  const text = isText ? wrapped(message, room).join(`\n${' '.repeat(head.length)}`) : message
+  const lines = process.stdout.isTTY ? wrappedUncut(message, room) : [message]
+  const text = lines.join(`\n${' '.repeat(head.length)}`)
   const mend = command === undefined ? '' : `${onStdout.dim('->')} ${oneLine(command)}`
   const colored = onStdout[status](sign) + head.slice(sign.length)
   return `${colored}${text}${mend === '' ? '' : `${fits ? ' ' : `\n${' '.repeat(sign.length + 1)}`}${mend}`}\n`

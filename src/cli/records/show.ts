@@ -10,7 +10,7 @@ import { withHome } from '../home.ts'
 import { findIds } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
-import { wrapped } from '../screen/flow.ts'
+import { wrappedUncut } from '../screen/flow.ts'
 import { onStdout } from '../screen/palette.ts'
 import { loadWidths } from '../screen/width.ts'
 import { printRecord, wantsJson } from '../terminal.ts'
@@ -18,6 +18,9 @@ import type { Kind } from './kinds.ts'
 
 /** A field as people see it; lines of a field of several. */
 type Field = readonly [name: string, value: unknown]
+
+/** A path and a command: a terminal wraps them, so that they are copied without line breaks. */
+const FOR_COPYING: ReadonlySet<string> = new Set(['open', 'try again'])
 
 /** A list is shown so far. */
 const LISTED = 5
@@ -58,36 +61,24 @@ async function inFull(home: Home, record: Readonly<Record<string, unknown>>): Pr
   return told
     .flatMap(([name, lines]) =>
       lines
-        .flatMap((line) => (name === 'open' || isWhole(line) ? [line] : wrapped(line, room)))
+        .flatMap((line) => (FOR_COPYING.has(name) ? [line] : wrappedUncut(line, room)))
         .map((line, at) => `${onStdout.dim((at === 0 ? name : '').padEnd(width))}${line}\n`),
     )
     .join('')
 }
 
-/** Ids, paths and URLs are for copying: a terminal wraps them, and nothing cuts them. */
-const isWhole = (line: string) => !line.includes(' ')
-
 /** What hooks made of a page, what failed, and why. */
 async function resultsOf({ db }: Home, id: string): Promise<Field[]> {
   const results = await latestResults(db, [id])
   const plugins = (...statuses: string[]) => results.filter(({ status }) => statuses.includes(status))
+  const names = (...statuses: string[]) => [...new Set(plugins(...statuses).map(({ plugin }) => plugin))].join(', ')
   const why = ({ plugin, output_str: output }: (typeof results)[number]) => `${plugin}: ${output}`
   const lacks = plugins('skipped').filter(({ output_str: output }) => !isConsequence(output))
   return [
-    [
-      'made',
-      plugins('succeeded')
-        .map(({ plugin }) => plugin)
-        .join(', '),
-    ],
+    ['made', names('succeeded')],
     ['failed', plugins('failed').map(why)],
     ['skipped', lacks.map(why)],
-    [
-      'to come',
-      plugins('queued', 'started', 'backoff')
-        .map(({ plugin }) => plugin)
-        .join(', '),
-    ],
+    ['to come', names('queued', 'started', 'backoff')],
   ]
 }
 

@@ -46,4 +46,9 @@ export function wrapped(text: string, width: number, style: (text: string) => st
   ).map(style)
 }
 
+/** The same; but as it is when one of its words is longer than a line: that is a path or URL, for copying. */
+export function wrappedUncut(text: string, width: number): string[] {
+  return text.split(' ').every((word) => widthOf(word) <= width) ? wrapped(text, width) : [text]
+}
+
 const plain = (text: string) => text
