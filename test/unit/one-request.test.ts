@@ -80,8 +80,11 @@ describe('the hooks of a row ask for their page once', () => {
 })
 
 it('an answer without a body is an empty one, whatever its type', async () => {
-  const ends = await runRow(['headers', 'staticfile', 'html'], `${site.url}/beacon.gif`)
-  expect(ends['staticfile']).toBe('noresults: an empty answer (HTTP 204 No Content)')
+  const ends = await runRow(['headers', 'staticfile', 'html', 'warc'], `${site.url}/beacon.gif`)
+  expect(ends).toMatchObject({
+    staticfile: 'noresults: an empty answer (HTTP 204 No Content)',
+    warc: 'succeeded: warc/data.warc.gz',
+  })
 })
 
 describe('a body that breaks off', () => {

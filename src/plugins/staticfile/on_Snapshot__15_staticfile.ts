@@ -29,7 +29,10 @@ export default defineHook(import.meta, {
 
     const answer = await get(context, context.url)
     const { mime } = parseContentType(answer.headers['content-type'])
-    if (EMPTY.has(answer.status)) return noResults(`an empty answer (${statusLine(answer)})`)
+    if (EMPTY.has(answer.status)) {
+      await startOf(answer, limit, context.signal) // To its end, so that the WARC has it whole.
+      return noResults(`an empty answer (${statusLine(answer)})`)
+    }
     if (isPage(answer.headers)) return noResults(mime)
     if (mime === '' && looksLikeHtml(await startOf(answer, limit, context.signal)))
       return noResults('a page without a content type')
