@@ -4,7 +4,7 @@ import { LongestFirst } from './support/longest-first.ts'
 
 // What starts real servers and runners waits for them half of the time: more files at a time than cores. Not many more:
 // a file is up to eight processes at work, and their promises about time hold on a machine that is not drowned.
-const AT_ONCE = availableParallelism() + 6
+const AT_ONCE = availableParallelism() + 4
 
 // Every kind of test is a project of its own. What they share is set up by whichever is first.
 const alone = ['test/support/temp-dir.ts', 'test/support/bare-path.ts']
