@@ -63,7 +63,6 @@ export class Cdp implements Session {
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #listeners = new Map<string, Listener[]>()
   readonly #closed = Promise.withResolvers<BrowserGone>()
-  #gone = new BrowserGone({ wasThere: true })
   #next = 1
 
   private constructor(socket: WebSocket) {
@@ -80,9 +79,9 @@ export class Cdp implements Session {
     })
     socket.once('close', (code, why) => {
       clearInterval(asking)
-      this.#gone = new BrowserGone({ wasThere: true, isOwnEnd: code === ENDED, why: String(why) })
-      this.#closed.resolve(this.#gone)
-      for (const { reject } of this.#waiting.values()) reject(this.#gone)
+      const gone = new BrowserGone({ wasThere: true, isOwnEnd: code === ENDED, why: String(why) })
+      this.#closed.resolve(gone)
+      for (const { reject } of this.#waiting.values()) reject(gone)
       this.#waiting.clear()
     })
   }
@@ -149,7 +148,7 @@ export class Cdp implements Session {
   }
 
   async #send<R>(method: string, params: unknown, sessionId?: string): Promise<R> {
-    if (!this.isOpen) throw this.#gone
+    if (!this.isOpen) throw await this.closed // It may be about to end: why is known when it has.
     const id = this.#next++
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)
