@@ -5,6 +5,7 @@ import { FINISH } from '../../src/plugins/base/browser/behaviours/finish.ts'
 import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
+import type { Tab } from '../../src/plugins/base/browser/tab.ts'
 import { coveredPages, KEPT } from '../support/covered-pages.ts'
 import { foldedPage } from '../support/folded-page.ts'
 import { LIB, noPackage } from '../support/packaged-browser.ts'
@@ -92,6 +93,17 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     const tab = await tabs.visit(`${site.url}/fades`)
     await tab.evaluate(FINISH)
     expect(await tab.evaluate(`getComputedStyle(document.querySelector('p')).opacity`)).toBe('1')
+    await tab.close()
+  })
+
+  it('is nothing, when the tab ends before all of it is read', async () => {
+    const tab = await tabs.visit(`${site.url}/frames-of-rich`)
+    const { send } = tab
+    const crashing: Tab['send'] = async (method, ...params) => {
+      if (method === 'DOM.describeNode') await send('Page.crash')
+      return await send(method, ...params)
+    }
+    await expect(partsOf(Object.assign(tab, { send: crashing }), 1e8)).rejects.toThrow('the page crashed its tab')
     await tab.close()
   })
 

@@ -57,6 +57,15 @@ export class NoTurn extends AppError {
   }
 }
 
+/** The process of a tab has ended by itself, or by somebody. */
+export class TabCrashed extends AppError {}
+
+/** For a frame, element or file that may be gone: it is left out. Without its tab or browser there is nothing. */
+export function unlessGone(error: unknown): undefined {
+  if (error instanceof BrowserGone || error instanceof TabCrashed || !(error instanceof AppError)) throw error
+  return undefined
+}
+
 /** A connection to a browser's DevTools protocol, with one session per tab ("flat" mode). */
 export class Cdp implements Session {
   readonly #socket: WebSocket
