@@ -2,6 +2,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FINISH } from '../../src/plugins/base/browser/behaviours/finish.ts'
+import { UNPIN } from '../../src/plugins/base/browser/behaviours/unpin.ts'
 import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
@@ -91,8 +92,16 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
 
   it('is at its end, where it fades in', async () => {
     const tab = await tabs.visit(`${site.url}/fades`)
+    await tab.evaluate(`document.body.animate({ color: ['red', 'blue'] }, 9000).playbackRate = 0`) // It has no end.
     await tab.evaluate(FINISH)
     expect(await tab.evaluate(`getComputedStyle(document.querySelector('p')).opacity`)).toBe('1')
+    await tab.close()
+  })
+
+  it('comes to rest and can be printed, whatever its style sheets and elements are called', async () => {
+    const tab = await tabs.visit(`${site.url}/named`)
+    await tab.evaluate(UNPIN)
+    expect((await tabs.seen(`${site.url}/named`)).settled).toBe(true)
     await tab.close()
   })
 
