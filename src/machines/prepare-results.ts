@@ -31,7 +31,7 @@ export async function prepareResults(
       select 'snapshot', id, 'queued', ${snapshotMachine.states.queued.on.start}, 'start', ${by} from begun
     ), there as materialized (
       select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries,
-             r.output_files <> '{}' as has_files,
+             r.output_files <> '{}' as has_files, r.end_ts,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
       from archive_result r where r.snapshot_id = ${claim.id} and exists (select from mine)
     ), interrupted as (
@@ -69,9 +69,9 @@ export async function prepareResults(
       select 'archive_result', id, 'queued', 'started', 'start', ${by} from fresh where status = 'started'
     )
     select results.*, ${claim.isOnDisk ? RELAXED : sql`null`} from (
-      select *, false as has_files from fresh
-      union all select *, false from interrupted
-      union all select id, plugin, hook_name, status, output_str, attempt, retries, has_files from there
+      select *, false as has_files, null::timestamptz as end_ts from fresh
+      union all select *, false, null from interrupted
+      union all select id, plugin, hook_name, status, output_str, attempt, retries, has_files, end_ts from there
         where not is_left
     ) results
     order by attempt`
@@ -100,7 +100,7 @@ export async function addResults(
     where not exists (
       select from archive_result r
       where r.snapshot_id = mine.id and r.plugin = hook.plugin and r.hook_name = hook.name)
-    returning id, plugin, hook_name, status, output_str, attempt, retries, false as has_files`
+    returning id, plugin, hook_name, status, output_str, attempt, retries, false as has_files, end_ts`
   const { rows } = await withRetry(owner.home.db, () => add.execute(owner.home.db))
   if (rows.length < hooks.length) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
   return rows

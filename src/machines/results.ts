@@ -21,6 +21,7 @@ export interface ResultRow {
   readonly retries: number
   /** Files are published for it. */
   readonly has_files: boolean
+  readonly end_ts: Date | null
 }
 
 /** A change of a result. */

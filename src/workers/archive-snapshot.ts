@@ -160,7 +160,8 @@ async function doAgain(owner: Owner, claim: SnapshotClaim, tree: WorkTree, doubt
 
 /**
  * Queues results again whose hooks must run again; in `results`, too. Among them are those whose files are not on this
- * disk: another machine has begun the page, or the database was restored without files.
+ * disk: another machine has begun the page, or the database was restored without files. Not those from before a retry
+ * of the page: a person may have moved their files, and what was there then cannot always be had again.
  */
 async function repeat(
   owner: Owner,
@@ -170,7 +171,11 @@ async function repeat(
   results: ResultRow[],
   services: ReadonlySet<string>,
 ): Promise<Repeated> {
-  const isLost = (row: ResultRow) => isFinal(row) && row.has_files && !tree.isPublished(row.plugin)
+  // A worker that died between the two renames of a publication has left the files under another name.
+  if (results.some((row) => row.has_files)) await tree.reconcilePublished()
+  const begunAt = claim.state === 'started' ? claim.row.status_changed_at : undefined
+  const isOfNow = ({ end_ts }: ResultRow) => begunAt !== undefined && end_ts !== null && end_ts >= begunAt
+  const isLost = (row: ResultRow) => isFinal(row) && row.has_files && isOfNow(row) && !tree.isPublished(row.plugin)
   const rows = results.map((row) => (isLost(row) ? { ...row, status: 'queued' as const } : row))
   const ids = new Set(results.filter(isLost).map(({ id }) => id))
   for (const { result } of runsAgain(pairsOf(hooks, rows), services)) ids.add(result.id)

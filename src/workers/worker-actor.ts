@@ -101,7 +101,7 @@ async function endAtOnce(broken: PromiseWithResolvers<never>, why: unknown): Pro
 
 /**
  * Decides what becomes of a row whose tick threw. A failure of ours counts as an attempt, with growing delay; trouble
- * of the machine counts for nothing. A lost claim releases nothing. Throws what is to be counted and logged.
+ * of the machine counts for nothing. A lost claim is over. Throws what is to be counted and logged.
  */
 function blame({ stop, log }: WorkerProcessContext, what: string, error: unknown): Failed | PutBack {
   if (error instanceof ClaimLost) {

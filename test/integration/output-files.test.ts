@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, expectHashes, pagesOf, type Result, resultsOf } from '../support/archive.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { publishedIn, wrongOutputs } from '../support/outputs.ts'
 import { hook, plugin } from '../support/plugins.ts'
@@ -130,6 +131,42 @@ describe('what is published', () => {
       'waits/copy.html',
     ])
     await expectComplete(home, crawl)
+  })
+
+  it('is made once when a person has moved it before a retry of another hook, and that is interrupted', async () => {
+    const home = await homes.make()
+    const counted = (name: string) => `echo ${name} >>"$DATA_DIR/ran"`
+    hook(home, 'a', '40_a.sh', `${counted('a')}; echo large >file`)
+    const waits = 'while [ -e "$DATA_DIR/hold" ]; do sleep 0.05; done'
+    hook(home, 'b', '41_b.sh', `${counted('b')}; ${FAILS_FIRST}\n${waits}; echo b >b.txt`)
+    const crawl = await archived(home, 'a,b')
+    rmSync(join(await folderOf(home, crawl), 'a'), { recursive: true })
+    await records(home, ['crawl', 'retry', '--failed', crawl])
+    writeFileSync(join(home.dataDir, 'hold'), '')
+    const runner = home.start(['run'])
+    const ran = () => readFileSync(join(home.dataDir, 'ran'), 'utf8').trim().split('\n')
+    await eventually(() => ran().length > 2)
+    runner.signal('SIGKILL')
+    await runner.finished()
+    rmSync(join(home.dataDir, 'hold'))
+    await runAll(home)
+    expect(ran()).toEqual(['a', 'b', 'b', 'b'])
+    const ends = (await resultsOf(home, crawl)).map(
+      ({ plugin: name, attempt, status }) => `${name} ${attempt} ${status}`,
+    )
+    expect(ends).toEqual(['a 1 succeeded', 'b 1 failed', 'b 2 succeeded'])
+  })
+
+  it('is not made again when a worker dies while it puts more of the same plugin in its place', async () => {
+    const home = await homes.make()
+    hook(home, 'a', '40_a.sh', '[ ! -e "$DATA_DIR/gone" ] || exit 1\ntouch "$DATA_DIR/gone"; printf 12345 >one')
+    hook(home, 'a', '41_a.sh', 'printf 123 >two')
+    const crawl = await home.add('--plugins', 'a', `${site.url}/page-1.html`)
+    const env = failpoints(home, 'publish.files_replaced=kill9')
+    expect((await home.run(['run', '--exit-on-idle'], { env })).code).toBe(0)
+    expect([...fired(home).keys()]).toEqual(['publish.files_replaced'])
+    expect(await named(home, crawl)).toEqual({ '40_a.sh 1': { one: 5 }, '41_a.sh 1': { two: 3 } })
+    expect(await wrongOutputs(home)).toEqual([])
   })
 })
 

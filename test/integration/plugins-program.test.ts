@@ -144,8 +144,9 @@ describe('a built hook', () => {
         expect.arrayContaining([`${plugin.toUpperCase()}_ENABLED`, `${plugin.toUpperCase()}_TIMEOUT`]),
       )
       // Whatever is documented is read, and by the name it is documented with.
-      const sources = globSync(['base/**/*.ts', `${plugin}/*.ts`], { cwd: join(ROOT, 'src/plugins') }).map((source) =>
-        readFileSync(join(ROOT, 'src/plugins', source), 'utf8'),
+      const places = ['base/**/*.ts', 'plugins/base/**/*.ts', `plugins/${plugin}/*.ts`]
+      const sources = globSync(places, { cwd: join(ROOT, 'src') }).map((source) =>
+        readFileSync(join(ROOT, 'src', source), 'utf8'),
       )
       for (const name of names) if (!/_(ENABLED|TIMEOUT)$/.test(name)) expect(sources.join(), name).toContain(name)
     }

@@ -23,6 +23,9 @@ const LONGEST = [
   'integration/migration',
   'crash/database-commit',
   'integration/plans',
+  'integration/lease-renewal',
+  'integration/notifications',
+  'integration/index-files',
 ]
 
 /** Vitest's own order knows how long a file took only where it ran before. */

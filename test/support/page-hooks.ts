@@ -59,7 +59,7 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, hasB
     services: { areNeededBy: () => false } as unknown as PageWork['services'],
   })
   const rows = hooks.map(({ plugin, name }, index): ResultRow => {
-    const status = { status: 'queued', output_str: '', attempt: 1, retries: 0, has_files: false } as const
+    const status = { status: 'queued', output_str: '', attempt: 1, retries: 0, has_files: false, end_ts: null } as const
     return { id: String(index), plugin, hook_name: name, ...status }
   })
   await page.run(hooks, rows, new Map(), new Map())

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readdirSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { freemem, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NIGHTLY } from './seed.ts'
 
@@ -33,12 +33,12 @@ export default function setup(): (() => void) | undefined {
 }
 
 /**
- * A folder in the machine's memory, when there is room for twice as much and programs can be run from it; the disk has
- * its turn at night. Each database of a test is 300 files, made and removed: a third of a second of CPU on an ext4
- * without a journal, which passes over what it has just removed.
+ * A folder in memory, when there is room for twice as much, also in the container that we may be in, and programs can
+ * be run from it; the disk has its turn at night. Each database of a test is 300 files, made and removed: a third of a
+ * second of CPU on an ext4 without a journal, which passes over what it has just removed.
  */
 function inMemory(): string | undefined {
-  if (process.env['TMPDIR'] !== undefined || NIGHTLY || freemem() < 2 * ROOM) return undefined
+  if (process.env['TMPDIR'] !== undefined || NIGHTLY || process.availableMemory() < 2 * ROOM) return undefined
   let folder: string | undefined
   try {
     const { type, bavail, bsize } = statfsSync(SHM)
