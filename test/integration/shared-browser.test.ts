@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
 import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
+import type { Tab } from '../../src/plugins/base/browser/tab.ts'
 import { ALONE } from '../../src/plugins/base/browser/turns.ts'
 import { ENDPOINT, withTab } from '../../src/plugins/base/browser/with-tab.ts'
 import { writeWhole } from '../../src/plugins/base/files.ts'
@@ -23,6 +24,12 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     browser = await launchBrowser(await packagedBrowser(), join(folder, 'browser'), short, process.env)
     writeWhole(chrome, ENDPOINT, browser.relay.endpoint)
   }
+  const end = async () => {
+    const { ended, relay, process: child } = browser
+    relay.close('it took too much')
+    child.kill('SIGKILL')
+    await ended
+  }
   beforeAll(async () => {
     for (const each of [short, chrome]) mkdirSync(each, { recursive: true })
     site = await startSite({ '/': '<title>page</title>' })
@@ -35,19 +42,25 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
   })
 
   /** A page whose tab is used in a row of hooks: how it ends, in words. */
-  async function page(use: () => Promise<void>, seconds = 60): Promise<string> {
+  async function page(use: (tab: Tab) => Promise<unknown>, seconds = 60): Promise<string> {
     const visit = new Visit([])
+    const end = await hook(visit, use, seconds)
+    await visit.close()
+    return end
+  }
+
+  /** One hook of a row. */
+  async function hook(visit: Visit, use: (tab: Tab) => Promise<unknown>, seconds: number): Promise<string> {
     const context = {
       ...{ url: `${site.url}/`, outputDir: join(folder, 'page', 'x'), visit, signal: AbortSignal.timeout(60_000) },
       env: { CRAWL_DIR: join(folder, 'crawl'), CHROME_TIMEOUT: `${seconds}`, CHROME_SETTLE_TIMEOUT: '1' },
       ...{ emit() {}, log() {}, onEnd() {}, spend() {} },
     }
     const used = withTab(context, async ({ tab }) => {
-      await use()
+      await use(tab)
       return succeeded(await tab.evaluate<string>('document.title'))
     })
     const { status, output } = await used.catch(({ message }: Error) => failed(message))
-    await visit.close()
     return `${status}: ${output}`
   }
 
@@ -66,10 +79,7 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     const innocent = () => share(() => (round === 0 ? browser.ended : sleep(500)))
     const guilty = () =>
       share(async () => {
-        const { ended, relay, process: child } = browser
-        relay.close('it took too much')
-        child.kill('SIGKILL')
-        await ended
+        await end()
         round = 1
         await start()
       })
@@ -86,5 +96,16 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     const waiting = page(async () => {})
     alone.close()
     expect(await waiting).toBe('succeeded: page')
+  })
+
+  it('do not wait for themselves, when the tab ends that had the browser for itself', async () => {
+    const visit = new Visit([])
+    const first = [() => end().then(start), (tab: Tab) => tab.send('Page.crash')]
+    for (const trouble of first) {
+      let visits = 0
+      const ends = await hook(visit, async (tab) => (visits++ === 0 ? await trouble(tab) : undefined), 8)
+      expect([ends, visits]).toEqual(['succeeded: page', 2])
+    }
+    await visit.close()
   })
 })

@@ -2,9 +2,11 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FINISH } from '../../src/plugins/base/browser/behaviours/finish.ts'
+import { UNPIN } from '../../src/plugins/base/browser/behaviours/unpin.ts'
 import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
+import type { Tab } from '../../src/plugins/base/browser/tab.ts'
 import { coveredPages, KEPT } from '../support/covered-pages.ts'
 import { foldedPage } from '../support/folded-page.ts'
 import { LIB, noPackage } from '../support/packaged-browser.ts'
@@ -90,8 +92,27 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
 
   it('is at its end, where it fades in', async () => {
     const tab = await tabs.visit(`${site.url}/fades`)
+    await tab.evaluate(`document.body.animate({ color: ['red', 'blue'] }, 9000).playbackRate = 0`) // It has no end.
     await tab.evaluate(FINISH)
     expect(await tab.evaluate(`getComputedStyle(document.querySelector('p')).opacity`)).toBe('1')
+    await tab.close()
+  })
+
+  it('comes to rest and can be printed, whatever its style sheets and elements are called', async () => {
+    const tab = await tabs.visit(`${site.url}/named`)
+    await tab.evaluate(UNPIN)
+    expect((await tabs.seen(`${site.url}/named`)).settled).toBe(true)
+    await tab.close()
+  })
+
+  it('is nothing, when the tab ends before all of it is read', async () => {
+    const tab = await tabs.visit(`${site.url}/frames-of-rich`)
+    const { send } = tab
+    const crashing: Tab['send'] = async (method, ...params) => {
+      if (method === 'DOM.describeNode') await send('Page.crash')
+      return await send(method, ...params)
+    }
+    await expect(partsOf(Object.assign(tab, { send: crashing }), 1e8)).rejects.toThrow('the page crashed its tab')
     await tab.close()
   })
 

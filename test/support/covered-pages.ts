@@ -35,5 +35,10 @@ const PRESSED = `<form id="order" action="/bought" method="post" target="hidden"
 export const coveredPages: Routes = {
   ...Object.fromEntries(Object.entries(KEPT).map(([path, body]) => [path, page(body)])),
   '/pressed': page(PRESSED),
+  '/named': page(
+    `<link rel="stylesheet"
+       href='data:text/css,@font-face { font-family: Here; src: local("OpenSans-Regular"), url(here) }'>
+     <fb:like style="position: fixed; font-family: Here">one</fb:like><fb:like style="position: fixed">other</fb:like>`,
+  ),
   '/fades': page('<style>@keyframes in { from { opacity: 0 } }</style><p style="animation: in 900s">Text</p>'),
 }

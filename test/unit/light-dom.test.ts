@@ -7,12 +7,15 @@ const PAGE = `<!doctype html><html lang=en><head><title>A &amp; B</title><style>
 <body class="  wide  wide dark " style="color: red; display : none">
 <p class="one">Text <b class>bold</b><br><img src="a.png" class="a\tb" alt='"quoted"' hidden></p>
 <template><i class="in">t</i></template><textarea rows=2><b></textarea><noscript><img src=b.png></noscript>
+<img src="data:image/gif;base64,R0" srcset="c.jpg 2x">
 <svg viewBox="0 0 1 1"><title>T</title><path d="M0 0"/></svg><!-- note --><my-part is="x">p</my-part>
 <a href="c.html" style="visibility: hidden">link</a><table><tr><td rowspan=2>1</td></tr></table></body></html>`
 
 interface Element {
   className: string
   innerHTML: string
+  readonly src?: string
+  readonly srcset?: string
   readonly tagName: string
   readonly outerHTML: string
   readonly textContent: string
@@ -35,10 +38,11 @@ function look(document: Document): unknown {
       ...[tagName, className, textContent, outerHTML],
       ...[style.display, style.visibility],
     ])
+  const pictures = [...document.querySelectorAll('img')].map(({ src, srcset }) => [src, srcset])
   const found = ['.wide', '[class~=b]', '.one, .in', 'b[class]', '[hidden]', 'a[style]'].map(
     (selector) => [...document.querySelectorAll(selector)].length,
   )
-  const before = [document.toString(), seen(), found]
+  const before = [document.toString(), seen(), found, pictures]
   for (const [index, element] of all().entries()) {
     if (index % 4 === 0) element.className = ' new  new old'
     if (index % 4 === 1) element.classList.add('more')

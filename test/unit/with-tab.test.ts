@@ -1,7 +1,13 @@
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocketServer } from 'ws'
+import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
+import { ENDED } from '../../src/plugins/base/browser/turns.ts'
 import { Visit } from '../../src/plugins/base/visit.ts'
 import dom from '../../src/plugins/dom/on_Snapshot__53_dom.ts'
 import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
@@ -59,4 +65,20 @@ describe('a capture without a browser', () => {
     mkdirSync(join(folder, 'page', 'chrome'))
     expect(await said(warc, 'warc')).toBe('failed: the browser ended')
   })
+})
+
+it('a conversation that is about to end says why it does', async () => {
+  const path = join(folder, 'socket')
+  const server = new WebSocketServer({ noServer: true })
+  const http = createServer().listen(path)
+  http.on('upgrade', (request, socket, head) =>
+    server.handleUpgrade(request, socket, head, (client) => client.close(ENDED, 'it took too much')),
+  )
+  await once(http, 'listening')
+  const cdp = await Cdp.connect(`ws+unix:${path}:/`)
+  while (cdp.isOpen) await setImmediate()
+  const why = { message: 'the browser ended: it took too much', isOwnEnd: true }
+  await expect(cdp.send('Browser.getVersion')).rejects.toMatchObject(why)
+  await expect(cdp.send('Browser.getVersion')).rejects.toMatchObject(why)
+  http.close()
 })

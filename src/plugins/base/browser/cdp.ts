@@ -57,13 +57,21 @@ export class NoTurn extends AppError {
   }
 }
 
+/** The process of a tab has ended by itself, or by somebody. */
+export class TabCrashed extends AppError {}
+
+/** For a frame, element or file that may be gone: it is left out. Without its tab or browser there is nothing. */
+export function unlessGone(error: unknown): undefined {
+  if (error instanceof BrowserGone || error instanceof TabCrashed || !(error instanceof AppError)) throw error
+  return undefined
+}
+
 /** A connection to a browser's DevTools protocol, with one session per tab ("flat" mode). */
 export class Cdp implements Session {
   readonly #socket: WebSocket
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #listeners = new Map<string, Listener[]>()
   readonly #closed = Promise.withResolvers<BrowserGone>()
-  #gone = new BrowserGone({ wasThere: true })
   #next = 1
 
   private constructor(socket: WebSocket) {
@@ -80,9 +88,9 @@ export class Cdp implements Session {
     })
     socket.once('close', (code, why) => {
       clearInterval(asking)
-      this.#gone = new BrowserGone({ wasThere: true, isOwnEnd: code === ENDED, why: String(why) })
-      this.#closed.resolve(this.#gone)
-      for (const { reject } of this.#waiting.values()) reject(this.#gone)
+      const gone = new BrowserGone({ wasThere: true, isOwnEnd: code === ENDED, why: String(why) })
+      this.#closed.resolve(gone)
+      for (const { reject } of this.#waiting.values()) reject(gone)
       this.#waiting.clear()
     })
   }
@@ -149,7 +157,7 @@ export class Cdp implements Session {
   }
 
   async #send<R>(method: string, params: unknown, sessionId?: string): Promise<R> {
-    if (!this.isOpen) throw this.#gone
+    if (!this.isOpen) throw await this.closed // It may be about to end: why is known when it has.
     const id = this.#next++
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)

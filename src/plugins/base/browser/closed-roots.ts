@@ -1,5 +1,5 @@
 import type { Protocol } from 'devtools-protocol'
-import { BrowserGone, type Session } from './cdp.ts'
+import { type Session, unlessGone } from './cdp.ts'
 
 /** In a world of ours: shadow roots that are closed, by their hosts. Those that scripts make are open ones. */
 export const CLOSED_ROOTS = 'globalThis.closedRoots'
@@ -18,14 +18,8 @@ export async function noteClosedRoots(
 ): Promise<void> {
   const { id: frameId, url, parentId } = frame
   const search = { frameId, url, query: DECLARED, isRegex: true }
-  const hasSome = await tab.send('Page.searchInResource', search).then(
-    ({ result }) => result.length > 0,
-    (error: unknown) => {
-      if (error instanceof BrowserGone) throw error
-      return false // It was written by a script.
-    },
-  )
-  if (!hasSome) return
+  const found = await tab.send('Page.searchInResource', search).catch(unlessGone)
+  if (!found?.result.length) return // Or it was written by a script, and has no source.
   const { root } = await tab.send('DOM.getDocument', { depth: -1, pierce: true })
   for (const backendNodeId of closedIn(root, frameId, parentId === undefined)) {
     const { object } = await tab.send('DOM.resolveNode', { backendNodeId, executionContextId: contextId })

@@ -1,7 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import type { Protocol } from 'devtools-protocol'
-import { AppError } from '../../../base/errors.ts'
-import { BrowserGone } from './cdp.ts'
+import { unlessGone } from './cdp.ts'
 import { noteClosedRoots } from './closed-roots.ts'
 import { pictureOfElement } from './element-picture.ts'
 import { FRAME_HTML, FRAME_MARK, FRAMES, type FrameHtml } from './frame-html.ts'
@@ -140,10 +139,4 @@ function* listedIn({ frame, resources, childFrames }: Tree): Generator<Listed, v
     if (KINDS.has(type) && !failed && !canceled)
       yield { frameId, url, type: mimeType, isFont: type === 'Font', size: contentSize }
   for (const child of childFrames ?? []) yield* listedIn(child)
-}
-
-/** A frame or file that is gone is left out; without a browser there is nothing. */
-function unlessGone(error: unknown): undefined {
-  if (error instanceof BrowserGone || !(error instanceof AppError)) throw error
-  return undefined
 }

@@ -1,6 +1,6 @@
 import type { Protocol } from 'devtools-protocol'
 import { HIDE_OVERLAYS } from './behaviours/overlays.ts'
-import { BrowserGone, type Session } from './cdp.ts'
+import { type Session, unlessGone } from './cdp.ts'
 import { consentSelectors } from './consent-list.ts'
 import { SETTLE } from './page-scripts.ts'
 import { evaluateIn, worldOf } from './worlds.ts'
@@ -39,9 +39,4 @@ export async function showAll(session: Session, ms: number, { hides, presses }: 
 function* framesIn({ frame, childFrames }: Protocol.Page.FrameTree): Generator<Protocol.Page.Frame, void> {
   yield frame
   for (const child of childFrames ?? []) yield* framesIn(child)
-}
-
-/** Frames come and go. */
-function unlessGone(error: unknown): void {
-  if (error instanceof BrowserGone) throw error
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../../base/errors.ts'
 import { count, flag, text } from '../settings.ts'
-import { BrowserGone, Cdp, type Session } from './cdp.ts'
+import { BrowserGone, Cdp, type Session, TabCrashed } from './cdp.ts'
 import { collectConsole } from './console.ts'
 import { dismissDialogs } from './dialogs.ts'
 import { languagesIn } from './languages.ts'
@@ -32,9 +32,6 @@ const MOST_DOCUMENTS = 10
 /** A hook's time is over by then. */
 const TURN_MS = 60_000
 const BUSY = 'the page keeps the browser busy and does not answer'
-
-/** The process of a tab has ended by itself, or by somebody. */
-export class TabCrashed extends AppError {}
 
 /** How the visit of a page went. */
 export interface Visited {

@@ -9,10 +9,10 @@ import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
 import { readSibling, siblingRan, staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
-import { BrowserGone, NoTurn } from './cdp.ts'
+import { BrowserGone, NoTurn, TabCrashed } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { personaDress } from './persona.ts'
-import { Tab, TabCrashed, type Visited } from './tab.ts'
+import { Tab, type Visited } from './tab.ts'
 import { recordTraffic } from './traffic.ts'
 import { ALONE } from './turns.ts'
 
@@ -58,7 +58,7 @@ export async function withTab(
   if (none !== undefined) return skipped(none)
   const { signal, visit } = context
   const over = { browser: false, tab: visit?.known(CRASHED) === true }
-  for (let alone = false; ; ) {
+  for (let alone = visit?.known(WAS_ALONE) === true; ; ) {
     try {
       return await once(context, chrome, alone, use)
     } catch (error) {
@@ -72,10 +72,14 @@ export async function withTab(
       if (alone) visit?.once(WAS_ALONE, () => true)
       if (!gone) visit?.once(CRASHED, () => true) // A page that crashes its tab twice does it again.
       context.log(`${messageOf(error)}; the page is visited again`)
+      const before = visit?.known<Promise<VisitedTab>>('tab')
       visit?.forget('tab')
+      if (before) await close(before) // As long as it had its turn, the next one would wait for that.
     }
   }
 }
+
+const close = (opening: Promise<VisitedTab>) => opening.then(({ tab }) => tab.close()).catch(() => {})
 
 async function once(
   context: HookContext,
@@ -84,7 +88,6 @@ async function once(
   use: (page: VisitedTab) => Promise<HookResult>,
 ): Promise<HookResult> {
   const { visit, signal } = context
-  const close = (opening: Promise<VisitedTab>) => opening.then(({ tab }) => tab.close()).catch(() => {})
   const begin = () => {
     const opening = open(context, chrome, isAlone)
     visit?.onClose(() => close(opening))

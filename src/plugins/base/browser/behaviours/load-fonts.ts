@@ -23,9 +23,8 @@ export const LOAD_FONTS = `async (until, pause) => {
       const range = of('unicode-range') || 'U+0-10FFFF'
       const key = keyOf(of('font-family'), of('font-style') || 'normal', of('font-weight') || 'normal', range)
       const [, url] = /^(?:\\s*local\\([^)]*\\)\\s*,)+\\s*url\\("?([^")]*)"?\\)/.exec(src) ?? []
-      if (url === undefined || !used.has(key)) continue
-      const { href } = new URL(url, sheet.href ?? document.baseURI)
-      if (performance.getEntriesByName(href).length > 0) continue
+      const href = url && URL.parse(url, sheet.href ?? document.baseURI)?.href
+      if (!href || !used.has(key) || performance.getEntriesByName(href).length > 0) continue
       loading.push(new FontFace(key, 'url(' + JSON.stringify(href) + ')').load())
     }
   await Promise.race([Promise.allSettled(loading), pause(Math.max(0, until - performance.now()))])
