@@ -37,7 +37,7 @@ export const KEEP_STYLES = `{
     written.get(sheet) ?? Array.from(sheet.cssRules, (rule) => written.get(rule) ?? rule.cssText).join('\\n')
   addEventListener('${ASK_STYLES}', (event) => {
     const [node] = event.composedPath()
-    const texts = Array.from(node.sheet ? [node.sheet] : node.adoptedStyleSheets, textOf)
+    const texts = Array.from(node.sheet ? [node.sheet] : (node.adoptedStyleSheets ?? []), textOf)
     dispatchEvent(new CustomEvent('${TELL_STYLES}', { detail: JSON.stringify(texts) }))
   }, true)
 }`
