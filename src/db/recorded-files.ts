@@ -31,7 +31,8 @@ const PAGE = sql`
   from snapshot s cross join lateral (
     select coalesce(jsonb_object_agg(r.plugin || '/' || file.key, jsonb_build_object(
         'size', file.value -> 'size', 'link', file.value -> 'link',
-        'hashed', coalesce(r.end_ts <= hashes.end_ts, false)
+        -- By its start: what waited for the database has an end that is some milliseconds late.
+        'hashed', coalesce(coalesce(r.start_ts, r.end_ts) <= hashes.end_ts, false)
       )), '{}') as files
     from archive_result r, jsonb_each(r.output_files) file, lateral (
       select max(end_ts) as end_ts from archive_result h

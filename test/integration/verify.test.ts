@@ -74,6 +74,9 @@ const spoil = (file: string) => {
 
 describe('verify', () => {
   it('finds a whole archive well, by content and quickly', async () => {
+    // The word of a result's end may have waited for the database longer than that of the hashes.
+    await home.query(`update archive_result r set end_ts = h.end_ts + interval '20 ms' from archive_result h
+      where h.snapshot_id = r.snapshot_id and h.plugin = 'hashes' and r.plugin = 'title'`)
     const { found, said } = await verified(0)
     expect(found).toEqual([])
     expect(said).toMatch(/2 pages, 8 files, 6 of them by content .*: all is well/)
