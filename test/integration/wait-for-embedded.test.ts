@@ -74,11 +74,15 @@ async function killUnderLoad(): Promise<number> {
 async function holdRecovery(after = 0): Promise<{ server: number; startup: number }> {
   const found = await eventually(() => {
     for (const startup of startupProcesses()) {
-      const server = parentOf(startup)
-      if (server === after) continue
-      process.kill(startup, 'SIGSTOP')
-      held.add(startup)
-      return { server, startup }
+      try {
+        const server = parentOf(startup)
+        if (server === after) continue
+        process.kill(startup, 'SIGSTOP')
+        held.add(startup)
+        return { server, startup }
+      } catch {
+        // It has ended meanwhile.
+      }
     }
     return undefined
   }, 30_000)
