@@ -16,9 +16,11 @@ import { createBrotliDecompress } from 'node:zlib'
 import { extract } from 'tar-fs'
 import { FileLock } from '../../../base/file-lock.ts'
 import { flush } from '../../../base/flush.ts'
+import { hasSqlite, SQLITE, withoutSqlite } from './no-sqlite.ts'
 
 const PACKAGE = '@sparticuz/chromium'
 const FONTS = 'fonts.conf'
+const NO_SQLITE = 'no-sqlite'
 /** What the package brings, and where it goes: libraries that a bare system lacks, fonts, and a software renderer. */
 const ARCHIVES = { 'al2023.tar.br': 'al2023', 'fonts.tar.br': 'fonts', 'swiftshader.tar.br': '.' }
 
@@ -66,7 +68,12 @@ export async function unpackBrowser(folder: string): Promise<Browser | undefined
   return {
     program: join(home, 'chromium'),
     version: packaged.version,
-    env: { LD_LIBRARY_PATH: join(home, 'al2023', 'lib'), FONTCONFIG_FILE: join(home, FONTS) },
+    env: {
+      LD_LIBRARY_PATH: ['al2023/lib', ...(hasSqlite() ? [] : [NO_SQLITE])]
+        .map((folder) => join(home, folder))
+        .join(':'),
+      FONTCONFIG_FILE: join(home, FONTS),
+    },
   }
 }
 
@@ -92,6 +99,8 @@ async function unpack(files: string, home: string): Promise<void> {
   await pipeline(...whole('chromium.br'), createWriteStream(join(part, 'chromium'), { mode: 0o755 }))
   for (const [name, folder] of Object.entries(ARCHIVES)) await pipeline(...whole(name), extract(join(part, folder)))
   writeFileSync(join(part, FONTS), fontsConfiguration(home))
+  mkdirSync(join(part, NO_SQLITE))
+  writeFileSync(join(part, NO_SQLITE, SQLITE), withoutSqlite())
   // What has its name is whole, after a power cut, too.
   await flush(['.', ...readdirSync(part, { recursive: true, encoding: 'utf8' })].map((path) => join(part, path)))
   renameSync(part, home)
