@@ -125,7 +125,7 @@ export const LIVES: Readonly<Record<string, Life>> = {
       for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
       home.start(['process', 'kill', '--force', String(runner.pid)], { env })
       await struck(home, 'registry.end_seen')
-      for (const { pid } of minders.filter(isThere)) process.kill(pid, 'SIGCONT')
+      for (const { pid } of minders) if (isThere(pid)) process.kill(pid, 'SIGCONT')
     },
     passes: ['registry.end_seen'],
   },

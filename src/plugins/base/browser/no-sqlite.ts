@@ -4,11 +4,12 @@ import { join } from 'node:path'
 export const SQLITE = 'libsqlite3.so.0'
 
 /** Where systems have it. */
-const PLACES = ['/lib', '/usr/lib', '/usr/local/lib', '/lib64', '/usr/lib64', '/lib/x86_64-linux-gnu']
+const PLACES = '/lib /usr/lib /usr/local/lib /lib64 /usr/lib64 /lib/x86_64-linux-gnu /usr/lib/x86_64-linux-gnu'.split(
+  ' ',
+)
 
 /** Does this system have SQLite? */
-export const hasSqlite = (): boolean =>
-  [...PLACES, '/usr/lib/x86_64-linux-gnu'].some((place) => existsSync(join(place, SQLITE)))
+export const hasSqlite = (): boolean => PLACES.some((place) => existsSync(join(place, SQLITE)))
 
 /** What NSS calls; all but OPEN answer with nothing. */
 const FUNCTIONS = [
@@ -25,9 +26,9 @@ const NOTHING = [0x31, 0xc0, 0xc3]
 const CANNOT_OPEN = [0xb8, 14, 0, 0, 0, 0xc3]
 
 /**
- * A SQLite that opens no database, as a shared library. The packaged browser's NSS is linked with SQLite, which a bare system lacks: without it, the first page behind TLS
- * would end the browser. NSS uses it for an account's own certificates alone, and does without when they cannot be
- * opened; so a library that opens nothing will do (ELF gABI; x86-64, as the packaged browser).
+ * A SQLite that opens no database, as a shared library. The packaged browser's NSS is linked with SQLite, which a bare
+ * system lacks: without it, the first page behind TLS would end the browser. NSS uses it for an account's own
+ * certificates alone, and does without when they cannot be opened (ELF gABI; x86-64, as the packaged browser).
  */
 export function withoutSqlite(): Buffer {
   const names = [SQLITE, ...FUNCTIONS, OPEN, VARIABLE]
