@@ -193,8 +193,8 @@ describe('a crawl', () => {
       home.add('--plugins', 'headers,html', ...settings, ...paths.map((path) => site.url + path))
     const robots = await add(['/open', '/secret'], '-c', 'ROBOTS_TXT=true')
     const pages = await add(['/open', '/other'], '-c', 'MAX_PAGES_PER_HOST=1')
-    // One after the other: what is being archived does not count yet.
-    const inTurn = ['-c', 'MANNERS=all', '-c', 'HOST_CONCURRENCY=1', '-c', 'HOST_DELAY=0']
+    // One well after the other: what is being archived does not count yet.
+    const inTurn = ['-c', 'MANNERS=all', '-c', 'HOST_CONCURRENCY=1', '-c', 'HOST_DELAY=1']
     const bytes = await add(['/open', '/other'], '-c', 'MAX_SIZE_PER_HOST=10', ...inTurn)
     await runAll(home)
     const causes = async (crawl: string) =>
