@@ -55,12 +55,14 @@ export async function unpackBrowser(folder: string): Promise<Browser | undefined
   const packaged = packagedBrowser()
   if (!packaged) return undefined
   const home = join(folder, `chromium-${packaged.version}`)
+  const libraries = ['al2023/lib', ...(hasSqlite() ? [] : [NO_SQLITE])].map((each) => join(home, each))
   mkdirSync(folder, { recursive: true })
-  if (!existsSync(home)) {
+  if (!libraries.every((each) => existsSync(each))) {
     const lock = new FileLock(`${home}.lock`)
     try {
       await lock.exclusive(5 * 60_000)
       if (!existsSync(home)) await unpack(packaged.files, home)
+      else if (!existsSync(join(home, NO_SQLITE))) await addLibrary(home) // An earlier version has unpacked it.
     } finally {
       lock.release()
     }
@@ -68,12 +70,7 @@ export async function unpackBrowser(folder: string): Promise<Browser | undefined
   return {
     program: join(home, 'chromium'),
     version: packaged.version,
-    env: {
-      LD_LIBRARY_PATH: ['al2023/lib', ...(hasSqlite() ? [] : [NO_SQLITE])]
-        .map((folder) => join(home, folder))
-        .join(':'),
-      FONTCONFIG_FILE: join(home, FONTS),
-    },
+    env: { LD_LIBRARY_PATH: libraries.join(':'), FONTCONFIG_FILE: join(home, FONTS) },
   }
 }
 
@@ -99,9 +96,18 @@ async function unpack(files: string, home: string): Promise<void> {
   await pipeline(...whole('chromium.br'), createWriteStream(join(part, 'chromium'), { mode: 0o755 }))
   for (const [name, folder] of Object.entries(ARCHIVES)) await pipeline(...whole(name), extract(join(part, folder)))
   writeFileSync(join(part, FONTS), fontsConfiguration(home))
-  mkdirSync(join(part, NO_SQLITE))
-  writeFileSync(join(part, NO_SQLITE, SQLITE), withoutSqlite())
+  await addLibrary(part)
   // What has its name is whole, after a power cut, too.
   await flush(['.', ...readdirSync(part, { recursive: true, encoding: 'utf8' })].map((path) => join(part, path)))
   renameSync(part, home)
+}
+
+/** Puts a SQLite that opens nothing beside the browser, whole or not at all. */
+async function addLibrary(home: string): Promise<void> {
+  const part = join(home, `${NO_SQLITE}.part`)
+  rmSync(part, { recursive: true, force: true })
+  mkdirSync(part)
+  writeFileSync(join(part, SQLITE), withoutSqlite())
+  await flush([join(part, SQLITE), part])
+  renameSync(part, join(home, NO_SQLITE))
 }
