@@ -102,14 +102,15 @@ export async function runCrawl(
       const isOver = !now.open && (await writeCrawlWacz(context, crawl, AbortSignal.any([stop.drain, abort])))
       if (isOver) {
         // Before the seal: without a claim nobody would give them their time, or clean up after a crash of ours.
-        if (sequence.hasBackground) await closeWorkers(pool)
+        const isServed = sequence.hasBackground
+        if (isServed) await closeWorkers(pool)
         if (!(await services.end())) break
         if (await sealCrawl(owner, queue, started)) {
           await failpoint('publish.crawl_sealed')
           log.info(`sealed crawl ${crawl.id}`)
           return ENDED
         }
-        await services.start() // A page was added meanwhile.
+        if (isServed) await services.start() // A page was added meanwhile.
       }
       if (stop.drain.aborted || abort.aborted || isIdle(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
