@@ -1,16 +1,14 @@
 // What a bare script needs for the same pages: fetch, parse, write the same files, flush each file and folder, and one
-// statement a page. `node bare-process.ts DATABASE_URL DIR`, with the URLs in a message.
+// statement a page. It parses as anyone would, with the libraries as they are and nothing of ours: what we do to them
+// counts. `node bare-process.ts DATABASE_URL DIR`, with the URLs in a message.
 import { hash } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { Readability } from '@mozilla/readability'
+import { parseHTML } from 'linkedom'
 import pg from 'pg'
-import { pageTitle } from '../../src/plugins/base/page-title.ts'
-import { findLinks } from '../../src/plugins/parse_html_urls/find-links.ts'
-import { articleDocument } from '../../src/plugins/readability/article-document.ts'
-import { extractArticle } from '../../src/plugins/readability/extract-article.ts'
-import { surveyPage } from '../../src/plugins/readability/survey.ts'
 
 const [databaseUrl = '', dir = ''] = process.argv.slice(2)
 const agent = new Agent({ keepAlive: true })
@@ -28,20 +26,27 @@ async function archive(url: string, root: string): Promise<Record<string, string
   const bytes = await buffer(answer)
   const html = bytes.toString()
   const icon = await buffer(await fetched(new URL('/favicon.ico', url).href))
-  const survey = surveyPage(html)
-  const article = survey.tooComplex === undefined ? extractArticle(html, url, survey) : undefined
-  const links = findLinks(html, url, [], 50_000)
+  const { document } = parseHTML(html)
+  const title = document.title
+  const links = new Set<string>()
+  for (const link of document.querySelectorAll('a[href]')) {
+    const href = URL.parse(link.getAttribute('href') ?? '', url)?.href
+    if (href?.startsWith('http')) links.add(href)
+  }
+  const article = new Readability(document as never).parse()
   const files: Record<string, string | Buffer> = {
     'headers/headers.json': JSON.stringify(answer.headers, null, 2),
     'html/output.html': bytes,
     'favicon/favicon.ico': icon,
-    'title/title.txt': pageTitle(html),
-    'parse_html_urls/urls.jsonl': links.map((link) => `${JSON.stringify({ type: 'Snapshot', url: link })}\n`).join(''),
+    'title/title.txt': title,
+    'parse_html_urls/urls.jsonl': [...links]
+      .map((link) => `${JSON.stringify({ type: 'Snapshot', url: link })}\n`)
+      .join(''),
   }
   if (article) {
     const { content, textContent, ...about } = article
-    files['readability/content.html'] = articleDocument(content, { ...about, url })
-    files['readability/content.txt'] = textContent
+    files['readability/content.html'] = `<!doctype html><title>${article.title}</title>${content}`
+    files['readability/content.txt'] = textContent ?? ''
     files['readability/article.json'] = JSON.stringify(about, null, 2)
   }
   files['hashes/hashes.json'] = JSON.stringify(
