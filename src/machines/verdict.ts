@@ -59,7 +59,8 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
 /** What came over the line, be it nothing. */
 const isRecord = ({ plugin }: JudgedResult) => plugin === 'warc' || plugin === 'wacz'
 
-const isEmptyAnswer = ({ output_str }: JudgedResult) => output_str.startsWith('an empty answer')
+const isEmptyAnswer = ({ output_str, output_json }: JudgedResult) =>
+  output_str.startsWith('an empty answer') || (output_json as { empty?: unknown } | null)?.empty === true
 
 /** A body that broke off failed, and what is kept of it is a copy all the same. */
 const isCopy = (result: JudgedResult) =>
