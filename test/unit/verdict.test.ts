@@ -82,6 +82,11 @@ describe('the verdict on a page', () => {
       cause: 'title: no memory',
     })
     expect(verdictOn([failed('title', 'no memory')], 200).outcome).toBe('failed')
+    // Nobody has asked for the page.
+    expect(verdictOn([result('hashes', 'noresults', 'no files to hash')], null)).toMatchObject({
+      outcome: 'failed',
+      cause: 'nothing to keep',
+    })
   })
 
   it('is failed when nothing failed, but nothing is kept', () => {
