@@ -50,10 +50,10 @@ export class BrowserGone extends AppError {
   }
 }
 
-/** Other pages have the browser for themselves: one after another, because it ended while they were open. */
+/** Other pages have, or had, the browser for themselves: one after another, because it ended while they were open. */
 export class NoTurn extends AppError {
-  constructor() {
-    super('other pages have the browser for themselves')
+  constructor(message = 'other pages have the browser for themselves') {
+    super(message)
   }
 }
 
