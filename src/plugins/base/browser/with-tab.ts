@@ -156,7 +156,7 @@ async function openTab(context: HookContext, chrome: string, isAlone: boolean): 
 }
 
 /** What a note of the crawl's browser says; undefined when there is none. */
-function noteOf(folder: string, name: string): string | undefined {
+export function noteOf(folder: string, name: string): string | undefined {
   try {
     return readFileSync(join(folder, name), 'utf8').trim()
   } catch {
