@@ -58,7 +58,12 @@ export class NoTurn extends AppError {
 }
 
 /** The process of a tab has ended by itself, or by somebody. */
-export class TabCrashed extends AppError {}
+export class TabCrashed extends AppError {
+  /** @param why in a few words, if somebody knows (relay.ts) */
+  constructor(why?: string) {
+    super(why === undefined ? 'the page crashed its tab' : `the page crashed its tab: ${why}`)
+  }
+}
 
 /** For a frame, element or file that may be gone: it is left out. Without its tab or browser there is nothing. */
 export function unlessGone(error: unknown): undefined {
