@@ -34,5 +34,6 @@ function load(built: string, source: string): unknown {
 /** What this process is for, as far as it makes a difference for the code that it needs. */
 function use(): string {
   if (verb === 'worker') return kind === 'crawl' ? 'crawl-worker' : 'snapshot-worker'
-  return ['add', 'run'].find((word) => process.argv.includes(word)) ?? 'command'
+  const uses = ['--help', 'help', 'add', 'run', 'status', 'crawl', 'snapshot', 'result']
+  return uses.find((word) => process.argv.includes(word))?.replace('--', '') ?? 'command'
 }

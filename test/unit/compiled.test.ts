@@ -70,3 +70,13 @@ describe('a program that is loaded with the code of an earlier run', () => {
     expect(readdirSync(dir).sort()).toEqual(['.compile-cache', 'program.js'])
   })
 })
+
+it('the program loads of Node what it needs: not what is about other connections, threads and archives', () => {
+  const look = 'data:text/javascript,process.once("exit",()=>console.log(process.moduleLoadList.join()))'
+  const args = ['--import', look, join(ROOT, 'dist', 'main.js'), '--help']
+  const said = execFileSync(process.execPath, args, { encoding: 'utf8' })
+  const loaded = said.split('\n').at(-2)!.split(',')
+  expect(loaded).toContain('NativeModule net')
+  const rare = ['dns', 'http', 'http2', 'tls', 'worker_threads', 'zlib'].map((name) => `NativeModule ${name}`)
+  expect(loaded.filter((name) => rare.includes(name))).toEqual([])
+})
