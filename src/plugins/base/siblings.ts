@@ -46,15 +46,23 @@ function staticFileIn(folder: string): string | undefined {
 }
 
 /** What headers/headers.json (ours or upstream's) says about the answer; undefined when missing or unreadable. */
-export function siblingHeaders(
-  context: Place,
-): { readonly finalUrl: string; readonly headers: Readonly<Record<string, unknown>> } | undefined {
+export function siblingHeaders(context: Place):
+  | {
+      readonly finalUrl: string
+      readonly status: number | undefined
+      readonly headers: Readonly<Record<string, unknown>>
+    }
+  | undefined {
   try {
     const record: unknown = JSON.parse(readSibling(context, 'headers/headers.json')?.toString() ?? 'null')
     if (typeof record !== 'object' || record === null) return undefined
-    const { final_url: finalUrl, headers } = record as Record<string, unknown>
+    const { final_url: finalUrl, status, headers } = record as Record<string, unknown>
     return typeof headers === 'object' && headers !== null
-      ? { finalUrl: typeof finalUrl === 'string' ? finalUrl : '', headers: { ...headers } }
+      ? {
+          finalUrl: typeof finalUrl === 'string' ? finalUrl : '',
+          status: typeof status === 'number' ? status : undefined,
+          headers: { ...headers },
+        }
       : undefined
   } catch {
     return undefined
