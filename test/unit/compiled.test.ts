@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { loadCompiled } from '../../src/base/compiled.ts'
 import { ROOT } from '../support/program.ts'
 
 let dir: string
@@ -61,6 +62,18 @@ describe('a program that is loaded with the code of an earlier run', () => {
       expect(run()).toBe('hello program.js')
       expect(readFileSync(file!).equals(damage)).toBe(false)
     }
+  })
+
+  it('keeps it while it runs, too: V8 drops what ran only at the start', () => {
+    program('hello')
+    vi.useFakeTimers()
+    try {
+      loadCompiled(join(dir, 'program.js'), 'run', '1')
+      vi.advanceTimersByTime(60_000)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(kept()).toHaveLength(1)
   })
 
   it('runs where nothing can be kept', () => {
