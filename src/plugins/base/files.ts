@@ -1,12 +1,14 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../base/make-folder.ts'
 
 /** The temporary name of a file until it is complete: one for all, because a suffix could make a long name too long. */
 export const PART = '.part'
 
-/** Writes a file of `dir` completely or not at all. Overwrites; leaves nothing behind on failure. */
+/** Writes a file of `dir`, which need not exist, completely or not at all. Overwrites; leaves no part on failure. */
 export function writeWhole(dir: string, name: string, data: string | Uint8Array): void {
+  makeFolder(dir)
   const part = join(dir, PART)
   try {
     writeFileSync(part, data)
@@ -23,6 +25,7 @@ export async function writePieces(
   name: string,
   pieces: Iterable<string> | AsyncIterable<Uint8Array>,
 ): Promise<void> {
+  makeFolder(dir)
   const part = join(dir, PART)
   try {
     await writeFile(part, pieces)

@@ -3,6 +3,7 @@
 import { rmSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../base/make-folder.ts'
 import type { Answer } from '../base/answer.ts'
 import { chunksOf, saveBody } from '../base/body.ts'
 import { isPage, looksLikeHtml, parseContentType } from '../base/content-type.ts'
@@ -43,6 +44,7 @@ export default defineHook(import.meta, {
 async function save(answer: Answer, limit: SizeLimit, { outputDir, signal }: HookContext) {
   const { mime } = parseContentType(answer.headers['content-type'])
   const name = fileName(answer.url, answer.headers['content-disposition'], mime)
+  makeFolder(outputDir)
   const part = join(outputDir, PART)
   try {
     const { size, trouble } = await saveBody(answer, limit, part, signal)

@@ -2,6 +2,7 @@
 // The page's WARC, its index, its title and text, in one file that ReplayWeb.page and pywb open.
 import { createReadStream, createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../../base/make-folder.ts'
 import { capturedAt, linesIn } from '../../base/wacz/index-line.ts'
 import { WaczFile, type WaczPage } from '../../base/wacz/wacz-file.ts'
 import type { HookContext } from '../base/contract.ts'
@@ -23,6 +24,7 @@ export default defineHook(import.meta, {
     const index = readSibling(context, `warc/${INDEX}`)?.toString()
     if (index === undefined || !existsSync(warc)) return lacking('warc')
     const page = pageOf(context, index)
+    makeFolder(context.outputDir)
     const part = join(context.outputDir, PART)
     const wacz = new WaczFile(createWriteStream(part))
     try {
