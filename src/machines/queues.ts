@@ -43,10 +43,11 @@ const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine, scheduleMachine] 
  * repeated.
  */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
-  constructor({ home, processId, term }: Owner, machine: M, where: Condition) {
+  constructor({ home, processId, term }: Owner, machine: M, ...where: readonly Condition[]) {
+    const { text, values } = allOf([IN_INDEX_ORDER, ...where])
     super(machine, kyselySql(home.db), {
-      ...{ ...FENCE, where: where.text, whereValues: where.values.length },
-      ...{ owner: processId, values: [...where.values, home.dataDirId, term] },
+      ...{ ...FENCE, where: text, whereValues: values.length },
+      ...{ owner: processId, values: [...values, home.dataDirId, term] },
       retry: (work) => withRetry(home.db, work),
     })
   }
@@ -62,6 +63,9 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
 const FENCE: QueueOptions = {
   fence: (first) => `select 1 from runner_term where data_dir_id = $${first} and term = $${first + 1}`,
 }
+
+/** The first due rows are found along an index, whatever the planner knows of the table. */
+const IN_INDEX_ORDER: Condition = { text: () => 'in_index_order()', values: [] }
 
 /** The crawls within a scope. */
 export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMachine, CrawlRow> {
@@ -79,7 +83,7 @@ export function snapshotQueue(
   scope: WorkScope,
 ): Queue<typeof snapshotMachine, SnapshotRow> {
   const text = (first: number) => `work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`
-  return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
+  return new OwnedQueue(owner, snapshotMachine, { text, values: [crawlWorkerId] }, snapshotsWithin(scope))
 }
 
 /** The programs of the owner's machine. */
@@ -92,7 +96,7 @@ export function binaryQueue(owner: Owner): Queue<typeof binaryMachine, BinaryRow
 
 /** The schedules of the whole database: whichever leader comes first. */
 export function scheduleQueue(owner: Owner): Queue<typeof scheduleMachine, ScheduleRow> {
-  return new OwnedQueue(owner, scheduleMachine, allOf([]))
+  return new OwnedQueue(owner, scheduleMachine)
 }
 
 /** This attempt at a page made progress: earlier ones no longer count. */
