@@ -43,12 +43,23 @@ async function bundle(input, dir, { format, whole = false }) {
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
+/** Of Node's own modules those that few processes need: to load all of them takes a quarter of a start. */
+const RARE = 'dns|dns/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
+const RARELY = 'const __rarely=(name)=>new Proxy({},{get:(_,key)=>process.getBuiltinModule(name)[key]});'
+
+/**
+ * Has a whole program load rare modules when they are used first: in one file the imports of all parts come first.
+ */
+function loadRarely(text) {
+  const rare = new RegExp(`let (\\w+)=require\\("(?:node:)?(${RARE})"\\);(?!\\1=)`, 'g')
+  return RARELY + text.replace(rare, 'let $1=__rarely("$2");')
+}
+
 /**
  * Escapes the other characters, templates' too, which rolldown leaves: one would double the memory of the whole file.
  */
-function keepAscii(file) {
-  const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escaped))
+function inAscii(text) {
+  return text.replace(/[^\0-\x7f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** The licence texts of the packages whose code is inside the bundles. */
@@ -107,7 +118,8 @@ rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
 const modules = []
 for (const [name, source] of Object.entries(WHOLE)) {
   modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true })))
-  keepAscii(join(out, `${name}.js`))
+  const file = join(out, `${name}.js`)
+  writeFileSync(file, inAscii(loadRarely(readFileSync(file, 'utf8'))))
 }
 modules.push(...(await bundle(SMALL, out, { format: 'cjs' })))
 writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')

@@ -7,6 +7,9 @@ import { Script } from 'node:vm'
 const BEFORE = Buffer.from('(function (exports, require, module, __filename, __dirname) {')
 const AFTER = Buffer.from('\n})')
 
+/** When a process that lives on has run what a start needs, and V8 has not yet dropped what ran only once. */
+const STARTED_MS = 10_000
+
 /**
  * Loads a CommonJS file, without import() in it, with the byte code that V8 made of it in an earlier run for the same
  * `use`, kept in .compile-cache beside it. Node's own compile cache has only what is compiled before the file runs;
@@ -29,7 +32,7 @@ export function loadCompiled(file: string, use: string, edition: string): unknow
     filename: file,
     ...(cachedData && { cachedData }),
   })
-  if (!cachedData || script.cachedDataRejected) process.once('exit', () => keep(kept, script))
+  if (!cachedData || script.cachedDataRejected) keepOnce(kept, script)
   const module = { exports: {} }
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file))
   return module.exports
@@ -41,6 +44,16 @@ function readIfThere(file: string): Buffer | undefined {
   } catch {
     return undefined
   }
+}
+
+function keepOnce(file: string, script: Script): void {
+  const now = () => {
+    clearTimeout(later)
+    process.off('exit', now)
+    keep(file, script)
+  }
+  const later = setTimeout(now, STARTED_MS).unref()
+  process.once('exit', now)
 }
 
 /** Written completely and flushed before it gets its name: V8 trusts what it reads. */

@@ -10,7 +10,7 @@ import { report } from './follow-report.ts'
 import type { OpenHome } from './home.ts'
 import { LiveView } from './live-view.ts'
 import type { GlobalOptions } from './options.ts'
-import { OwnRunner } from './own-runner.ts'
+import type { OwnRunner } from './own-runner.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
@@ -31,9 +31,9 @@ const AWAY_LOOK_MS = 500
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** A command that follows a crawl: its process, and whether it is to run the crawl itself. */
+/** A command that follows a crawl: the runner that it may have, and whether it is to run the crawl itself. */
 export interface Follower {
-  readonly processId: string
+  readonly runner: OwnRunner
   readonly run: boolean
 }
 
@@ -42,12 +42,14 @@ export interface Follower {
  * for this crawl is started whenever there is none. Sets the exit code: 10 when some page failed, 130 when a signal
  * ended it before.
  */
-export async function follow(open: OpenHome, options: GlobalOptions, crawlId: string, by: Follower): Promise<void> {
+export async function follow(open: OpenHome, options: GlobalOptions, by: Follower): Promise<void> {
   const { home } = open
+  const { runner } = by
+  const { crawlId } = runner
   const interrupt = new AbortController()
   const bell = new Bell()
   const onNews = () => bell.wake()
-  const runner = new OwnRunner(home, options, { crawlId, processId: by.processId, onNews })
+  runner.onNews = onNews
   const view = options.quiet || !terminal.isLive ? undefined : new LiveView(home, open.settings, crawlId)
   const onSignal = (signal: NodeJS.Signals) => {
     // The runner decides what a second and a third one mean; in a terminal it hears them by itself, and takes ours for
@@ -59,7 +61,7 @@ export async function follow(open: OpenHome, options: GlobalOptions, crawlId: st
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
   try {
-    const crawl = await untilSealed(open, options, crawlId, by, { runner, view, bell, stop: interrupt.signal })
+    const crawl = await untilSealed(open, options, by, { view, bell, stop: interrupt.signal })
     view?.end()
     if (crawl) return await report(home, options, crawl)
     process.exitCode = EXIT.interrupted
@@ -71,7 +73,6 @@ export async function follow(open: OpenHome, options: GlobalOptions, crawlId: st
 }
 
 interface Following {
-  readonly runner: OwnRunner
   readonly view: LiveView | undefined
   /** Rings when there may be something new. */
   readonly bell: Bell
@@ -86,11 +87,12 @@ interface Following {
 async function untilSealed(
   open: OpenHome,
   options: GlobalOptions,
-  crawlId: string,
   by: Follower,
-  { runner, view, bell, stop }: Following,
+  { view, bell, stop }: Following,
 ): Promise<CrawlRow | undefined> {
   const { home } = open
+  const { runner } = by
+  const { crawlId } = runner
   const sealed = new SealedPages(crawlId)
   let said: string | undefined
   let runnerLookAt = 0
@@ -114,6 +116,7 @@ async function untilSealed(
         // One that is put off is not due for a runner: it would only leave again.
         const isDue = resume === undefined && (crawl.retry_at?.getTime() ?? Infinity) <= Date.now() + SOON_MS
         if (isIdle && by.run && isDue) runner.start()
+        else runner.dismiss()
         const news =
           resume !== undefined
             ? `paused: ${onStderr.bold(resume)} goes on with it`
@@ -123,7 +126,7 @@ async function untilSealed(
         if (news !== undefined && news !== said) terminal.say(news)
         said = news
       }
-      await sleep(SHORTEST_MS)
+      await sleep(SHORTEST_MS, runner.gone)
       await bell.wait(runner.isAlive ? LOOK_MS.own : LOOK_MS.other - SHORTEST_MS)
     } catch (error) {
       if (!isDatabaseAway(error)) throw error
@@ -150,7 +153,7 @@ async function isRunnerThere(home: Home, by: Follower): Promise<boolean> {
   const runner = (await liveRunnerProcesses(home)).at(-1)
   if (!runner || !by.run) return runner !== undefined
   const owner = await ownerOf(home, runner.id)
-  return owner?.process_type !== 'server' || !(await commandOwnsForegroundRunner(home, by.processId))
+  return owner?.process_type !== 'server' || !(await commandOwnsForegroundRunner(home, by.runner.commandId))
 }
 
 /** Who runs it now, for lines that programs read. */

@@ -3,6 +3,7 @@ import type { Settings } from '../base/config.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { dataDirId } from '../base/data-dir-id.ts'
 import { AppError, EXIT, UsageError } from '../base/errors.ts'
+import { uuidv7 } from '../base/ids.ts'
 import { Removal } from '../base/removal.ts'
 import { shownCommand } from '../base/shown-command.ts'
 import {
@@ -186,10 +187,16 @@ export async function withHome<T>(options: GlobalOptions, work: (home: Home) => 
 }
 
 /** Runs a command as a registered process: its row is there while it works, with its exit code afterwards. */
-export async function asProcess<T>(home: Home, processType: ProcessType, work: (id: string) => Promise<T>): Promise<T> {
-  const { id } = await insertRunning(
+export async function asProcess<T>(
+  home: Home,
+  processType: ProcessType,
+  work: () => Promise<T>,
+  id = uuidv7(),
+): Promise<T> {
+  await insertRunning(
     home,
     {
+      id,
       processType,
       parentId: await startedBy(home),
       runnerId: null,
@@ -202,7 +209,7 @@ export async function asProcess<T>(home: Home, processType: ProcessType, work: (
   const endBeating = heartbeatWhileWaiting(home.db, id)
   let code: number = EXIT.failed
   try {
-    const value = await work(id)
+    const value = await work()
     code = Number(process.exitCode ?? EXIT.ok)
     return value
   } catch (error) {

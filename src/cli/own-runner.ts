@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { AppError } from '../base/errors.ts'
+import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
-import type { Home } from '../db/home.ts'
-import { PARENT_ENV } from './commands/run.ts'
+import { type Cue, PARENT_ENV } from './cues.ts'
 import { runnerLog } from './home.ts'
 import type { GlobalOptions } from './options.ts'
 import { terminal } from './terminal.ts'
@@ -13,57 +14,98 @@ import { terminal } from './terminal.ts'
  * A newer runner may take over without ending us.
  */
 export class OwnRunner {
-  readonly #home: Home
-  readonly #args: readonly string[]
-  readonly #env: NodeJS.ProcessEnv
-  readonly #onNews: () => void
+  /** The rows of the crawl and of the command to be: a runner that starts ahead of them knows their ids. */
+  readonly crawlId = uuidv7()
+  readonly commandId = uuidv7()
+  /** Called when a page ended, and when it is gone. */
+  onNews: () => void = () => {}
+  readonly #options: GlobalOptions
+  readonly #dataDir: string
+  /** Started, and waits for us to say what is there. */
+  #ahead: ChildProcess | undefined
   #child: ChildProcess | undefined
+  /** Aborts when the one that works has left. */
+  gone: AbortSignal | undefined
 
-  /** @param onNews called when a page ended, and when it is gone */
-  constructor(
-    home: Home,
-    options: GlobalOptions,
-    { crawlId, processId, onNews }: { crawlId: string; processId: string; onNews: () => void },
-  ) {
-    this.#home = home
-    this.#onNews = onNews
-    this.#args = [
-      asset('main.js', 'main.ts'),
-      'run',
-      ...['--crawl-id', crawlId, '--exit-on-idle', '--daemon'],
-      options.verbose ? '-v' : '-q',
-      ...(options.json ? ['--json'] : []),
-    ]
-    // Handed on whole: the runner reads the settings in it itself.
-    this.#env = {
-      ...process.env,
-      DATA_DIR: home.dataDir,
-      [PARENT_ENV]: processId,
-      ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}),
-      ...(options.waitDb === undefined ? {} : { WAIT_DB: options.waitDb }),
-    }
+  constructor(options: GlobalOptions) {
+    this.#options = options
+    this.#dataDir = resolve(options.dataDir)
   }
 
   get isAlive(): boolean {
-    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+    return this.#child !== undefined && isThere(this.#child)
   }
 
-  /** Starts it, or again when it left. Throws AppError when it failed the last time. */
+  /** Starts it ahead of time: it loads while we open the database and write the crawl. */
+  startAhead(): void {
+    this.#ahead = this.#spawn()
+  }
+
+  /** The database is there: one that was started ahead opens it, too. */
+  mayOpen(): void {
+    if (this.#ahead) tell(this.#ahead, 'open')
+  }
+
+  /** Has it work, and starts it again when it left. Throws AppError when it failed the last time. */
   start(): void {
     const { exitCode, signalCode } = this.#child ?? {}
     if (exitCode || signalCode)
       throw new AppError(`the runner ended with ${signalCode ?? `exit code ${exitCode}`}`, {
-        hint: `see ${runnerLog(this.#home.dataDir)}`,
+        hint: `see ${runnerLog(this.#dataDir)}`,
       })
-    // By the channel it hears of our end, however that comes about: then it is nobody's, and drains. What it says goes
-    // above what we draw.
-    const stderr = terminal.isLive ? 'pipe' : 'inherit'
-    const child = spawn(process.execPath, this.#args, { env: this.#env, stdio: ['ignore', 'ignore', stderr, 'ipc'] })
-    if (child.stderr) createInterface(child.stderr).on('line', (line) => terminal.say(line))
-    this.#child = child.on('message', this.#onNews).on('exit', this.#onNews)
+    const ready = this.#ahead && isThere(this.#ahead) ? this.#ahead : undefined
+    const child = ready ?? this.#spawn()
+    this.#ahead = undefined
+    if (!ready) tell(child, 'open')
+    tell(child, 'work')
+    const gone = new AbortController()
+    this.gone = gone.signal
+    this.#child = child.on('message', () => this.onNews())
+    child.on('exit', () => {
+      gone.abort()
+      this.onNews()
+    })
+  }
+
+  /** Has one leave that was started ahead and is not needed. */
+  dismiss(): void {
+    if (this.#ahead?.connected) this.#ahead.disconnect()
+    this.#ahead = undefined
   }
 
   signal(signal: NodeJS.Signals): void {
     this.#child?.kill(signal)
   }
+
+  #spawn(): ChildProcess {
+    const { verbose, json, databaseUrl, waitDb } = this.#options
+    const args = [
+      asset('main.js', 'main.ts'),
+      'run',
+      ...['--crawl-id', this.crawlId, '--exit-on-idle', '--daemon'],
+      verbose ? '-v' : '-q',
+      ...(json ? ['--json'] : []),
+    ]
+    // Handed on whole: the runner reads the settings in it itself.
+    const env = {
+      ...process.env,
+      DATA_DIR: this.#dataDir,
+      [PARENT_ENV]: this.commandId,
+      ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}),
+      ...(waitDb === undefined ? {} : { WAIT_DB: waitDb }),
+    }
+    // By the channel it hears of our end, however that comes about: then it is nobody's, and drains. What it says goes
+    // above what we draw.
+    const stderr = terminal.isLive && !json ? 'pipe' : 'inherit'
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', stderr, 'ipc'] })
+    if (child.stderr) createInterface(child.stderr).on('line', (line) => terminal.say(line))
+    return child
+  }
+}
+
+const isThere = ({ exitCode, signalCode }: ChildProcess) => exitCode === null && signalCode === null
+
+/** A channel that has just closed means that it is gone. */
+function tell(child: ChildProcess, cue: Cue): void {
+  if (child.connected) child.send(cue, () => {})
 }

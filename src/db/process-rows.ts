@@ -20,6 +20,20 @@ export async function liveRowById(home: Home, id: string): Promise<LiveRow | und
   return await rows(home).where('id', '=', id).where(IS_LIVE).executeTakeFirst()
 }
 
+/** Those of these processes that are of this data dir, and have ended. */
+export async function endedAmong(
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
+  ids: readonly string[],
+): Promise<Pick<ProcessRow, 'id' | 'pwd'>[]> {
+  return await db
+    .selectFrom('process')
+    .select(['id', 'pwd'])
+    .where('id', 'in', ids)
+    .where('data_dir_id', '=', dataDirId)
+    .where(sql<boolean>`not ${IS_LIVE}`)
+    .execute()
+}
+
 /** The live row of exactly this process. */
 export async function liveRowOf(home: Home, identity: Identity): Promise<LiveRow | undefined> {
   return await rows(home)

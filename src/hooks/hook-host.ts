@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { attemptName } from '../base/attempt-paths.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
+import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import {
   type Container,
@@ -40,7 +42,9 @@ const LOOK_MS = 1_000
 /** One hook, to be run by the host. */
 export interface HostedRun {
   readonly hook: Hook
+  readonly attempt: number
   readonly outputDir: string
+  /** The files for what it says on stderr, and for its stdout if it must run in a process of its own. */
   readonly logs: HookLogs
 }
 
@@ -56,8 +60,8 @@ export interface HostedEnd {
   /** By `performance.now()`. */
   readonly began: number
   readonly ended: number
-  /** What it printed, where known without reading its file. */
-  readonly stdout?: string | undefined
+  /** What it printed. */
+  readonly stdout: string
   /** It printed nothing on stderr. */
   readonly isQuiet?: boolean
 }
@@ -146,14 +150,15 @@ export class HookHost {
    * Runs hooks in a row and yields their ends in order: in portions while a job takes long, else all at once. A hook
    * that outlives its deadline, or `force`, costs the host its life, and is the last one with an end. So is the hook
    * that is running when `enough` aborts.
+   * @param log the file for what they print
    */
   async *run(
     scope: HookScope,
+    log: string,
     row: readonly HostedRun[],
     force: AbortSignal,
     enough: AbortSignal,
   ): AsyncGenerator<HostedEnd[], void> {
-    for (const { logs } of row) if (existsSync(logs.stdout)) rmSync(logs.stdout) // From an interrupted attempt.
     const outcome = Promise.withResolvers<HostReply | 'force' | 'gone'>()
     const onReply = (reply: HostReply) => outcome.resolve(reply)
     const onForce = () => outcome.resolve('force')
@@ -164,7 +169,7 @@ export class HookHost {
     this.#child.once('exit', onGone)
     force.addEventListener('abort', onForce)
     enough.addEventListener('abort', onEnough)
-    this.#child.send(this.#jobOf(scope, row), (error) => {
+    this.#child.send(this.#jobOf(scope, log, row), (error) => {
       if (error) this.kill().catch(outcome.reject) // It died before it took the job; its exit says how.
     })
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) onGone()
@@ -182,23 +187,23 @@ export class HookHost {
         if (typeof answer === 'object') {
           isOver = true
           this.#rssBytes = answer.rssBytes
-          const rest = answer.outcomes.slice(done).map((one, index) => endOf(row[done + index]!, one))
+          const rest = answer.outcomes.slice(done).map((one, index) => endOf(row[done + index]!, one, log))
           if (rest.length > 0) yield rest
           return
         }
         // After a suspension the check comes late: the current hook is not to blame for the time of the one before.
-        const end = answer ?? (isLate && !existsSync(row[done]!.logs.stdout) ? 'timeout' : undefined)
+        const end = answer ?? (isLate && !readRowLog(log).has(nameOf(row[done]!)) ? 'timeout' : undefined)
         isOver = end !== undefined
         // A host that exited by itself may have left children of a hook.
         if (end !== undefined) await this.kill()
-        const ends = endedBy(row.slice(done), since)
+        const ends = endedBy(readRowLog(log), row.slice(done), since)
         done += ends.length
         since = ends.at(-1)?.ended ?? since
         const endedAfterAll = end === 'timeout' && ends.length > 0
         if (end !== undefined && !endedAfterAll && done < row.length) {
           const exit = end === 'gone' ? await this.#exited : KILLED
           const cause = end === 'gone' ? 'exit' : end
-          ends.push({ ...startOf(row[done]!), exit, cause, began: since, ended: performance.now() })
+          ends.push({ ...startOf(row[done]!), exit, cause, began: since, ended: performance.now(), stdout: '' })
         }
         if (ends.length > 0) yield ends
         if (end !== undefined) return
@@ -213,7 +218,7 @@ export class HookHost {
     }
   }
 
-  #jobOf(scope: HookScope, row: readonly HostedRun[]): HostJob {
+  #jobOf(scope: HookScope, log: string, row: readonly HostedRun[]): HostJob {
     const { runnerId, parentId: workerId, settings, target } = scope
     const ids = { processId: this.processId, workerId, runnerId }
     const { EXTRA_CONTEXT: _, ...env } = hookEnvironment(
@@ -222,15 +227,15 @@ export class HookHost {
       row.map(({ hook }) => hook),
       ids,
     )
-    const hooks = row.map(({ hook, outputDir, logs }) => ({
-      path: hook.path,
-      outputDir,
-      extraContext: extraContext(target, hook),
-      stdout: logs.stdout,
-      stderr: logs.stderr,
-      timeoutMs: hook.timeoutMs,
+    const hooks = row.map((run) => ({
+      path: run.hook.path,
+      outputDir: run.outputDir,
+      extraContext: extraContext(target, run.hook),
+      name: nameOf(run),
+      stderr: run.logs.stderr,
+      timeoutMs: run.hook.timeoutMs,
     }))
-    return { url: target.url, env, hooks }
+    return { url: target.url, env, log, hooks }
   }
 
   /** Ends an idle host: it exits when its channel closes, and is killed if it does not. */
@@ -252,54 +257,59 @@ const KILLED: Exit = { code: null, signal: 'SIGKILL' }
 
 const startOf = ({ hook, logs }: Pick<HostedRun, 'hook' | 'logs'>) => ({ hook, logs })
 
-function endOf(run: HostedRun, { code, stdout, complained, began, ended }: HostedOutcome): HostedEnd {
+const nameOf = ({ hook, attempt }: Pick<HostedRun, 'hook' | 'attempt'>) => attemptName(hook.plugin, hook.name, attempt)
+
+function endOf(run: HostedRun, { code, stdout, complained, began, ended }: HostedOutcome, log: string): HostedEnd {
   const now = performance.now()
-  const exit = { code, signal: null }
   return {
     ...startOf(run),
-    exit,
+    exit: { code, signal: null },
     cause: 'exit',
     began: now - began,
     ended: now - ended,
-    stdout,
+    stdout: stdout ?? readRowLog(log).get(nameOf(run))!.stdout,
     isQuiet: !complained,
   }
 }
 
 /**
- * The ends of the hooks that have left their complete output, in order: each ended when that was written, and began
- * when the one before it had ended.
+ * The ends of those hooks of a row that have ended, in order: each began when the one before it had ended.
  * @param since when the first of them began, by `performance.now()`
  */
-export function endedBy(row: readonly Pick<HostedRun, 'hook' | 'logs'>[], since: number): HostedEnd[] {
+export function endedBy(
+  log: ReadonlyMap<string, LoggedEnd>,
+  row: readonly Pick<HostedRun, 'hook' | 'attempt' | 'logs'>[],
+  since: number,
+): HostedEnd[] {
   const ends: HostedEnd[] = []
   let began = since
   for (const run of row) {
-    const written = statSync(run.logs.stdout, { throwIfNoEntry: false })
-    if (!written) break
+    const logged = log.get(nameOf(run))
+    if (!logged) break
     const now = performance.now()
-    // The clock of the files may have been set meanwhile.
-    const ended = Math.min(Math.max(began, now - (Date.now() - written.mtimeMs)), now)
-    ends.push(finishedRun(run, began, ended))
+    // The clock of the system may have been set meanwhile.
+    const ended = Math.min(Math.max(began, now - (Date.now() - logged.at)), now)
+    ends.push(loggedEnd(run, logged, began, ended))
     began = ended
   }
   return ends
 }
 
 /**
- * Has this hook left its complete output since the machine booted? An older file may have been lost on its way to disk,
- * along with the files of the hook.
+ * Does the end of a hook still count? One from before the machine booted may be on disk while the hook's files were
+ * lost on their way there.
  */
-export function hasFinished({ stdout }: HookLogs): boolean {
-  if (!hasProc || !existsSync(stdout)) return false
-  const last = readFileSync(stdout, 'utf8').trimEnd().split('\n').at(-1)!
-  return last.endsWith(`"boot_id":"${bootId()}"}`)
-}
+export const isOfNow = (end: LoggedEnd): boolean => hasProc && end.bootId === bootId()
 
-/** The end of a hook that has left its complete output. */
-export function finishedRun(run: Pick<HostedRun, 'hook' | 'logs'>, began: number, ended: number): HostedEnd {
+/** The end of a hook as the log tells it. */
+export function loggedEnd(
+  run: Pick<HostedRun, 'hook' | 'logs'>,
+  { stdout }: LoggedEnd,
+  began: number,
+  ended: number,
+): HostedEnd {
   // Its own record decides over the exit code.
-  return { ...startOf(run), exit: { code: 0, signal: null }, cause: 'exit', began, ended }
+  return { ...startOf(run), exit: { code: 0, signal: null }, cause: 'exit', began, ended, stdout }
 }
 
 /** The value of a promise, or undefined after `ms` milliseconds. */

@@ -6,6 +6,8 @@ export interface HostJob {
   readonly url: string
   /** Shared by all of them; each has its own `EXTRA_CONTEXT`. */
   readonly env: Readonly<Record<string, string>>
+  /** The file to which each of them appends what it printed, when it has ended. */
+  readonly log: string
   readonly hooks: readonly HostedHook[]
 }
 
@@ -13,8 +15,8 @@ export interface HostedHook {
   readonly path: string
   readonly outputDir: string
   readonly extraContext: string
-  /** Appears, complete, when the hook has ended. */
-  readonly stdout: string
+  /** In the log. */
+  readonly name: string
   readonly stderr: string
   readonly timeoutMs: number
 }
@@ -29,7 +31,7 @@ export interface HostedOutcome {
   /** Milliseconds before the reply. */
   readonly began: number
   readonly ended: number
-  /** What it printed, unless that is long; its file has it, too. */
+  /** What it printed, unless that is long; the log has it, too. */
   readonly stdout: string | undefined
   /** It printed something on stderr. */
   readonly complained: boolean

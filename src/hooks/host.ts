@@ -1,18 +1,19 @@
 // The warm host: one process that runs our own JavaScript hooks in a row, page after page, so that a hook costs
 // milliseconds instead of the start of Node. It is a hook process like any other: own session, own row, killed when a
 // hook in it exceeds its time.
-import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { appendFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { messageOf } from '../base/errors.ts'
+import { RowLog } from '../base/row-log.ts'
 import type { HookContext, HookModule } from '../plugins/base/contract.ts'
-import { recordStamp, resultRecord } from '../plugins/base/records.ts'
+import { resultRecord } from '../plugins/base/records.ts'
 import { Visit } from '../plugins/base/visit.ts'
 import { bootId } from '../processes/proc.ts'
 import { type HostedHook, type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 
-/** Longer output is read from the file. */
+/** Longer output is read from the log. */
 const LONGEST_REPLY = 64 * 1024
 
 const modules = new Map<string, HookModule>()
@@ -25,15 +26,18 @@ async function moduleAt(path: string): Promise<HookModule> {
   return module
 }
 
-/** Runs one hook as its process would: records go to its stdout file, messages to its stderr file. */
+/**
+ * Runs one hook as its process would: records go to the log, without the context that names the hook in each, and
+ * messages to its stderr file.
+ */
 async function runHook(
   { url, env: common }: HostJob,
   hook: HostedHook,
   visit: Visit,
+  log: RowLog,
 ): Promise<Pick<HostedOutcome, 'code' | 'stdout' | 'complained'>> {
   const env = { ...common, EXTRA_CONTEXT: hook.extraContext }
-  const stamp = recordStamp(env)
-  const lines: object[] = []
+  const records: object[] = []
   let complained = false
   const context: HookContext = {
     url,
@@ -41,27 +45,23 @@ async function runHook(
     env,
     signal: AbortSignal.timeout(hook.timeoutMs),
     visit,
-    emit: (record) => lines.push(stamp(record)),
+    emit: (record) => records.push(record),
     log: (line) => {
       complained = true
       appendFileSync(hook.stderr, `${line}\n`)
     },
   }
   let code = 1
-  let result: object
   try {
     const module = await moduleAt(hook.path)
     const said = await module.run(context)
-    result = resultRecord(said, env)
+    records.push(resultRecord(said))
     code = said.status === 'failed' ? 1 : 0
   } catch (error) {
     context.log(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
-    result = resultRecord({ status: 'failed', output: messageOf(error) }, env)
+    records.push(resultRecord({ status: 'failed', output: messageOf(error) }))
   }
-  lines.push({ ...result, boot_id: bootId() })
-  const stdout = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
-  writeFileSync(`${hook.stdout}.part`, stdout)
-  renameSync(`${hook.stdout}.part`, hook.stdout)
+  const stdout = log.append(hook.name, records)
   return { code, complained, stdout: stdout.length > LONGEST_REPLY ? undefined : stdout }
 }
 
@@ -75,14 +75,19 @@ async function runJob(job: HostJob): Promise<HostReply> {
   const ended: HostedOutcome[] = []
   stopped = false
   const visit = new Visit(job.hooks.map(({ outputDir }) => basename(outputDir)))
-  for (const folder of new Set(job.hooks.map(({ stdout }) => dirname(stdout)))) mkdirSync(folder, { recursive: true })
+  const log = new RowLog(
+    job.log,
+    job.hooks.map(({ name }) => name),
+    bootId(),
+  )
   for (const hook of job.hooks) {
     await turn() // Lets a STOP arrive.
     if (stopped) break
     const began = performance.now()
-    const outcome = await runHook(job, hook, visit)
+    const outcome = await runHook(job, hook, visit, log)
     ended.push({ ...outcome, began, ended: performance.now() })
   }
+  log.close()
   await visit.close()
   const now = performance.now()
   const outcomes = ended.map((outcome) => ({ ...outcome, began: now - outcome.began, ended: now - outcome.ended }))

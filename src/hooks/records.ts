@@ -54,8 +54,19 @@ export async function readRecords(file: string): Promise<HookRecords> {
   return records
 }
 
+/** What a hook printed: the file, and where it has no file of its own, or where that need not be read, the text. */
+export interface Printed {
+  readonly logs: { readonly stdout: string }
+  readonly stdout?: string | undefined
+}
+
+/** The records in what a hook printed. */
+export async function recordsOf({ logs, stdout }: Printed): Promise<HookRecords> {
+  return stdout === undefined ? await readRecords(logs.stdout) : recordsIn(stdout)
+}
+
 /** The same for output that is already in memory. */
-export function recordsIn(text: string): HookRecords {
+function recordsIn(text: string): HookRecords {
   const records = new Collector()
   for (const line of text.split('\n')) records.take(line.length > MAX_LINE ? null : line)
   return records

@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import { sql } from 'kysely'
-import { earlierLogPaths, leftoversPath, logPaths } from '../base/attempt-paths.ts'
+import { attemptName, earlierLogPaths, HOSTED_LOG, leftoversPath, logPaths } from '../base/attempt-paths.ts'
 import { AppError } from '../base/errors.ts'
 import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { Removal } from '../base/removal.ts'
+import { removeEnds } from '../base/row-log.ts'
 import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
@@ -86,7 +88,8 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
  * @returns false when it no longer existed
  */
 export async function deleteResult(home: Home, id: string): Promise<boolean> {
-  return await deleteRow(home, 'archive_result', id, async (tx, removal) => {
+  let part: { readonly log: string; readonly hook: string } | undefined
+  const deleted = await deleteRow(home, 'archive_result', id, async (tx, removal) => {
     const { rows: pages } = await sql<{
       id: string
       output_dir: string
@@ -115,8 +118,15 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
     await sql`delete from archive_result where id = ${id}`.execute(tx)
     await sql`update snapshot set output_size = ${outputSize(sql`${page.id}`)} where id = ${page.id}`.execute(tx)
     await recordVerdicts(tx, await judge(tx, home.dataDir, [page]))
+    part = {
+      log: join(home.dataDir, page.output_dir, HOSTED_LOG),
+      hook: attemptName(result.plugin, result.hook_name, result.attempt),
+    }
     return true
   })
+  // Last, because a log that others share is not put back.
+  if (deleted && part) removeEnds(part.log, part.hook)
+  return deleted
 }
 
 /** Puts back or removes what a crash left aside, unless a deletion is under way. */

@@ -35,7 +35,8 @@ const FETCHES_ITSELF = new Set(['forumdl', 'gallerydl', 'git', 'papersdl', 'ytdl
  *
  * `archived`: there is a copy, and nothing that was requested failed · `partial`: there is a copy, but something failed
  * · `failed`: there is no copy, or only one of an error page. When no hook was to make a copy, any output takes its
- * place. Skipped hooks, and those without results, are no failures; but a page of which nothing is kept is `failed`.
+ * place; and where there is nothing to find, an answer does. Skipped hooks, and those without results, are no failures;
+ * but a page of which nothing is kept is `failed`.
  * @param headersStatus the HTTP status in headers.json
  */
 export function verdictOn(results: readonly JudgedResult[], headersStatus: number | null): Verdict {
@@ -48,18 +49,25 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
     return { outcome: 'failed', cause: `HTTP ${http_status}`, http_status }
   const copiers = inOrder.filter(makesCopy)
   const isKept =
-    copiers.length > 0 ? copies.length > 0 : inOrder.some(({ status }) => status === 'succeeded') || failure === null
+    copiers.length > 0
+      ? copies.length > 0
+      : inOrder.some(({ status }) => status === 'succeeded') || (failure === null && http_status !== null)
   if (isKept && results.length > 0)
     return failure === null
       ? { outcome: 'archived', cause: null, http_status }
       : { outcome: 'partial', cause: causeOfPart(plugin, failure), http_status }
-  return { outcome: 'failed', cause: failure ?? emptiness(copiers, http_status), http_status }
+  return {
+    outcome: 'failed',
+    cause: failure ?? emptiness(copiers.length > 0 ? copiers : inOrder, http_status),
+    http_status,
+  }
 }
 
 /** What came over the line, be it nothing. */
 const isRecord = ({ plugin }: JudgedResult) => plugin === 'warc' || plugin === 'wacz'
 
-const isEmptyAnswer = ({ output_str }: JudgedResult) => output_str.startsWith('an empty answer')
+const isEmptyAnswer = ({ output_str, output_json }: JudgedResult) =>
+  output_str.startsWith('an empty answer') || (output_json as { empty?: unknown } | null)?.empty === true
 
 /** A body that broke off failed, and what is kept of it is a copy all the same. */
 const isCopy = (result: JudgedResult) =>

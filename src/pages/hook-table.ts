@@ -1,3 +1,4 @@
+import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { isConsequence } from '../machines/cause.ts'
 import { duration, foreign, type Html, href, html, many } from './layout.ts'
@@ -40,11 +41,16 @@ function row(result: SnapshotPageResult, isAgain: boolean): Html {
   return html`<tr><th scope="row" title="${hookName}">${isAgain ? html`<small>attempt ${attempt}</small>` : plugin}</th>
 <td class="${status}">${status}</td><td>${foreign(output)}</td>
 <td class="n">${seconds === null ? '' : duration(seconds)}</td>
-<td>${Object.entries(logs).map(([name, path]) => logLink(`${plugin} ${name}`, name, path))}</td></tr>
+<td>${Object.entries(logs).map(([name, path]) => logLink(result, name, path))}</td></tr>
 `
 }
 
-function logLink(title: string, name: string, path: string): Html {
-  return html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${title}"
+function logLink({ plugin, hookName, attempt }: SnapshotPageResult, name: string, path: string): Html {
+  const title = `${plugin} ${name}`
+  const part = path === HOSTED_LOG ? partOf(attemptName(plugin, hookName, attempt)) : ''
+  return html`<a href="${href(path)}${part}" target="copy" data-shown="text" data-name="${title}"
 aria-label="${title}">${name}</a> `
 }
+
+/** The place of a text in a file: browsers scroll there, some only in a window of its own. */
+const partOf = (text: string) => `#:~:text=${encodeURIComponent(text).replaceAll('-', '%2D')}`

@@ -26,8 +26,8 @@ export interface EvictOptions {
   readonly waitsFor: (reason: string | null) => void
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
-  /** Called when older runners have been asked to leave: time to prepare what a leader needs. */
-  readonly onWaiting: () => void
+  /** Called when all older runners have been asked to leave: time to prepare what a leader needs. */
+  readonly onAsked: () => void
 }
 
 /**
@@ -38,10 +38,10 @@ export interface EvictOptions {
  * Throws AppError when one survives being killed.
  */
 export async function evictOlderRunners(options: EvictOptions, me: Place, older: readonly LiveRow[]): Promise<boolean> {
-  const { home, log, stop, bell, handoffGraceMs, onWaiting, waitsFor } = options
+  const { home, log, stop, bell, handoffGraceMs, onAsked, waitsFor } = options
   await askToHandOver(options, me, older)
   const begun = performance.now()
-  onWaiting()
+  onAsked()
   for (let killed = false; ; ) {
     const rows = await liveRows(home)
     if (await isNewerThere(home, me, rows)) return false

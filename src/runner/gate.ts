@@ -66,13 +66,13 @@ async function attempt(options: EvictOptions, me: Place, lock: DataDirLock): Pro
     return { why: 'superseded' }
   }
   if (others.length > 0) {
-    const onWaiting = () => {
+    const onAsked = () => {
       lock.enqueue()
-      options.onWaiting()
+      options.onAsked()
     }
-    if (!(await evictOlderRunners({ ...options, onWaiting }, me, others))) return 'look again'
+    if (!(await evictOlderRunners({ ...options, onAsked }, me, others))) return 'look again'
     await failpoint('gate.older_gone')
-  }
+  } else options.onAsked()
   if (!(await lock.take())) return 'held'
   await failpoint('gate.locked')
   if (!(await reapOlder(home, log, me))) return 'look again'

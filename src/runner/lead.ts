@@ -43,30 +43,24 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   const stop = signals.stop.part()
   const heart = new Heartbeat(home, me.id, stop, log, outage)
   const unwatch = watchLoop()
+  const owner = { home, processId: me.id, term: term.number }
+  const context = { owner, runnerId: me.id, log, stop, bell, settings, scope, containment }
+  let guardian: Guardian | undefined
   try {
-    await recordContainment(home.db, me.id, containment)
-    const mended = await reconcileSchedules(home.db)
+    // It comes up meanwhile.
+    if (!options.maintenanceOnly) guardian = new Guardian(context)
+    const [mended] = await Promise.all([reconcileSchedules(home.db), recordContainment(home.db, me.id, containment)])
     await failpoint('lead.recovered')
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
-    if (options.maintenanceOnly) return 'maintained'
-    const owner = { home, processId: me.id, term: term.number }
-    const context = {
-      owner,
-      runnerId: me.id,
-      log,
-      stop,
-      bell,
-      settings,
-      scope,
-      containment,
-    }
-    const leader = start(options, context, heart)
+    if (!guardian) return 'maintained'
+    const leader = start(options, context, heart, guardian)
     try {
       return await supervise(leader)
     } finally {
       await shutDown(leader)
     }
   } finally {
+    await guardian?.leave()
     heart.end()
     unwatch()
     // What cannot be released now, the next runner reaps.
@@ -77,9 +71,8 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
 /** What a leader has while it leads. */
 type Leader = ReturnType<typeof start>
 
-function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
+function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat, guardian: Guardian) {
   const { home, log, bell, settings, concurrency, outage, livenessFile } = options
-  const guardian = new Guardian(context)
   const size = crawlWorkers(settings.config, concurrency)
   const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
   // At once, even while a query of ours hangs.
@@ -106,10 +99,13 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
   }
-  const endJobs = startSideJobs(jobs, (name, error) => {
-    if (isDatabaseAway(error)) outage.seen(error)
-    else log.warn(`${name}: ${messageOf(error)}; trying again`)
-  })
+  let endJobs: (() => Promise<void>) | undefined
+  const startJobs = () => {
+    endJobs ??= startSideJobs(jobs, (name, error) => {
+      if (isDatabaseAway(error)) outage.seen(error)
+      else log.warn(`${name}: ${messageOf(error)}; trying again`)
+    })
+  }
   return {
     ...options,
     context,
@@ -124,7 +120,8 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat) {
     disk,
     liveness,
     inTurn,
-    endJobs,
+    startJobs,
+    endJobs: async () => await endJobs?.(),
   }
 }
 
@@ -145,13 +142,14 @@ async function supervise(leader: Leader): Promise<Why> {
 
 /** Starts and wakes workers for what is due. True: there is nothing left to do, and we were told to leave then. */
 async function round(leader: Leader): Promise<boolean> {
-  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, inTurn, reconciler, scheduled, page } =
-    leader
+  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, startJobs } = leader
+  const { inTurn, reconciler, scheduled, page } = leader
   if (outage.isOn) await heart.beat()
   const { due, open } = await openCrawls(home.db, scope, SOON_MS)
   liveness.isWell()
   await pool.killStuck()
   await pool.fill(guardian.isUp ? due : 0)
+  startJobs() // The first workers come first.
   if (!exitOnIdle || open > 0 || pool.busy > 0) return false
   if (await inTurn(() => scheduled.isNear(SOON_MS))) return false
   await inTurn(() => reconciler.beforeLeaving())
@@ -187,9 +185,9 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
   return heart.handoff ? 'superseded' : 'drained'
 }
 
-/** Ends what was started, in the opposite order: jobs and workers, what they left behind, last of all the guardian. */
+/** Ends what was started, in the opposite order: jobs and workers, then what they left behind. */
 async function shutDown(leader: Leader): Promise<void> {
-  const { home, log, context, guardian, pool, listener, upkeep, page, disk, liveness, endJobs } = leader
+  const { home, log, context, pool, listener, upkeep, page, disk, liveness, endJobs } = leader
   await Promise.all([endJobs(), closeWorkers(pool)])
   await failpoint('shutdown.workers_gone')
   try {
@@ -202,5 +200,5 @@ async function shutDown(leader: Leader): Promise<void> {
   disk.look() // What was said of it must not stand when it is over.
   const closed = listener.close()
   await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-  await Promise.all([closed, guardian.leave(), upkeep.end()])
+  await Promise.all([closed, upkeep.end()])
 }

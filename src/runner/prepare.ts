@@ -9,7 +9,7 @@ export interface Prepared {
 }
 
 /**
- * Gets ready what only a leader needs: in the time that an older runner takes to leave, it costs nobody anything.
+ * Gets ready what only a leader needs, in the time that it takes to pass the gate.
  * Rejects with UsageError for a containment that this machine does not offer; whoever awaits it hears of that.
  */
 export function prepare({ settings, id }: RunOptions): Promise<Prepared> {

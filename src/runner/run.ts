@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
@@ -14,10 +13,6 @@ import { Signals } from './signals.ts'
 import { type Stood, standBy } from './stand-by.ts'
 import { throughOutages } from './through-outages.ts'
 
-const YOUNG_GROWTH = '--semi-space-growth-factor'
-/** V8's own. */
-const V8_GROWTH = 2
-
 /**
  * The one daemon, from start to end: register, stand by, lead, resign. Any number of these may be started; the newest
  * passes the gate, and only when every older one is really gone.
@@ -25,8 +20,6 @@ const V8_GROWTH = 2
 export async function run(options: RunOptions): Promise<Ended> {
   const { home, log, runForMs, parentId, handoffGraceMs, isWatched } = options
   exitOnDefects(log)
-  // It lives for months and keeps little of what it allocates: left alone, its young generation grows to 67 MB.
-  setFlagsFromString(`${YOUNG_GROWTH}=1`)
   const bell = new Bell()
   const orphanMs = parentId === null ? undefined : handoffGraceMs * HANDOFF_SHARE
   const signals = new Signals(bell, log, { runForMs, orphanMs, isWatched })
@@ -37,7 +30,6 @@ export async function run(options: RunOptions): Promise<Ended> {
     code = Number(process.exitCode ?? EXIT.ok)
     return { why, reason: why === 'drained' || why === 'forced' ? signals.stop.reason : undefined }
   } finally {
-    setFlagsFromString(`${YOUNG_GROWTH}=${V8_GROWTH}`) // V8 refuses byte code that was kept under other flags.
     await resign(options, code)
   }
 }

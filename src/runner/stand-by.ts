@@ -20,7 +20,7 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
   const { home, log, outage, signals } = run
   const heart = beatWhileWaiting(run)
   let prepared: Promise<Prepared> | undefined
-  const onWaiting = () => {
+  const onAsked = () => {
     prepared ??= prepare(run)
   }
   const away = (error: unknown) => {
@@ -28,9 +28,9 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
     else if (isTransient(error)) log.warn(`looking for who leads: ${messageOf(error)}; trying again`)
     else throw error
   }
-  const options = { ...run, stop: heart.stop, waitsFor: heart.waitsFor, away, onWaiting }
+  const options = { ...run, stop: heart.stop, waitsFor: heart.waitsFor, away, onAsked }
   try {
-    if (candidacy.standby) onWaiting()
+    if (candidacy.standby) onAsked()
     for (let said = false; ; said = true) {
       const passed = await passGate(options, await waitForTurn(options, me, candidacy))
       if (passed.term) return { ...passed, prepared: prepared ?? prepare(run) }

@@ -1,7 +1,9 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { readSetting } from '../base/config.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { forgetEnds } from '../base/row-log.ts'
 import { latestOtherCopy } from '../db/archived-pages.ts'
 import { isFull } from '../db/counts.ts'
 import { crawlOfPage } from '../db/crawls.ts'
@@ -21,8 +23,8 @@ import { sizeText } from '../pages/layout.ts'
 import { resolvedBinaries } from './binaries.ts'
 import { CrawlServices } from './crawl-services.ts'
 import type { Repeated } from './hook-ends.ts'
-import { isFinal, type OpenHook, pairsOf } from './hook-rows.ts'
-import { type HookSequence, logsFor } from './hook-sequence.ts'
+import { isFinal, pairsOf } from './hook-rows.ts'
+import type { HookSequence } from './hook-sequence.ts'
 import { awaitTurn } from './host-manners.ts'
 import { ALLOWED, permissionFor } from './page-refusal.ts'
 import { PageResults } from './page-results.ts'
@@ -133,7 +135,13 @@ export async function archiveSnapshot(
   const lostService = await run.ends.lostService()
   if (run.unfinished || lostService) {
     await pageResults.write()
-    if (lostService) await doAgain(owner, claim, tree, run.ends.doubtful)
+    if (lostService)
+      await doAgain(
+        owner,
+        claim,
+        tree,
+        run.ends.doubtful.map(({ result }) => result),
+      )
     if (abort.aborted && !stop.force.aborted) throw abort.reason
     // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again.
     // The same goes for who ended a browser.
@@ -151,11 +159,11 @@ export async function archiveSnapshot(
   return new Ended(next)
 }
 
-/** Queues results that are worth nothing. Their logs go first: the next round would take them for its own. */
-async function doAgain(owner: Owner, claim: SnapshotClaim, tree: WorkTree, doubtful: readonly OpenHook[]) {
-  for (const { hook, result } of doubtful) rmSync(logsFor(tree.root, hook, result.attempt).stdout, { force: true })
-  const results = doubtful.map(({ result }) => result)
-  await repeatResults(owner, claim, results)
+/** Queues results whose hooks run again. Their ends go first: the next owner would take them for those of its own. */
+async function doAgain(owner: Owner, claim: SnapshotClaim, tree: WorkTree, results: readonly ResultRow[]) {
+  const names = results.map(({ plugin, hook_name, attempt }) => attemptName(plugin, hook_name, attempt))
+  forgetEnds(join(tree.root, HOSTED_LOG), names)
+  return await repeatResults(owner, claim, results)
 }
 
 /**
@@ -181,7 +189,7 @@ async function repeat(
   for (const { result } of runsAgain(pairsOf(hooks, rows), services)) ids.add(result.id)
   if (ids.size === 0) return NOTHING_REPEATED
   const again = results.filter(({ id }) => ids.has(id))
-  const files = await repeatResults(owner, claim, again)
+  const files = await doAgain(owner, claim, tree, again)
   for (const row of again) results[results.indexOf(row)] = { ...row, status: 'queued' }
   return { results: ids, files }
 }

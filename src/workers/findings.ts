@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type HookRecords, readRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
+import { type HookRecords, type Printed, readUrlsFile, recordsOf, type SnapshotRecord } from '../hooks/records.ts'
 
 /** What the hooks of a page found, including those of earlier rounds. */
 export class Findings {
@@ -12,9 +12,9 @@ export class Findings {
     this.tags.push(...tags)
   }
 
-  /** Reads them from a hook's log and the folder of its plugin. */
-  async recall(stdout: string, folder: string): Promise<void> {
-    this.add(await readRecords(stdout))
+  /** Reads them from what a hook printed and the folder of its plugin. */
+  async recall(printed: Printed, folder: string): Promise<void> {
+    this.add(await recordsOf(printed))
     await this.readUrls(folder)
   }
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { attemptName } from '../base/attempt-paths.ts'
 import { lacksSpace } from '../base/disk-space.ts'
 import { failpoint } from '../base/failpoint.ts'
+import type { LoggedEnd } from '../base/row-log.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { HookScope } from '../hooks/launch.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
@@ -12,7 +14,7 @@ import { Consequences } from './consequences.ts'
 import type { CrawlServices } from './crawl-services.ts'
 import { Findings } from './findings.ts'
 import { type OpenHook, OpenHooks } from './hook-rows.ts'
-import { type HookEnd, type HookSequence, keptLogs } from './hook-sequence.ts'
+import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
 import { settleHooks, type Verdict } from './hook-settle.ts'
 import { keepAway } from './host-manners.ts'
 import { LateHooks } from './late-hooks.ts'
@@ -176,10 +178,15 @@ export class HookEnds {
   }
 
   /**
-   * Reads what a hook of an earlier round found from its log and files.
+   * Reads what a hook of an earlier round found from what it printed and its files.
    * @param all the hooks of the page
+   * @param log of those that ran in a host
    */
-  async recall({ hook, result }: OpenHook, all: readonly OpenHook[]): Promise<void> {
+  async recall(
+    { hook, result }: OpenHook,
+    all: readonly OpenHook[],
+    log: ReadonlyMap<string, LoggedEnd>,
+  ): Promise<void> {
     const { tree } = this.#work
     // As in `#take`, as far as results tell.
     const ranBefore = ({ hook: { plugin, name, background }, result: { status } }: OpenHook) =>
@@ -187,9 +194,11 @@ export class HookEnds {
     if (!(hook.background && all.some(ranBefore))) this.consequences.note(hook.plugin, result.status, result.output_str)
     this.postponed.recall(result)
     tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
-    const logs = keptLogs(tree.root, hook, result.attempt)
+    const logged = log.get(attemptName(hook.plugin, hook.name, result.attempt))
+    const logs = logged ? logsFor(tree.root, hook, result.attempt) : keptLogs(tree.root, hook, result.attempt)
     if (!logs) return
-    if (result.status === 'succeeded') keepStaticfileLog(tree, hook.plugin, logs.stdout, result.output_str)
-    await this.findings.recall(logs.stdout, join(tree.root, hook.plugin))
+    const printed = { logs, stdout: logged?.stdout }
+    if (result.status === 'succeeded') keepStaticfileLog(tree, hook.plugin, printed, result.output_str)
+    await this.findings.recall(printed, join(tree.root, hook.plugin))
   }
 }

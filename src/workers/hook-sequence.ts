@@ -74,10 +74,12 @@ export class HookSequence {
   /**
    * Runs hosted hooks in a row and yields their ends in order, several at a time. It stops early on a drain, when
    * `abort` aborts, and when the budget of a handoff is spent; hooks without an end are still to be run.
+   * @param log the file for what they print
    * @param begin called before the first hook runs, and again whenever the host process changes
    */
   async *row(
     scope: HookScope,
+    log: string,
     row: readonly HostedRun[],
     abort: AbortSignal,
     begin: (hook: Hook, processId: string) => Promise<void>,
@@ -91,7 +93,7 @@ export class HookSequence {
       const cut = this.#cutOff(abort)
       let last: HostedEnd | undefined
       try {
-        for await (const ends of host.run(scope, left, cut.signal, drain)) {
+        for await (const ends of host.run(scope, log, left, cut.signal, drain)) {
           await failpoint('publish.hosted_hook_ended')
           last = ends.at(-1)!
           left = left.slice(ends.length)

@@ -6,7 +6,7 @@ import type { PublishedFiles } from '../db/tables.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { Exit, HookLogs } from '../hooks/launch.ts'
-import { clean, type HookRecords, readRecords, recordsIn } from '../hooks/records.ts'
+import { clean, type HookRecords, type Printed, recordsOf } from '../hooks/records.ts'
 import { describeExit, endedAsAsked } from '../hooks/terminate.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { busyIn } from '../machines/busy.ts'
@@ -17,12 +17,10 @@ import { dropStaticfileLog, keepStaticfileLog } from './staticfile-log.ts'
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
 
 /** How a hook ended, with what is needed to judge it. */
-export interface Ending {
+export interface Ending extends Printed {
   readonly exit: Exit
   readonly cause: EndCause
   readonly logs: HookLogs
-  /** What it printed, where known without reading its file. */
-  readonly stdout?: string | undefined
   /** It printed nothing on stderr. */
   readonly isQuiet?: boolean
 }
@@ -84,7 +82,7 @@ export async function settleHooks(
   for (const [index, { hook, attempt, end, isLast, ...one }] of ended.entries()) {
     const verdict = verdicts[index]!
     if (isMade[index]) {
-      if (!one.published && !move) keepStaticfileLog(tree, hook.plugin, end.logs.stdout, verdict.output)
+      if (!one.published && !move) keepStaticfileLog(tree, hook.plugin, end, verdict.output)
       const files = one.published ?? (await orFilled(published.get(hook.plugin)!, tree, hook.plugin, hasRoom))
       verdicts[index] = withFiles(verdict, files)
     } else if ((verdict.event === 'fail' || verdict.event === 'delay') && isLast)
@@ -94,8 +92,8 @@ export async function settleHooks(
 }
 
 async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook, hasRoom: () => boolean): Promise<Verdict> {
-  const { logs, stdout, isQuiet } = end
-  const records = stdout === undefined ? await readRecords(logs.stdout).catch(() => NO_RECORDS) : recordsIn(stdout)
+  const { logs, isQuiet } = end
+  const records = await recordsOf(end).catch(() => NO_RECORDS)
   const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
   const verdict = mayRetry ? orLater(judged) : judged
   if (!isQuiet) dropIfEmpty(logs.stderr)

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { earlierLogPaths, logPaths } from '../base/attempt-paths.ts'
+import { attemptName, earlierLogPaths, HOSTED_LOG, logPaths } from '../base/attempt-paths.ts'
+import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
 import { crawlProgress } from '../db/crawl-progress.ts'
@@ -39,6 +40,7 @@ export async function writeSnapshotPages(
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const logs = logsIn(dir)
+  const hosted = readRowLog(join(dir, HOSTED_LOG))
   const html = snapshotPage({
     assets: await writeAssets(home),
     id: snapshot.id,
@@ -68,7 +70,7 @@ export async function writeSnapshotPages(
       files: row.output_files,
       startedAt: row.start_ts,
       endedAt: row.end_ts,
-      logs: logsOf(logs, row.plugin, row.hook_name, row.attempt),
+      logs: logsOf(row, logs, hosted),
     })),
   })
   const records = [
@@ -91,10 +93,15 @@ function logsIn(dir: string): ReadonlySet<string> {
 }
 
 /** Those of an attempt. */
-function logsOf(there: ReadonlySet<string>, plugin: string, hook: string, attempt: number): Record<string, string> {
+function logsOf(
+  { plugin, hook_name: hook, attempt }: Pick<ResultOfPage, 'plugin' | 'hook_name' | 'attempt'>,
+  there: ReadonlySet<string>,
+  hosted: ReadonlyMap<string, LoggedEnd>,
+): Record<string, string> {
   const both = [earlierLogPaths(plugin, hook, attempt), logPaths(plugin, hook, attempt)]
   const logs = both.flatMap(({ stdout, stderr }) => [['output', stdout] as const, ['errors', stderr] as const])
-  return Object.fromEntries(logs.filter(([, path]) => there.has(path)))
+  const own = Object.fromEntries(logs.filter(([, path]) => there.has(path)))
+  return hosted.has(attemptName(plugin, hook, attempt)) ? { ...own, output: HOSTED_LOG } : own
 }
 
 /** Writes the page of a crawl in its current state. */

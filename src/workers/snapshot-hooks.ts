@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { HOSTED_LOG } from '../base/attempt-paths.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { writtenSince } from '../db/recorded-files.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { HostedRun } from '../hooks/hook-host.ts'
@@ -151,19 +153,25 @@ export class SnapshotHooks {
   async #begin(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
     const all = pairsOf(hooks, results)
     this.ends.late.note(hooks, all)
-    const adopted = this.#work.tree.hasLeftovers ? await this.#adopt(all, results) : []
+    const log = readRowLog(join(this.#work.tree.root, HOSTED_LOG))
+    const adopted = this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log) : []
     await this.#work.tree.open(this.#work.repeated.files)
     for (const { hook } of adopted) this.#work.tree.dirFor(hook.plugin)
-    for (const one of all) if (isFinal(one.result)) await this.ends.recall(one, all)
+    for (const one of all) if (isFinal(one.result)) await this.ends.recall(one, all, log)
     return all.filter((one) => !isFinal(one.result) && !adopted.includes(one))
   }
 
   /** Takes over the hosted hooks that ended although their worker died before it wrote that down. */
-  async #adopt(all: readonly OpenHook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
-    const finished = endedBefore(all, results, this.#work.tree, this.#work.repeated.results)
-    await this.#work.tree.reconcilePublished()
+  async #adopt(
+    all: readonly OpenHook[],
+    results: readonly ResultRow[],
+    log: ReadonlyMap<string, LoggedEnd>,
+  ): Promise<OpenHook[]> {
+    const { tree, repeated, context } = this.#work
+    const finished = endedBefore(all, results, tree, log, repeated.results)
+    await tree.reconcilePublished()
     for (const one of finished) this.ends.open.add(one)
-    await this.ends.settle(finished.map((one) => earlierEnd(one, this.#work.tree, this.#work.context.owner.processId)))
+    await this.ends.settle(finished.map((one) => earlierEnd(one, tree, log, context.owner.processId)))
     return finished
   }
 
@@ -178,7 +186,7 @@ export class SnapshotHooks {
     for (const { hook, result } of row) {
       const outputDir = await this.#restore(hook)
       const logs = logsFor(this.#work.tree.root, hook, result.attempt)
-      runs.push({ hook, outputDir, logs })
+      runs.push({ hook, attempt: result.attempt, outputDir, logs })
     }
     let host = ''
     const begin = async (hook: Hook, processId: string) => {
@@ -187,7 +195,8 @@ export class SnapshotHooks {
       await this.#started(row.find((one) => one.hook === hook)!.result, processId)
     }
     let left = row
-    for await (const ends of this.#work.sequence.row(this.#work.scope, runs, this.#work.abort, begin)) {
+    const { sequence, scope, tree, abort } = this.#work
+    for await (const ends of sequence.row(scope, join(tree.root, HOSTED_LOG), runs, abort, begin)) {
       left = left.slice(ends.length)
       await this.ends.settle(ends, left.length === 0)
       const { cause, exit } = ends.at(-1)!

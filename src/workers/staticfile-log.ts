@@ -1,6 +1,7 @@
-import { closeSync, constants, copyFileSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { closeSync, constants, copyFileSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { mimeOf } from '../base/mime.ts'
+import type { Printed } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 
 const STATICFILE = 'staticfile'
@@ -15,10 +16,12 @@ const BEGINS_LIKE_A_PAGE = /^\s*<(!doctype\s+html|html)\b/i
  * of a PDF, Chrome hands out the page of its viewer, and the others are to save the PDF itself.
  * @param said the file that the plugin names, below the page's folder
  */
-export function keepStaticfileLog(tree: WorkTree, plugin: string, stdout: string, said: string): void {
+export function keepStaticfileLog(tree: WorkTree, plugin: string, { logs, stdout }: Printed, said: string): void {
   if (plugin !== STATICFILE) return
   dropStaticfileLog(tree, plugin) // The hook may have put a link there.
-  if (!isPageByMistake(join(tree.work, said))) copyFileSync(stdout, placeIn(tree), constants.COPYFILE_EXCL)
+  if (isPageByMistake(join(tree.work, said))) return
+  if (stdout === undefined) copyFileSync(logs.stdout, placeIn(tree), constants.COPYFILE_EXCL)
+  else writeFileSync(placeIn(tree), stdout, { flag: 'wx' })
 }
 
 /** Removes it before the plugin's files are published. */

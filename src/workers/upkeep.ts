@@ -4,6 +4,7 @@ import { capLogs } from '../base/log-cap.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../db/history.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { judgeOldPages } from './judge-old-pages.ts'
+import { removeLeftFolders } from './left-folders.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 const EVERY_MS = 30_000
@@ -22,8 +23,9 @@ const BATCH = 200
 const END_MS = 2_000
 
 /**
- * Trims what would grow for ever: history older than HISTORY_DAYS, and logs. Also judges pages sealed before outcomes
- * existed. A leader runs it every 30 s in small batches, beside its loop; a large backlog takes many rounds.
+ * Trims what would grow for ever: history older than HISTORY_DAYS, logs, and what killed processes left in /tmp. Also
+ * judges pages sealed before outcomes existed. A leader runs it every 30 s in small batches, beside its loop; a large
+ * backlog takes many rounds.
  */
 export class Upkeep {
   readonly #context: WorkerContext
@@ -60,6 +62,7 @@ export class Upkeep {
     this.#isMore = false
     const { HISTORY_DAYS: days } = settings.config
     await this.#attempt('cutting logs', () => capLogs(owner.home.dataDir))
+    await this.#attempt('removing left folders', () => removeLeftFolders(owner.home))
     if (days > 0) await this.#attempt('cutting history', () => this.#cutHistory(days, ms))
     await this.#attempt('judging pages', () => this.#judgeOldPages(ms && JUDGING_MS))
   }

@@ -1,9 +1,11 @@
 // The built-in hooks of a page run in a row, and their ends are written together: what a worker takes with it when it
 // dies in between must not be done again, what may have been lost with the machine must.
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HOSTED_LOG } from '../../src/base/attempt-paths.ts'
 import { uuidv7 } from '../../src/base/ids.ts'
+import { readRowLog } from '../../src/base/row-log.ts'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -38,11 +40,12 @@ afterAll(() => site.close())
 const statuses = async (home: TestHome, crawl: string) =>
   Object.fromEntries((await resultsOf(home, crawl)).map(({ plugin, status }) => [plugin, status]))
 
-/** When the logs of the page's hooks were written, in nanoseconds, by name: a hook writes its own when it has ended. */
-async function logsOf(home: TestHome): Promise<Record<string, bigint>> {
-  const logs = join(home.dataDir, await home.value<string>('select output_dir from snapshot'), '.logs')
-  const names = readdirSync(logs).filter((name) => name.endsWith('.log'))
-  return Object.fromEntries(names.map((name) => [name, statSync(join(logs, name), { bigint: true }).mtimeNs]))
+const rowLog = async (home: TestHome) =>
+  join(home.dataDir, await home.value<string>('select output_dir from snapshot'), HOSTED_LOG)
+
+/** When the page's hooks ended, by name. */
+async function endsOf(home: TestHome): Promise<Record<string, number>> {
+  return Object.fromEntries([...readRowLog(await rowLog(home))].map(([name, { at }]) => [name, at]))
 }
 
 const ALL_FINE = Object.fromEntries(PLUGINS.split(',').map((plugin) => [plugin, 'succeeded']))
@@ -57,14 +60,14 @@ describe('a worker that dies when a row of hooks has ended', () => {
     const crawl = await home.add('--plugins', PLUGINS, `${site.url}${path}`)
     const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop`) })
     const worker = await eventually(() => fired(home).get(step))
-    const ended = await logsOf(home)
+    const ended = await endsOf(home)
     expect(Object.keys(ended)).not.toEqual([])
     process.kill(worker, 'SIGKILL')
     const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(0)
     await expectComplete(home, crawl)
     expect(await statuses(home, crawl)).toEqual(ALL_FINE)
-    expect(await logsOf(home)).toMatchObject(ended)
+    expect(await endsOf(home)).toMatchObject(ended)
   })
 
   it('and was cut off with its machine: they run again, for their files may be lost', async () => {
@@ -76,9 +79,9 @@ describe('a worker that dies when a row of hooks has ended', () => {
     await eventually(() => fired(home).get(step))
     for (const { pid } of processesOf(home.dataDir)) process.kill(pid, 'SIGKILL')
     await runner.finished()
-    const logs = join(home.dataDir, await home.value<string>('select output_dir from snapshot'), '.logs')
-    for (const name of readdirSync(logs, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.log')))
-      writeFileSync(join(logs, name), readFileSync(join(logs, name), 'utf8').replace(/"boot_id":"./, '"boot_id":"-'))
+    const log = await rowLog(home)
+    expect(Object.keys(await endsOf(home))).not.toEqual([])
+    writeFileSync(log, readFileSync(log, 'utf8').replace(/"boot_id":"./g, '"boot_id":"-'))
     const { code, stderr } = await home.run(['run', '--exit-on-idle'])
     expect(code, stderr).toBe(0)
     await expectComplete(home, crawl)

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HOSTED_LOG } from '../../src/base/attempt-paths.ts'
+import { readRowLog } from '../../src/base/row-log.ts'
 import { expectComplete, pagesOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { sealedCrawl } from '../support/observer.ts'
@@ -206,15 +208,16 @@ describe('result delete', () => {
   it('deletes an attempt with its files, logs and line in the index; what others made stays', async () => {
     const home = await homes.make()
     home.install('exit_1', 'slow')
-    const crawl = await archived(home, 1, 'exit_1,slow,title')
+    const crawl = await archived(home, 1, 'exit_1,slow,headers,title')
     const [page] = await pagesOf(home, crawl)
     const dir = join(home.dataDir, page!.output_dir)
-    const doomed = (await home.run(['result', 'list', '--plugin', 'slow,exit_1'])).stdout
+    const doomed = (await home.run(['result', 'list', '--plugin', 'slow,exit_1,headers'])).stdout
     expect(
       (await records(home, ['result', 'delete', '--yes', '-'], doomed)).map((result) => result['plugin']).sort(),
-    ).toEqual(['exit_1', 'slow'])
+    ).toEqual(['exit_1', 'headers', 'slow'])
     expect(readdirSync(dir).sort()).toEqual(['.logs', 'index.html', 'index.jsonl', 'title'])
-    expect(readdirSync(join(dir, '.logs')).map((name) => name.split('.')[0])).toEqual(['title'])
+    expect(readdirSync(join(dir, '.logs'))).toEqual(['hosted.log'])
+    expect([...readRowLog(join(dir, HOSTED_LOG)).keys()].map((name) => name.split('.')[0])).toEqual(['title'])
     const index = readFileSync(join(dir, 'index.jsonl'), 'utf8').trim().split('\n')
     expect(index.map((line) => (JSON.parse(line) as { plugin?: string }).plugin)).toEqual([undefined, 'title'])
     expect(await home.value('select output_size = (select sum(output_size) from archive_result) from snapshot')).toBe(

@@ -1,8 +1,12 @@
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
+import { makeShortFolder, processFolderOf } from '../../src/base/short-folder.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
-import { type TestHome, useHomes } from '../support/homes.ts'
+import { removeLeftFolders } from '../../src/workers/left-folders.ts'
+import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 import { eventually } from '../support/program.ts'
 import { queuedPages, runAll } from '../support/queued.ts'
 
@@ -46,6 +50,27 @@ async function left(...ids: string[]): Promise<string[]> {
   const rows = await home.query<{ id: string }>('select id from process where id = any($1)', [ids])
   return ids.filter((id) => rows.some((one) => one.id === id))
 }
+
+describe('the folder in /tmp of a process that has ended', () => {
+  it('is removed; not that of one that lives, or of another data dir, nor what is none of ours', async () => {
+    const pwd = newFolder()
+    const ids = [await row(0, { pwd }), await row(null, { pwd }), await row(0, { data_dir_id: uuidv7() }), uuidv7()]
+    const profiles = ids.map((id) => join(pwd, '.browser', basename(processFolderOf(id))))
+    for (const each of profiles) mkdirSync(join(each, 'Default'), { recursive: true })
+    const folders = ids.map((id) => makeShortFolder(processFolderOf(id), 'nothing'))
+    const open = processFolderOf(await row(0))
+    mkdirSync(open, { mode: 0o755 })
+    mkdirSync(join(folders[0]!, 'tmp'))
+    try {
+      await removeLeftFolders({ db, dataDirId: dataDir })
+      const isThere = (all: string[]) => all.map((folder) => existsSync(folder))
+      expect([isThere(folders), isThere(profiles)]).toEqual(Array(2).fill([false, true, true, true]))
+      expect(existsSync(open)).toBe(true)
+    } finally {
+      for (const folder of [...folders, open, pwd]) rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
 
 describe('the row of a process that ended long ago', () => {
   it('is deleted, and so are its parents after it; one that ended lately stays', async () => {

@@ -1,16 +1,18 @@
 // What the worker makes of a warm host that stands still, and of a row whose hooks end late.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { queryObjects } from 'node:v8'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
+import { RowLog } from '../../src/base/row-log.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { insertStarting } from '../../src/db/processes.ts'
 import { HookHost, type HostedRun } from '../../src/hooks/hook-host.ts'
 import type { HookScope } from '../../src/hooks/launch.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
+import { bootId } from '../../src/processes/proc.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
 import { eventually } from '../support/program.ts'
@@ -82,18 +84,21 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
     declares: [],
   }
   const logs = { stdout: join(test.dataDir, 'logs', plugin), stderr: join(test.dataDir, 'logs', `${plugin}.err`) }
-  return { hook: { ...about, plugin, name: plugin, path, timeoutMs }, outputDir, logs }
+  return { hook: { ...about, plugin, name: plugin, path, timeoutMs }, attempt: 1, outputDir, logs }
 }
 
 /** As the host says that a hook has ended. */
-function end({ logs }: HostedRun): void {
-  mkdirSync(dirname(logs.stdout), { recursive: true })
-  writeFileSync(logs.stdout, '{}\n')
+function end({ hook }: HostedRun): void {
+  const log = new RowLog(rowLog(), [], bootId())
+  log.append(`${hook.plugin}.${hook.name}.1`, [{}])
+  log.close()
 }
+
+const rowLog = () => join(test.dataDir, 'logs', 'hosted.log')
 
 /** Begins the row, and stops the host in its first hook. */
 async function begin(row: readonly HostedRun[]) {
-  const ends = host.run(scope, row, force.signal, new AbortController().signal)
+  const ends = host.run(scope, rowLog(), row, force.signal, new AbortController().signal)
   const first = ends.next()
   await eventually(() => existsSync(join(row[0]!.outputDir, 'begun')))
   const [pid] = await eventually(async () => {
@@ -134,7 +139,7 @@ describe('a row of hooks', () => {
     const row = [endless('quick', 60_000, 'quick.mjs')]
     const jobs = async (count: number) => {
       for (let job = 0; job < count; job += 1)
-        for await (const [end] of host.run(scope, row, force.signal, new AbortController().signal))
+        for await (const [end] of host.run(scope, rowLog(), row, force.signal, new AbortController().signal))
           expect(end).toMatchObject({ cause: 'exit', exit: { code: 0 } })
       return queryObjects(Promise, { format: 'count' })
     }

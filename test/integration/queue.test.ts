@@ -151,5 +151,11 @@ describe('the queue', () => {
     runner.signal('SIGTERM')
     expect((await runner.finished()).code).toBe(0)
     await expectComplete(home, other)
+
+    // Its runner starts ahead of the crawl, of which there is none when all is archived.
+    const needless = await home.run(['add', '--run', '--plugins', 'html', page(4)])
+    expect(needless.code, needless.stderr).toBe(0)
+    expect(needless.stderr).not.toMatch(/error|leading/)
+    expect(await home.value("select count(*) from process where worker_type = 'worker_runner'")).toBe('2')
   })
 })

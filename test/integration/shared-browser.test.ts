@@ -42,17 +42,17 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
   })
 
   /** A page whose tab is used in a row of hooks: how it ends, in words. */
-  async function page(use: (tab: Tab) => Promise<unknown>, seconds = 60): Promise<string> {
+  async function page(use: (tab: Tab) => Promise<unknown>, seconds = 60, path = '/'): Promise<string> {
     const visit = new Visit([])
-    const end = await hook(visit, use, seconds)
+    const end = await hook(visit, use, seconds, path)
     await visit.close()
     return end
   }
 
   /** One hook of a row. */
-  async function hook(visit: Visit, use: (tab: Tab) => Promise<unknown>, seconds: number): Promise<string> {
+  async function hook(visit: Visit, use: (tab: Tab) => Promise<unknown>, seconds: number, path = '/'): Promise<string> {
     const context = {
-      ...{ url: `${site.url}/`, outputDir: join(folder, 'page', 'x'), visit, signal: AbortSignal.timeout(60_000) },
+      ...{ url: site.url + path, outputDir: join(folder, 'page', 'x'), visit, signal: AbortSignal.timeout(60_000) },
       env: { CRAWL_DIR: join(folder, 'crawl'), CHROME_TIMEOUT: `${seconds}`, CHROME_SETTLE_TIMEOUT: '1' },
       ...{ emit() {}, log() {}, onEnd() {}, spend() {} },
     }
@@ -96,6 +96,15 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     const waiting = page(async () => {})
     alone.close()
     expect(await waiting).toBe('succeeded: page')
+  })
+
+  it('come later when the wait has cost them the time that they needed', async () => {
+    const alone = await Cdp.connect(browser.relay.endpoint + ALONE)
+    await alone.send('Browser.getVersion')
+    const waiting = page(async () => {}, 6, '/slow')
+    await sleep(2_400)
+    alone.close()
+    expect(await waiting).toBe('backoff: the wait for the browser left too little time')
   })
 
   it('do not wait for themselves, when the tab ends that had the browser for itself', async () => {

@@ -519,6 +519,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/recorded-files.ts recordedPage': () => recorded.recordedPage(db, other),
   'db/recorded-files.ts writtenSince': () => recorded.writtenSince(db, other, 'hashes'),
   'db/recorded-files.ts withoutRow': () => recorded.withoutRow(db, 'snapshot', [other]),
+  'db/process-rows.ts endedAmong': () => rows.endedAmong(home, [other]),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
   'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),
   'machines/queues.ts settleRestored': () => queues.settleRestored(db),

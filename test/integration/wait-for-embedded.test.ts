@@ -1,14 +1,13 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { newFolder } from '../support/homes.ts'
 import { isThere, killAll, processesOf } from '../support/processes.ts'
 import { type Call, eventually, type Finished, program, type Running, start } from '../support/program.ts'
 import { sampled } from '../support/seed.ts'
 
-// The embedded server, killed under write load, is held in its recovery by stopping its startup process.
+// The embedded server, killed with -9, is held in its recovery by the restore command that recovery begins with.
 const WAITS = /^the database is not ready yet, waiting for it \(up to \d+ s\): ./m
 const GOES_ON = /^the database is ready after \d+ s$/m
 let dataDir: string
@@ -33,7 +32,6 @@ beforeEach(async () => {
     expect(left.map(({ command }) => command)).toEqual([])
   }
 })
-afterEach(() => release())
 
 const withDir = (call: Call): Call => ({ ...call, env: { DATA_DIR: dataDir, ...call.env } })
 const cli = (args: readonly string[], call: Call = {}) => program(args, withDir(call))
@@ -50,55 +48,36 @@ const servers = () => processesOf(dataDir).filter(({ command }) => command.inclu
 /** Nobody wants the server to stay up when it is not used. */
 const forgetDbStart = () => rmSync(join(dataDir, '.postgres-keep'))
 
-/** Kills the server with -9 while it has much to recover. */
-async function killUnderLoad(): Promise<number> {
+const aside = (name: string) => join(dataDir, 'postgres', name)
+/** How the server asks for what it recovers from: it says who asks, and has its answer when it is let go. */
+const RESTORE = 'echo $PPID > held.new; mv held.new held; while test -e hold; do sleep 0.02; done; false'
+
+/** Has the next recovery stand still at its beginning, where `recoveryHeld` finds it. */
+async function holdNextRecovery(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
-  await client.query("alter system set checkpoint_timeout = '1h'")
-  await client.query("alter system set max_wal_size = '4GB'")
+  await client.query('create table written (n int)')
+  await client.query(`alter system set restore_command = '${RESTORE}'`)
   await client.query('select pg_reload_conf()')
-  await client.query('checkpoint')
-  await client.query("create table load as select n, repeat('x', 150) as text from generate_series(1, 150000) n")
-  await client.query('update load set n = n + 1')
-  const writing = client.query('update load set n = n + 1').catch(() => {}) // It ends with its server.
-  await delay(100)
-  const pid = postmaster()
-  process.kill(pid, 'SIGKILL')
-  await writing
+  for (const name of ['recovery.signal', 'hold']) writeFileSync(aside(name), '')
+  return client
+}
+
+/** Kills the server with -9, and has its recovery stand still. */
+async function killServer(): Promise<void> {
+  const client = await holdNextRecovery()
+  process.kill(postmaster(), 'SIGKILL')
   await client.end().catch(() => {})
-  return pid
 }
 
-/** Stops the startup process of a server that is about to recover, as soon as there is one. */
-async function holdRecovery(after = 0): Promise<{ server: number; startup: number }> {
-  const found = await eventually(() => {
-    for (const startup of startupProcesses()) {
-      try {
-        const server = parentOf(startup)
-        if (server === after) continue
-        process.kill(startup, 'SIGSTOP')
-        held.add(startup)
-        return { server, startup }
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
-    return undefined
-  }, 30_000)
-  return found
-}
-
-function startupProcesses(): number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return []
-    try {
-      const isOurs = /^postgres: .*startup/.test(readFileSync(`/proc/${name}/cmdline`, 'utf8'))
-      return isOurs && processesOf(dataDir).some(({ pid }) => pid === Number(name)) ? [Number(name)] : []
-    } catch {
-      return []
-    }
-  })
+/** Waits for a recovery that stands still, and stops its process: it heeds no signal either. */
+async function recoveryHeld(): Promise<{ server: number; startup: number }> {
+  await eventually(() => existsSync(aside('held')), 30_000)
+  const startup = Number(readFileSync(aside('held'), 'utf8'))
+  process.kill(startup, 'SIGSTOP')
+  held.add(startup)
+  return { server: parentOf(startup), startup }
 }
 
 function parentOf(pid: number): number {
@@ -107,6 +86,7 @@ function parentOf(pid: number): number {
 }
 
 function release(): void {
+  rmSync(aside('hold'), { force: true })
   for (const pid of held) {
     try {
       process.kill(pid, 'SIGCONT')
@@ -136,9 +116,9 @@ const VERBS: readonly (readonly [args: readonly string[], ...codes: number[]])[]
 
 describe('commands that are started while the database recovers', () => {
   it('wait for it, say so, and go on, whichever they are and whenever they come', async () => {
-    const killed = await killUnderLoad()
+    await killServer()
     const first = begin(['run', '--exit-on-idle'])
-    await holdRecovery(killed)
+    await recoveryHeld()
     const rest = VERBS.map(([args]) => begin(args))
     for (const one of [first, ...rest]) await one.says(WAITS)
     const late = begin(['add', 'http://127.0.0.1:1/'])
@@ -154,9 +134,9 @@ describe('commands that are started while the database recovers', () => {
   })
 
   it('archive, stand by and follow a crawl afterwards as if nothing had been', async () => {
-    const killed = await killUnderLoad()
+    await killServer()
     const added = begin(['add', '--run', '--demo', '--plugins', 'html'])
-    await holdRecovery(killed)
+    await recoveryHeld()
     await added.says(WAITS)
     release()
     expectFine(await added.finished())
@@ -172,13 +152,10 @@ describe('commands that are started while the database recovers', () => {
   })
 
   it('that a crash of one backend brought about wait for it, too', async () => {
-    const client = new pg.Client({ connectionString: url })
-    client.on('error', () => {})
-    await client.connect()
-    await client.query('create table load as select n from generate_series(1, 500000) n')
+    const client = await holdNextRecovery()
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     process.kill(rows[0]!.pid, 'SIGKILL')
-    await holdRecovery()
+    await recoveryHeld()
     await client.end().catch(() => {})
     const status = begin(['status'])
     await status.says(WAITS)
@@ -187,12 +164,12 @@ describe('commands that are started while the database recovers', () => {
   })
 
   it('and whose server is killed again while it starts start it once more', async () => {
-    const killed = await killUnderLoad()
+    await killServer()
     const add = begin(['add', 'http://127.0.0.1:1/'], { env: { WAIT_DB: '60' } })
-    const { server, startup } = await holdRecovery(killed)
+    const { server, startup } = await recoveryHeld()
     process.kill(server, 'SIGKILL')
     process.kill(startup, 'SIGKILL')
-    held.clear()
+    release()
     const { code, stderr } = await add.finished()
     expect(code, stderr).toBe(0)
   })
@@ -200,11 +177,11 @@ describe('commands that are started while the database recovers', () => {
 
 describe('a command that has waited long enough', () => {
   it('says for what, for how long and what to do, and ends with 1; with nobody left it stops the server', async () => {
-    const killed = await killUnderLoad()
+    await killServer()
     forgetDbStart()
     const began = performance.now()
     const status = begin(['--wait-db', '2', 'status'])
-    await holdRecovery(killed)
+    await recoveryHeld()
     const { code, stdout, stderr } = await status.finished()
     expect(code, stderr).toBe(1)
     expect(performance.now() - began).toBeLessThan(12_000)
@@ -212,16 +189,16 @@ describe('a command that has waited long enough', () => {
     expect(stderr).toMatch(/^error: waited 2 s for the database in \S+\/postgres: .*(start|recover)/m)
     expect(stderr).toMatch(/^hint: .*--wait-db/m)
     await eventually(() => servers().length === 0, 5_000)
-    held.clear()
+    release()
     const after = await cli(['--wait-db', '60', 'status'])
     expect(after.code, after.stderr).toBe(3)
   })
 
   it('leaves the server to others who wait for it', async () => {
-    const killed = await killUnderLoad()
+    await killServer()
     forgetDbStart()
     const patient = begin(['add', 'http://127.0.0.1:1/'], { env: { WAIT_DB: '60' } })
-    const { server } = await holdRecovery(killed)
+    const { server } = await recoveryHeld()
     await patient.says(WAITS)
     const hasty = await cli(['--wait-db=0', 'status'])
     expect(hasty.code, hasty.stderr).toBe(1)
@@ -236,10 +213,10 @@ describe('a command that has waited long enough', () => {
   it.each(sampled(['SIGINT', 'SIGTERM'] as const, 1, 'waits'))(
     'is one that %s ends: at once, with 130, and nothing is left',
     async (signal) => {
-      const killed = await killUnderLoad()
+      await killServer()
       forgetDbStart()
       const run = begin(['run'])
-      await holdRecovery(killed)
+      await recoveryHeld()
       await run.says(WAITS)
       const began = performance.now()
       run.signal(signal)
@@ -248,7 +225,7 @@ describe('a command that has waited long enough', () => {
       expect(code, stderr).toBe(130)
       expect(stderr).toMatch(/^error: interrupted while waiting for the database$/m)
       await eventually(() => processesOf(dataDir).length === 0, 5_000)
-      held.clear()
+      release()
     },
   )
 })

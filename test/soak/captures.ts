@@ -1,9 +1,10 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../src/base/errors.ts'
-import { shortFolderOf } from '../../src/base/short-folder.ts'
+import { PROFILES } from '../../src/base/short-folder.ts'
 import { CRAWL_WACZ } from '../../src/base/wacz/crawl-wacz.ts'
 import type { TestHome } from '../support/homes.ts'
+import { foldersOf } from '../support/left-folders.ts'
 import type { Finding } from '../support/verdict.ts'
 import { indexed, packageIn } from '../support/warc-files.ts'
 import type { Ledger } from './ledger.ts'
@@ -91,7 +92,7 @@ export async function capturesVerdict(home: TestHome, ledger: Ledger, temp: stri
       how: 'output_str of failed and skipped results',
       broken: results.filter(isUnexplained).map((row) => `${row.dir}/${row.plugin} ${row.status}: ${row.output_str}`),
     },
-    { name: 'the browser leaves nothing', how: 'archive/, /tmp, TMPDIR', broken: await leftovers(home, ledger, temp) },
+    { name: 'the browser leaves nothing', how: 'archive/, /tmp, TMPDIR', broken: await leftovers(home, temp) },
   ]
 }
 
@@ -131,14 +132,9 @@ async function wrongPackages(home: TestHome, ledger: Ledger, results: readonly C
   return wrong
 }
 
-async function leftovers(home: TestHome, ledger: Ledger, temp: string): Promise<string[]> {
-  const crawls = join(home.dataDir, 'archive', 'crawls')
-  const days = globSync('*/*', { cwd: crawls })
-  // What was deleted or cancelled has no successor that would clean up after a browser that was killed.
-  const ids = ledger.crawls.filter((id) => !ledger.deleted.has(id) && !ledger.cancelled.has(id))
-  const folders = ids.flatMap((id) => days.map((day) => join(crawls, day, id, 'chrome')))
-  const left = folders.map((folder) => join(folder, '.browser')).filter((folder) => existsSync(folder))
-  left.push(...folders.flatMap((folder) => (existsSync(shortFolderOf(folder)) ? [`${folder} in /tmp`] : [])))
+async function leftovers(home: TestHome, temp: string): Promise<string[]> {
+  const left = await foldersOf(home)
+  left.push(...globSync(`archive/crawls/*/*/*/chrome/${PROFILES}`, { cwd: home.dataDir }))
   left.push(...readdirSync(temp).filter((name) => basename(name) !== 'node-compile-cache'))
   return left
 }

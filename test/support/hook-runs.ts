@@ -21,6 +21,7 @@ import pdftext from '../../src/plugins/pdftext/on_Snapshot__61_pdftext.ts'
 import readability from '../../src/plugins/readability/on_Snapshot__56_readability.ts'
 import staticfile from '../../src/plugins/staticfile/on_Snapshot__15_staticfile.ts'
 import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
+import wacz from '../../src/plugins/wacz/on_Snapshot__81_wacz.ts'
 import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 import wget from '../../src/plugins/wget/on_Snapshot__35_wget.ts'
 import ytdlp from '../../src/plugins/ytdlp/on_Snapshot__85_ytdlp.ts'
@@ -47,7 +48,7 @@ export const HOOKS: Readonly<Record<string, HookModule>> = {
   archivedotorg,
   hashes,
 }
-const ALL: Readonly<Record<string, HookModule>> = { ...HOOKS, warc }
+const ALL: Readonly<Record<string, HookModule>> = { ...HOOKS, warc, wacz }
 /** Where nobody listens. */
 export const DEAD = 'http://127.0.0.1:1/'
 
@@ -82,6 +83,9 @@ export function useHookRuns(): void {
         response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': 10_000 })
         response.write(Buffer.alloc(100), () => request.socket.resetAndDestroy())
       },
+      '/redirect-half': (_request, response) => response.writeHead(302, { location: '/half.bin' }).end(),
+      '/long.bin': bytes('application/octet-stream', Buffer.alloc(3_000_000, 'long ')),
+      '/empty.pdf': bytes('application/pdf', ''),
       '/half.gz': (request, response) => {
         response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip', 'content-length': 10_000 })
         response.write(gzipSync('<title>Half</title>').subarray(0, 20), () => request.socket.resetAndDestroy())

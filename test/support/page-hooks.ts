@@ -29,7 +29,7 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, hasB
     return { hook, exit, cause: isFirst ? 'timeout' : 'exit', logs, processId: 'host', stdout: '', isQuiet: true }
   }
   const sequence = {
-    async *row(_scope: unknown, row: readonly HostedRun[]) {
+    async *row(_scope: unknown, _log: string, row: readonly HostedRun[]) {
       for (const one of row) yield [endOf(one, losesHost && ran.length === 0)]
     },
     isRunning: () => false,

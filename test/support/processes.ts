@@ -79,11 +79,15 @@ export async function bringToStand(pid: number): Promise<boolean> {
   }
 }
 
-/** Ends exactly these. */
+/**
+ * Ends exactly these. A PostgreSQL server is told to end at once, since one that is killed leaves its shared memory
+ * until it starts again.
+ */
 export function killAll(processes: readonly Seen[]): void {
-  for (const { pid } of processes) {
+  for (const { pid, command } of processes) {
+    const signals = / -D \S+\/postgres$/.test(command) ? (['SIGQUIT', 'SIGCONT'] as const) : (['SIGKILL'] as const)
     try {
-      process.kill(pid, 'SIGKILL')
+      for (const signal of signals) process.kill(pid, signal)
     } catch {
       // Gone already.
     }

@@ -1,12 +1,22 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { OWNER, own, removeDeadRuns } from './dead-runs.ts'
 import { NIGHTLY } from './seed.ts'
 
 const FOLDER = 'TEST_TEMP_DIR'
-/** What all tests of a run share: npm's cache, and the browser (packaged-browser.ts). */
-const SHARED = new Set(['node-compile-cache', 'lib'])
+/** What all tests of a run share: npm's cache, the browser (packaged-browser.ts), and whose run it is. */
+const SHARED = new Set(['node-compile-cache', 'lib', OWNER])
 const SHM = '/dev/shm'
 /** The type that Linux gives file systems in memory. */
 const TMPFS = 0x01021994
@@ -15,13 +25,15 @@ const ROOM = 4 * 1024 ** 3
 
 /**
  * For vitest's globalSetup: one temporary directory for all tests of a run. What it returns takes it away, and throws
- * when tests left something in it.
+ * when tests left something in it. What runs that were killed left is taken away first.
  */
-export default function setup(): (() => void) | undefined {
+export default async function setup(): Promise<(() => void) | undefined> {
   if (process.env[FOLDER] !== undefined) return undefined // Another project of the same run has done it.
   const former = process.env['TMPDIR']
+  for (const parent of new Set([tmpdir(), SHM])) if (existsSync(parent)) await removeDeadRuns(parent)
   const folder = inMemory() ?? mkdtempSync(join(realpathSync(tmpdir()), 'abx-'))
   chmodSync(folder, 0o1777) // Some tests are other users.
+  await own(folder)
   Object.assign(process.env, { TMPDIR: folder, [FOLDER]: folder })
   return () => {
     if (former === undefined) delete process.env['TMPDIR']

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { FRUGAL_ENV } from '../../src/base/frugal.ts'
 import { launchBrowser } from '../../src/plugins/base/browser/launch.ts'
 import { noBrowser, systemBrowser } from '../support/browser.ts'
 import { newFolder } from '../support/folders.ts'
@@ -32,6 +33,12 @@ it('says why a browser did not start, and not what its orphans say', async () =>
   const words = ['[1:1:FATAL:a.cc:1] the profile is in use', '[1:ERROR:b.cc:2] open /sys/x: No such file'].join('\\n')
   const { browser, short } = scripted('dying', `printf '${words}\\n' >&2; exit 1`)
   await expect(launchBrowser(browser, folder, short, OPEN)).rejects.toThrow('not start: the profile is in use (')
+})
+
+it('a browser has none of what keeps the memory of our own processes small', async () => {
+  const { browser, short } = scripted('malloc', 'echo "ERROR: it has $(env | grep -c ^MALLOC_)" >&2; exit 1')
+  const started = launchBrowser(browser, folder, short, { ...OPEN, ...FRUGAL_ENV })
+  await expect(started).rejects.toThrow('it has 0')
 })
 
 it.skipIf(noBrowser)(`a whole Chromium starts from a folder with a long path ${noBrowser}`, async () => {

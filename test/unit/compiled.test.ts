@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { loadCompiled } from '../../src/base/compiled.ts'
 import { ROOT } from '../support/program.ts'
 
 let dir: string
@@ -63,10 +64,32 @@ describe('a program that is loaded with the code of an earlier run', () => {
     }
   })
 
+  it('keeps it while it runs, too: V8 drops what ran only at the start', () => {
+    program('hello')
+    vi.useFakeTimers()
+    try {
+      loadCompiled(join(dir, 'program.js'), 'run', '1')
+      vi.advanceTimersByTime(60_000)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(kept()).toHaveLength(1)
+  })
+
   it('runs where nothing can be kept', () => {
     program('hello')
     writeFileSync(cache(), 'not a folder')
     expect(run()).toBe('hello program.js')
     expect(readdirSync(dir).sort()).toEqual(['.compile-cache', 'program.js'])
   })
+})
+
+it('the program loads of Node what it needs: not what is about other connections, threads and archives', () => {
+  const look = 'data:text/javascript,process.once("exit",()=>console.log(process.moduleLoadList.join()))'
+  const args = ['--import', look, join(ROOT, 'dist', 'main.js'), '--help']
+  const said = execFileSync(process.execPath, args, { encoding: 'utf8' })
+  const loaded = said.split('\n').at(-2)!.split(',')
+  expect(loaded).toContain('NativeModule net')
+  const rare = ['dns', 'http', 'http2', 'tls', 'worker_threads', 'zlib'].map((name) => `NativeModule ${name}`)
+  expect(loaded.filter((name) => rare.includes(name))).toEqual([])
 })

@@ -18,6 +18,11 @@ const HOSTS = [here, here, otherHost]
 /** Nothing is waited for: how long it takes is up to the machine, and at night there is much of it. */
 const LIMIT_MS = NIGHTLY ? 600_000 : 60_000
 
+const ONE_FAULT: readonly Faults[] = [
+  { crashes: 1, pauses: 0 },
+  { crashes: 0, pauses: 1 },
+]
+
 const without = (...mechanisms: (keyof Design)[]): Design => ({
   ...FULL,
   ...Object.fromEntries(mechanisms.map((name) => [name, false])),
@@ -32,12 +37,7 @@ const PLACES = [
 
 describe('the gate, in every order in which three runners can start, crash and stand still', () => {
   // Every night as much trouble as fits into memory. Else one fault, and walks through more of them.
-  const faults: readonly Faults[] = NIGHTLY
-    ? [{ crashes: 2, pauses: 1 }]
-    : [
-        { crashes: 1, pauses: 0 },
-        { crashes: 0, pauses: 1 },
-      ]
+  const faults: readonly Faults[] = NIGHTLY ? [{ crashes: 2, pauses: 1 }] : ONE_FAULT
   const all = PLACES.flatMap(([name, places]) => faults.map((each) => [name, places, each] as const))
   it.each(all)(
     'never has two leaders, two hooks of a page, a stale write, or nobody who gets on: %s',
@@ -70,7 +70,7 @@ describe(`the gate, on walks with two crashes and two pauses (SEED=${SEED})`, ()
   })
 })
 
-describe('a gate that lacks something is caught', () => {
+describe('a gate that lacks something is caught by one fault', () => {
   it.each([
     ['an index alone', without('wait', 'exitedWhenGone', 'lock', 'reap'), TOGETHER, 'two work loops at once'],
     ['no wait for older runners', without('wait', 'lock'), TOGETHER, 'two work loops at once'],
@@ -91,8 +91,7 @@ describe('a gate that lacks something is caught', () => {
   ] as const)(
     '%s',
     (_name, design, places, expected) => {
-      const { trouble, way } = explore(gateModel(design, places, { crashes: 1, pauses: 1 }))
-      expect(trouble, way.join('\n')).toBe(expected)
+      expect(ONE_FAULT.map((fault) => explore(gateModel(design, places, fault)).trouble)).toContain(expected)
     },
     LIMIT_MS,
   )

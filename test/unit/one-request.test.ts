@@ -32,6 +32,7 @@ beforeAll(async () => {
     '/early.br': bytes(html, brotliCompressSync(PAGE + 'x'.repeat(99)).subarray(0, -4), { 'content-encoding': 'br' }),
     '/early.two': bytes(html, brotliCompressSync(gzipSync(PAGE).subarray(0, -12)), { 'content-encoding': 'gzip, br' }),
     '/beacon.gif': (_request, response) => void response.writeHead(204, { 'content-type': 'image/gif' }).end(),
+    '/empty.pdf': bytes('application/pdf', ''),
     '/nothing.gz': bytes(html, Buffer.alloc(0), { 'content-encoding': 'gzip' }),
     '/more.zst': bytes(html, Buffer.concat([zstdCompressSync(PAGE), Buffer.from('more')]), {
       'content-encoding': 'zstd',
@@ -79,12 +80,16 @@ describe('the hooks of a row ask for their page once', () => {
   })
 })
 
-it('an answer without a body is an empty one, whatever its type', async () => {
-  const ends = await runRow(['headers', 'staticfile', 'html', 'warc'], `${site.url}/beacon.gif`)
+it.each([
+  ['/beacon.gif', '204 No Content'],
+  ['/empty.pdf', '200 OK'],
+])('an answer without a body is an empty one, whatever its type: %s', async (path, status) => {
+  const ends = await runRow(['headers', 'staticfile', 'html', 'warc'], site.url + path)
   expect(ends).toMatchObject({
-    staticfile: 'noresults: an empty answer (HTTP 204 No Content)',
+    staticfile: `noresults: an empty answer (HTTP ${status})`,
     warc: 'succeeded: warc/data.warc.gz',
   })
+  expect(files().filter((file) => file.startsWith('staticfile/'))).toEqual([])
 })
 
 describe('a body that breaks off', () => {

@@ -190,6 +190,18 @@ describe('the snapshot page', () => {
     )
   })
 
+  it('leads to the part of a hook in the log that it shares with others', () => {
+    const shared = {
+      ...RESULTS[0]!,
+      plugin: 'a',
+      hookName: 'on_Snapshot__1-a.js',
+      logs: { output: '.logs/hosted.log' },
+    }
+    expect(links(snapshotPage({ ...snapshot, results: [shared] }))).toContain(
+      '.logs/hosted.log#:~:text=a.on_Snapshot__1%2Da.js.1',
+    )
+  })
+
   it('links to the page itself, which is the only way out', () => {
     const outside = read(PAGES['snapshot']!).elements.filter(({ attributes }) => attributes['href']?.startsWith('http'))
     expect(outside.length).toBeGreaterThan(0)

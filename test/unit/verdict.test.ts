@@ -82,6 +82,11 @@ describe('the verdict on a page', () => {
       cause: 'title: no memory',
     })
     expect(verdictOn([failed('title', 'no memory')], 200).outcome).toBe('failed')
+    // Nobody has asked for the page.
+    expect(verdictOn([result('hashes', 'noresults', 'no files to hash')], null)).toMatchObject({
+      outcome: 'failed',
+      cause: 'nothing to keep',
+    })
   })
 
   it('is failed when nothing failed, but nothing is kept', () => {
@@ -96,6 +101,8 @@ describe('the verdict on a page', () => {
     // A record of the empty answer is no copy of a page; of others it may be the only one.
     expect(verdictOn([empty, ok('warc'), ok('wacz')], 200)).toMatchObject({ outcome: 'failed', cause: 'empty answer' })
     expect(verdictOn([ok('headers'), ok('warc')], 200)).toMatchObject({ outcome: 'archived' })
+    const recorded = [ok('warc', { empty: true }), ok('wacz')]
+    expect(verdictOn(recorded, 204)).toMatchObject({ outcome: 'failed', cause: 'empty answer (HTTP 204)' })
     const missing = skipped('wget', 'wget not found: apt-get install wget')
     expect(verdictOn([missing], null)).toMatchObject({ outcome: 'failed', cause: missing.output_str })
     expect(verdictOn([], null)).toMatchObject({ outcome: 'failed', cause: 'nothing was run' })

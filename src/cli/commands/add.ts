@@ -18,6 +18,7 @@ import { sayIntake, sayWrapped } from '../intake-summary.ts'
 import { type CrawlOptions, type Limits, limitsOf } from '../new-crawl.ts'
 import { type NewUrls, newUrls } from '../new-urls.ts'
 import type { GlobalOptions } from '../options.ts'
+import { OwnRunner } from '../own-runner.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -86,13 +87,20 @@ async function queue(options: GlobalOptions, intake: Intake, limits: Limits, ver
   // Whoever follows links needs the pages that they are on.
   const isAgain = verb.again === true || verb.demo === true || limits.maxDepth > 0
   if (verb.dryRun && !isDataDir(options.dataDir)) return sayPlan(options, intake, limits, { list: all, archived: 0 })
-  const open = await openHome(options, verb.dryRun ? 'never' : 'if-empty', (line) => terminal.say(line))
+  const runner = new OwnRunner(options)
+  if (verb.run && !verb.dryRun) runner.startAhead()
   try {
-    const fresh = isAgain ? { list: all, archived: 0 } : await newUrls(open.home.db, all)
-    if (verb.dryRun) sayPlan(options, intake, limits, fresh)
-    else await addNew(open, options, intake, limits, fresh, verb)
+    const open = await openHome(options, verb.dryRun ? 'never' : 'if-empty', (line) => terminal.say(line))
+    try {
+      runner.mayOpen()
+      const fresh = isAgain ? { list: all, archived: 0 } : await newUrls(open.home.db, all)
+      if (verb.dryRun) sayPlan(options, intake, limits, fresh)
+      else await addNew(open, options, intake, limits, fresh, verb, runner)
+    } finally {
+      await open.close()
+    }
   } finally {
-    await open.close()
+    runner.dismiss()
   }
 }
 
@@ -103,21 +111,22 @@ async function addNew(
   limits: Limits,
   fresh: NewUrls,
   verb: AddOptions,
+  runner: OwnRunner,
 ): Promise<void> {
-  // Only one that wants a runner counts as a command that may own it.
-  await asProcess(open.home, verb.run ? 'add' : 'cli', async (processId) => {
+  const { crawlId, commandId } = runner
+  const work = async () => {
     const { list } = fresh
     if (list === undefined) {
       sayIntake(options, intake, fresh)
       return endBroken(intake)
     }
     const crawl = { ...limits, list }
-    const row = verb.indexOnly ? await listOnly(open.home, crawl) : await insertCrawl(open.home.db, crawl)
+    const row = verb.indexOnly ? await listOnly(open.home, crawl) : await insertCrawl(open.home.db, crawl, crawlId)
     sayIntake(options, intake, fresh)
     if (verb.run || verb.wait) {
       terminal.json = options.json === true
-      terminal.ids = { crawl_id: row.id, process_id: processId }
-      await follow(open, options, row.id, { processId, run: verb.run === true })
+      terminal.ids = { crawl_id: crawlId, process_id: commandId }
+      await follow(open, options, { runner, run: verb.run === true })
     } else if (wantsJson(options)) printRecord(crawlRecord(row))
     else if (verb.indexOnly)
       terminal.say(
@@ -125,7 +134,9 @@ async function addNew(
       )
     else terminal.say(`queued ${counted(list)} as crawl ${row.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
     endBroken(intake)
-  })
+  }
+  // Only one that wants a runner counts as a command that may own it.
+  await asProcess(open.home, verb.run ? 'add' : 'cli', work, commandId)
 }
 
 /** Makes a crawl and its pages, rows and files, of which nothing is archived until it is resumed. */

@@ -4,6 +4,7 @@ import { allPages } from '../../db/counts.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import type { Home } from '../../db/home.ts'
 import { run } from '../../runner/run.ts'
+import { Cues, PARENT_ENV } from '../cues.ts'
 import { sayWhatIsWrong } from '../doctor/machine-report.ts'
 import { databaseWaitMs } from '../door.ts'
 import { many } from '../format.ts'
@@ -29,8 +30,6 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
 const CONNECTIONS = 5
 
-/** The parent's row, when a command of ours started this runner. No setting: nobody else may give it. */
-export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 /** What that command hears of us when a page ended: it looks. */
 const PAGE_ENDED = 'page'
 
@@ -43,6 +42,8 @@ export async function runVerb(options: Asked, verb: RunVerbOptions, input?: stri
   const work = workOptions(verb, input)
   const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
   const id = uuidv7()
+  const cues = new Cues()
+  if (!(await cues.next())) return
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line), {
     connection: { name: applicationName('runner', id), connections: CONNECTIONS, statementMs: STATEMENT_MS },
     waitMs: databaseWaitMs(options, 'run'),
@@ -62,6 +63,8 @@ export async function runVerb(options: Asked, verb: RunVerbOptions, input?: stri
   const onSignal = (signal: NodeJS.Signals) => view?.stops(signal)
   try {
     await refuseBelowRunner(home)
+    if (!(await cues.next())) return
+    await cues.end()
     const crawlIds = asked && (await queueRecords(home, options, asked))
     if (crawlIds?.length === 0) return terminal.say('nothing to run: no crawl, snapshot or result among these')
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }

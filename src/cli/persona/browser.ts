@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ENVIRONMENT, type Texts } from '../../base/config.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
-import { makeShortFolder } from '../../base/short-folder.ts'
+import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
 import { isForEveryHook } from '../../hooks/environment.ts'
 import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
@@ -86,7 +86,7 @@ function argumentsOf(env: Texts, profile: string, shown: boolean): string[] {
 }
 
 async function start(browser: Browser, args: readonly string[], profile: string, shown: boolean): Promise<OwnBrowser> {
-  const sockets = makeShortFolder(profile, "the browser's socket")
+  const sockets = makeShortFolder(shortFolderOf(profile), "the browser's socket")
   const child = spawn(browser.program, args, {
     env: { ...surroundings(), ...browser.env },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { AddressFilter } from '../../base/address-filter.ts'
 import { type Texts, timeoutOf } from '../../base/config.ts'
 import { flag } from '../../base/kinds.ts'
-import { makeShortFolder } from '../../base/short-folder.ts'
+import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
 import { readBody } from '../../plugins/base/body.ts'
 import { findBrowser } from '../../plugins/base/browser/find-browser.ts'
 import { endBrowser } from '../../plugins/base/browser/guard.ts'
@@ -40,7 +40,7 @@ export async function visitAs(env: Texts, url: string, say: (line: string) => vo
 async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
   const dress = await personaDress({ env, visit: undefined, log: say })
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-persona-'))
-  const sockets = makeShortFolder(folder, "the browser's socket")
+  const sockets = makeShortFolder(shortFolderOf(folder), "the browser's socket")
   const filter = AddressFilter.from(env)
   const proxy = filter && (await startSocksFilter(filter))
   try {

@@ -51,7 +51,7 @@ export function removeShortWay(pgdata: string): void {
 }
 
 function makeShortWay(real: string): string {
-  const link = join(makeShortFolder(real, "the database's socket"), 'socket')
+  const link = join(makeShortFolder(shortFolderOf(real), "the database's socket"), 'socket')
   try {
     symlinkSync(real, link)
   } catch (error) {

@@ -69,6 +69,11 @@ export function received({ message, ...answer }: Followed, place?: string): Answ
   return { ...answer, body: new Received(message, () => drop(message), place) }
 }
 
+/** Has a hook of this row asked for the page? The answer is there for others then, or the failure. */
+export function isRequested(visit: Visit | undefined): boolean {
+  return visit?.known<PageRequest>(KEY) !== undefined
+}
+
 /** Has the page been received until its server ended it, or broke it off? */
 export function hasEnded(visit: Visit | undefined): boolean {
   return visit?.known<PageRequest>(KEY)?.here?.answer.body.hasEnded ?? false

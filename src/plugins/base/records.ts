@@ -14,7 +14,7 @@ export function recordStamp(env: Env): (record: object) => object {
 }
 
 /** The ArchiveResult record that ends a hook's stdout. */
-export function resultRecord(result: HookResult, env: Env): object {
+export function resultRecord(result: HookResult, env: Env = {}): object {
   const record = { type: 'ArchiveResult', status: result.status, output_str: oneLine(result.output) }
   return recordStamp(env)(result.json === undefined ? record : { ...record, output_json: result.json })
 }

@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 // The crawl's browser: one for all of its pages, started again when it ends by itself.
-import { mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { AddressFilter } from '../../base/address-filter.ts'
 import { messageOf } from '../../base/errors.ts'
-import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
+import { makeShortFolder, PROFILES, processFolderOf, processFolders, shortFolderOf } from '../../base/short-folder.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
 import { endBrowser, guardBrowser } from '../base/browser/guard.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
 import { socksArguments, startSocksFilter } from '../base/browser/socks-filter.ts'
-import { ENDPOINT, NO_BROWSER } from '../base/browser/with-tab.ts'
+import { ENDPOINT, NO_BROWSER, noteOf } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
 import { sizeLimit } from '../base/settings.ts'
 
@@ -21,11 +21,12 @@ const MAX_MEMORY = 1024 * 1024 * 1024
 const SKIPPED = 10
 
 const folder = process.cwd()
-/** Its profile; nothing of it outlives the crawl. */
-const temp = join(folder, '.browser')
-const clean = () => {
-  for (const each of [temp, shortFolderOf(folder)]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
-}
+const ownId = process.env['ARCHIVEBOX_PROCESS_ID']
+const short = ownId ? processFolderOf(ownId) : shortFolderOf(folder)
+/** Its profile; nothing of it outlives the crawl. When we are killed, our runner removes both (left-folders.ts). */
+const profiles = join(folder, PROFILES)
+const remove = (each: string) => rmSync(each, { recursive: true, force: true, maxRetries: 5 })
+const clean = () => [profiles, short].map(remove)
 
 let running: RunningBrowser | undefined
 let isOver = false
@@ -43,6 +44,8 @@ function fail(error: unknown): never {
   process.exit(1)
 }
 
+const former = dirname(noteOf(folder, ENDPOINT)?.replace('ws+unix:', '') ?? '')
+if ([...processFolders().values()].includes(former)) remove(former) // It was killed.
 rmSync(join(folder, ENDPOINT), { force: true })
 rmSync(join(folder, NO_BROWSER), { force: true })
 const browser = await findBrowser(process.env).catch(fail)
@@ -59,9 +62,9 @@ let hasRun = false
 for (let failures = 0; !isOver; ) {
   const began = performance.now()
   try {
-    rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
-    mkdirSync(temp, { recursive: true })
-    running = await launchBrowser(browser, temp, makeShortFolder(folder, "the browser's socket"), process.env, network)
+    clean()
+    makeShortFolder(short, "the browser's socket")
+    running = await launchBrowser(browser, join(profiles, basename(short)), short, process.env, network)
     writeWhole(folder, ENDPOINT, `${running.relay.endpoint}\n`)
   } catch (error) {
     failures++

@@ -44,14 +44,19 @@ async function save(answer: Answer, limit: SizeLimit, { outputDir, signal }: Hoo
   const { mime } = parseContentType(answer.headers['content-type'])
   const name = fileName(answer.url, answer.headers['content-disposition'], mime)
   const part = join(outputDir, PART)
+  const isOk = answer.status >= 200 && answer.status <= 299
   try {
     const { size, trouble } = await saveBody(answer, limit, part, signal)
     if (trouble && size === 0) throw trouble
+    if (size === 0) {
+      rmSync(part)
+      return isOk ? noResults(`an empty answer (${statusLine(answer)})`) : failed(statusLine(answer))
+    }
     const kept = trouble ? `${TRUNCATED_FILE}${name}` : name
     await rename(part, join(outputDir, kept))
     const path = `staticfile/${kept}`
     const json = { content_type: mime }
-    if (answer.status < 200 || answer.status > 299) return failed(statusLine(answer), { ...json, served: path })
+    if (!isOk) return failed(statusLine(answer), { ...json, served: path })
     if (trouble) return truncated(trouble.message, size, path, json)
     rmSync(join(outputDir, `${TRUNCATED_FILE}${name}`), { force: true }) // An earlier attempt's.
     return saved(path, answer, json)

@@ -9,6 +9,7 @@ import { PART } from '../base/files.ts'
 import { defineHook, failed, lacking, succeeded } from '../base/hook.ts'
 import { readSibling } from '../base/siblings.ts'
 import { INDEX, WARC } from '../base/warc/recording.ts'
+import { endOf } from '../base/warc/whole.ts'
 
 const NAME = 'page.wacz'
 /** The first that is there is what is searched. */
@@ -42,7 +43,11 @@ export default defineHook(import.meta, {
 
 /** As the WARC's own result says. */
 function isWhole(url: string, index: string): boolean {
-  return linesIn(index).some(({ fields }) => fields.url === url && fields['truncated'] === undefined)
+  const whole = linesIn(index).filter(({ fields }) => fields['truncated'] === undefined)
+  const steps = whole.map(({ fields }) => [fields.url, { leadsTo: fields['redirect'] }] as const)
+  // What has set a cookie by a redirect to itself is there behind it.
+  const ends = steps.filter(([, { leadsTo }]) => leadsTo === undefined)
+  return endOf(url, new Map([...steps, ...ends])) !== undefined
 }
 
 function pageOf(context: HookContext, index: string): WaczPage {

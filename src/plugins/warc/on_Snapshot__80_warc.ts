@@ -8,6 +8,7 @@ import { startDeadline } from '../base/deadline.ts'
 import { get } from '../base/fetch.ts'
 import { follow } from '../base/follow.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
+import { isRequested } from '../base/page-request.ts'
 import { timeoutSeconds } from '../base/settings.ts'
 import { readSibling, siblingRan } from '../base/siblings.ts'
 import { Visit } from '../base/visit.ts'
@@ -49,16 +50,24 @@ async function record(context: HookContext): Promise<HookResult> {
       context.log(messageOf(error))
     })
     const hasFailed = siblingRan(context, 'html') && readSibling(context, 'html/output.html') === undefined
-    if (!hasFailed && !recording.has(page)) await readPage(context, recording)
-    await requestAgain(context, recording)
-    const isWhole = recording.has(page)
+    const { signal, spend, clear } = startDeadline(context.signal, timeoutSeconds(context.env, 'WARC') * SHARE)
+    try {
+      const mayAsk = !hasFailed || isRequested(context.visit)
+      if (mayAsk && !recording.endOf(page)) await readPage({ ...context, signal, spend }, recording)
+      await requestAgain({ ...context, signal }, recording)
+    } finally {
+      clear()
+    }
+    context.signal.throwIfAborted()
     const recorded = await recording.finish(context.url, made(context))
     if (!recorded) return hasFailed ? lacking('html') : noResults('nothing was received')
     const { responses, leftOut } = recorded
     for (const { url, why } of leftOut.slice(0, NAMED)) context.log(`not in the file: ${url} (${why})`)
     const json = { responses, left_out: leftOut.length }
     const output = `warc/${WARC}`
-    return isWhole ? succeeded(output, json) : failed('the page itself did not come whole', { ...json, served: output })
+    const end = recording.endOf(page)
+    if (!end) return failed('the page itself did not come whole', { ...json, served: output })
+    return succeeded(output, end.bytes > 0 ? json : { ...json, empty: true })
   } finally {
     await recording.discard()
   }
@@ -70,15 +79,13 @@ async function readPage(context: HookContext, { left }: Recording): Promise<void
     const { body } = await get(context, context.url)
     for await (const _ of body.chunks(context.signal)) if (body.size > left) break
   } catch (error) {
-    context.signal.throwIfAborted()
     context.log(messageOf(error))
   }
 }
 
 /** Requests what the browser got in parts as a whole, while there is time: the recording listens. */
 async function requestAgain(context: HookContext, recording: Recording): Promise<void> {
-  const { env, visit, outputDir } = context
-  const { signal, clear } = startDeadline(context.signal, timeoutSeconds(env, 'WARC') * SHARE)
+  const { env, signal, visit, outputDir } = context
   const readWhole = async (url: string) => {
     const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, {
       encodings: 'identity',
@@ -89,15 +96,8 @@ async function requestAgain(context: HookContext, recording: Recording): Promise
       if (left < 0) break
     }
   }
-  try {
-    for (const url of recording.later)
-      await readWhole(url).catch((error: unknown) => {
-        context.signal.throwIfAborted()
-        recording.leaveOut(url, messageOf(error))
-      })
-  } finally {
-    clear()
-  }
+  for (const url of recording.later)
+    await readWhole(url).catch((error: unknown) => recording.leaveOut(url, messageOf(error)))
 }
 
 function made({ url, ...context }: HookContext): Made[] {

@@ -71,8 +71,8 @@ export const HOOKS: readonly Mutant[] = [
   {
     name: 'what lies in .work after a power cut is published',
     file: 'src/hooks/hook-host.ts',
-    find: 'return last.endsWith(',
-    replacement: "return last.startsWith('{') || last.endsWith(",
+    find: 'hasProc && end.bootId === bootId()',
+    replacement: 'hasProc',
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: 'cut off with its machine',
   },

@@ -13,7 +13,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'hooks that ended with their worker run again',
     file: 'src/workers/snapshot-hooks.ts',
-    find: 'this.#work.tree.hasLeftovers ? await this.#adopt(all, results) : []',
+    find: 'this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log) : []',
     replacement: '[]',
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: 'none of them runs again',

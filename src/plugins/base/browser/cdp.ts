@@ -50,15 +50,20 @@ export class BrowserGone extends AppError {
   }
 }
 
-/** Other pages have the browser for themselves: one after another, because it ended while they were open. */
+/** Other pages have, or had, the browser for themselves: one after another, because it ended while they were open. */
 export class NoTurn extends AppError {
-  constructor() {
-    super('other pages have the browser for themselves')
+  constructor(message = 'other pages have the browser for themselves') {
+    super(message)
   }
 }
 
 /** The process of a tab has ended by itself, or by somebody. */
-export class TabCrashed extends AppError {}
+export class TabCrashed extends AppError {
+  /** @param why in a few words, if somebody knows (relay.ts) */
+  constructor(why?: string) {
+    super(why === undefined ? 'the page crashed its tab' : `the page crashed its tab: ${why}`)
+  }
+}
 
 /** For a frame, element or file that may be gone: it is left out. Without its tab or browser there is nothing. */
 export function unlessGone(error: unknown): undefined {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { sizeText } from '../settings.ts'
 import type { RunningBrowser } from './launch.ts'
 
 const LOOK_MS = 2_000
@@ -31,9 +32,10 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
     for (const each of all) {
       const bytes = residentBytes(each)
       if (bytes <= limit) continue
-      const amount = `${Math.round(bytes / 1024 / 1024)} MB`
-      said(`A process of the browser took ${amount} and was ended (CHROME_MAX_MEMORY).`)
-      if (each === pid) browser.relay.close(`it took ${amount} (CHROME_MAX_MEMORY)`)
+      const took = `took ${sizeText(bytes)}, more than ${sizeText(limit)} (CHROME_MAX_MEMORY)`
+      said(`A process of the browser ${took}, and was ended.`)
+      if (each === pid) browser.relay.close(`it ${took}`)
+      else browser.relay.explain(`it ${took}`)
       end(each)
     }
     stopped = all.some(isStopped) ? stopped + 1 : 0

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Texts } from '../../../base/config.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { FRUGAL_ENV } from '../../../base/frugal.ts'
 import { unsandboxedBy } from '../../../base/sandbox.ts'
 import { flag, list, text } from '../settings.ts'
 import { languagesIn } from './languages.ts'
@@ -48,6 +49,9 @@ const FLAGS = [
   '--disable-site-isolation-trials',
   '--disable-features=IsolateOrigins,site-per-process,Translate,MediaRouter,OptimizationHints,PaintHolding',
 ]
+
+/** What the launcher's own memory is kept small by would be there for a browser, and all of its processes, too. */
+const NOT_FRUGAL = Object.fromEntries(Object.keys(FRUGAL_ENV).map((name) => [name, undefined]))
 
 /** A browser that runs. */
 export interface RunningBrowser {
@@ -126,7 +130,7 @@ async function start(
   ]
   const child = spawn(browser.program, args, {
     cwd: folder,
-    env: { ...env, ...browser.env, TMPDIR: temp, HOME: env['HOME'] ?? folder },
+    env: { ...env, ...NOT_FRUGAL, ...browser.env, TMPDIR: temp, HOME: env['HOME'] ?? folder },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
   })
   let words = ''

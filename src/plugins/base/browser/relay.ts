@@ -26,6 +26,9 @@ const SESSION = /,"sessionId":"(\w+)"\}$/
 const ENDS_BYTES = 64
 const ATTACHED = '{"method":"Target.attachedToTarget"'
 const DETACHED = '{"method":"Target.detachedFromTarget"'
+const CRASHED = '{"method":"Inspector.targetCrashed"'
+/** A tab whose process has been killed crashes by then. */
+const CRASH_MS = 5_000
 /** More than the largest answers: a client that leaves so much unread has stopped. */
 const MOST_UNREAD_BYTES = 1024 ** 3
 
@@ -44,6 +47,7 @@ export class Relay {
   readonly #takers = new Map<number, Taker>()
   readonly #clients = new Map<string, Client>()
   readonly #turns = new Turns()
+  #killed: { readonly why: string; readonly at: number } | undefined
   #next = 1
 
   private constructor(pipe: Pipe, path: string) {
@@ -75,6 +79,11 @@ export class Relay {
   close(why = ''): void {
     for (const socket of this.#sockets.clients) socket.close(ENDED, why)
     this.#server.close()
+  }
+
+  /** The process of a tab is being killed, in a few words why: its client is told with the tab's end. */
+  explain(why: string): void {
+    this.#killed = { why, at: performance.now() }
   }
 
   async #welcome(socket: WebSocket, isAlone: boolean): Promise<void> {
@@ -152,7 +161,14 @@ export class Relay {
     if (!client) return
     if (start.startsWith(ATTACHED)) this.#clients.set(sessionIn(message), client)
     else if (start.startsWith(DETACHED)) this.#clients.delete(sessionIn(message))
-    this.#send(client, [message], message)
+    const killed = start.startsWith(CRASHED) ? this.#takeKilled() : undefined
+    this.#send(client, [killed === undefined ? message : saying(killed, message)], message)
+  }
+
+  #takeKilled(): string | undefined {
+    const killed = this.#killed
+    this.#killed = undefined
+    return killed && performance.now() - killed.at < CRASH_MS ? killed.why : undefined
   }
 
   /** @param parts the message as its client shall see it, but for its own session, of which it knows nothing */
@@ -170,6 +186,10 @@ export class Relay {
 
 const TAIL_BYTES = ',"sessionId":""}'.length
 const CLOSING = Buffer.from('}')
+
+/** An event with its reason in its parameters. */
+const saying = (why: string, message: Buffer): Buffer =>
+  Buffer.from(JSON.stringify({ ...(JSON.parse(String(message)) as object), params: { why } }))
 
 /** In which session a message was sent. */
 const sessionOf = (message: Buffer) =>

@@ -77,7 +77,9 @@ export class Tab {
     this.console = collectConsole(this.session)
     this.#lost.promise.catch(() => {})
     void cdp.closed.then((gone) => this.#lost.reject(gone))
-    this.session.on('Inspector.targetCrashed', () => this.#lost.reject(new TabCrashed('the page crashed its tab')))
+    this.session.on('Inspector.targetCrashed', (said?: { readonly why?: string }) =>
+      this.#lost.reject(new TabCrashed(said?.why)),
+    )
     this.session.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId !== undefined) return
       if (++this.#documents === MOST_DOCUMENTS) this.#stay().catch(() => {})

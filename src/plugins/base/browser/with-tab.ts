@@ -30,6 +30,10 @@ export interface VisitedTab {
 const SHARE = 0.8
 /** The part of it for which others may have the browser to themselves. */
 const TURN_SHARE = 0.5
+/** By then a visit is over, however long it has waited for the browser: the hook's own time ends soon after. */
+const VISIT_SHARE = 0.9
+/** Who has waited for more of it than this, and could not come to an end in what was left, comes again later. */
+const WAIT_SHARE = 0.3
 /** A crashed browser is back within a moment, on a busy machine as soon as one starts at all (launch.ts). */
 const RESTART_MS = 30_000
 const LOOK_MS = 200
@@ -110,14 +114,22 @@ async function once(
 }
 
 async function open(context: HookContext, chrome: string, isAlone: boolean): Promise<VisitedTab> {
+  const wholeMs = timeoutSeconds(context.env, 'CHROME') * 1000
+  const asked = performance.now()
   const tab = await openTab(context, chrome, isAlone)
+  const waitedMs = performance.now() - asked
+  const budgetMs = Math.min(wholeMs * SHARE, wholeMs * VISIT_SHARE - waitedMs)
+  const began = performance.now()
   try {
     const recording = recordingOf(context)
     const { cookies, headers, origins } = await credentialsFor(context)
     if (recording) await recordTraffic(tab.session, recording, headerNames(headers))
     const isLoggedIn = cookies.length + headers.size + origins.length > 0
-    const budgetMs = timeoutSeconds(context.env, 'CHROME') * 1000 * SHARE
-    return { tab, visited: await tab.visit(context.url, context.env, budgetMs, isLoggedIn) }
+    const visited = await tab.visit(context.url, context.env, budgetMs, isLoggedIn).finally(() => {
+      const isCut = waitedMs > wholeMs * WAIT_SHARE && performance.now() - began >= budgetMs
+      if (isCut) throw new NoTurn('the wait for the browser left too little time')
+    })
+    return { tab, visited }
   } catch (error) {
     await tab.close()
     throw error
@@ -144,7 +156,7 @@ async function openTab(context: HookContext, chrome: string, isAlone: boolean): 
 }
 
 /** What a note of the crawl's browser says; undefined when there is none. */
-function noteOf(folder: string, name: string): string | undefined {
+export function noteOf(folder: string, name: string): string | undefined {
   try {
     return readFileSync(join(folder, name), 'utf8').trim()
   } catch {

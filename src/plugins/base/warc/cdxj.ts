@@ -17,6 +17,8 @@ export interface IndexEntry {
   readonly length: number
   /** Why the body is not whole. */
   readonly truncated?: string | undefined
+  /** Where a redirect leads. */
+  readonly leadsTo?: string | undefined
   /** Of a request other than GET. */
   readonly request?: { readonly method: string; readonly headers: Headers; readonly body?: Buffer | undefined }
 }
@@ -30,7 +32,7 @@ export function cdxj(entries: readonly IndexEntry[], filename: string): string {
 }
 
 function lineOf(
-  { url, at, mime, status, digest, offset, length, truncated, request }: IndexEntry,
+  { url, at, mime, status, digest, offset, length, truncated, leadsTo, request }: IndexEntry,
   filename: string,
 ): IndexLine {
   // A request's body becomes part of the key, as pywb and wabac.js look for it.
@@ -46,6 +48,7 @@ function lineOf(
       offset: String(offset),
       filename,
       ...(truncated && { truncated }),
+      ...(leadsTo !== undefined && { redirect: leadsTo }),
       ...more,
     },
   }

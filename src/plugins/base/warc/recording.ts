@@ -7,8 +7,9 @@ import type { HookContext } from '../contract.ts'
 import { writeWhole } from '../files.ts'
 import { asUtf8 } from '../request.ts'
 import { type SizeLimit, sizeLimit, sizeText } from '../settings.ts'
-import type { Headers } from './http-message.ts'
+import { type Headers, headerIn } from './http-message.ts'
 import { Payload } from './payload.ts'
+import { endOf, targetOf, type Whole } from './whole.ts'
 import type { Exchange, WarcWriter } from './writer.ts'
 
 /** The plugin, whose folder it is, and the files in it. */
@@ -65,7 +66,7 @@ export class Recording {
   readonly #sockets = new Set<string>()
   readonly #later = new Set<string>()
   readonly #coming = new Set<Promise<void>>()
-  readonly #whole = new Set<string>()
+  readonly #whole = new Map<string, Whole>()
   readonly #loading: (() => Iterable<string>)[] = []
   /** Answers to requests of our own: those that go on, as far as they have come, and those that broke off. */
   readonly #open = new Set<() => Exchange>()
@@ -92,9 +93,9 @@ export class Recording {
     return this.#limit.bytes - this.#bytes
   }
 
-  /** Is there a whole response of this URL? */
-  has(url: string): boolean {
-    return this.#whole.has(url)
+  /** The whole response to which this URL leads, if it is there. */
+  endOf(url: string): Whole | undefined {
+    return endOf(url, this.#whole)
   }
 
   /** Takes an exchange that is still under way; it may come to nothing. */
@@ -231,14 +232,17 @@ export class Recording {
   }
 
   #put(exchange: Exchange): void {
-    const { url, body, truncated, status } = exchange
+    const { url, body, truncated, status, headers } = exchange
     if (body.size > this.left) {
       body.drop()
       this.leaveOut(url, `larger than ${this.#limitText}`)
       return
     }
     this.#bytes += body.size
-    if (truncated === undefined && status !== 206) this.#whole.add(url)
+    const leadsTo = targetOf(url, status, headerIn(headers, 'location'))
+    // What has set a cookie by a redirect to itself is there behind it.
+    const isLast = leadsTo === undefined || !this.#whole.has(url)
+    if (truncated === undefined && status !== 206 && isLast) this.#whole.set(url, { bytes: body.size, leadsTo })
     this.#queue = this.#queue
       .then(async () => {
         this.#writer ??= this.#begin()

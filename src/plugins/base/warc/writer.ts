@@ -8,6 +8,7 @@ import { PART } from '../files.ts'
 import type { IndexEntry } from './cdxj.ts'
 import { type Headers, headerIn, requestHead, responseHead } from './http-message.ts'
 import { Payload } from './payload.ts'
+import { targetOf } from './whole.ts'
 
 const gzip = promisify(zlibGzip)
 
@@ -107,7 +108,8 @@ export class WarcWriter {
     if (!before && !exchange.truncated) this.#stored.set(digest, { url, date, id })
     // Replay takes parts from the whole file, and would take this for one.
     const { truncated } = exchange
-    const said = { url, at, mime: before ? 'warc/revisit' : mime, status, digest, truncated }
+    const leadsTo = targetOf(url, status, headerIn(headers, 'location'))
+    const said = { url, at, mime: before ? 'warc/revisit' : mime, status, digest, truncated, leadsTo }
     if (status !== 206) this.index.push({ ...said, ...place, ...asked(exchange) })
     await this.#write(
       'request',

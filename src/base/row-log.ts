@@ -1,0 +1,117 @@
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+// The hooks of a page that run in the host share one log: a file for each would cost more than most of them do. A row
+// of hooks begins with a line that names them. Each appends its part when it has ended, in one go: what it printed, and
+// a line that says how many lines that was. What a killed host leaves of a part lacks that line, and counts as nothing.
+
+/** What a hook left when it ended. */
+export interface LoggedEnd {
+  /** What it printed. */
+  readonly stdout: string
+  /** When it ended, in milliseconds of the system's clock. */
+  readonly at: number
+  /** Names the boot in which it ended. */
+  readonly bootId: string
+}
+
+interface RowLine {
+  readonly type: 'Row'
+  /** Their earlier ends count no more. */
+  readonly hooks: readonly string[]
+  readonly begun_at: string
+}
+
+interface EndLine {
+  readonly type: 'End'
+  readonly hook: string
+  /** How many lines before this one are of the hook. */
+  readonly lines: number
+  readonly ended_at: string
+  readonly boot_id: string
+}
+
+/** The log of a page, for the one process that appends to it at a time. */
+export class RowLog {
+  readonly #fd: number
+  readonly #bootId: string
+
+  /**
+   * Begins a row of hooks.
+   * @param hooks the names of their attempts
+   */
+  constructor(file: string, hooks: readonly string[], bootId: string) {
+    this.#bootId = bootId
+    const folder = dirname(file)
+    if (!existsSync(folder)) mkdirSync(folder, { recursive: true })
+    this.#fd = openSync(file, 'a')
+    const line: RowLine = { type: 'Row', hooks, begun_at: new Date().toISOString() }
+    // The empty line ends what a killed host may have left of another.
+    writeFileSync(this.#fd, `\n${JSON.stringify(line)}\n`)
+  }
+
+  /** @returns what the hook printed, as text */
+  append(hook: string, printed: readonly object[]): string {
+    const about = { type: 'End', hook, lines: printed.length } as const
+    const line: EndLine = { ...about, ended_at: new Date().toISOString(), boot_id: this.#bootId }
+    const stdout = printed.map((record) => `${JSON.stringify(record)}\n`).join('')
+    writeFileSync(this.#fd, `${stdout}${JSON.stringify(line)}\n`)
+    return stdout
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+}
+
+/** The hooks of a log that have ended, by the names of their attempts. There need not be such a file. */
+export function readRowLog(file: string): ReadonlyMap<string, LoggedEnd> {
+  const ends = new Map<string, LoggedEnd>()
+  const lines = linesOf(file)
+  for (const [index, line] of lines.entries()) {
+    const mark = markIn(line)
+    if (mark?.type === 'Row') for (const hook of mark.hooks) ends.delete(hook)
+    if (mark?.type !== 'End') continue
+    const stdout = lines.slice(index - mark.lines, index).join('\n')
+    ends.set(mark.hook, { stdout, at: Date.parse(mark.ended_at), bootId: mark.boot_id })
+  }
+  return ends
+}
+
+/** Lets the earlier ends of hooks count no more. */
+export function forgetEnds(file: string, hooks: readonly string[]): void {
+  if (existsSync(file)) new RowLog(file, hooks, '').close()
+}
+
+/** Removes what a hook printed from a log that nobody appends to; the whole log, when it is of no other hook. */
+export function removeEnds(file: string, hook: string): void {
+  const lines = linesOf(file)
+  const doomed = new Set<number>()
+  const left = new Set<string>()
+  for (const [index, line] of lines.entries()) {
+    const mark = markIn(line)
+    if (mark?.type !== 'End') continue
+    if (mark.hook !== hook) left.add(mark.hook)
+    else for (let at = index - mark.lines; at <= index; at += 1) doomed.add(at)
+  }
+  if (doomed.size === 0) return
+  if (left.size === 0) rmSync(file)
+  else {
+    const aside = `${file}.part`
+    writeFileSync(aside, lines.filter((_line, index) => !doomed.has(index)).join('\n'))
+    renameSync(aside, file)
+  }
+}
+
+function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+}
+
+/** A line of ours. Nothing that hooks print begins like one, and of a part of one JSON makes nothing. */
+function markIn(line: string): RowLine | EndLine | undefined {
+  try {
+    return /^\{"type":"(Row|End)"/.test(line) ? (JSON.parse(line) as RowLine | EndLine) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,32 @@
+interface Leading {
+  /** Where it leads, when it is a redirect. */
+  readonly leadsTo?: string | undefined
+}
+
+/** A response that came whole. */
+export interface Whole extends Leading {
+  /** Bytes of its body. */
+  readonly bytes: number
+}
+
+/**
+ * What a URL leads to in the end: a redirect without its target is no page.
+ * @param all what came whole, by its URL
+ * @returns undefined when that is not there
+ */
+export function endOf<T extends Leading>(url: string, all: ReadonlyMap<string, T>): T | undefined {
+  const seen = new Set<string>()
+  let at: string | undefined = url
+  while (at !== undefined && !seen.has(at)) {
+    seen.add(at)
+    const there = all.get(at)
+    if (there?.leadsTo === undefined) return there
+    at = there.leadsTo
+  }
+  return undefined
+}
+
+/** Where a response of this URL leads; undefined: nowhere. */
+export function targetOf(url: string, status: number, location: string | undefined): string | undefined {
+  return status >= 300 && status < 400 ? URL.parse(location ?? '', url)?.href.replace(/#.*$/s, '') : undefined
+}
