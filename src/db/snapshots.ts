@@ -160,8 +160,10 @@ export async function snapshotsIn(
     only,
   }: { readonly after: string | undefined; readonly limit: number; readonly only?: readonly string[] | undefined },
 ): Promise<SnapshotRow[]> {
-  const inState = db.selectFrom('snapshot').selectAll().where('crawl_id', '=', crawlId).where('status', '=', status)
-  const wanted = only ? inState.where(sql<boolean>`id = any(${only}::uuid[])`) : inState
+  const inCrawl = only
+    ? sql<boolean>`id = any(${only}::uuid[]) and crawl_id is not distinct from ${crawlId}`
+    : sql<boolean>`in_index_order() and crawl_id = ${crawlId}`
+  const wanted = db.selectFrom('snapshot').selectAll().where(inCrawl).where('status', 'is not distinct from', status)
   const rest = after === undefined ? wanted : wanted.where('id', '>', after)
   return await rest.orderBy('id').limit(limit).execute()
 }

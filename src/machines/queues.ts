@@ -14,7 +14,7 @@ import { type Claimed, Queue } from '../engine/queue.ts'
 import { binaryMachine } from './binary.ts'
 import { crawlMachine } from './crawl.ts'
 import { scheduleMachine } from './schedule.ts'
-import { allOf, type Condition, crawlsWithin, snapshotsWithin, type WorkScope } from './scope.ts'
+import { allOf, type Condition, crawlsWithin, IN_INDEX_ORDER, snapshotsWithin, type WorkScope } from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
 
 /** The owner of claims: a process of ours, in the term of its runner. */
@@ -43,11 +43,10 @@ const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine, scheduleMachine] 
  * repeated.
  */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
-  constructor({ home, processId, term }: Owner, machine: M, ...where: readonly Condition[]) {
-    const { text, values } = allOf([IN_INDEX_ORDER, ...where])
+  constructor({ home, processId, term }: Owner, machine: M, where: Condition) {
     super(machine, kyselySql(home.db), {
-      ...{ ...FENCE, where: text, whereValues: values.length },
-      ...{ owner: processId, values: [...values, home.dataDirId, term] },
+      ...{ ...FENCE, where: where.text, whereValues: where.values.length },
+      ...{ owner: processId, values: [...where.values, home.dataDirId, term] },
       retry: (work) => withRetry(home.db, work),
     })
   }
@@ -64,12 +63,10 @@ const FENCE: QueueOptions = {
   fence: (first) => `select 1 from runner_term where data_dir_id = $${first} and term = $${first + 1}`,
 }
 
-/** The first due rows are found along an index, whatever the planner knows of the table. */
-const IN_INDEX_ORDER: Condition = { text: () => 'in_index_order()', values: [] }
-
 /** The crawls within a scope. */
 export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMachine, CrawlRow> {
-  return new OwnedQueue(owner, crawlMachine, crawlsWithin(scope))
+  const within = crawlsWithin(scope)
+  return new OwnedQueue(owner, crawlMachine, scope.crawlIds ? within : allOf([within, IN_INDEX_ORDER]))
 }
 
 /**
@@ -83,7 +80,7 @@ export function snapshotQueue(
   scope: WorkScope,
 ): Queue<typeof snapshotMachine, SnapshotRow> {
   const text = (first: number) => `work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`
-  return new OwnedQueue(owner, snapshotMachine, { text, values: [crawlWorkerId] }, snapshotsWithin(scope))
+  return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
 }
 
 /** The programs of the owner's machine. */
@@ -96,7 +93,7 @@ export function binaryQueue(owner: Owner): Queue<typeof binaryMachine, BinaryRow
 
 /** The schedules of the whole database: whichever leader comes first. */
 export function scheduleQueue(owner: Owner): Queue<typeof scheduleMachine, ScheduleRow> {
-  return new OwnedQueue(owner, scheduleMachine)
+  return new OwnedQueue(owner, scheduleMachine, allOf([]))
 }
 
 /** This attempt at a page made progress: earlier ones no longer count. */

@@ -6,7 +6,7 @@
 prepare "crawl: claim 1" as
 with fence as (select 1 from runner_term where data_dir_id = $6 and term = $7 for share), due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "crawl" as work, fence
-  where work."status" in ('queued', 'started') and work."retry_at" <= now() and in_index_order() and true
+  where work."status" in ('queued', 'started') and work."retry_at" <= now() and true and in_index_order()
     and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
   order by work."retry_at", work."id"
   limit 1
@@ -188,8 +188,8 @@ prepare "snapshot: claim 1" as
 with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 for share), due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "snapshot" as work,
     fence
-  where work."status" in ('queued', 'started') and work."retry_at" <= now() and in_index_order()
-    and work.crawl_id = (select id from crawl where claimed_by = $6 limit 1) and true and (work."retry_at",
+  where work."status" in ('queued', 'started') and work."retry_at" <= now() and work.crawl_id = (select id
+    from crawl where claimed_by = $6 limit 1) and in_index_order() and (work."retry_at",
     work."id") >= ($2::timestamptz, $3::uuid)
   order by work."retry_at", work."id"
   limit 1
@@ -371,8 +371,8 @@ select id::text from moved;
 prepare "binary: claim 1" as
 with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 for share), due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "binary" as work, fence
-  where work."status" in ('queued') and work."retry_at" <= now() and in_index_order() and work.machine_id = $6
-    and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
+  where work."status" in ('queued') and work."retry_at" <= now() and work.machine_id = $6 and (work."retry_at",
+    work."id") >= ($2::timestamptz, $3::uuid)
   order by work."retry_at", work."id"
   limit 1
   for no key update of work skip locked

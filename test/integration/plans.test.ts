@@ -1,13 +1,14 @@
 // What a page costs must not depend on how many are queued, nor on what the planner knows of the table: each statement
 // on its way is watched on a large one, by what the server says that it read.
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
+import { uuidv7 } from '../../src/base/ids.ts'
 import { latestOtherCopy } from '../../src/db/archived-pages.ts'
 import { crawlOfPage } from '../../src/db/crawls.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
+import { bytesOfHost } from '../../src/db/host-use.ts'
 import { hookSupervisors, insertStarting } from '../../src/db/processes.ts'
 import { insertSnapshots, openSnapshots } from '../../src/db/snapshots.ts'
 import { ALL_ENDED, finishPage, skipOpenResults } from '../../src/machines/finish-page.ts'
@@ -73,7 +74,7 @@ async function lead(prepare: boolean): Promise<void> {
 
 async function newCrawl(): Promise<string> {
   const { rows } = await sql<{ id: string }>`
-    insert into crawl (id, urls, output_dir) values (${randomUUID()}, 'https://example.com/', 'archive/crawls/x')
+    insert into crawl (id, urls, output_dir) values (${uuidv7()}, 'https://example.com/', 'archive/crawls/x')
       returning id`.execute(db)
   return rows[0]!.id
 }
@@ -220,4 +221,15 @@ describe('a page among many queued ones', () => {
     const dear = Object.entries(costs).filter(([, read]) => Object.values(read).some((rows) => rows > FEW))
     expect(dear).toEqual([])
   })
+})
+
+it('the bytes of a host are those of its pages, each read once, whatever is known of them', async () => {
+  await lead(true)
+  await addSealed()
+  await test.query(`update page_url set url = 'https://' || snapshot_id || '.example/'`)
+  await test.query('vacuum analyze')
+  await addMany(crawlId, 'sealed')
+  const page = { id: uuidv7(), crawlId, url: 'https://example.com/' }
+  const { page_url, snapshot } = await rowsRead(db, ['page_url', 'snapshot'], () => bytesOfHost(db, page))
+  expect(page_url! + snapshot!).toBeLessThanOrEqual(2 * MANY + FEW)
 })
