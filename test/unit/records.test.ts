@@ -93,6 +93,11 @@ describe('the records of a hook', () => {
     expect((await lines({ type: 'ArchiveResult', status })).result?.status).toBe(meant)
   })
 
+  it('hold nothing that the database refuses, however deep', async () => {
+    const { result } = await lines({ ...done, output_json: { a: ['x\ud800', { b: 'n\u0000' }], c: '\u{1f600}' } })
+    expect(result?.json).toEqual({ a: ['x\ufffd', { b: 'n' }], c: '\u{1f600}' })
+  })
+
   it('keep at most 4096 characters of output, of any type, without NULs', async () => {
     const output = async (record: object) =>
       (await lines({ type: 'ArchiveResult', status: 'failed', ...record })).result?.output
