@@ -13,7 +13,7 @@ unix_socket_directories = '.'
 unix_socket_permissions = 0700
 max_connections = 100
 # What the system keeps of the files need not be here, too.
-shared_buffers = 32MB
+shared_buffers = 16MB
 min_wal_size = 16MB
 max_wal_size = 256MB
 autovacuum_naptime = 10s
