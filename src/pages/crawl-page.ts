@@ -69,7 +69,7 @@ ${
 }
 ${
   crawl.waczPath &&
-  html`<p class="dim"><a href="${crawl.waczPath}" download>${crawl.waczPath}</a> replays them all in ReplayWeb.page</p>`
+  html`<p class="dim"><a href="${crawl.waczPath}" download>${crawl.waczPath}</a> replays them in ReplayWeb.page</p>`
 }
 ${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
 </header>

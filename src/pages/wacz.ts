@@ -25,6 +25,8 @@ export class WaczPages {
   size = 0
   /** Pages that have no WARC, here at least. */
   lacking = 0
+  /** Those of them that have no folder: another machine has archived them, and its disk is not ours. */
+  elsewhere = 0
 
   constructor(dataDir: string) {
     this.#dataDir = dataDir
@@ -38,6 +40,7 @@ export class WaczPages {
     const warc = join(this.#dataDir, output_dir, WARC)
     if (!existsSync(warc)) {
       this.lacking += 1
+      if (!existsSync(join(this.#dataDir, output_dir))) this.elsewhere += 1
       return
     }
     this.size += statSync(warc).size
@@ -49,11 +52,15 @@ export class WaczPages {
     return [...this.#sources()].every(({ folder }) => existsSync(join(folder, '..', WARC)))
   }
 
-  /** Writes the package, oldest page first when they were added newest first. Throws the file system's error. */
+  /**
+   * Writes the package, oldest page first when they were added newest first. Throws the file system's error.
+   * @param title gets a note when pages are elsewhere
+   */
   async write(out: Writable, title: string): Promise<void> {
     const wacz = new WaczFile(out)
     try {
-      await mergePages(wacz, () => this.#sources(), { title })
+      const part = ` (${this.count} of ${this.count + this.elsewhere} pages: the others are not here)`
+      await mergePages(wacz, () => this.#sources(), { title: this.elsewhere > 0 ? title + part : title })
     } catch (error) {
       wacz.abandon()
       throw error

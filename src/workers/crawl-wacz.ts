@@ -56,6 +56,8 @@ export async function writeCrawlWacz(
       createWriteStream(part, { flags: 'wx', signal: abort }),
       crawl.label || crawl.urls.split('\n')[0]!,
     )
+    if (pages.elsewhere > 0)
+      log.warn(`crawl ${crawl.id}: ${NAME} lacks ${pages.elsewhere} pages, which are not on this machine`)
     await flush([part])
     renameSync(part, join(folder, NAME))
     // Who deletes a page takes its files away first, and then this one: one of us sees the other.

@@ -58,8 +58,8 @@ async function captured(home: TestHome, crawlId: string): Promise<Record<string,
 describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
   it('takes everything from one visit, and pages that try its patience get what can be had', async () => {
     const home = await homes.make()
-    const paths =
-      '/moved /tall /boxed /alerts /busy /restless /cyrillic /moves /leads-nowhere /download /not-there'.split(' ')
+    const paths = '/moved /tall /boxed /alerts /busy /restless /cyrillic /moves /leads-nowhere'.split(' ')
+    paths.push('/styled.xml', '/download', '/not-there')
     const urls = paths.map((path) => site.url + path)
     const { stdout, stderr, code } = await home.run(['add', '--run', '--json', ...urls], { deadlineMs: 120_000 })
     expect(code, stderr).toBe(10)
@@ -151,6 +151,10 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
       chrome: 'failed: the browser refuses the port of 127.0.0.1:1',
       screenshot: 'skipped: needs chrome, which failed',
     })
+    const styled = pages['/styled.xml']!
+    expect(styled.page['outcome']).toBe('archived')
+    const shown = await readPdf(styled.bytes('pdf/output.pdf'), 100, AbortSignal.timeout(10_000))
+    expect(shown.text).toContain('Item one by a style sheet')
     expect(pages['/download']!.results['chrome']).toBe('noresults: not a page: staticfile/x.zip')
     expect(pages['/not-there']!.results).toMatchObject({
       html: 'failed: HTTP 404 Not Found',

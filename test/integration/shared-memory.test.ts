@@ -39,13 +39,27 @@ describe.skipIf(lacks)(`a picture is taken where shared memory is${lacks}`, () =
   afterAll(() => site.close())
 
   it.each(Object.entries(TAKEN_AWAY))('%s', async (_, script) => {
-    const capture = join(ROOT, 'test', 'fixtures', 'capture-once.ts')
-    const folder = mkdtempSync('/tmp/archivebox-ts-shm-')
-    const command = `${ELSEWHERE}; ${script}; exec "$0" "$@"`
-    const env = { ...process.env, T: folder, TMPDIR: tmpdir() }
-    const child = spawn('unshare', ['-m', 'sh', '-c', command, NODE, capture, `${site.url}/`], { env })
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
-    rmSync(folder, { recursive: true })
+    const { stdout, stderr } = await ran(script, 'capture-once.ts', `${site.url}/`)
     expect(Number(stdout), stderr).toBeGreaterThan(50_000)
   })
 })
+
+it.skipIf(lacks)(`a browser does without shared memory when that has become full${lacks}`, async () => {
+  const { stdout, stderr } = await ran('mount -t tmpfs -o size=300m none /dev/shm', 'fill-shared-memory.ts')
+  expect(stdout, stderr).toBe(
+    'The browser was ended: there was hardly any space left in /dev/shm. The next one does without.\n' +
+      '--disable-dev-shm-usage\n',
+  )
+})
+
+/** What a program says where this was done to /dev/shm. */
+async function ran(script: string, fixture: string, ...args: readonly string[]) {
+  const folder = mkdtempSync('/tmp/archivebox-ts-shm-')
+  const command = `${ELSEWHERE}; ${script}; exec "$0" "$@"`
+  const env = { ...process.env, T: folder, TMPDIR: tmpdir() }
+  const program = join(ROOT, 'test', 'fixtures', fixture)
+  const child = spawn('unshare', ['-m', 'sh', '-c', command, NODE, program, ...args], { env })
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  rmSync(folder, { recursive: true })
+  return { stdout, stderr }
+}

@@ -9,6 +9,7 @@ import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
 import type { Tab } from '../../src/plugins/base/browser/tab.ts'
 import { coveredPages, KEPT } from '../support/covered-pages.ts'
 import { foldedPage } from '../support/folded-page.ts'
+import { latePages } from '../support/late-pages.ts'
 import { LIB, noPackage } from '../support/packaged-browser.ts'
 import { differenceOf, pictureOf, RealTabs } from '../support/real-tabs.ts'
 import { richPage } from '../support/rich-page.ts'
@@ -21,7 +22,7 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
   beforeAll(async () => {
     tabs = await RealTabs.start()
     const [font = ''] = globSync(join(LIB, 'chromium-*', 'fonts', '**', '*.ttf'))
-    site = await startSite({ ...richPage(readFileSync(font)), ...foldedPage(asked), ...coveredPages })
+    site = await startSite({ ...richPage(readFileSync(font)), ...foldedPage(asked), ...coveredPages, ...latePages })
   })
   afterAll(async () => {
     await tabs.close()
@@ -56,6 +57,14 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
       3, 0, 0, 0,
     ])
     await tab.close()
+  })
+
+  it('is what comes late, where nothing else is there', async () => {
+    const words = async (path: string) => {
+      const tab = await tabs.visit(site.url + path)
+      return await tab.evaluate('document.body.innerText').finally(() => tab.close())
+    }
+    expect(await Promise.all(['/splash', '/spins', '/says-loading'].map(words))).toEqual(Array(3).fill('late words'))
   })
 
   it('is not covered by a banner, which stays in the document', async () => {

@@ -112,6 +112,18 @@ describe('verify', () => {
     expect((await verified(1, '--quick')).found).toEqual(quick.sort())
   })
 
+  it('misses the WACZ that the page of a crawl offers', async () => {
+    const folder = await home.value<string>('select output_dir from crawl')
+    const page = join(home.dataDir, folder, 'index.html')
+    writeFileSync(page, `${readFileSync(page, 'utf8')}<a href="wacz/crawl.wacz">`)
+    const { found, said } = await verified(1, '--mend', '--quick')
+    expect(found).toEqual([`no package ${folder}/wacz/crawl.wacz`])
+    expect(said).toMatch(/1 no package: left as it is: export --format wacz/)
+    mkdirSync(join(home.dataDir, folder, 'wacz'))
+    writeFileSync(join(home.dataDir, folder, 'wacz/crawl.wacz'), '')
+    expect((await verified(0, '--quick')).found).toEqual([])
+  })
+
   it('--mend gives back what a hook can make, and puts aside what nobody knows', async () => {
     rmSync(inside(first, 'html/output.html'))
     rmSync(inside(first, 'index.html'))

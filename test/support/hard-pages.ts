@@ -60,5 +60,15 @@ export const hardPages: Routes = {
     'restless',
     '<p>restless</p><script>setInterval(() => fetch("/look.css?" + Math.random()), 100)</script>',
   ),
+  '/styled.xml': bytes(
+    'text/xml',
+    '<?xml-stylesheet type="text/xsl" href="/styled.xsl"?><list><item>one</item></list>',
+  ),
+  '/styled.xsl': bytes(
+    'text/xsl',
+    `<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:template match="/">
+     <html><body><h1>Item <xsl:value-of select="list/item"/> by a style sheet</h1></body></html>
+     </xsl:template></xsl:stylesheet>`,
+  ),
   '/download': bytes('application/zip', 'PK', { 'content-disposition': 'attachment; filename=x.zip' }),
 }

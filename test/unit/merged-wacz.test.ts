@@ -47,10 +47,11 @@ async function page(name: string, at: Date): Promise<void> {
 it('has the WARCs of all pages as one, with each body once, and references to it that hold', async () => {
   const pages = new WaczPages(folder)
   const names = ['old', 'middle', 'new']
+  mkdirSync(join(folder, 'without'))
   for (const [hour, name] of names.entries()) await page(name, new Date(Date.UTC(2026, 0, 1, hour)))
-  for (const id of [...names, 'none'].reverse())
+  for (const id of [...names, 'without', 'none'].reverse())
     pages.add({ id, url: `http://x/${id}#part`, title: id, output_dir: id })
-  expect([pages.count, pages.lacking]).toEqual([3, 1])
+  expect([pages.count, pages.lacking, pages.elsewhere]).toEqual([3, 2, 1])
   await pages.write(createWriteStream(join(folder, 'all.wacz')), 'All')
   pages.close()
 
@@ -60,7 +61,10 @@ it('has the WARCs of all pages as one, with each body once, and references to it
   expect(listed.map((line) => JSON.parse(line))).toEqual(
     names.map((id, hour) => ({ id, url: `http://x/${id}`, title: id, ts: `2026-01-01T0${hour}:00:00Z` })),
   )
-  expect(JSON.parse(text('datapackage.json'))).toMatchObject({ title: 'All', mainPageUrl: 'http://x/old' })
+  expect(JSON.parse(text('datapackage.json'))).toMatchObject({
+    title: 'All (3 of 4 pages: the others are not here)',
+    mainPageUrl: 'http://x/old',
+  })
   const index = gunzipSync(parts.get('indexes/index.cdx.gz')!.bytes).toString()
   const lines = await indexed(index, parts.get('archive/data.warc.gz')!.bytes)
   expect(lines.map(({ url, record }) => [url, record.url, record.type])).toEqual(

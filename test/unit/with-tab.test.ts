@@ -10,6 +10,7 @@ import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
 import { ENDED } from '../../src/plugins/base/browser/turns.ts'
 import { Visit } from '../../src/plugins/base/visit.ts'
 import dom from '../../src/plugins/dom/on_Snapshot__53_dom.ts'
+import screenshot from '../../src/plugins/screenshot/on_Snapshot__51_screenshot.ts'
 import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 
 let folder: string
@@ -26,7 +27,7 @@ function write(path: string, text = ''): void {
 /** What a hook in a row says that finds these files, of its crawl and of its page. */
 async function said(hook: typeof dom, plugin: string): Promise<string> {
   mkdirSync(join(folder, 'page', plugin), { recursive: true })
-  const visit = new Visit(['chrome', plugin])
+  const visit = new Visit([plugin])
   try {
     const { status, output } = await hook.run({
       url: 'http://127.0.0.1:1/',
@@ -64,6 +65,36 @@ describe('a capture without a browser', () => {
     expect(await said(warc, 'warc')).toBe('noresults: nothing was received')
     mkdirSync(join(folder, 'page', 'chrome'))
     expect(await said(warc, 'warc')).toBe('failed: the browser ended')
+  })
+})
+
+describe('a file', () => {
+  const SHOWN = /^skipped: browser not found/
+  const NOT_SHOWN = /^noresults: not a page: staticfile/
+  it.each([
+    ['image/svg+xml', {}, SHOWN],
+    ['application/atom+xml; charset=utf-8', {}, SHOWN],
+    ['application/json', {}, SHOWN],
+    ['text/plain', {}, SHOWN],
+    ['text/plain', { headers: { 'content-type': 'text/plain', 'content-disposition': 'attachment' } }, NOT_SHOWN],
+    ['text/plain', { status: 404 }, NOT_SHOWN],
+    ['image/png', {}, NOT_SHOWN],
+    ['text/csv', {}, NOT_SHOWN],
+  ])('of type %s %j has a picture: %s', async (type, more, expected) => {
+    write('page/headers/headers.json', JSON.stringify({ status: 200, headers: { 'content-type': type }, ...more }))
+    write('page/staticfile/x', 'file')
+    mkdirSync(join(folder, 'page', 'html'))
+    expect(await said(screenshot, 'screenshot')).toMatch(expected)
+    expect(await said(dom, 'dom')).toMatch(NOT_SHOWN)
+  })
+
+  it('that is long, or broke off, has none', async () => {
+    write('page/headers/headers.json', JSON.stringify({ status: 200, headers: { 'content-type': 'text/plain' } }))
+    write('page/staticfile/x', 'x'.repeat(1024 * 1024 + 1))
+    expect(await said(screenshot, 'screenshot')).toMatch(NOT_SHOWN)
+    rmSync(join(folder, 'page/staticfile/x'))
+    write('page/staticfile/truncated-x', 'x')
+    expect(await said(screenshot, 'screenshot')).toMatch(NOT_SHOWN)
   })
 })
 

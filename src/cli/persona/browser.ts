@@ -11,10 +11,11 @@ import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
 import { endBrowser } from '../../plugins/base/browser/guard.ts'
 import { languagesIn } from '../../plugins/base/browser/languages.ts'
-import { asSandboxed, memoryArguments, NO_SANDBOX } from '../../plugins/base/browser/launch.ts'
+import { asSandboxed, NO_SANDBOX } from '../../plugins/base/browser/launch.ts'
 import { explainNavigation } from '../../plugins/base/browser/net-error.ts'
 import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { Relay } from '../../plugins/base/browser/relay.ts'
+import { memoryArguments } from '../../plugins/base/browser/shared-memory.ts'
 
 /** Browsers that can show a window, by their names in PATH. */
 const WITH_WINDOW = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser']

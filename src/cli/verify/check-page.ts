@@ -6,7 +6,7 @@ import type { RecordedFile, RecordedPage } from '../../db/recorded-files.ts'
 
 /** What is wrong with one file or folder. */
 export interface Problem {
-  readonly problem: 'missing' | 'changed' | 'unreadable' | 'unknown' | 'no page'
+  readonly problem: 'missing' | 'changed' | 'unreadable' | 'unknown' | 'no page' | 'no package'
   /** Below the data dir. */
   readonly path: string
   /** What was found, and what was expected. */

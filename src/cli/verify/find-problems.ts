@@ -2,6 +2,7 @@ import type { Home } from '../../db/home.ts'
 import { type RecordedPage, recordedPage, recordedPages } from '../../db/recorded-files.ts'
 import { checkPage, type Problem } from './check-page.ts'
 import { CheckPool } from './check-pool.ts'
+import { lostPackages } from './lost-packages.ts'
 import { strayFolders } from './stray-folders.ts'
 
 /** A problem, and the page that it is one of. */
@@ -55,6 +56,7 @@ export async function findProblems(
     }
     await Promise.all(running)
     for await (const stray of strayFolders(home)) say(stray)
+    for (const lost of lostPackages(home.dataDir)) say(lost)
   } finally {
     await Promise.allSettled(running)
     await pool.close()

@@ -40,6 +40,7 @@ const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
   },
   'no page': { would: 'writes it again', mended: 'written again', otherwise: 'left as it is' },
   unknown: { would: `moves it to ${ASIDE}/`, mended: `moved to ${ASIDE}/`, otherwise: 'left as it is: known by now' },
+  'no package': { otherwise: 'left as it is: export --format wacz --crawl-id makes one of the pages that are there' },
   changed: BY_HAND,
   unreadable: BY_HAND,
 }
@@ -87,7 +88,7 @@ function refuseWrongPlace({ dataDir }: Home, found: readonly Found[], pages: num
     throw new AppError(`not one of ${pages} pages has its folder: nothing was mended`, {
       hint: `is the disk of ${join(dataDir, 'archive')} there?`,
     })
-  const strays = found.filter(({ page }) => page === undefined).length
+  const strays = found.filter((each) => each.page === undefined && isUnknown(each)).length
   if (strays > STRAYS_PER_PAGE * (pages - gone))
     throw new AppError(`the database knows ${pages - gone} pages, and not ${strays} folders: nothing was mended`, {
       hint: `is it the database of ${dataDir}, and not an older copy?`,

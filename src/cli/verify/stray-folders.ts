@@ -50,7 +50,7 @@ const stray = (path: string, table: string): Problem => ({
 })
 
 /** `archive/snapshots/<day>/<domain>/<id>` */
-function* foldersBelow(dataDir: string, top: string): Generator<string> {
+export function* foldersBelow(dataDir: string, top: string): Generator<string> {
   for (const day of folders(dataDir, top)) for (const domain of folders(dataDir, day)) yield* folders(dataDir, domain)
 }
 

@@ -8,6 +8,7 @@ export const TRUNCATED_PAGE = 'html/truncated.html'
 export const TRUNCATED_FILE = 'truncated-'
 
 type Place = Pick<HookContext, 'outputDir'>
+type Around = Pick<HookContext, 'outputDir' | 'visit'>
 
 /** The bytes of another plugin's output (`html/output.html`); undefined when it is not there. */
 export function readSibling(context: Place, path: string): Buffer | undefined {
@@ -19,9 +20,9 @@ export function readSibling(context: Place, path: string): Buffer | undefined {
   }
 }
 
-/** Did another plugin run before this one? Its directory exists then, even if empty. */
-export function siblingRan(context: Place, plugin: string): boolean {
-  return existsSync(join(context.outputDir, '..', plugin))
+/** Did another plugin run before this one? It is in the same row, or its directory exists, even if empty. */
+export function siblingRan(context: Around, plugin: string): boolean {
+  return context.visit?.includes(plugin) || existsSync(join(context.outputDir, '..', plugin))
 }
 
 /** The file that staticfile saved, when the URL is itself a file; undefined for a page. */
@@ -46,15 +47,23 @@ function staticFileIn(folder: string): string | undefined {
 }
 
 /** What headers/headers.json (ours or upstream's) says about the answer; undefined when missing or unreadable. */
-export function siblingHeaders(
-  context: Place,
-): { readonly finalUrl: string; readonly headers: Readonly<Record<string, unknown>> } | undefined {
+export function siblingHeaders(context: Place):
+  | {
+      readonly finalUrl: string
+      readonly status: number | undefined
+      readonly headers: Readonly<Record<string, unknown>>
+    }
+  | undefined {
   try {
     const record: unknown = JSON.parse(readSibling(context, 'headers/headers.json')?.toString() ?? 'null')
     if (typeof record !== 'object' || record === null) return undefined
-    const { final_url: finalUrl, headers } = record as Record<string, unknown>
+    const { final_url: finalUrl, status, headers } = record as Record<string, unknown>
     return typeof headers === 'object' && headers !== null
-      ? { finalUrl: typeof finalUrl === 'string' ? finalUrl : '', headers: { ...headers } }
+      ? {
+          finalUrl: typeof finalUrl === 'string' ? finalUrl : '',
+          status: typeof status === 'number' ? status : undefined,
+          headers: { ...headers },
+        }
       : undefined
   } catch {
     return undefined

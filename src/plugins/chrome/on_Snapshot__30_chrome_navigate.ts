@@ -2,14 +2,16 @@
 import { STATUS_CODES } from 'node:http'
 // The visit of a page, from whose tab the other browser plugins take what they save.
 import { AppError } from '../../base/errors.ts'
-import { withTab } from '../base/browser/with-tab.ts'
+import { BrowserGone, TabCrashed } from '../base/browser/cdp.ts'
+import { type VisitedTab, withTab } from '../base/browser/with-tab.ts'
 import { writeJson } from '../base/files.ts'
-import { defineHook, failed, succeeded } from '../base/hook.ts'
+import { defineHook, failed, noResults, succeeded } from '../base/hook.ts'
+import { staticFile } from '../base/siblings.ts'
 
 export default defineHook(import.meta, {
   plugin: 'chrome',
   async run(context) {
-    return await withTab(context, async ({ visited }) => {
+    const use = async ({ visited }: VisitedTab) => {
       const { http_status: status, settled, broken_off: trouble } = visited
       if (status !== null) context.answered?.(status)
       if (status !== null && status >= 400) throw new AppError(`HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd())
@@ -17,6 +19,13 @@ export default defineHook(import.meta, {
       if (!settled) context.log('The page did not come to rest; what it showed by then counts.')
       if (trouble !== null) return failed(`${trouble}; kept as far as it came`)
       return succeeded('chrome/navigation.json')
-    })
+    }
+    try {
+      return await withTab(context, use, true)
+    } catch (error) {
+      const isFile = staticFile(context) !== undefined && error instanceof AppError
+      if (!isFile || error instanceof BrowserGone || error instanceof TabCrashed) throw error
+      return noResults(`the browser does not show it: ${error.message}`)
+    }
   },
 })

@@ -3,7 +3,7 @@
 import { UNPIN } from '../base/browser/behaviours/unpin.ts'
 import { UNROLL } from '../base/browser/behaviours/unroll.ts'
 import { readStream } from '../base/browser/read-stream.ts'
-import { capture } from '../base/browser/with-tab.ts'
+import { captureShown } from '../base/browser/with-tab.ts'
 import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
 import { writePieces } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
@@ -11,7 +11,7 @@ import { defineHook, succeeded } from '../base/hook.ts'
 export default defineHook(import.meta, {
   plugin: 'pdf',
   run: (context) =>
-    capture(context, async ({ tab }) => {
+    captureShown(context, async ({ tab }) => {
       const { frameTree } = await tab.send('Page.getFrameTree')
       const world = await worldOf(tab, frameTree.frame.id)
       for (const behaviour of [UNROLL, UNPIN]) await evaluateIn(tab, world, behaviour)

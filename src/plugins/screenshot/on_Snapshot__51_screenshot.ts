@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import type { Protocol } from 'devtools-protocol'
 import { FINISH } from '../base/browser/behaviours/finish.ts'
 import { UNROLL } from '../base/browser/behaviours/unroll.ts'
-import { capture } from '../base/browser/with-tab.ts'
+import { captureShown } from '../base/browser/with-tab.ts'
 import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
 import { writeWhole } from '../base/files.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
@@ -29,7 +29,7 @@ type Size = Pick<Clip, 'width' | 'height'>
 export default defineHook(import.meta, {
   plugin: 'screenshot',
   run: (context) =>
-    capture(context, async ({ tab }) => {
+    captureShown(context, async ({ tab }) => {
       const until = performance.now() + timeoutSeconds(context.env, 'SCREENSHOT') * 1000 * SHARE
       const { frameTree } = await tab.send('Page.getFrameTree')
       const world = await worldOf(tab, frameTree.frame.id)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { sizeText } from '../settings.ts'
 import type { RunningBrowser } from './launch.ts'
+import { lacksSharedMemory } from './shared-memory.ts'
 
 const LOOK_MS = 2_000
 const PAGE_BYTES = 4096
@@ -12,8 +13,9 @@ const LOOKS_WITHOUT_ANSWER = 7
 /**
  * Looks after a browser. Kills every process of it that takes more memory than `limit` (bytes resident, its shared
  * parts included): a page that wants more crashes its own tab, and not the machine. Kills all of it when one of its
- * processes is frozen, or the browser has not answered for a quarter of a minute: it would keep every page waiting.
- * Where there is no /proc, only the latter.
+ * processes is frozen, or the browser has not answered for a quarter of a minute: it would keep every page waiting; and
+ * when /dev/shm has become full, where one tab after another would crash: the next browser is started without it. Where
+ * there is no /proc, frozen ones are not noticed, nor memory.
  * @param said what was killed, in one line
  * @returns ends it
  */
@@ -37,6 +39,12 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
       if (each === pid) browser.relay.close(`it ${took}`)
       else browser.relay.explain(`it ${took}`)
       end(each)
+    }
+    if (browser.sharesMemory && lacksSharedMemory()) {
+      const full = 'there was hardly any space left in /dev/shm'
+      said(`The browser was ended: ${full}. The next one does without.`)
+      browser.relay.close(full)
+      for (const each of all) end(each)
     }
     stopped = all.some(isStopped) ? stopped + 1 : 0
     unanswered = isAsked ? unanswered + 1 : 0

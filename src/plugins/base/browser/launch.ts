@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { accessSync, constants, mkdirSync, rmSync, statfsSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Texts } from '../../../base/config.ts'
@@ -10,10 +10,9 @@ import { flag, list, text } from '../settings.ts'
 import { languagesIn } from './languages.ts'
 import type { Browser } from './packaged.ts'
 import { Relay } from './relay.ts'
+import { memoryArguments } from './shared-memory.ts'
 
 const START_MS = 30_000
-/** With less shared memory, tabs crash; Docker gives 64 MB. */
-const SHARED_MEMORY_BYTES = 256 * 1024 * 1024
 const LAST_WORDS = 16_000
 const LAST_WORDS_MS = 500
 
@@ -60,6 +59,8 @@ export interface RunningBrowser {
   readonly process: ChildProcess
   /** Resolves when it has ended, with its last words. */
   readonly ended: Promise<string>
+  /** It needs /dev/shm. */
+  readonly sharesMemory: boolean
   /** Why it runs without its sandbox; undefined: it has one. */
   readonly unsandboxed?: string | undefined
 }
@@ -98,9 +99,6 @@ export async function asSandboxed<T>(env: Texts, begin: (why?: string) => Promis
   }
 }
 
-/** What a browser needs on a machine with little shared memory, or none. */
-export const memoryArguments = (): string[] => (sharedMemory() < SHARED_MEMORY_BYTES ? ['--disable-dev-shm-usage'] : [])
-
 async function start(
   browser: Browser,
   folder: string,
@@ -115,11 +113,12 @@ async function start(
   mkdirSync(folder, { recursive: true })
   const [language] = languagesIn(env['CHROME_LANGUAGE'])
   const userAgent = text(env, 'CHROME_USER_AGENT')
+  const memory = memoryArguments()
   const args = [
     ...FLAGS,
     `--user-data-dir=${join(folder, 'profile')}`,
     ...(unsandboxed === undefined ? [] : ['--no-sandbox']),
-    ...memoryArguments(),
+    ...memory,
     ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['--ignore-certificate-errors']),
     ...(language === undefined ? [] : [`--lang=${language}`]),
     // Tabs have it, too, but not what the browser requests by itself.
@@ -156,7 +155,7 @@ async function start(
   })
   const answers = await Promise.race([relay.answer().then(() => true), ended.then(() => false), late])
   clearTimeout(timer)
-  if (answers) return { relay, process: child, ended, unsandboxed }
+  if (answers) return { relay, process: child, ended, sharesMemory: memory.length === 0, unsandboxed }
   child.kill('SIGKILL')
   throw new AppError(`the browser did not start: ${lastWords(await ended)} (${browser.program})`)
 }
@@ -168,14 +167,4 @@ function lastWords(words: string): string {
   // Its crash handler and its orphans have errors of their own.
   const error = last(/FATAL/) ?? last(/ERROR|error while loading/) ?? lines.at(-1)
   return error?.replace(/^\[[^\]]*\]\s*/, '') ?? 'it said nothing'
-}
-
-function sharedMemory(): number {
-  try {
-    accessSync('/dev/shm', constants.W_OK)
-    const { bavail, bsize } = statfsSync('/dev/shm')
-    return bavail * bsize
-  } catch {
-    return 0
-  }
 }

@@ -1,3 +1,4 @@
+import { AWAIT_CONTENT } from './behaviours/await-content.ts'
 import { EXPAND } from './behaviours/expand.ts'
 import { LOAD_FONTS } from './behaviours/load-fonts.ts'
 import { LOAD_LATE } from './behaviours/load-late.ts'
@@ -10,6 +11,7 @@ import { KEEP_STYLES } from './keep-styles.ts'
 export const SETTLE = (ms: number, presses: boolean) => `(async () => {
   const until = performance.now() + ${Math.round(ms)}
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  await (${AWAIT_CONTENT})(until, pause)
   await (${EXPAND})(until, pause, ${presses})
   await (${SCROLL})(until, pause)
   await (${LOAD_LATE})(until, pause)

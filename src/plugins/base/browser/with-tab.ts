@@ -7,6 +7,7 @@ import { isDead } from '../dead-page.ts'
 import { lacking, later, noResults, skipped } from '../hook.ts'
 import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
+import { isShown } from '../shown-file.ts'
 import { readSibling, siblingRan, staticFile } from '../siblings.ts'
 import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone, NoTurn, TabCrashed } from './cdp.ts'
@@ -47,14 +48,17 @@ const WAS_ALONE = 'was alone'
  * one of its own. When the page's tab ends for the first time, both are done once more; also when the browser ends, and
  * then with no other page in it: whoever ends it then has ended it before, too, and does no harm to others. The chrome
  * hook says why there is no page; to the others that is a consequence.
+ * @param takesFiles also of a file that staticfile has saved, where a browser shows it
  */
 export async function withTab(
   context: HookContext,
   use: (page: VisitedTab) => Promise<HookResult>,
+  takesFiles = false,
 ): Promise<HookResult> {
   const file = staticFile(context)
-  if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
-  if (isDead(context)) return lacking('html')
+  const isSeen = file !== undefined && takesFiles && isShown(context, file)
+  if (file !== undefined && !isSeen) return noResults(`not a page: staticfile/${file}`)
+  if (file === undefined && isDead(context)) return lacking('html')
   const crawlDir = context.env['CRAWL_DIR']
   const chrome = crawlDir === undefined ? undefined : join(crawlDir, 'chrome')
   if (chrome === undefined || !existsSync(chrome)) return skipped(NO_BROWSER_FOUND)
@@ -168,14 +172,16 @@ export function noteOf(folder: string, name: string): string | undefined {
 export async function capture(
   context: HookContext,
   take: (page: VisitedTab) => Promise<HookResult>,
+  takesFiles = false,
 ): Promise<HookResult> {
   let reached = false
   try {
-    return await withTab(context, async (page) => {
+    const use = async (page: VisitedTab) => {
       reached = true
       const { http_status: status } = page.visited
       return status !== null && status >= 400 ? lacking('chrome') : await take(page)
-    })
+    }
+    return await withTab(context, use, takesFiles)
   } catch (error) {
     const isOwnVisit = !siblingRan(context, 'chrome') || readSibling(context, 'chrome/navigation.json') !== undefined
     if (reached || isOwnVisit || !context.visit || !(error instanceof AppError)) throw error
@@ -183,3 +189,6 @@ export async function capture(
     return lacking('chrome')
   }
 }
+
+/** The same of a file, too, where a browser shows it. */
+export const captureShown: typeof capture = (context, take) => capture(context, take, true)
