@@ -3,10 +3,9 @@ import { setFlagsFromString } from 'node:v8'
 /**
  * TurboFan costs us more than it gives back: what it makes of a page's tree holds only until the next page. Maglev, the
  * compiler before it, keeps up to 20 MB for what it has compiled, much of it rarely called. So a host needs 5 to 15 %
- * less CPU and about 14 MB less, and a third less time for a single large page. What Maglev needs for its work it gives
- * back on a helper thread; where there is one such thread, not before all that waits is compiled: 4 to 9 MB more.
+ * less CPU and about 14 MB less, and a third less time for a single large page.
  */
-const LESS = ['--no-turbofan', '--invocation-count-for-maglev=2000', '--no-maglev-destroy-on-background']
+const LESS = ['--no-turbofan', '--invocation-count-for-maglev=2000']
 
 /** The first with Maglev, Node 24's: with neither compiler, code would stay slow. */
 const FIRST_V8 = 13
