@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { AppError } from '../base/errors.ts'
+import { FRUGAL_ENV } from '../base/frugal.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
 import { type Cue, PARENT_ENV } from './cues.ts'
@@ -88,6 +89,7 @@ export class OwnRunner {
     ]
     // Handed on whole: the runner reads the settings in it itself.
     const env = {
+      ...FRUGAL_ENV,
       ...process.env,
       DATA_DIR: this.#dataDir,
       [PARENT_ENV]: this.commandId,

@@ -26,6 +26,11 @@ import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './laun
 
 /** A bounded heap: a hook that needs more dies of it and runs again alone. */
 const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-old-space-size=80']
+/**
+ * For glibc: V8 compiles in pieces of 8 to 32 kB. Among what stays they left holes of 3 to 10 MB in a host; as mappings
+ * of their own they are gone when V8 frees them. That takes 1.5 % more CPU of a host.
+ */
+const HOST_ENV = { ...FRUGAL_ENV, MALLOC_MMAP_THRESHOLD_: '8192' }
 /** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
@@ -122,7 +127,7 @@ export class HookHost {
     await failpoint('spawn.host_row')
     const marks = { [MARKER.process]: id, [MARKER.worker]: scope.parentId, [MARKER.runner]: scope.runnerId }
     // No settings: each hook in it brings its own.
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...FRUGAL_ENV, ...marks }
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...HOST_ENV, ...marks }
     const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
       await closeUnstarted(scope.home, container, id)
       throw error

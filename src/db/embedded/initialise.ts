@@ -59,7 +59,7 @@ export async function initialise(
     else say(`Making the database in ${place}, because user ${account?.name} cannot enter ${cluster.dataDir}`)
     await initdb(directory, place, binaries, account, lock)
     await nameDatabase(directory, place, binaries, account, lock)
-    writeSettings(directory, account)
+    writeSettings(directory, account, binaries.majorVersion)
     renameSync(aside, cluster.pgdata)
     writeThrough(cluster.dataDir)
   } catch (error) {

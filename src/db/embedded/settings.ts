@@ -13,7 +13,7 @@ unix_socket_directories = '.'
 unix_socket_permissions = 0700
 max_connections = 100
 # What the system keeps of the files need not be here, too.
-shared_buffers = 32MB
+shared_buffers = 16MB
 min_wal_size = 16MB
 max_wal_size = 256MB
 autovacuum_naptime = 10s
@@ -29,18 +29,22 @@ log_timezone = 'UTC'
 lc_messages = 'C'
 default_text_search_config = 'pg_catalog.english'
 `
+/** No processes that read ahead: what is read was written lately, and three of them take 3 MB. */
+const SETTINGS_18 = `io_method = sync
+`
 
 /**
  * Brings the cluster's own files up to what this version wants: settings, and who may connect. That is us, whoever made
  * the cluster, and root, as whom the kernel says the client runs (peer). An OS user without a name cannot be matched
  * so; then the 0700 directory guards.
  */
-export function writeSettings(pgdata: string, account: Account | undefined): void {
+export function writeSettings(pgdata: string, account: Account | undefined, majorVersion: number): void {
   const name = ownName()
   const users = namesIn(textOf(join(pgdata, 'pg_ident.conf'))).add('root')
   if (name !== undefined) users.add(name)
   const auth = name === undefined ? 'trust' : 'peer map=archivebox'
-  replace(join(pgdata, 'postgresql.conf'), SETTINGS, account)
+  const settings = majorVersion < 18 ? SETTINGS : SETTINGS + SETTINGS_18
+  replace(join(pgdata, 'postgresql.conf'), settings, account)
   replace(
     join(pgdata, 'pg_hba.conf'),
     `# Written by archivebox-ts at every start.\nlocal all ${USER} ${auth}\n`,

@@ -38,7 +38,7 @@ export async function startServer(
         `user ${statSync(cluster.pgdata).uid} owns the cluster.`,
     })
   }
-  writeSettings(cluster.pgdata, account)
+  writeSettings(cluster.pgdata, account, binaries.majorVersion)
   const log = openLog(cluster.log)
   try {
     const from = lengthOf(log)
