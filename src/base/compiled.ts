@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'no
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
+import { compileLess, compileLessSoon } from './compile-less.ts'
 
 // The wrapper that Node itself puts around a module.
 const BEFORE = Buffer.from('(function (exports, require, module, __filename, __dirname) {')
@@ -33,6 +34,7 @@ export function loadCompiled(file: string, use: string, edition: string): unknow
     ...(cachedData && { cachedData }),
   })
   if (!cachedData || script.cachedDataRejected) keepOnce(kept, script)
+  else compileLessSoon()
   const module = { exports: {} }
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file))
   return module.exports
@@ -51,6 +53,7 @@ function keepOnce(file: string, script: Script): void {
     clearTimeout(later)
     process.off('exit', now)
     keep(file, script)
+    compileLess()
   }
   const later = setTimeout(now, STARTED_MS).unref()
   process.once('exit', now)

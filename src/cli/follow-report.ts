@@ -20,7 +20,12 @@ const NAMED = 100
 
 /** How a crawl that is sealed went, where it lies, what to do about it; and the exit code, 10 when some page failed. */
 export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<void> {
-  const [progress] = await crawlProgress(home.db, { crawlId: crawl.id })
+  const [[progress], firstPage, plugins, skipped] = await Promise.all([
+    crawlProgress(home.db, { crawlId: crawl.id }),
+    onlyPageOf(home.db, crawl.id),
+    madeBy(home.db, crawl.id),
+    skippedFor(home.db, crawl.id),
+  ])
   const { counts, total } = progress!
   const canvas = canvasOn(process.stderr, onStderr)
   const say = (line: string) => {
@@ -34,13 +39,12 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
     for (const line of failuresText(groups, urls, total, canvas.columns)) say(line)
   }
   if (total === 0) say(`${onStderr.yellow('no pages:')} the allow and deny lists leave none of these URLs`)
-  const only = total === 1 ? await onlyPageOf(home.db, crawl.id) : undefined
-  const dir = join(home.dataDir, only ?? crawl.output_dir)
+  const dir = join(home.dataDir, (total === 1 ? firstPage : undefined) ?? crawl.output_dir)
   if (total > 0) {
     say(`${many(total, 'page')}: ${outcomesText(counts)}`)
-    for (const line of await madeLines(home, crawl.id, canvas.columns)) say(line)
+    for (const line of madeLines(plugins, canvas.columns)) say(line)
   }
-  const lacks = (await skippedFor(home.db, crawl.id)).filter((reason) => !isConsequence(reason))
+  const lacks = skipped.filter((reason) => !isConsequence(reason))
   for (const reason of lacks) say(onStderr.dim(`skipped:   ${oneLine(reason)}`))
   if (total > 0) {
     say(`open:      ${onStderr.bold(join(dir, 'index.html'))}`)
@@ -64,10 +68,9 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
 const MADE = 'made:      '
 
 /** Which kinds of copies there are. */
-async function madeLines(home: Home, crawlId: string, columns: number): Promise<string[]> {
-  const plugins = (await madeBy(home.db, crawlId)).filter((plugin) => !plugin.startsWith('parse_'))
+function madeLines(plugins: readonly string[], columns: number): string[] {
   const lines = flow(
-    plugins.map((text) => ({ text: oneLine(text) })),
+    plugins.filter((plugin) => !plugin.startsWith('parse_')).map((text) => ({ text: oneLine(text) })),
     ', ',
     columns - MADE.length,
   )

@@ -118,6 +118,12 @@ export async function chunksOfCrawl(db: Database, crawlId: string): Promise<numb
   return (await withRetry(db, () => select.execute(db))).rows.map(({ chunk }) => chunk)
 }
 
+/**
+ * Of a page that was found by its id. With `=` the planner may read a whole index of sealed pages, which it believes to
+ * be empty.
+ */
+const IS_SEALED = sql`s.status is not distinct from 'sealed'`
+
 /** One of the copies of a URL. */
 export interface PageCopy {
   readonly id: string
@@ -132,7 +138,7 @@ export async function copiesOfUrl(db: Database, urlHash: string, limit: number):
   const select = sql<PageCopy>`
     select s.id, s.crawl_id, s.output_dir, s.outcome, s.status_changed_at as sealed_at
     from archived_page a join snapshot s on s.id = a.snapshot_id
-    where a.url_hash = decode(${urlHash}, 'hex') and s.status = 'sealed' order by a.number desc limit ${limit}`
+    where a.url_hash = decode(${urlHash}, 'hex') and ${IS_SEALED} order by a.number desc limit ${limit}`
   return (await byIndex(db, (tx) => select.execute(tx))).rows
 }
 
@@ -161,7 +167,7 @@ export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'ur
 export function latestOtherCopy({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash'>): RawBuilder<string | null> {
   return sql`(
     select s.output_dir from archived_page a join snapshot s on s.id = a.snapshot_id
-    where a.url_hash = ${url_hash} and s.id <> ${id}::uuid and s.status = 'sealed'
+    where a.url_hash = ${url_hash} and s.id <> ${id}::uuid and ${IS_SEALED}
       and s.outcome in ('archived', 'partial')
     order by a.number desc limit 1)`
 }
@@ -173,7 +179,7 @@ export async function archivedAmong(db: Database, urls: readonly string[]): Prom
     from unnest(${urls}::text[]) with ordinality as asked (url, place)
     cross join lateral (
       select s.output_dir from archived_page a join snapshot s on s.id = a.snapshot_id
-      where a.url_hash = sha256(convert_to(asked.url, 'UTF8')) and s.status = 'sealed'
+      where a.url_hash = sha256(convert_to(asked.url, 'UTF8')) and ${IS_SEALED}
         and s.outcome in ('archived', 'partial')
       order by a.number desc limit 1
     ) copy`

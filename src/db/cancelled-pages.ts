@@ -19,8 +19,8 @@ export type CancelledPage = Pick<Selectable<SnapshotTable>, 'id' | 'crawl_id' | 
 export async function cancelledPages(db: Database, limit: number): Promise<CancelledPage[]> {
   const { rows } = await sql<CancelledPage>`
     with due as materialized (
-      select snapshot_id, at, look_at from cancelled_page where look_at <= now() order by look_at
-        limit ${sql.lit(limit)}
+      select snapshot_id, at, look_at from cancelled_page where in_index_order() and look_at <= now()
+      order by look_at limit ${sql.lit(limit)}
     )
     select page.*, due.at from due cross join lateral (
       select id, crawl_id, output_dir, status from snapshot where id = due.snapshot_id limit 1 -- Page by page: no join.

@@ -9,11 +9,16 @@ export interface PageOfCrawl {
   readonly url: string
 }
 
-/** The pages of the same host in the same crawl. Ids begin with the time: none is older than the crawl's. */
+/**
+ * The pages of the same host in the same crawl. Ids begin with the time: none is older than the crawl's. Page by page:
+ * a join may be planned as one of all pages of the crawl with all of the host.
+ */
 function alike({ crawlId, url }: PageOfCrawl, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const oldest = `${crawlId.slice(0, 'xxxxxxxx-xxxx'.length)}-0000-0000-000000000000`
   return sql`
-    page_url p join snapshot s on s.id = p.snapshot_id
+    page_url p cross join lateral (
+      select crawl_id, status, output_size from snapshot where id = p.snapshot_id limit 1
+    ) s
     where url_host(p.url) = url_host(lower(${url})) and p.snapshot_id >= ${oldest} and s.crawl_id = ${crawlId}
       and ${condition}`
 }

@@ -44,7 +44,7 @@ const PAGE = sql`
 /** The next sealed pages behind one, by id. */
 export async function recordedPages(db: Database, after: string, limit: number): Promise<RecordedPage[]> {
   const select = sql<RecordedPage>`
-    ${PAGE} where s.status = 'sealed' and s.id > ${after}::uuid order by s.id limit ${limit}`
+    ${PAGE} where in_index_order() and s.status = 'sealed' and s.id > ${after}::uuid order by s.id limit ${limit}`
   return (await withRetry(db, () => select.execute(db))).rows
 }
 

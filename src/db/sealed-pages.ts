@@ -35,7 +35,7 @@ export class SealedPages {
     const { rows } = await sql<SealedPage & { at: Date; now: Date }>`
       select s.id, s.url, s.title, s.outcome, s.cause, s.status_changed_at as at, now() as now
       from snapshot s
-      where s.crawl_id = ${this.#crawlId} and s.status = 'sealed'
+      where in_index_order() and s.crawl_id = ${this.#crawlId} and s.status = 'sealed'
         and s.status_changed_at > coalesce(${this.#from ?? null}::timestamptz, now()) - ${late}
         and s.id <> all(${[...this.#seen.keys()]}::uuid[])
       order by s.status_changed_at limit ${sql.lit(MOST_SEALED)}`.execute(db)

@@ -81,8 +81,8 @@ async function insertBatch(
 }
 
 /**
- * The pages that the crawl does not have yet, without duplicates. Looked up by hash: sooner or later a join with a list
- * is planned as a walk through the whole table.
+ * The pages that the crawl does not have yet, without duplicates. Each hash is the first from itself on: asked for by
+ * `=`, all pages of the crawl may be read, of which the planner believes that there are few.
  */
 async function freshPages<Page extends { readonly url: string }>(
   tx: Database,
@@ -96,7 +96,10 @@ async function freshPages<Page extends { readonly url: string }>(
   }
   const hashes = [...byHash.keys()].map((hash) => Buffer.from(hash, 'hex'))
   const { rows } = await sql<{ url_hash: Buffer }>`
-    select url_hash from snapshot where crawl_id = ${crawlId} and url_hash = any(${hashes}::bytea[])`.execute(tx)
+    select found.url_hash from unnest(${hashes}::bytea[]) as asked (hash) cross join lateral (
+      select url_hash from snapshot
+      where in_index_order() and crawl_id = ${crawlId} and url_hash >= asked.hash order by url_hash limit 1
+    ) found where found.url_hash = asked.hash`.execute(tx)
   for (const { url_hash } of rows) byHash.delete(url_hash.toString('hex'))
   return [...byHash.values()]
 }
@@ -157,8 +160,10 @@ export async function snapshotsIn(
     only,
   }: { readonly after: string | undefined; readonly limit: number; readonly only?: readonly string[] | undefined },
 ): Promise<SnapshotRow[]> {
-  const inState = db.selectFrom('snapshot').selectAll().where('crawl_id', '=', crawlId).where('status', '=', status)
-  const wanted = only ? inState.where(sql<boolean>`id = any(${only}::uuid[])`) : inState
+  const inCrawl = only
+    ? sql<boolean>`id = any(${only}::uuid[]) and crawl_id is not distinct from ${crawlId}`
+    : sql<boolean>`in_index_order() and crawl_id = ${crawlId}`
+  const wanted = db.selectFrom('snapshot').selectAll().where(inCrawl).where('status', 'is not distinct from', status)
   const rest = after === undefined ? wanted : wanted.where('id', '>', after)
   return await rest.orderBy('id').limit(limit).execute()
 }
@@ -205,7 +210,8 @@ const MOST_CLAIMED = 2_000
  * crawl has.
  */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
-  const unfinished = sql`from snapshot where crawl_id = ${crawlId} and status in ('queued', 'started')`
+  const unfinished = sql`
+    from snapshot where in_index_order() and crawl_id = ${crawlId} and status in ('queued', 'started')`
   const inOrder = sql`order by retry_at, id`
   const select = sql<OpenSnapshots>`
     with counted as materialized (

@@ -20,9 +20,9 @@ const OPEN = sql`status in ('queued', 'started')`
  * is that of the index, so that no other index is used.
  */
 const BUSY = sql`busy as (
-  (select crawl_id from snapshot where ${OPEN} order by crawl_id, retry_at, id limit 1)
+  (select crawl_id from snapshot where in_index_order() and ${OPEN} order by crawl_id, retry_at, id limit 1)
   union all
-  select (select s.crawl_id from snapshot s where ${OPEN} and s.crawl_id > busy.crawl_id
+  select (select s.crawl_id from snapshot s where in_index_order() and ${OPEN} and s.crawl_id > busy.crawl_id
     order by s.crawl_id, s.retry_at, s.id limit 1)
   from busy where busy.crawl_id is not null
 )`

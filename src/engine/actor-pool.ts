@@ -141,6 +141,11 @@ export class ActorPool {
     this.#roster.tell({ type: 'force', isExplained: this.#stop.isExplained })
   }
 
+  /** Sends a note to every actor, for its `onNote`. */
+  note(note: unknown): void {
+    this.#roster.tell({ type: 'note', note })
+  }
+
   /** Makes every actor check at once whether its claim still holds. */
   recheck(): void {
     this.#roster.tell({ type: 'recheck' })

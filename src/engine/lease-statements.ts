@@ -24,7 +24,7 @@ export function updateStatement(machine: Machine, names: readonly string[]): Sta
     machine,
     'update',
     `update ${t.name} set ${assignments(machine, names, 4).join(', ')}${t.modified}
-    where ${t.id} = $1 and ${t.token} = $2 and ${t.status} = $3 returning ${t.id}::text as id`,
+    where ${t.id} = $1 and ${t.token} = $2 and ${t.status} is not distinct from $3 returning ${t.id}::text as id`,
   )
 }
 

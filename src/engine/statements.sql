@@ -108,7 +108,8 @@ with moved as (
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "owner" = null, "attempts" = $8, "changed_at" = case when $5 = '' then work."changed_at"
       else now() end, "moved_by" = $2, "modified_at" = now()
-  where work."id" = any($1::bigint[]) and work."claim_token" = $2 and work."status" = $3
+  where work."id" = any($1::bigint[]) and work."claim_token" = $2
+and work."status" is not distinct from $3
   returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
@@ -140,7 +141,7 @@ select work.* from "job" as work where work."status" in ('queued', 'started') an
 -- writes another column of a claimed row; $1 id, $2 token, $3 state, $4 value
 prepare "job: update" as
 update "job" set "kind" = $4, "modified_at" = now()
-where "id" = $1 and "claim_token" = $2 and "status" = $3 returning "id"::text as id;
+where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3 returning "id"::text as id;
 
 -- renews claims; $1 ids, $2 tokens, $3 lease in seconds
 prepare "job: renew" as
@@ -191,7 +192,7 @@ returning "id"::text as id;
 prepare "job: keep" as
 with moved as (
   update "job" set "status" = $4, "changed_at" = now(), "moved_by" = $2, "modified_at" = now()
-  where "id" = $1 and "claim_token" = $2 and "status" = $3
+  where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3
   returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
@@ -208,7 +209,8 @@ with moved as (
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "owner" = null, "attempts" = $8, "changed_at" = case when $5 = '' then work."changed_at"
       else now() end, "moved_by" = $2, "modified_at" = now()
-  where work."id" = any($1::bigint[]) and work."claim_token" = $2 and work."status" = $3
+  where work."id" = any($1::bigint[]) and work."claim_token" = $2
+and work."status" is not distinct from $3
   returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
@@ -352,8 +354,8 @@ where (select count(*) from moved) < cardinality($1::bigint[]) and id not in (se
 prepare "job: vanish alike" as
 with moved as (
   delete from "job" as work where work."id" = any($1::bigint[]) and work."claim_token" = $2
-    and work."status" = $3 returning work."id" as id, $3::text as from_status, $4::text as to_status,
-    $5::text as event, $6::uuid as by
+and work."status" is not distinct from $3 returning work."id" as id, $3::text as from_status, $4::text as to_status,
+  $5::text as event, $6::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''

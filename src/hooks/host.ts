@@ -5,6 +5,7 @@ import { appendFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { compileLess } from '../base/compile-less.ts'
 import { messageOf } from '../base/errors.ts'
 import { RowLog } from '../base/row-log.ts'
 import type { HookContext, HookModule } from '../plugins/base/contract.ts'
@@ -97,7 +98,10 @@ async function runJob(job: HostJob): Promise<HostReply> {
 
 process.on('message', async (message: HostJob | typeof STOP) => {
   if (message === STOP) stopped = true
-  else process.send?.(await runJob(message))
+  else {
+    process.send?.(await runJob(message))
+    if (jobs === 1) compileLess()
+  }
 })
 // Our worker has died: nobody wants the result.
 process.on('disconnect', () => process.exit(0))

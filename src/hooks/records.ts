@@ -123,12 +123,15 @@ function binaryOf(record: Record<string, unknown>): BinaryRecord[] {
   return text('name') === '' ? [] : [{ name: text('name'), ...found }]
 }
 
+/** How JSON writes what PostgreSQL's text and jsonb refuse: NUL and unpaired surrogates. */
+const REFUSED = /\\u(?:0000|d[89a-f])|[\ud800-\udfff]/iu
+
+/** For JSON.parse, which takes several times as long with it. */
+const accepted = (_key: string, part: unknown) => (typeof part === 'string' ? clean(part).toWellFormed() : part)
+
 function parse(line: string): Record<string, unknown> | undefined {
   try {
-    // Removes what PostgreSQL's text and jsonb refuse: NUL and unpaired surrogates.
-    const value: unknown = JSON.parse(line, (_key, part: unknown) =>
-      typeof part === 'string' ? clean(part).toWellFormed() : part,
-    )
+    const value: unknown = REFUSED.test(line) ? JSON.parse(line, accepted) : JSON.parse(line)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined

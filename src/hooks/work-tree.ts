@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { type Dirent, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
@@ -18,6 +18,8 @@ export class WorkTree {
   readonly #confirm: () => Promise<void>
   /** How the files in `.work` looked when they matched what is published, by plugin and path. */
   readonly #marks = new Map<string, Map<string, string>>()
+  /** Folders that a row of hooks makes when it writes into them. */
+  readonly #places = new Set<string>()
 
   /** @param confirm called right before files are renamed into place; throws when the page is no longer ours */
   constructor(root: string, confirm: () => Promise<void> = async () => {}) {
@@ -28,7 +30,7 @@ export class WorkTree {
 
   /** Is there nothing but published files? */
   get isReconciled(): boolean {
-    return !existsSync(this.root) || !readdirSync(this.root).some((name) => /^\.(work$|publish-|replaced-)/.test(name))
+    return !this.#entries().some(isLeft)
   }
 
   /** Removes what a worker that died, or lost the page, left unfinished. Published files stay. */
@@ -39,7 +41,7 @@ export class WorkTree {
 
   /** The same, for publications only. */
   async reconcilePublished(): Promise<void> {
-    for (const name of existsSync(this.root) ? readdirSync(this.root) : []) {
+    for (const { name } of this.#entries()) {
       if (name.startsWith('.publish-')) rmSync(join(this.root, name), { recursive: true, force: true })
       if (name.startsWith('.replaced-')) await this.#undoReplace(name)
     }
@@ -50,11 +52,15 @@ export class WorkTree {
    * @param without files of plugins that are left out, because the hooks that made them run again
    */
   async open(without: ReadonlyMap<string, readonly string[]> = new Map()): Promise<void> {
-    await this.reconcile()
-    mkdirSync(this.work, { recursive: true })
+    let entries = this.#entries()
+    if (entries.some(isLeft)) {
+      await this.reconcile()
+      entries = this.#entries()
+    }
     this.#marks.clear()
-    for (const entry of readdirSync(this.root, { withFileTypes: true }))
-      if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name)
+    this.#places.clear()
+    mkdirSync(this.work, { recursive: true })
+    for (const entry of entries) if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name)
     for (const [plugin, paths] of without)
       for (const path of paths) {
         rmSync(join(this.work, plugin, path), { force: true })
@@ -65,11 +71,6 @@ export class WorkTree {
   /** Does a `.work` of a dead worker exist? */
   get hasLeftovers(): boolean {
     return existsSync(this.work)
-  }
-
-  /** Does this plugin have a folder, in work or published? */
-  holds(plugin: string): boolean {
-    return isFolder(join(this.work, plugin)) || this.isPublished(plugin)
   }
 
   /** Has a plugin published anything? */
@@ -107,6 +108,22 @@ export class WorkTree {
   }
 
   /**
+   * The directory for a plugin's hook in a row that nobody else looks into. Where nothing of the plugin is published,
+   * it is made when something is written: folders of hooks that end without a file would cost as much as these.
+   */
+  async placeFor(plugin: string): Promise<string> {
+    if (this.#marks.has(plugin)) return await this.restore(plugin)
+    this.#places.add(plugin)
+    return join(this.work, plugin)
+  }
+
+  /** Makes the directories of the rows so far: they tell others who ran. */
+  makePlaces(): void {
+    for (const plugin of this.#places) this.dirFor(plugin)
+    this.#places.clear()
+  }
+
+  /**
    * Restores a plugin's published files before its next hook starts, since other hooks may have changed its copy.
    * @returns the directory in which it runs
    */
@@ -128,6 +145,7 @@ export class WorkTree {
   /**
    * Publishes the files of plugins: writes them aside, flushes them, then renames them into place; an earlier version
    * is replaced as a whole. Copies are published: later hooks, and siblings that still run, keep writing in `.work`.
+   * The page's own folder is flushed by whoever seals it.
    * @param move no hook of a user ever had, or will have, access to `.work`: the files themselves are moved
    * @returns for each plugin what was published, or the error that prevented it
    */
@@ -168,7 +186,8 @@ export class WorkTree {
       renameSync(dir, to)
       await failpoint('publish.files_renamed')
     }
-    if (asides.size > 0) await flush([this.root])
+    // Where nothing is removed, the seal's flush of the folder is early enough: what is lost until then is done again.
+    if (olds.length > 0) await flush([this.root])
     for (const old of olds) rmSync(old, { recursive: true, force: true })
     for (const [plugin, { files, marks }] of asides) {
       const before = this.#marks.get(plugin)
@@ -226,7 +245,16 @@ export class WorkTree {
   }
 
   close(): void {
-    if (existsSync(this.work)) rmSync(this.work, { recursive: true, force: true })
+    try {
+      rmdirSync(this.work) // Most often nothing is left in it, and this is a quarter of the other's work.
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') rmSync(this.work, { recursive: true, force: true })
+    }
+  }
+
+  /** What is in the folder of the page, if that exists. */
+  #entries(): Dirent[] {
+    return existsSync(this.root) ? readdirSync(this.root, { withFileTypes: true }) : []
   }
 
   /** Puts a copy of what a plugin has published into `.work`. */
@@ -246,6 +274,9 @@ export class WorkTree {
     }
   }
 }
+
+/** Was it left by a worker that did not finish? */
+const isLeft = ({ name }: Dirent) => /^\.(work$|publish-|replaced-)/.test(name)
 
 /** A plugin's files, written aside and ready to be renamed. */
 interface Aside extends CopiedTree {

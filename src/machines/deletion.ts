@@ -88,8 +88,7 @@ export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
  * @returns false when it no longer existed
  */
 export async function deleteResult(home: Home, id: string): Promise<boolean> {
-  let part: { readonly log: string; readonly hook: string } | undefined
-  const deleted = await deleteRow(home, 'archive_result', id, async (tx, removal) => {
+  return await deleteRow(home, 'archive_result', id, async (tx, removal) => {
     const { rows: pages } = await sql<{
       id: string
       output_dir: string
@@ -118,15 +117,11 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
     await sql`delete from archive_result where id = ${id}`.execute(tx)
     await sql`update snapshot set output_size = ${outputSize(sql`${page.id}`)} where id = ${page.id}`.execute(tx)
     await recordVerdicts(tx, await judge(tx, home.dataDir, [page]))
-    part = {
-      log: join(home.dataDir, page.output_dir, HOSTED_LOG),
-      hook: attemptName(result.plugin, result.hook_name, result.attempt),
-    }
+    // Last, because what others share is not put back; and while the page is locked, so that no host appends to it.
+    const name = attemptName(result.plugin, result.hook_name, result.attempt)
+    removeEnds(join(home.dataDir, page.output_dir, HOSTED_LOG), name)
     return true
   })
-  // Last, because a log that others share is not put back.
-  if (deleted && part) removeEnds(part.log, part.hook)
-  return deleted
 }
 
 /** Puts back or removes what a crash left aside, unless a deletion is under way. */

@@ -14,7 +14,7 @@ import { type Claimed, Queue } from '../engine/queue.ts'
 import { binaryMachine } from './binary.ts'
 import { crawlMachine } from './crawl.ts'
 import { scheduleMachine } from './schedule.ts'
-import { allOf, type Condition, crawlsWithin, snapshotsWithin, type WorkScope } from './scope.ts'
+import { allOf, type Condition, crawlsWithin, IN_INDEX_ORDER, snapshotsWithin, type WorkScope } from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
 
 /** The owner of claims: a process of ours, in the term of its runner. */
@@ -65,7 +65,8 @@ const FENCE: QueueOptions = {
 
 /** The crawls within a scope. */
 export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMachine, CrawlRow> {
-  return new OwnedQueue(owner, crawlMachine, crawlsWithin(scope))
+  const within = crawlsWithin(scope)
+  return new OwnedQueue(owner, crawlMachine, scope.crawlIds ? within : allOf([within, IN_INDEX_ORDER]))
 }
 
 /**

@@ -19,6 +19,9 @@ export interface Condition {
   readonly values: readonly unknown[]
 }
 
+/** Always holds: the first rows are found along an index, whatever the planner knows of the table (migration 0033). */
+export const IN_INDEX_ORDER: Condition = { text: () => 'in_index_order()', values: [] }
+
 /** All of these conditions. */
 export function allOf(conditions: readonly Condition[]): Condition {
   const text = (first: number) => {
@@ -59,11 +62,9 @@ export function crawlsWithin(scope: WorkScope): Condition {
   ])
 }
 
-/** The snapshots, named `work`, to be archived. */
+/** The snapshots, named `work`, to be archived: chosen ones by their ids, others in their order. */
 export function snapshotsWithin({ snapshotIds }: WorkScope): Condition {
-  return snapshotIds
-    ? { text: (first) => `work.id = any($${first}::uuid[])`, values: [snapshotIds] }
-    : { text: () => 'true', values: [] }
+  return snapshotIds ? { text: (first) => `work.id = any($${first}::uuid[])`, values: [snapshotIds] } : IN_INDEX_ORDER
 }
 
 /** Does the scope contain all pages of a crawl? */

@@ -6,8 +6,8 @@
 prepare "crawl: claim 1" as
 with fence as (select 1 from runner_term where data_dir_id = $6 and term = $7 for share), due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "crawl" as work, fence
-  where work."status" in ('queued', 'started') and work."retry_at" <= now() and true and (work."retry_at",
-    work."id") >= ($2::timestamptz, $3::uuid)
+  where work."status" in ('queued', 'started') and work."retry_at" <= now() and true and in_index_order()
+    and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
   order by work."retry_at", work."id"
   limit 1
   for no key update of work skip locked
@@ -72,7 +72,7 @@ returning "id"::text as id;
 prepare "crawl: keep" as
 with moved as (
   update "crawl" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
-  where "id" = $1 and "claim_token" = $2 and "status" = $3
+  where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3
   returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
@@ -89,7 +89,8 @@ with moved as (
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
       when $5 = '' then work."status_changed_at" else now() end, "moved_by" = $2, "modified_at" = now()
-  where work."id" = any($1::uuid[]) and work."claim_token" = $2 and work."status" = $3
+  where work."id" = any($1::uuid[]) and work."claim_token" = $2
+and work."status" is not distinct from $3
   returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
@@ -188,7 +189,8 @@ with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 fo
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "snapshot" as work,
     fence
   where work."status" in ('queued', 'started') and work."retry_at" <= now() and work.crawl_id = (select id
-    from crawl where claimed_by = $6 limit 1) and true and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
+    from crawl where claimed_by = $6 limit 1) and in_index_order() and (work."retry_at",
+    work."id") >= ($2::timestamptz, $3::uuid)
   order by work."retry_at", work."id"
   limit 1
   for no key update of work skip locked
@@ -253,7 +255,7 @@ returning "id"::text as id;
 prepare "snapshot: keep" as
 with moved as (
   update "snapshot" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
-  where "id" = $1 and "claim_token" = $2 and "status" = $3
+  where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3
   returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
@@ -271,7 +273,8 @@ with moved as (
     "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
       when $5 = '' then work."status_changed_at" else now() end, "outcome" = $9, "cause" = $10, "http_status" = $11,
       "moved_by" = $2, "modified_at" = now()
-  where work."id" = any($1::uuid[]) and work."claim_token" = $2 and work."status" = $3
+  where work."id" = any($1::uuid[]) and work."claim_token" = $2
+and work."status" is not distinct from $3
   returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
@@ -434,7 +437,7 @@ returning "id"::text as id;
 prepare "binary: keep" as
 with moved as (
   update "binary" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
-  where "id" = $1 and "claim_token" = $2 and "status" = $3
+  where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3
   returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
@@ -451,7 +454,8 @@ with moved as (
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
       when $5 = '' then work."status_changed_at" else now() end, "moved_by" = $2, "modified_at" = now()
-  where work."id" = any($1::uuid[]) and work."claim_token" = $2 and work."status" = $3
+  where work."id" = any($1::uuid[]) and work."claim_token" = $2
+and work."status" is not distinct from $3
   returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
 ), logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)

@@ -72,8 +72,8 @@ export function duration(seconds: number): string {
   return seconds < 7_200 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3_600).toFixed(1)} h`
 }
 
-/** `12,345` */
-export const number = (count: number): string => count.toLocaleString('en')
+/** `12,345`. Below a thousand there is nothing to ask the locale for, which takes long. */
+export const number = (count: number): string => (count < 1_000 ? String(count) : count.toLocaleString('en'))
 
 /** `1 page`, `2 pages` */
 export function many(count: number, noun: string): string {

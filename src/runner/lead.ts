@@ -54,10 +54,12 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (!guardian) return 'maintained'
     const leader = start(options, context, heart, guardian)
+    let why: Why | undefined
     try {
-      return await supervise(leader)
+      why = await supervise(leader)
+      return why
     } finally {
-      await shutDown(leader)
+      await shutDown(leader, why === 'idle')
     }
   } finally {
     await guardian?.leave()
@@ -153,6 +155,7 @@ async function round(leader: Leader): Promise<boolean> {
   if (!exitOnIdle || open > 0 || pool.busy > 0) return false
   if (await inTurn(() => scheduled.isNear(SOON_MS))) return false
   await inTurn(() => reconciler.beforeLeaving())
+  pool.drain() // They leave meanwhile; should this fail, others come.
   await inTurn(() => page.write(pool.used, true))
   return true
 }
@@ -185,8 +188,11 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
   return heart.handoff ? 'superseded' : 'drained'
 }
 
-/** Ends what was started, in the opposite order: jobs and workers, then what they left behind. */
-async function shutDown(leader: Leader): Promise<void> {
+/**
+ * Ends what was started, in the opposite order: jobs and workers, then what they left behind.
+ * @param isWritten the archive's page says all that there is to say
+ */
+async function shutDown(leader: Leader, isWritten: boolean): Promise<void> {
   const { home, log, context, pool, listener, upkeep, page, disk, liveness, endJobs } = leader
   await Promise.all([endJobs(), closeWorkers(pool)])
   await failpoint('shutdown.workers_gone')
@@ -199,6 +205,7 @@ async function shutDown(leader: Leader): Promise<void> {
   liveness.end()
   disk.look() // What was said of it must not stand when it is over.
   const closed = listener.close()
-  await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
+  if (!isWritten)
+    await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   await Promise.all([closed, upkeep.end()])
 }

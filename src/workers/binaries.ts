@@ -98,20 +98,26 @@ async function lookUpDue(
       }
     },
   })
-  const actors = Array.from(
-    { length: AT_ONCE },
-    () =>
-      new Actor({
-        ...{ sql: kyselySql(owner.home.db), handlers, queue, by: owner.processId },
-        ...{ claimFromTopN: 1, waitForHandlers: true, maxIdleTicks: 0 },
-        onTickEnd: async () => await failpoint('claim.binary_settled'),
-        onError: (error, claim) => {
-          log.warn(`looking for programs: ${messageOf(error)}`)
-          if (!claim) throw error
-        },
-      }),
-  )
-  await Promise.all(actors.map((actor) => actor.run({ signal: stop.drain, force: abort })))
+  const running: Promise<void>[] = []
+  // Most often there is nothing to look up: each starts another one when it has found something.
+  const startAnother = () => {
+    if (running.length === AT_ONCE) return
+    const actor = new Actor({
+      ...{ sql: kyselySql(owner.home.db), handlers, queue, by: owner.processId },
+      ...{ claimFromTopN: 1, waitForHandlers: true, maxIdleTicks: 0 },
+      onTickStart: startAnother,
+      onTickEnd: async () => await failpoint('claim.binary_settled'),
+      onError: (error, claim) => {
+        log.warn(`looking for programs: ${messageOf(error)}`)
+        if (!claim) throw error
+      },
+    })
+    const run = actor.run({ signal: stop.drain, force: abort })
+    run.catch(() => {}) // It is awaited below.
+    running.push(run)
+  }
+  startAnother()
+  for (const run of running) await run
 }
 
 /** Where something lies; its version where that is known without running it. */

@@ -1,11 +1,13 @@
 import { ClaimLost } from '../engine/claimed.ts'
 import { crawlQueue } from '../machines/queues.ts'
+import { excludes } from '../machines/scope.ts'
+import { FirstWorker } from './first-worker.ts'
 import { HookSequence } from './hook-sequence.ts'
 import { reconcileDeleted } from './reconcile-work.ts'
 import { runCrawl } from './run-crawl.ts'
 import { snapshotWorkers } from './sizes.ts'
 import { workerActor } from './worker-actor.ts'
-import { closeWorkers, workerPool } from './worker-pool.ts'
+import { workerPool } from './worker-pool.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
 /** The CrawlWorker: claims crawls one after another and supervises the SnapshotWorkers that archive their pages. */
@@ -13,7 +15,13 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
   const { supervised, sharesSlots, bell } = context
   const { home } = context.owner
   const { config } = context.settings
-  const pool = workerPool(context, { kind: 'snapshot', size: sharesSlots ? 0 : snapshotWorkers(config) })
+  const pool = workerPool(context, {
+    kind: 'snapshot',
+    size: sharesSlots ? 0 : snapshotWorkers(config),
+    holds: () => first.isHeld,
+  })
+  const first = new FirstWorker(pool)
+  if (!sharesSlots && !excludes(context.scope, 'snapshot')) first.start()
   if (sharesSlots)
     supervised.slots.watch((count) => {
       pool.resize(Math.min(count, config.MAX_SNAPSHOT_WORKERS ?? count), () =>
@@ -26,7 +34,7 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
   await workerActor(context, {
     queue,
     tick: async (claim, tick, isGivenUp) => {
-      return await runCrawl(context, queue, pool, sequence, claim, tick, isGivenUp)
+      return await runCrawl(context, queue, pool, first, sequence, claim, tick, isGivenUp)
     },
     // The snapshot workers own their claims; they notice at their next claim that the crawl is no longer ours.
     onTickException: async (claim, error) => {
@@ -34,7 +42,7 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
       if (error instanceof ClaimLost) await reconcileDeleted(home, 'crawl', claim.row)
     },
     onShutdown: async () => {
-      await closeWorkers(pool)
+      await first.close()
       await sequence.close()
     },
   })

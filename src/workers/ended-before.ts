@@ -16,7 +16,6 @@ import { type HookEnd, logsFor } from './hook-sequence.ts'
 export function endedBefore(
   all: readonly OpenHook[],
   results: readonly ResultRow[],
-  tree: WorkTree,
   log: ReadonlyMap<string, LoggedEnd>,
   repeated: ReadonlySet<string>,
 ): OpenHook[] {
@@ -31,7 +30,6 @@ export function endedBefore(
       result.attempt > 1 ||
       repeated.has(result.id) ||
       results.filter(({ plugin }) => plugin === hook.plugin).length > 1 ||
-      !tree.holds(hook.plugin) ||
       !hasEnded({ hook, result }),
   )
   return unfinished === -1 ? open : open.slice(0, unfinished)

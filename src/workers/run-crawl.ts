@@ -20,6 +20,7 @@ import { giveUpCrawl, isIdle, releaseCrawl, sealCrawl } from './crawl-ends.ts'
 import { CrawlPageWriter } from './crawl-page-writer.ts'
 import { writeCrawlWacz } from './crawl-wacz.ts'
 import { expandPart } from './expand-list.ts'
+import type { FirstWorker } from './first-worker.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
 import { endFormerWorkers } from './reap.ts'
@@ -48,6 +49,7 @@ export async function runCrawl(
   context: WorkerProcessContext,
   queue: CrawlQueue,
   pool: ActorPool,
+  first: FirstWorker,
   sequence: HookSequence,
   claim: CrawlClaim,
   tick: Context,
@@ -64,7 +66,7 @@ export async function runCrawl(
     return ENDED
   }
   // Idle workers would begin its pages as soon as there are any, whatever still prepares the crawl.
-  if (pool.size > 0 && hasSetupHooks(context, crawl)) await closeWorkers(pool)
+  if (pool.size > 0 && !first.isHeld && hasSetupHooks(context, crawl)) await closeWorkers(pool)
   // A previous owner may have left it started.
   const started = isQueued(claim) ? await start(context, queue, claim) : (claim as CrawlClaim<'started'>)
   tick.holds(started)
@@ -74,6 +76,7 @@ export async function runCrawl(
   const before = pool.changes
   const services = new Services(context, queue, sequence, started, abort)
   await services.start()
+  await first.begin()
   let { changes } = pool
   let doubtSince: number | undefined
   const page = new CrawlPageWriter(context, crawl, pool)

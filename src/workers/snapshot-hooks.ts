@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { HOSTED_LOG } from '../base/attempt-paths.ts'
+import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
+import { forgetEnds, type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { writtenSince } from '../db/recorded-files.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { HostedRun } from '../hooks/hook-host.ts'
@@ -155,6 +155,10 @@ export class SnapshotHooks {
     this.ends.late.note(hooks, all)
     const log = readRowLog(join(this.#work.tree.root, HOSTED_LOG))
     const adopted = this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log) : []
+    this.#forget(
+      all.filter((one) => !isFinal(one.result) && !adopted.includes(one)),
+      log,
+    )
     await this.#work.tree.open(this.#work.repeated.files)
     for (const { hook } of adopted) this.#work.tree.dirFor(hook.plugin)
     for (const one of all) if (isFinal(one.result)) await this.ends.recall(one, all, log)
@@ -168,11 +172,18 @@ export class SnapshotHooks {
     log: ReadonlyMap<string, LoggedEnd>,
   ): Promise<OpenHook[]> {
     const { tree, repeated, context } = this.#work
-    const finished = endedBefore(all, results, tree, log, repeated.results)
+    const finished = endedBefore(all, results, log, repeated.results)
     await tree.reconcilePublished()
     for (const one of finished) this.ends.open.add(one)
     await this.ends.settle(finished.map((one) => earlierEnd(one, tree, log, context.owner.processId)))
     return finished
+  }
+
+  /** Lets ends of hooks that run again count no more: their files go with the work tree. */
+  #forget(hooks: readonly OpenHook[], log: ReadonlyMap<string, LoggedEnd>): void {
+    const names = hooks.map(({ hook, result }) => attemptName(hook.plugin, hook.name, result.attempt))
+    const ended = names.filter((name) => log.has(name))
+    if (ended.length > 0) forgetEnds(join(this.#work.tree.root, HOSTED_LOG), ended)
   }
 
   async #runRow(row: readonly OpenHook[]): Promise<void> {
@@ -182,14 +193,16 @@ export class SnapshotHooks {
 
   /** @returns the hooks that are left because the host was lost: killed, or gone by itself */
   async #runUntilLost(row: readonly OpenHook[]): Promise<readonly OpenHook[]> {
+    if (!row.every(({ hook }) => hook.readsPublished)) this.#work.tree.makePlaces()
     const runs: HostedRun[] = []
     for (const { hook, result } of row) {
-      const outputDir = await this.#restore(hook)
+      const outputDir = this.ends.isShared ? await this.#restore(hook) : await this.#work.tree.placeFor(hook.plugin)
       const logs = logsFor(this.#work.tree.root, hook, result.attempt)
       runs.push({ hook, attempt: result.attempt, outputDir, logs })
     }
     let host = ''
     const begin = async (hook: Hook, processId: string) => {
+      if (host !== '') this.#work.tree.makePlaces() // It has not seen who ran before.
       host = processId
       if (this.#work.results.isKnown(processId)) return
       await this.#started(row.find((one) => one.hook === hook)!.result, processId)
@@ -213,6 +226,7 @@ export class SnapshotHooks {
     const started = (processId: string) => this.#started(result, processId)
     const dir = await this.#restore(hook)
     this.ends.isShared = true
+    this.#work.tree.makePlaces()
     const way = hook.background ? 'background' : 'foreground'
     const end = await this.#work.sequence[way](this.#work.scope, hook, dir, logs, this.#work.abort, started)
     if (end) await this.ends.settle([end])

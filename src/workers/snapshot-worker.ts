@@ -16,7 +16,7 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
   const queue = snapshotQueue(owner, context.parentId, context.scope)
   await workerActor(context, {
     queue,
-    mayClaim: () => lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
+    mayClaim: () => !context.holds() && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
     warmUp: () => sequence.warmUp(),
     tick: async (claim, tick, isGivenUp) => {
       return await archiveSnapshot(context, queue, sequence, claim, tick, isGivenUp)

@@ -20,13 +20,14 @@ export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
 /**
  * Starts a worker; writes its row first.
- * @param sharesSlots its supervisor tells it how many workers of its own it may have
+ * @param how.sharesSlots its supervisor tells it how many workers of its own it may have
+ * @param how.holds it gets ready, and claims nothing before it is told to begin
  * @returns undefined when the machine cannot start it now; its row is closed then
  */
 export async function startWorker(
   context: WorkerContext,
   kind: WorkerKind,
-  sharesSlots: boolean,
+  how: { readonly sharesSlots: boolean; readonly holds: boolean },
 ): Promise<ActorBody | undefined> {
   const { owner, runnerId, log, scope, containment, settings } = context
   const { home, processId: parentId, term } = owner
@@ -54,7 +55,8 @@ export async function startWorker(
     [WORKER_ENV.parentId]: parentId,
     [WORKER_ENV.term]: String(term),
     [WORKER_ENV.scope]: JSON.stringify(scope),
-    ...(sharesSlots ? { [WORKER_ENV.slots]: 'shared' } : {}),
+    ...(how.sharesSlots ? { [WORKER_ENV.slots]: 'shared' } : {}),
+    ...(how.holds ? { [WORKER_ENV.holds]: 'true' } : {}),
     [WORKER_ENV.containment]: JSON.stringify(containment),
   }
   // In its own session: only the leader acts on Ctrl-C in the terminal.

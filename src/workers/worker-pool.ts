@@ -21,10 +21,21 @@ const MANY_CRASHES = 3
  * The worker processes of one kind below one supervisor: actors, each with a row in the registry. When one dies, its
  * processes are killed before its claims become due again.
  * @param options.slots how many workers these workers may have together; undefined when unlimited
+ * @param options.holds whether a worker that starts now is to wait until it is told to begin
  */
 export function workerPool(
   context: WorkerContext,
-  { kind, size, slots }: { readonly kind: WorkerKind; readonly size: number; readonly slots?: number | undefined },
+  {
+    kind,
+    size,
+    slots,
+    holds = () => false,
+  }: {
+    readonly kind: WorkerKind
+    readonly size: number
+    readonly slots?: number | undefined
+    readonly holds?: () => boolean
+  },
 ): ActorPool {
   const { owner, log, stop, bell } = context
   const { db } = owner.home
@@ -34,7 +45,7 @@ export function workerPool(
     queue: { retry: (work) => withRetry(db, work) },
     actors: {
       mode: 'custom',
-      start: () => startWorker(context, kind, slots !== undefined),
+      start: () => startWorker(context, kind, { sharesSlots: slots !== undefined, holds: holds() }),
       started: (worker) => recordWorker(context, worker),
     },
     name: `${kind} worker`,

@@ -10,7 +10,7 @@ import { MARKER } from '../processes/family.ts'
 import { homeFromEnvironment, required } from './home-environment.ts'
 import { sayServerTrouble } from './server-trouble.ts'
 import type { WorkerContext } from './worker-context.ts'
-import { WORKER_ENV } from './worker-env.ts'
+import { BEGIN, WORKER_ENV } from './worker-env.ts'
 
 /** A worker's context, with its supervisor. */
 export interface WorkerProcessContext extends WorkerContext {
@@ -19,6 +19,8 @@ export interface WorkerProcessContext extends WorkerContext {
   readonly supervised: Supervised
   /** Does the supervisor limit how many workers of its own it may have? */
   readonly sharesSlots: boolean
+  /** Does it wait for the supervisor's word, and claims nothing yet? */
+  readonly holds: () => boolean
 }
 
 /**
@@ -32,7 +34,10 @@ export async function workerProcess(
 ): Promise<void> {
   const supervised = supervisedProcess()
   const { stop, bell, tell } = supervised
-  const settings = await settingsFrom(supervised)
+  let holds = process.env[WORKER_ENV.holds] !== undefined
+  const settings = await settingsFrom(supervised, () => {
+    holds = false
+  })
   const runnerId = required(MARKER.runner)
   const log = new Log(
     kind,
@@ -59,6 +64,7 @@ export async function workerProcess(
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,
     supervised,
     sharesSlots: process.env[WORKER_ENV.slots] !== undefined,
+    holds: () => holds,
   }
   try {
     const work = await load()
@@ -78,10 +84,13 @@ export async function workerProcess(
   else process.exit()
 }
 
-/** The settings, which the supervisor sends first. If it died before, there are none, and no work either. */
-async function settingsFrom(supervised: Supervised): Promise<Settings> {
+/**
+ * The settings, which the supervisor sends first. If it died before, there are none, and no work either.
+ * @param begin called when it says so later
+ */
+async function settingsFrom(supervised: Supervised, begin: () => void): Promise<Settings> {
   const texts = await new Promise<Texts>((resolve) => {
-    supervised.onNote = (note) => resolve(note as Texts)
+    supervised.onNote = (note) => (note === BEGIN ? begin() : resolve(note as Texts))
     void aborted(supervised.stop.force).then(() => resolve({}))
   })
   return settingsOf(texts)

@@ -95,17 +95,17 @@ describe('hooks whose plugin requires another one', () => {
     })
   })
 
-  it('begin when what their crawl prepares is there, also in workers that were idle', async () => {
+  it('begin when what their crawl prepares is there, also in workers that were ready or idle', async () => {
     const home = await homes.make()
-    // Longer than an idle worker waits until it looks for pages by itself.
-    setUpHook(home, 'prepares', '10_prepare.sh', 'sleep 3; echo >ready')
+    // Longer than a worker takes to start; then longer than an idle one waits until it looks for pages by itself.
+    setUpHook(home, 'prepares', '10_prepare.sh', 'mkdir "$DATA_DIR/once" && sleep 1 || sleep 3; echo >ready')
     plugin(home, 'needs', '[ -e "$CRAWL_DIR/prepares/ready" ] && echo seen >seen.txt')
-    const plugins = ['html', 'prepares,needs']
+    const plugins = ['prepares,needs', 'html', 'prepares,needs']
     const crawls: string[] = []
     for (const names of plugins) crawls.push(await home.add('--plugins', names, `${site.url}/page-1.html`))
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { MAX_CRAWL_WORKERS: '1' } })
     expect(code, stderr).toBe(0)
-    const [result] = await resultsOf(home, crawls[1]!)
-    expect(result).toMatchObject({ plugin: 'needs', status: 'succeeded' })
+    for (const crawl of [crawls[0]!, crawls[2]!])
+      expect(await resultsOf(home, crawl)).toMatchObject([{ plugin: 'needs', status: 'succeeded' }])
   })
 })

@@ -166,9 +166,12 @@ describe('hooks', () => {
   })
 
   it('see what earlier ones made beside them, and their logs lie elsewhere', async () => {
-    const { file, dir, result } = await ran(['slow', 'needs_slow', 'env_dump', '+html'])
+    const { file, dir, result } = await ran(['slow', 'needs_slow', 'env_dump', '+html', '+staticfile'])
     expect(file('needs_slow/copy.txt')).toBe('slow')
-    expect(file('env_dump/siblings.txt').split('\n')).toEqual(expect.arrayContaining(['html', 'slow', 'env_dump']))
+    const siblings = file('env_dump/siblings.txt').split('\n')
+    expect(siblings, 'also what found nothing').toEqual(
+      expect.arrayContaining(['html', 'staticfile', 'slow', 'env_dump']),
+    )
     expect(Object.keys(result('slow').output_files)).toEqual(['slow.txt'])
     expect(readdirSync(join(dir, '.logs'))).toContain('slow.on_Snapshot__41_slow.sh.1.stdout.log')
   })

@@ -238,6 +238,11 @@ describe('run --maintenance-only', () => {
 })
 
 describe('run', () => {
+  let untouched: TestHome
+  beforeAll(async () => {
+    untouched = await homes.original()
+  })
+
   it.each([
     [['--run-for', 'soon'], /^error: --run-for takes seconds/],
     [['--run-for', '0'], /^error: --run-for takes seconds/],
@@ -251,11 +256,10 @@ describe('run', () => {
     [['--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /^error: there is no crawl/],
     [['--crawl-id', 'a', '--snapshot-id', 'b'], /^error: --crawl-id and --snapshot-id exclude each other/],
   ])('%j is a mistake: it leaves with 2, and nothing was begun', async (args, message) => {
-    const home = await homes.make()
-    const { code, stdout, stderr } = await home.run(['run', ...args])
+    const { code, stdout, stderr } = await untouched.run(['run', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
-    expect(await home.query("select id from process where process_type = 'orchestrator'")).toEqual([])
+    expect(await untouched.query("select id from process where process_type = 'orchestrator'")).toEqual([])
   })
 
   it('takes several options at once', async () => {

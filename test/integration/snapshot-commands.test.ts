@@ -77,16 +77,19 @@ describe('snapshot list', () => {
     expect(await records(home, ['snapshot', 'list', '-n', '501'])).toHaveLength(501)
   })
 
-  it.each(['crawl', 'snapshot', 'result'])('refuses filters that make no sense: %s list', async (noun) => {
+  it.each([
+    ['crawl', ['0', '-1']],
+    ['snapshot', ['many', '1.5']],
+    ['result', ['']],
+  ] as const)('refuses filters that make no sense: %s list', async (noun, numbers) => {
     const home = await homes.make()
-    await refusal(home, [noun, 'list', '--status', 'nonsense'], 2, /there is no status "nonsense"/)
+    const { code, stderr } = await home.run([noun, 'list', '--status', 'nonsense'])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/there is no status "nonsense"/)
+    expect(stderr).toMatch(/hint: {2}the statuses of a \w+ are queued, started, /)
     await refusal(home, [noun, 'list', '--crawl-id', 'nonsense'], 2, /not an id: nonsense/)
     await refusal(home, [noun, 'list', '--snapshot-id', NOBODY], 2, /there is no snapshot/)
-    for (const bad of ['0', '-1', 'many', '1.5', ''])
-      await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number from 1 on/)
-    expect((await home.run([noun, 'list', '--status', 'nonsense'])).stderr).toMatch(
-      /hint: {2}the statuses of a \w+ are queued, started, /,
-    )
+    for (const bad of numbers) await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number from 1 on/)
   })
 })
 

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { pgSql, type Runner, type Sql, type Summary } from '../../src/engine/index.ts'
 import { eventually } from './program.ts'
-import { serverUrl, withDatabase } from './server.ts'
+import { copyingFiles, serverUrl, withDatabase } from './server.ts'
 
 type Row = Record<string, unknown>
 
@@ -55,7 +55,7 @@ export function useDatabases(): { make(...statements: string[]): Promise<TestDat
   return {
     async make(...statements) {
       const name = `engine_${randomUUID().slice(-12)}`
-      await admin.query(`create database ${name}`)
+      await admin.query(`create database ${name} ${copyingFiles()}`)
       const database = new TestDatabase(withDatabase(serverUrl(), name))
       made.push(database)
       for (const statement of statements) await database.query(statement)

@@ -4,10 +4,10 @@ import pg from 'pg'
 import { afterAll, afterEach, expect } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { newFolder } from './folders.ts'
-import { killAll, processesOf, shortWaysTo } from './processes.ts'
+import { killAll, processesOf, type Seen, shortWaysTo } from './processes.ts'
 import { type Call, eventually, type Finished, program, ROOT, type Running, start } from './program.ts'
 import { brokenPromises } from './promises.ts'
-import { serverUrl, type Template, template, withDatabase } from './server.ts'
+import { copyingFiles, serverUrl, type Template, template, withDatabase } from './server.ts'
 
 export { newFolder } from './folders.ts'
 
@@ -135,7 +135,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
   const copy = async ({ dataDir, database }: Template) => {
     const dir = newFolder()
     const name = `test_${dir.slice(-6).toLowerCase()}`
-    await admin().query(`create database "${name}" template "${database}"`)
+    await admin().query(`create database "${name}" template "${database}" ${copyingFiles()}`)
     cpSync(dataDir, dir, { recursive: true, filter: (file) => basename(file) !== '.archivebox-id' })
     const id = await dataDirId(dir, () => {})
     const home = new TestHome(dir, withDatabase(serverUrl(), name), env)
@@ -183,10 +183,14 @@ async function tellWhatBecameOf(home: TestHome): Promise<void> {
 }
 
 async function expectNothingLeft(home: TestHome): Promise<void> {
-  const none = async () => processesOf(home.dataDir).length === 0
+  let left: Seen[] = []
+  const none = () => {
+    left = processesOf(home.dataDir)
+    return left.length === 0
+  }
   await eventually(none, GONE_MS).catch(() => {})
   expect(
-    processesOf(home.dataDir).map(({ command }) => command),
+    left.map(({ command }) => command),
     'left running',
   ).toEqual([])
   expect(shortWaysTo(home.dataDir)).toEqual([])

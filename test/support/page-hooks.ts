@@ -48,7 +48,11 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, hasB
     isKnown: () => true,
   }
   const page = new SnapshotHooks({
-    context: { stop: new Stop(), log: new Log('worker', () => {}) } as unknown as PageWork['context'],
+    context: {
+      stop: new Stop(),
+      log: new Log('worker', () => {}),
+      owner: { processId: 'worker' },
+    } as unknown as PageWork['context'],
     sequence: sequence as unknown as PageWork['sequence'],
     claim: { id: 'page', attempts: 1, row: { url: 'http://a.example/' } } as unknown as PageWork['claim'],
     tree,

@@ -8,6 +8,7 @@ import { eventually, program } from './program.ts'
 /** What vitest's own process hands down to those that run test files. */
 const SERVER_URL = 'TEST_SERVER_URL'
 const TEMPLATE = 'TEST_TEMPLATE'
+const STRATEGY = 'TEST_DATABASE_STRATEGY'
 /** How long a server that has stopped may take to be gone. */
 const GONE_MS = 5_000
 
@@ -32,6 +33,14 @@ export function serverUrl(): string {
 
 export function template(): Template {
   return JSON.parse(handedDown(TEMPLATE)) as Template
+}
+
+/**
+ * The end of a `create database`: files are copied, where the server can be told so (15). All pages in the log, which
+ * is what it does by itself, cost twice the CPU.
+ */
+export function copyingFiles(): string {
+  return handedDown(STRATEGY)
 }
 
 /** The URL of another database on the same server. */
@@ -60,6 +69,7 @@ export default async function setup(): Promise<(() => Promise<void>) | undefined
   const { code, stderr } = await program(['init'], { env })
   if (code !== 0) throw new Error(stderr)
   process.env[SERVER_URL] = url
+  process.env[STRATEGY] = own ? 'strategy file_copy' : ''
   process.env[TEMPLATE] = JSON.stringify({ dataDir, database } satisfies Template)
   return async () => {
     await admin.query(`drop database ${database} with (force)`)

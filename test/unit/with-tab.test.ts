@@ -27,7 +27,7 @@ function write(path: string, text = ''): void {
 /** What a hook in a row says that finds these files, of its crawl and of its page. */
 async function said(hook: typeof dom, plugin: string): Promise<string> {
   mkdirSync(join(folder, 'page', plugin), { recursive: true })
-  const visit = new Visit(['chrome', plugin])
+  const visit = new Visit([plugin])
   try {
     const { status, output } = await hook.run({
       url: 'http://127.0.0.1:1/',

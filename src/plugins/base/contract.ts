@@ -4,8 +4,9 @@ import type { Visit } from './visit.ts'
 export interface HookContext {
   readonly url: string
   /**
-   * Absolute, exists, and belongs to the plugin. Outputs of other plugins lie beside it:
-   * `join(outputDir, '..', '<plugin>')`.
+   * Absolute, and belongs to the plugin. Outputs of other plugins lie beside it: `join(outputDir, '..', '<plugin>')`.
+   * In a row of hooks it is made by what first writes into it, such as `writeWhole`: most hooks write nothing on most
+   * pages.
    */
   readonly outputDir: string
   readonly env: Readonly<Record<string, string | undefined>>

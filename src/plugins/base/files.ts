@@ -1,12 +1,18 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** The temporary name of a file until it is complete: one for all, because a suffix could make a long name too long. */
 export const PART = '.part'
 
-/** Writes a file of `dir` completely or not at all. Overwrites; leaves nothing behind on failure. */
+/** Makes the output directory of a hook, unless it is there. */
+export function makeDir(dir: string): void {
+  if (!existsSync(dir)) mkdirSync(dir, { recursive: true })
+}
+
+/** Writes a file of `dir`, which need not exist, completely or not at all. Overwrites; leaves no part on failure. */
 export function writeWhole(dir: string, name: string, data: string | Uint8Array): void {
+  makeDir(dir)
   const part = join(dir, PART)
   try {
     writeFileSync(part, data)
@@ -23,6 +29,7 @@ export async function writePieces(
   name: string,
   pieces: Iterable<string> | AsyncIterable<Uint8Array>,
 ): Promise<void> {
+  makeDir(dir)
   const part = join(dir, PART)
   try {
     await writeFile(part, pieces)

@@ -8,6 +8,7 @@ export const TRUNCATED_PAGE = 'html/truncated.html'
 export const TRUNCATED_FILE = 'truncated-'
 
 type Place = Pick<HookContext, 'outputDir'>
+type Around = Pick<HookContext, 'outputDir' | 'visit'>
 
 /** The bytes of another plugin's output (`html/output.html`); undefined when it is not there. */
 export function readSibling(context: Place, path: string): Buffer | undefined {
@@ -19,9 +20,9 @@ export function readSibling(context: Place, path: string): Buffer | undefined {
   }
 }
 
-/** Did another plugin run before this one? Its directory exists then, even if empty. */
-export function siblingRan(context: Place, plugin: string): boolean {
-  return existsSync(join(context.outputDir, '..', plugin))
+/** Did another plugin run before this one? It is in the same row, or its directory exists, even if empty. */
+export function siblingRan(context: Around, plugin: string): boolean {
+  return context.visit?.includes(plugin) || existsSync(join(context.outputDir, '..', plugin))
 }
 
 /** The file that staticfile saved, when the URL is itself a file; undefined for a page. */

@@ -9,7 +9,7 @@ import { isPage, looksLikeHtml, parseContentType } from '../base/content-type.ts
 import type { HookContext } from '../base/contract.ts'
 import { get, statusLine } from '../base/fetch.ts'
 import { fileName } from '../base/file-name.ts'
-import { PART } from '../base/files.ts'
+import { makeDir, PART } from '../base/files.ts'
 import { defineHook, failed, lacking, noResults, saved, truncated } from '../base/hook.ts'
 import { type SizeLimit, sizeLimit } from '../base/settings.ts'
 import { siblingHeaders, siblingRan, TRUNCATED_FILE } from '../base/siblings.ts'
@@ -43,6 +43,7 @@ export default defineHook(import.meta, {
 async function save(answer: Answer, limit: SizeLimit, { outputDir, signal }: HookContext) {
   const { mime } = parseContentType(answer.headers['content-type'])
   const name = fileName(answer.url, answer.headers['content-disposition'], mime)
+  makeDir(outputDir)
   const part = join(outputDir, PART)
   const isOk = answer.status >= 200 && answer.status <= 299
   try {

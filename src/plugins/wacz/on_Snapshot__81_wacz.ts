@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { capturedAt, linesIn } from '../../base/wacz/index-line.ts'
 import { WaczFile, type WaczPage } from '../../base/wacz/wacz-file.ts'
 import type { HookContext } from '../base/contract.ts'
-import { PART } from '../base/files.ts'
+import { makeDir, PART } from '../base/files.ts'
 import { defineHook, failed, lacking, succeeded } from '../base/hook.ts'
 import { readSibling } from '../base/siblings.ts'
 import { INDEX, WARC } from '../base/warc/recording.ts'
@@ -24,6 +24,7 @@ export default defineHook(import.meta, {
     const index = readSibling(context, `warc/${INDEX}`)?.toString()
     if (index === undefined || !existsSync(warc)) return lacking('warc')
     const page = pageOf(context, index)
+    makeDir(context.outputDir)
     const part = join(context.outputDir, PART)
     const wacz = new WaczFile(createWriteStream(part))
     try {

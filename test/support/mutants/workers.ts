@@ -11,6 +11,14 @@ export const WORKERS: readonly Mutant[] = [
     only: 'of one process after another',
   },
   {
+    name: 'a worker that was started ahead does not hold',
+    file: 'src/workers/snapshot-worker.ts',
+    find: '!context.holds() && ',
+    replacement: '',
+    test: 'test/integration/dependants.test.ts',
+    only: 'workers that were ready or idle',
+  },
+  {
     name: 'hooks that ended with their worker run again',
     file: 'src/workers/snapshot-hooks.ts',
     find: 'this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log) : []',
