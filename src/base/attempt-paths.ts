@@ -14,8 +14,11 @@ export function logPaths(plugin: string, hook: string, attempt: number): LogPath
   return logsAt(attemptName(plugin, hook, attempt))
 }
 
-/** What the hooks of a snapshot printed that ran in a host, below its folder; they have no `stdout` of their own. */
-export const HOSTED_LOG = '.logs/hosted.log'
+/**
+ * What the hooks of a snapshot printed that ran in a host, below its folder; they have no `stdout` of their own. Where
+ * a desktop calls `.log` text/x-log, a browser finds no part of it.
+ */
+export const HOSTED_LOG = '.logs/hosted.txt'
 
 /** Where earlier versions put them: in a folder for each plugin. */
 export function earlierLogPaths(plugin: string, hook: string, attempt: number): LogPaths {

@@ -31,6 +31,9 @@ interface EndLine {
   readonly boot_id: string
 }
 
+/** What is in the line that ends a hook's part, and in no other line of ours. */
+export const endOf = (hook: string): string => `"hook":${JSON.stringify(hook)}`
+
 /** The log of a page, for the one process that appends to it at a time. */
 export class RowLog {
   readonly #fd: number

@@ -1,4 +1,5 @@
 import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
+import { endOf } from '../base/row-log.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { isConsequence } from '../machines/cause.ts'
 import { duration, foreign, type Html, href, html, many } from './layout.ts'
@@ -47,10 +48,12 @@ function row(result: SnapshotPageResult, isAgain: boolean): Html {
 
 function logLink({ plugin, hookName, attempt }: SnapshotPageResult, name: string, path: string): Html {
   const title = `${plugin} ${name}`
-  const part = path === HOSTED_LOG ? partOf(attemptName(plugin, hookName, attempt)) : ''
-  return html`<a href="${href(path)}${part}" target="copy" data-shown="text" data-name="${title}"
+  if (path === HOSTED_LOG)
+    return html`<a href="${href(path)}${partOf(endOf(attemptName(plugin, hookName, attempt)))}" target="_blank"
+aria-label="${title}">${name}</a> `
+  return html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${title}"
 aria-label="${title}">${name}</a> `
 }
 
-/** The place of a text in a file: browsers scroll there, some only in a window of its own. */
+/** The place of a text in a file; browsers go there only in a window of its own. */
 const partOf = (text: string) => `#:~:text=${encodeURIComponent(text).replaceAll('-', '%2D')}`

@@ -95,7 +95,8 @@ describe('add --run', () => {
     const html = readFileSync(snapshotPage, 'utf8')
     for (const link of html.matchAll(/href="([^"]+)"/g)) {
       if (/^(http|#)/.test(link[1]!)) continue
-      expect(existsSync(join(dirname(snapshotPage), decodeURIComponent(link[1]!))), link[1]).toBe(true)
+      const [path] = link[1]!.split('#')
+      expect(existsSync(join(dirname(snapshotPage), decodeURIComponent(path!))), link[1]).toBe(true)
     }
     for (const text of ['Page 1', 'html/output.html', 'readability/content.html', `${site.url}/page-1.html`])
       expect(html).toContain(text)

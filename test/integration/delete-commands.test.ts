@@ -216,7 +216,7 @@ describe('result delete', () => {
       (await records(home, ['result', 'delete', '--yes', '-'], doomed)).map((result) => result['plugin']).sort(),
     ).toEqual(['exit_1', 'headers', 'slow'])
     expect(readdirSync(dir).sort()).toEqual(['.logs', 'index.html', 'index.jsonl', 'title'])
-    expect(readdirSync(join(dir, '.logs'))).toEqual(['hosted.log'])
+    expect(readdirSync(join(dir, '.logs'))).toEqual(['hosted.txt'])
     expect([...readRowLog(join(dir, HOSTED_LOG)).keys()].map((name) => name.split('.')[0])).toEqual(['title'])
     const index = readFileSync(join(dir, 'index.jsonl'), 'utf8').trim().split('\n')
     expect(index.map((line) => (JSON.parse(line) as { plugin?: string }).plugin)).toEqual([undefined, 'title'])

@@ -94,7 +94,7 @@ function end({ hook }: HostedRun): void {
   log.close()
 }
 
-const rowLog = () => join(test.dataDir, 'logs', 'hosted.log')
+const rowLog = () => join(test.dataDir, 'logs', 'hosted.txt')
 
 /** Begins the row, and stops the host in its first hook. */
 async function begin(row: readonly HostedRun[]) {

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { attemptName, HOSTED_LOG } from '../../src/base/attempt-paths.ts'
+import { RowLog } from '../../src/base/row-log.ts'
 import { assetFiles, pageAssets } from '../../src/pages/assets.ts'
 import { outputsOf } from '../../src/pages/outputs.ts'
 import { snapshotPage } from '../../src/pages/snapshot-page.ts'
@@ -77,6 +79,10 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
       { plugin: 'html', output: 'html/output.html', files: { 'output.html': html } },
       { plugin: 'wget', output: 'wget/site/a.html', files: { 'site/a.html': html } },
     ]
+    const hooks = ['first', 'second'].map((plugin) => attemptName(plugin, 'on_Snapshot__1-x.js', 1))
+    const log = new RowLog(join(dir, HOSTED_LOG), hooks, 'boot')
+    for (const hook of hooks) log.append(hook, new Array<object>(100).fill({}))
+    log.close()
     write(
       'index.html',
       snapshotPage({
@@ -96,7 +102,10 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
         topPath: '.',
         copiesPath: undefined,
         outputs: packCopies(dir, outputsOf(made.map((one) => ({ ...one, status: 'succeeded' as const })))),
-        results: [],
+        results: ['first', 'second'].map((plugin) => ({
+          ...{ plugin, hookName: 'on_Snapshot__1-x.js', attempt: 1, status: 'succeeded' as const, output: '' },
+          ...{ files: {}, startedAt: null, endedAt: null, logs: { output: HOSTED_LOG } },
+        })),
       }),
     )
     browser = await Browser.start()
@@ -137,5 +146,17 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
     expect(await browser.evaluate(`${copy}.querySelector('#word').textContent`)).toBe('Паром')
     await browser.until(`getComputedStyle(${copy}.querySelector('#word')).color === 'rgb(4, 5, 6)'`)
     expect(await browser.evaluate(`${copy}.images[0].naturalWidth`)).toBe(1)
+  })
+
+  it('leads to the part of a hook in the log that its hooks share', async () => {
+    await browser.open(join(dir, 'index.html'))
+    const links = await browser.evaluate<string[]>('[...document.links].map(({ href }) => href)')
+    const [first, second] = links.filter((link) => link.includes(HOSTED_LOG))
+    const placeOf = async (link: string) => {
+      await browser.open(join(dir, HOSTED_LOG), new URL(link).hash)
+      await browser.until('scrollY > 1000')
+      return await browser.evaluate<number>('scrollY')
+    }
+    expect((await placeOf(second!)) - (await placeOf(first!))).toBeGreaterThan(1000)
   })
 })

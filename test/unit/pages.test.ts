@@ -195,10 +195,10 @@ describe('the snapshot page', () => {
       ...RESULTS[0]!,
       plugin: 'a',
       hookName: 'on_Snapshot__1-a.js',
-      logs: { output: '.logs/hosted.log' },
+      logs: { output: '.logs/hosted.txt' },
     }
     expect(links(snapshotPage({ ...snapshot, results: [shared] }))).toContain(
-      '.logs/hosted.log#:~:text=a.on_Snapshot__1%2Da.js.1',
+      '.logs/hosted.txt#:~:text=%22hook%22%3A%22a.on_Snapshot__1%2Da.js.1%22',
     )
   })
 

@@ -11,7 +11,7 @@ let folder: string
 let file: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-row-log-'))
-  file = join(folder, 'logs', 'hosted.log')
+  file = join(folder, 'logs', 'hosted.txt')
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
