@@ -26,11 +26,14 @@ export function processFolders(): Map<string, string> {
   for (const name of readdirSync(dirname(FOLDERS))) {
     const folder = join(dirname(FOLDERS), name)
     const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(folder.slice(FOLDERS.length))
-    if (!parts || !/^archivebox-ts-[0-9a-f]{32}$/.test(name)) continue
-    if (isOwn(folder)) found.set(parts.slice(1).join('-'), folder)
+    if (parts && isProcessFolder(folder)) found.set(parts.slice(1).join('-'), folder)
   }
   return found
 }
+
+/** Is this one of them? */
+export const isProcessFolder = (folder: string): boolean =>
+  folder.startsWith(FOLDERS) && /^[0-9a-f]{32}$/.test(folder.slice(FOLDERS.length)) && isOwn(folder)
 
 /** Is this a folder of our account that no other may enter? */
 function isOwn(folder: string): boolean {

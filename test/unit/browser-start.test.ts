@@ -1,12 +1,18 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { FRUGAL_ENV } from '../../src/base/frugal.ts'
+import { uuidv7 } from '../../src/base/ids.ts'
+import { makeShortFolder, processFolderOf } from '../../src/base/short-folder.ts'
 import { launchBrowser } from '../../src/plugins/base/browser/launch.ts'
+import { ENDPOINT } from '../../src/plugins/base/browser/with-tab.ts'
 import { noBrowser, systemBrowser } from '../support/browser.ts'
 import { newFolder } from '../support/folders.ts'
 import { processesOf } from '../support/processes.ts'
-import { eventually } from '../support/program.ts'
+import { eventually, NODE } from '../support/program.ts'
 
 const folder = newFolder()
 afterAll(() => rmSync(folder, { recursive: true, maxRetries: 10 }))
@@ -39,6 +45,28 @@ it('a browser has none of what keeps the memory of our own processes small', asy
   const { browser, short } = scripted('malloc', 'echo "ERROR: it has $(env | grep -c ^MALLOC_)" >&2; exit 1')
   const started = launchBrowser(browser, folder, short, { ...OPEN, ...FRUGAL_ENV })
   await expect(started).rejects.toThrow('it has 0')
+})
+
+it('the launcher removes what a killed one left in /tmp, and not what serves the original of a copied data dir', async () => {
+  const launcher = 'src/plugins/chrome/on_CrawlSetup__90_chrome_launch.daemon.bg.ts'
+  const former = [uuidv7(), uuidv7()].map((id) => makeShortFolder(processFolderOf(id), 'nothing'))
+  const sockets = former.map((each) => join(each, 'browser.sock'))
+  writeFileSync(sockets[0]!, '')
+  const server = createServer().listen(sockets[1])
+  await once(server, 'listening')
+  try {
+    for (const [index, socket] of sockets.entries()) {
+      const cwd = join(folder, `copy-${index}`)
+      mkdirSync(cwd)
+      writeFileSync(join(cwd, ENDPOINT), `ws+unix:${socket}:/\n`)
+      const child = spawn(NODE, [resolve(launcher)], { cwd, env: { CHROME_BINARY: '/nowhere' }, stdio: 'ignore' })
+      expect(await once(child, 'exit')).toEqual([1, null])
+    }
+    expect(former.map((each) => existsSync(each))).toEqual([false, true])
+  } finally {
+    server.close()
+    for (const each of former) rmSync(each, { recursive: true, force: true })
+  }
 })
 
 it.skipIf(noBrowser)(`a whole Chromium starts from a folder with a long path ${noBrowser}`, async () => {

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 // The crawl's browser: one for all of its pages, started again when it ends by itself.
 import { rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { AddressFilter } from '../../base/address-filter.ts'
 import { messageOf } from '../../base/errors.ts'
-import { makeShortFolder, PROFILES, processFolderOf, processFolders, shortFolderOf } from '../../base/short-folder.ts'
+import { isProcessFolder, makeShortFolder, PROFILES, processFolderOf, shortFolderOf } from '../../base/short-folder.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
 import { endBrowser, guardBrowser } from '../base/browser/guard.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
@@ -44,8 +45,17 @@ function fail(error: unknown): never {
   process.exit(1)
 }
 
-const former = dirname(noteOf(folder, ENDPOINT)?.replace('ws+unix:', '') ?? '')
-if ([...processFolders().values()].includes(former)) remove(former) // It was killed.
+/** Does somebody listen there? */
+const isServed = (socket: string) =>
+  new Promise<boolean>((resolve) => {
+    connect(socket, () => resolve(true))
+      .on('error', () => resolve(false))
+      .end()
+  })
+
+const socket = (noteOf(folder, ENDPOINT) ?? '').replace(/^ws\+unix:|:\/$/g, '')
+// Its launcher was killed, unless our data dir is a copy, and it serves the original.
+if (isProcessFolder(dirname(socket)) && !(await isServed(socket))) remove(dirname(socket))
 rmSync(join(folder, ENDPOINT), { force: true })
 rmSync(join(folder, NO_BROWSER), { force: true })
 const browser = await findBrowser(process.env).catch(fail)
