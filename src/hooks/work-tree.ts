@@ -145,7 +145,7 @@ export class WorkTree {
   /**
    * Publishes the files of plugins: writes them aside, flushes them, then renames them into place; an earlier version
    * is replaced as a whole. Copies are published: later hooks, and siblings that still run, keep writing in `.work`.
-   * The page's own folder is flushed by whoever seals it.
+   * The page's own folder is flushed by whoever gives the page away.
    * @param move no hook of a user ever had, or will have, access to `.work`: the files themselves are moved
    * @returns for each plugin what was published, or the error that prevented it
    */
@@ -186,7 +186,7 @@ export class WorkTree {
       renameSync(dir, to)
       await failpoint('publish.files_renamed')
     }
-    // Where nothing is removed, the seal's flush of the folder is early enough: what is lost until then is done again.
+    // Where nothing is removed, a flush at the end is early enough: what is lost until then is done again.
     if (olds.length > 0) await flush([this.root])
     for (const old of olds) rmSync(old, { recursive: true, force: true })
     for (const [plugin, { files, marks }] of asides) {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { attemptName, earlierLogPaths, HOSTED_LOG, logPaths } from '../base/attempt-paths.ts'
+import { flush } from '../base/flush.ts'
 import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
@@ -79,6 +80,7 @@ export async function writeSnapshotPages(
   ]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
   await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html })
+  await flush([dir]) // What was renamed into it, outputs as well.
 }
 
 /** The logs of a page. Only hooks that printed something have any. */

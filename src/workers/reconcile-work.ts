@@ -1,6 +1,7 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { flush } from '../base/flush.ts'
 import { type CancelledPage, cancelledPages, lookAgainLater } from '../db/cancelled-pages.ts'
 import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
@@ -18,12 +19,14 @@ const BATCH = 500
 
 /** After a lost claim: removes what we left on a page that was deleted, paused or cancelled. */
 export async function reconcileWork(home: Home, page: Page): Promise<void> {
+  const tree = treeOf(home, page)
   await transact(home.db, async (tx) => {
     // Whoever reopens such a page locks its crawl first.
     await lockCrawlsOf(tx, [page.id])
     const now = await snapshotById(tx, page.id)
-    if (now?.status === 'paused' || now?.status === 'sealed') await treeOf(home, page).reconcile()
+    if (now?.status === 'paused' || now?.status === 'sealed') await tree.reconcile()
   })
+  if (existsSync(tree.root)) await flush([tree.root]) // What we have published stays, whatever becomes of the page.
   await reconcileDeleted(home, 'snapshot', page)
 }
 
