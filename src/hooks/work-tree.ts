@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
+import { removeAtOnce } from '../base/remove-at-once.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { type CopiedTree, copyEntry, copyTree, isFolder, listTree, markOf } from './copy-tree.ts'
 
@@ -248,7 +249,8 @@ export class WorkTree {
     try {
       rmdirSync(this.work) // Most often nothing is left in it, and this is a quarter of the other's work.
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') rmSync(this.work, { recursive: true, force: true })
+      // Who found only a part of it would take that for the whole of what hooks that have ended left.
+      if (codeOf(error) !== 'ENOENT') removeAtOnce(this.work, join(this.root, '.publish-.work'))
     }
   }
 

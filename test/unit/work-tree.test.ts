@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { NODE } from '../support/program.ts'
 import { made, names, publish, published, reopen, root, tree, useWorkTree } from '../support/work-trees.ts'
 
 useWorkTree()
@@ -130,6 +132,27 @@ describe('after a crash', () => {
 })
 
 describe('the end', () => {
+  it('takes the work away at once, and whoever is killed at it leaves no part to be taken for the whole', async () => {
+    made('html', 'output.html', 'x')
+    made('title', 'title.txt', 'x')
+    const { href } = new URL('../../src/hooks/work-tree.ts', import.meta.url)
+    const script = `import fs, { rmSync } from 'node:fs'
+      import { syncBuiltinESMExports } from 'node:module'
+      fs.rmSync = (path, options) => {
+        if (!fs.existsSync(path)) return
+        rmSync(path + '/html', options)
+        process.kill(process.pid, 'SIGKILL')
+      }
+      syncBuiltinESMExports()
+      const { WorkTree } = await import('${href}')
+      new WorkTree(process.argv[1]).close()`
+    expect(spawnSync(NODE, ['--input-type=module', '-e', script, root]).signal).toBe('SIGKILL')
+    expect([tree.hasLeftovers, tree.isReconciled]).toEqual([false, false])
+    await reopen()
+    tree.close()
+    expect(names()).toEqual([])
+  })
+
   it('takes the work away and leaves what is published', async () => {
     made('html', 'output.html', 'whole')
     await publish('html')
