@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type HookRecords, type Printed, readUrlsFile, recordsOf, type SnapshotRecord } from '../hooks/records.ts'
+import { type HookRecords, readUrlsFile, type SnapshotRecord } from '../hooks/records.ts'
 
 /** What the hooks of a page found, including those of earlier rounds. */
 export class Findings {
@@ -10,12 +10,6 @@ export class Findings {
   add({ snapshots, tags }: Pick<HookRecords, 'snapshots' | 'tags'>): void {
     this.pages.push(...snapshots)
     this.tags.push(...tags)
-  }
-
-  /** Reads them from what a hook printed and the folder of its plugin. */
-  async recall(printed: Printed, folder: string): Promise<void> {
-    this.add(await recordsOf(printed))
-    await this.readUrls(folder)
   }
 
   /** Reads the urls.jsonl of a plugin, if it has one. */

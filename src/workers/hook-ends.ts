@@ -5,6 +5,7 @@ import { failpoint } from '../base/failpoint.ts'
 import type { LoggedEnd } from '../base/row-log.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { HookScope } from '../hooks/launch.ts'
+import { recordsOf } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import { hookRetries } from '../machines/hook-retries.ts'
 import { forgetAttempts, type SnapshotClaim } from '../machines/queues.ts'
@@ -196,9 +197,11 @@ export class HookEnds {
     tree.dirFor(hook.plugin) // Tells later hooks that this one ran.
     const logged = log.get(attemptName(hook.plugin, hook.name, result.attempt))
     const logs = logged ? logsFor(tree.root, hook, result.attempt) : keptLogs(tree.root, hook, result.attempt)
+    // A power cut may have undone the log, and not the files.
+    if (logs || result.status === 'succeeded') await this.findings.readUrls(join(tree.root, hook.plugin))
     if (!logs) return
     const printed = { logs, stdout: logged?.stdout }
     if (result.status === 'succeeded') keepStaticfileLog(tree, hook.plugin, printed, result.output_str)
-    await this.findings.recall(printed, join(tree.root, hook.plugin))
+    this.findings.add(await recordsOf(printed))
   }
 }

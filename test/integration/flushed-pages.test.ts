@@ -4,10 +4,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { pagesOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
-import { plugin } from '../support/plugins.ts'
+import { hook, plugin } from '../support/plugins.ts'
 import { eventually } from '../support/program.ts'
-import { queuedPages } from '../support/queued.ts'
+import { queuedPages, runAll } from '../support/queued.ts'
 import { records } from '../support/records.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -64,4 +65,21 @@ it('the folder of a page that waits, is paused or is cancelled is flushed', asyn
   rmSync(log)
   expect((await home.run(['snapshot', 'cancel', works!.id], { env })).code).toBe(0)
   expect(pages.map(isFlushed)).toEqual([false, true])
+})
+
+it('what a page had found when its machine was cut off is not lost with the log', async () => {
+  const home = await homes.make()
+  hook(home, 'ends', '75_ends.sh', 'while [ -e "$DATA_DIR/hold" ]; do sleep 0.05; done')
+  writeFileSync(join(home.dataDir, 'hold'), '')
+  const crawl = await home.add('--depth', '1', '--plugins', 'html,parse_html_urls,ends', `${site.url}/page-1.html`)
+  const runner = home.start(['run'])
+  const isHeld = "select count(*) = 1 from archive_result where plugin = 'ends' and status = 'started'"
+  await eventually(() => home.value<boolean>(isHeld))
+  runner.signal('SIGKILL')
+  await runner.finished()
+  const [page] = await pagesOf(home, crawl)
+  rmSync(join(home.dataDir, page!.output_dir, '.logs'), { recursive: true })
+  rmSync(join(home.dataDir, 'hold'))
+  await runAll(home)
+  expect((await pagesOf(home, crawl)).map(({ url }) => url)).toContain(`${site.url}/page-2.html`)
 })
