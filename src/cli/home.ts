@@ -102,8 +102,11 @@ export async function openHome(
       )
   })
   const door = new Door(dataDir, doorMs, say)
+  // The lock is taken by a program of its own, which takes its time while we get ready to connect.
+  const entering = openDatabaseOf(options, dataDir, say, door)
+  entering.catch(() => {}) // It is awaited below.
   const early = connectEarly(options, dataDir, connection)
-  const server = await openDatabaseOf(options, dataDir, say, door).catch(async (error: unknown) => {
+  const server = await entering.catch(async (error: unknown) => {
     if (early) await giveUp(early.db)
     throw error
   })

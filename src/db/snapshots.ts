@@ -81,8 +81,8 @@ async function insertBatch(
 }
 
 /**
- * The pages that the crawl does not have yet, without duplicates. Each hash is the first from itself on: asked for by
- * `=`, all pages of the crawl may be read, of which the planner believes that there are few.
+ * The pages that the crawl does not have yet, without duplicates. Each hash is looked up as the first of a range in the
+ * one index of this order: by `=`, all pages of the crawl may be read, of which the planner expects few.
  */
 async function freshPages<Page extends { readonly url: string }>(
   tx: Database,
@@ -98,8 +98,9 @@ async function freshPages<Page extends { readonly url: string }>(
   const { rows } = await sql<{ url_hash: Buffer }>`
     select found.url_hash from unnest(${hashes}::bytea[]) as asked (hash) cross join lateral (
       select url_hash from snapshot
-      where in_index_order() and crawl_id = ${crawlId} and url_hash >= asked.hash order by url_hash limit 1
-    ) found where found.url_hash = asked.hash`.execute(tx)
+      where in_index_order() and crawl_id = ${crawlId} and url_hash between asked.hash and asked.hash
+      order by url_hash limit 1
+    ) found`.execute(tx)
   for (const { url_hash } of rows) byHash.delete(url_hash.toString('hex'))
   return [...byHash.values()]
 }

@@ -73,7 +73,7 @@ describe('a pool of processes', () => {
       expect(await database.value(`select retry_at > now() + interval '30 s' from job`)).toBe(true)
       process.kill(pid, 'SIGKILL')
       // The lease would have held for 60 s.
-      await eventually(() => database.value(`select status = 'done' from job`), 10_000)
+      await eventually(() => database.value(`select status = 'done' from job`), 30_000)
       stop.abort()
       await running
       expect(await doneBy(database)).not.toContain(pid)

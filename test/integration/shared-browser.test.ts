@@ -107,6 +107,16 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     expect(await waiting).toBe('backoff: the wait for the browser left too little time')
   })
 
+  it('are visited again for the next capture, when one has crashed their tab twice', async () => {
+    const visit = new Visit([])
+    const crash = async (tab: Tab) => await tab.send('Page.crash')
+    const ends: string[] = []
+    for (const use of [crash, async () => {}, crash, crash, async () => {}]) ends.push(await hook(visit, use, 60))
+    await visit.close()
+    const crashed = 'failed: the page crashed its tab'
+    expect(ends).toEqual([crashed, 'succeeded: page', crashed, crashed, crashed])
+  })
+
   it('do not wait for themselves, when the tab ends that had the browser for itself', async () => {
     const visit = new Visit([])
     const first = [() => end().then(start), (tab: Tab) => tab.send('Page.crash')]

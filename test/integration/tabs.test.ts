@@ -67,6 +67,12 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     expect(await Promise.all(['/splash', '/spins', '/says-loading'].map(words))).toEqual(Array(3).fill('late words'))
   })
 
+  it('is more than the beginning of a feed that has no end', async () => {
+    const tab = await tabs.visit(`${site.url}/feed`)
+    expect(site.hits('/more')).toBeGreaterThan(8)
+    await tab.close()
+  })
+
   it('is not covered by a banner, which stays in the document', async () => {
     const covered = `[...document.querySelectorAll('#veil, #banner')].filter((layer) => layer.checkVisibility()).length`
     const tab = await tabs.visit(`${site.url}/folded`)

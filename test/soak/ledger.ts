@@ -26,9 +26,11 @@ export class Ledger {
   /** Answers that no command may give. */
   readonly complaints: string[] = []
 
-  /** The URLs that may not be lost. */
+  /** The URLs that may not be lost. A crawl that is cancelled before it begins has no pages. */
   get accepted(): string[] {
-    return this.added.flatMap(({ id, urls }) => (id === undefined || this.deleted.has(id) ? [] : urls))
+    return this.added.flatMap(({ id, urls }) =>
+      id === undefined || this.deleted.has(id) || this.cancelled.has(id) ? [] : urls,
+    )
   }
 
   /** Every crawl that is known. */

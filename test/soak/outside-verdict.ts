@@ -103,6 +103,7 @@ function lost(
   const [crawl] = found
   if (!crawl) return id === undefined ? [] : [`crawl ${id} is lost`]
   if (id !== undefined && crawl.id !== id) return [`${urls[0]}: in crawl ${crawl.id}, not ${id}`]
+  if (ledger.deleted.has(crawl.id)) return [] // A part of what an `add` had written that was killed before it said so.
   const there = (pages.get(crawl.id) ?? []).map(({ url }) => url).sort()
   // One that was cancelled before it began has no pages.
   if (crawl.status === 'sealed' && there.length === 0) return []

@@ -21,6 +21,8 @@ export class TestHome {
   readonly dataDir: string
   readonly databaseUrl: string
   readonly started: Running[] = []
+  /** The commands that were run to their end. */
+  readonly ran: (Pick<Finished, 'code' | 'stderr'> & { readonly args: readonly string[] })[] = []
   readonly #env: Readonly<Record<string, string>>
   #pool: pg.Pool | undefined
 
@@ -32,7 +34,9 @@ export class TestHome {
 
   /** Runs a command on this data dir to its end. */
   async run(args: readonly string[], call: Call = {}): Promise<Finished> {
-    return await program(args, this.#with(call))
+    const finished = await program(args, this.#with(call))
+    this.ran.push({ args, code: finished.code, stderr: finished.stderr })
+    return finished
   }
 
   /** Starts a command on this data dir. */
@@ -175,11 +179,19 @@ const SAID = 4_000
 async function tellWhatBecameOf(home: TestHome): Promise<void> {
   for (const { stderr, args, isOver } of home.started)
     console.error(`${args.join(' ')} (${isOver ? 'over' : 'running'}) said:\n${stderr.slice(-SAID)}`)
-  const rows =
-    'select seq, process_type, worker_type, status, pid, exit_code, exit_signal, ended_at from process ' +
-    'order by seq desc limit 12'
+  for (const { args, code, stderr } of home.ran)
+    console.error(`${args.join(' ')} (exit code ${code}) said:\n${stderr.slice(-SAID)}`)
+  const rows = {
+    process:
+      'select seq, process_type, worker_type, status, pid, exit_code, exit_signal, ended_at from process ' +
+      'order by seq desc limit 12',
+    crawl: 'select id, status, retry_at, attempts, next_part, message from crawl order by id desc limit 12',
+    snapshot: 'select url, status, outcome, cause, retry_at, attempts from snapshot order by id desc limit 12',
+  }
   const there = processesOf(home.dataDir).map(({ pid, command }) => `${pid} ${command.slice(0, 200)}`)
-  console.error('process rows:', await home.query(rows).catch(String), '\nprocesses:', there)
+  for (const [table, select] of Object.entries(rows))
+    console.error(`${table} rows:`, await home.query(select).catch(String))
+  console.error('processes:', there)
 }
 
 async function expectNothingLeft(home: TestHome): Promise<void> {

@@ -9,5 +9,18 @@ const late = (first: string) =>
 export const latePages: Routes = {
   '/splash': late(''),
   '/spins': late('<p>This page has a menu and a footer, and between them</p><div aria-busy="true">a wheel</div>'),
+  // A feed that goes on wherever its end is seen.
+  '/feed': `<!doctype html><title>feed</title><main></main><footer>end</footer><script>
+     const end = document.querySelector('footer')
+     const observer = new IntersectionObserver(async ([{ isIntersecting }]) => {
+       if (!isIntersecting) return
+       observer.unobserve(end)
+       document.querySelector('main').insertAdjacentHTML('beforeend', await (await fetch('/more')).text())
+       observer.observe(end)
+     })
+     observer.observe(end)
+   </script>`,
+  '/more': (_request, response) =>
+    void setTimeout(() => response.end('<p style="height: 1000px">more</p>'.repeat(3)), 30),
   '/says-loading': late('<h1>Loading …</h1>'),
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { sizeText } from '../settings.ts'
 import type { RunningBrowser } from './launch.ts'
 import { lacksSharedMemory } from './shared-memory.ts'
 
@@ -34,7 +33,7 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
     for (const each of all) {
       const bytes = residentBytes(each)
       if (bytes <= limit) continue
-      const took = `took ${sizeText(bytes)}, more than ${sizeText(limit)} (CHROME_MAX_MEMORY)`
+      const took = `took ${inMb(bytes)}, more than ${inMb(limit)} (CHROME_MAX_MEMORY)`
       said(`A process of the browser ${took}, and was ended.`)
       if (each === pid) browser.relay.close(`it ${took}`)
       else browser.relay.explain(`it ${took}`)
@@ -62,6 +61,9 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
 export function endBrowser({ process: { pid } }: Pick<RunningBrowser, 'process'>): void {
   for (const each of familyOf(pid!)) end(each)
 }
+
+/** In one unit, since they may be close together. */
+const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`
 
 /** A process and all below it. */
 function familyOf(pid: number): number[] {

@@ -39,7 +39,10 @@ const WAIT_SHARE = 0.3
 const RESTART_MS = 30_000
 const LOOK_MS = 200
 
-/** Keys in a visit: the page has crashed its tab; it has had the browser for itself. */
+/** Of a page that crashes its tab so often, nothing more is to be had. */
+const MOST_CRASHES = 4
+
+/** Keys in a visit: how often the page has crashed its tab; it has had the browser for itself. */
 const CRASHED = 'crash'
 const WAS_ALONE = 'was alone'
 
@@ -65,7 +68,9 @@ export async function withTab(
   const none = noteOf(chrome, NO_BROWSER)
   if (none !== undefined) return skipped(none)
   const { signal, visit } = context
-  const over = { browser: false, tab: visit?.known(CRASHED) === true }
+  const atFirst = () => ({ count: 0 })
+  const crashes = visit?.once(CRASHED, atFirst) ?? atFirst()
+  const over = { browser: false, tab: crashes.count > 0 }
   for (let alone = visit?.known(WAS_ALONE) === true; ; ) {
     try {
       return await once(context, chrome, alone, use)
@@ -74,17 +79,31 @@ export async function withTab(
       const gone = error instanceof BrowserGone && !error.isForGood ? error : undefined
       const ended = gone ? 'browser' : 'tab'
       if (!gone && !(error instanceof TabCrashed)) throw error
+      if (!gone) crashes.count++
+      // What crashed it may be what this hook did: the next one has another tab.
+      if (!gone && over.tab && crashes.count < MOST_CRASHES && (await wasVisited(visit))) await forgetTab(visit)
       if (over[ended] || signal.aborted || (gone?.isOwnEnd && visit?.known(WAS_ALONE))) throw error
       over[ended] = true
       alone ||= gone?.isOwnEnd === true
       if (alone) visit?.once(WAS_ALONE, () => true)
-      if (!gone) visit?.once(CRASHED, () => true) // A page that crashes its tab twice does it again.
       context.log(`${messageOf(error)}; the page is visited again`)
-      const before = visit?.known<Promise<VisitedTab>>('tab')
-      visit?.forget('tab')
-      if (before) await close(before) // As long as it had its turn, the next one would wait for that.
+      await forgetTab(visit)
     }
   }
+}
+
+const tabOf = (visit: HookContext['visit']) => visit?.known<Promise<VisitedTab>>('tab')
+
+const wasVisited = async (visit: HookContext['visit']): Promise<boolean> =>
+  (await tabOf(visit)?.then(
+    () => true,
+    () => false,
+  )) ?? false
+
+async function forgetTab(visit: HookContext['visit']): Promise<void> {
+  const before = tabOf(visit)
+  visit?.forget('tab')
+  if (before) await close(before) // As long as it had its turn, the next one would wait for that.
 }
 
 const close = (opening: Promise<VisitedTab>) => opening.then(({ tab }) => tab.close()).catch(() => {})

@@ -8,12 +8,19 @@ export const SCROLL = `async (until, pause) => {
   const BOXES = 20
   const STEPS = 20
   const HIDDEN_MS = 500
+  const GROWTH_MS = 400
   // Observers of what is seen are told between two frames, however long a busy machine takes for one.
   const frame = () => new Promise(requestAnimationFrame)
   const seen = () => Promise.race([frame().then(frame).then(frame), pause(HIDDEN_MS)])
   const root = document.scrollingElement
+  // What comes at the end of a feed is requested only there. Meanwhile the network comes to rest, which takes longer.
+  const grows = async (height) => {
+    const last = Math.min(until, performance.now() + GROWTH_MS)
+    while (root.scrollHeight <= height && performance.now() < last) await pause(50)
+    return root.scrollHeight > height
+  }
   for (let screen = 1; root && screen < SCREENS && performance.now() < until; screen++) {
-    if (screen * innerHeight >= root.scrollHeight) break
+    if (screen * innerHeight >= root.scrollHeight && !(await grows(root.scrollHeight))) break
     scrollTo({ top: screen * innerHeight, behavior: 'instant' })
     await seen()
   }
