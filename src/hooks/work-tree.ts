@@ -254,6 +254,11 @@ export class WorkTree {
     }
   }
 
+  /** Has what is published outlast a power cut. The page may have been deleted meanwhile. */
+  async keep(): Promise<void> {
+    if (existsSync(this.root)) await flush([this.root])
+  }
+
   /** What is in the folder of the page, if that exists. */
   #entries(): Dirent[] {
     return existsSync(this.root) ? readdirSync(this.root, { withFileTypes: true }) : []

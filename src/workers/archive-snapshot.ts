@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { readSetting } from '../base/config.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { flush } from '../base/flush.ts'
 import { forgetEnds } from '../base/row-log.ts'
 import { latestOtherCopy } from '../db/archived-pages.ts'
 import { isFull } from '../db/counts.ts'
@@ -147,7 +146,7 @@ export async function archiveSnapshot(
     // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again.
     // The same goes for who ended a browser.
     const counts = lostService || (run.ends.cameToNothing && !stop.isExplained)
-    await flush([tree.root]) // What is published: a person may pause the page meanwhile, and then its results count.
+    await tree.keep() // A person may pause the page meanwhile, and then its results count.
     const waitMs = lostService ? RESTART_MS : run.waitMs
     if (!(await queue.release(started, waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')

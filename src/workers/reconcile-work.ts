@@ -1,7 +1,6 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { flush } from '../base/flush.ts'
 import { type CancelledPage, cancelledPages, lookAgainLater } from '../db/cancelled-pages.ts'
 import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
@@ -26,7 +25,7 @@ export async function reconcileWork(home: Home, page: Page): Promise<void> {
     const now = await snapshotById(tx, page.id)
     if (now?.status === 'paused' || now?.status === 'sealed') await tree.reconcile()
   })
-  if (existsSync(tree.root)) await flush([tree.root]) // What we have published stays, whatever becomes of the page.
+  await tree.keep() // Whatever becomes of the page.
   await reconcileDeleted(home, 'snapshot', page)
 }
 
