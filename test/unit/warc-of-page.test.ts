@@ -18,6 +18,11 @@ describe('the WARC and the WACZ of', () => {
     expect(await runRow(['html', 'warc', 'wacz'], at(path))).toMatchObject(WHOLE)
   })
 
+  it('a file have it when they are made again by themselves', async () => {
+    await runRow(['headers', 'staticfile', 'html'], at('/photo.png'))
+    expect(await runRow(['warc', 'wacz'], at('/photo.png'))).toEqual(WHOLE)
+  })
+
   it.each([
     ['a redirect to a page', '/redirect-2'],
     ['a redirect to itself that sets a cookie', '/redirect-cookie'],
