@@ -6,6 +6,7 @@ import type { HookContext, HookResult } from './contract.ts'
 import { lacking, noResults } from './hook.ts'
 import { sizeLimit } from './settings.ts'
 import { pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from './siblings.ts'
+import { COMES_LATER } from './visit.ts'
 
 const DEFAULT_MAX_SIZE = 50 * 1024 * 1024
 
@@ -69,6 +70,8 @@ export async function fetchPage(context: HookContext): Promise<ServedPage | Hook
 export async function loadPage(context: HookContext): Promise<Page | HookResult> {
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
+  // What was served may be empty without the scripts: whoever makes do with it is not asked again.
+  if (context.visit?.known(COMES_LATER) && context.visit.includes('dom')) return lacking('dom')
   const saved = context.visit ? context.visit.once('page', () => savedPage(context)) : savedPage(context)
   if (saved) return saved
   if (siblingRan(context, 'html')) return lacking('html')

@@ -45,10 +45,11 @@ async function record(context: HookContext): Promise<HookResult> {
   const page = withoutFragment(context.url)
   try {
     // In a row both have happened.
-    await withTab(context, async () => succeeded('')).catch((error: unknown) => {
+    const visited = await withTab(context, async () => succeeded('')).catch((error: unknown) => {
       if (error instanceof BrowserGone && siblingRan(context, 'chrome')) throw error
       context.log(messageOf(error))
     })
+    if (visited?.status === 'backoff') return visited
     const isPage = staticFile(context) === undefined
     const hasFailed = isPage && siblingRan(context, 'html') && !readSibling(context, 'html/output.html')
     const { signal, spend, clear } = startDeadline(context.signal, timeoutSeconds(context.env, 'WARC') * SHARE)
