@@ -3,7 +3,6 @@
 // starts here.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import { loadCompiled } from './base/compiled.ts'
 import { BUILT, VERSION } from './base/version.ts'
 import type * as Program from './cli/program.ts'
@@ -23,9 +22,6 @@ if (verb === '--version' || verb === '-V' || verb === 'version') {
 } else if (verb === 'worker') {
   void (load('worker.js', 'workers/entry.ts') as typeof Worker).worker(kind)
 } else {
-  // It lives for months and keeps little of what it allocates: left alone, its young generation grows to 67 MB. From
-  // the start, since V8 refuses byte code that was kept under other flags.
-  if (use() === 'run') setFlagsFromString('--semi-space-growth-factor=1')
   void (load('program.js', 'cli/program.ts') as typeof Program).program(process.argv)
 }
 

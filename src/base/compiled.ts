@@ -33,8 +33,8 @@ export function loadCompiled(file: string, use: string, edition: string): unknow
     filename: file,
     ...(cachedData && { cachedData }),
   })
-  if (!cachedData || script.cachedDataRejected) keepOnce(kept, script)
-  else compileLessSoon()
+  if (!cachedData || script.cachedDataRejected) keepOnce(kept, script, use)
+  else compileLessSoon(use)
   const module = { exports: {} }
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file))
   return module.exports
@@ -48,12 +48,12 @@ function readIfThere(file: string): Buffer | undefined {
   }
 }
 
-function keepOnce(file: string, script: Script): void {
+function keepOnce(file: string, script: Script, use: string): void {
   const now = () => {
     clearTimeout(later)
     process.off('exit', now)
     keep(file, script)
-    compileLess()
+    compileLess(use)
   }
   const later = setTimeout(now, STARTED_MS).unref()
   process.once('exit', now)

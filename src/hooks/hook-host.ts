@@ -24,8 +24,11 @@ import { extraContext, hookEnvironment } from './environment.ts'
 import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
-/** A bounded heap: a hook that needs more dies of it and runs again alone. */
-const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-old-space-size=80']
+/**
+ * A bounded heap: a hook that needs more dies of it and runs again alone. A young generation of 4 MB instead of 1 saves
+ * a tenth of a host's CPU, since the tree of a page is garbage by the next one, and takes 2 to 3 MB.
+ */
+const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=4', '--max-old-space-size=80']
 /**
  * For glibc: V8 compiles in pieces of 8 to 32 kB. Among what stays they left holes of 3 to 10 MB in a host; as mappings
  * of their own they are gone when V8 frees them. That takes 1.5 % more CPU of a host.
