@@ -27,8 +27,8 @@ export class Postponed {
   }
 
   /**
-   * Does this output of a hook say that what it needs is missing, which is tried again later? Then the hook comes again,
-   * too, and what needs it waits in its turn.
+   * Does this output of a hook say that what it needs is missing, which is tried again later? Then the hook comes
+   * again, too, and what needs it waits in its turn.
    */
   waitsToo({ plugin }: Pick<ResultRow, 'plugin'>, output: string): boolean {
     const needed = neededBy(output)

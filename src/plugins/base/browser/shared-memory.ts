@@ -5,7 +5,7 @@ const ENOUGH = 256 * 1024 * 1024
 /** With less of it left, they crash soon: the picture of a long page takes 90 MB. */
 const LEAST = 96 * 1024 * 1024
 
-/** What filled it once, such as the pages of this crawl, does so again, however much is free when a browser has ended. */
+/** What filled it once, such as the pages of a crawl, does so again, however much is free when a browser has ended. */
 let wasFull = false
 
 /** What a browser needs on a machine with little shared memory, or none. */
