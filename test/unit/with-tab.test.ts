@@ -10,8 +10,11 @@ import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
 import { ENDED } from '../../src/plugins/base/browser/turns.ts'
 import { Visit } from '../../src/plugins/base/visit.ts'
 import dom from '../../src/plugins/dom/on_Snapshot__53_dom.ts'
+import markdown from '../../src/plugins/markdown/on_Snapshot__57_markdown.ts'
+import responses from '../../src/plugins/responses/on_Snapshot__82_responses.ts'
 import screenshot from '../../src/plugins/screenshot/on_Snapshot__51_screenshot.ts'
 import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
+import wacz from '../../src/plugins/wacz/on_Snapshot__81_wacz.ts'
 import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 
 let folder: string
@@ -114,7 +117,11 @@ it('a page that others keep from the browser is taken when it has its turn, not 
   expect(await said(title, 'title', { visit, env })).toBe('succeeded: served')
   for (const [plugin, hook] of Object.entries({ dom, warc }))
     expect(await said(hook, plugin, { visit, env })).toBe('backoff: other pages have the browser for themselves')
-  expect(await said(title, 'title', { visit, env })).toBe('skipped: needs dom, which failed')
+  for (const path of ['warc/index.cdxj', 'warc/data.warc.gz', 'readability/content.html']) write(`page/${path}`) // Old.
+  for (const [plugin, hook] of Object.entries({ title, markdown }))
+    expect(await said(hook, plugin, { visit, env })).toBe('skipped: needs dom, which failed')
+  for (const [plugin, hook] of Object.entries({ wacz, responses }))
+    expect(await said(hook, plugin, { visit, env })).toBe('skipped: needs warc, which failed')
   expect(await said(title, 'title', { visit: new Visit(['title']) })).toBe('succeeded: served')
   for (const client of server.clients) client.terminate()
   http.close()

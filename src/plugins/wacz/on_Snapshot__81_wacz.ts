@@ -7,7 +7,7 @@ import { WaczFile, type WaczPage } from '../../base/wacz/wacz-file.ts'
 import type { HookContext } from '../base/contract.ts'
 import { makeDir, PART } from '../base/files.ts'
 import { defineHook, failed, lacking, succeeded } from '../base/hook.ts'
-import { readSibling } from '../base/siblings.ts'
+import { comesLater, readSibling } from '../base/siblings.ts'
 import { INDEX, WARC } from '../base/warc/recording.ts'
 import { endOf } from '../base/warc/whole.ts'
 
@@ -20,6 +20,7 @@ const MAX_TEXT = 500_000
 export default defineHook(import.meta, {
   plugin: 'wacz',
   async run(context) {
+    if (comesLater(context, 'warc')) return lacking('warc')
     const warc = join(context.outputDir, '..', 'warc', WARC)
     const index = readSibling(context, `warc/${INDEX}`)?.toString()
     if (index === undefined || !existsSync(warc)) return lacking('warc')
