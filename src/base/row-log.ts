@@ -34,6 +34,10 @@ interface EndLine {
 /** What is in the line that ends a hook's part, and in no other line of ours. */
 export const endOf = (hook: string): string => `"hook":${JSON.stringify(hook)}`
 
+/** What hooks print as text: a line for each record. */
+export const textOf = (printed: readonly object[]): string =>
+  printed.map((record) => `${JSON.stringify(record)}\n`).join('')
+
 /** The log of a page, for the one process that appends to it at a time. */
 export class RowLog {
   readonly #fd: number
@@ -57,7 +61,7 @@ export class RowLog {
   append(hook: string, printed: readonly object[]): string {
     const about = { type: 'End', hook, lines: printed.length } as const
     const line: EndLine = { ...about, ended_at: new Date().toISOString(), boot_id: this.#bootId }
-    const stdout = printed.map((record) => `${JSON.stringify(record)}\n`).join('')
+    const stdout = textOf(printed)
     writeFileSync(this.#fd, `${stdout}${JSON.stringify(line)}\n`)
     return stdout
   }
