@@ -31,6 +31,10 @@ interface EndLine {
   readonly boot_id: string
 }
 
+/** What hooks print as text: a line for each record. */
+export const textOf = (printed: readonly object[]): string =>
+  printed.map((record) => `${JSON.stringify(record)}\n`).join('')
+
 /** The log of a page, for the one process that appends to it at a time. */
 export class RowLog {
   readonly #fd: number
@@ -54,7 +58,7 @@ export class RowLog {
   append(hook: string, printed: readonly object[]): string {
     const about = { type: 'End', hook, lines: printed.length } as const
     const line: EndLine = { ...about, ended_at: new Date().toISOString(), boot_id: this.#bootId }
-    const stdout = printed.map((record) => `${JSON.stringify(record)}\n`).join('')
+    const stdout = textOf(printed)
     writeFileSync(this.#fd, `${stdout}${JSON.stringify(line)}\n`)
     return stdout
   }

@@ -2,12 +2,13 @@
 // milliseconds instead of the start of Node. It is a hook process like any other: own session, own row, killed when a
 // hook in it exceeds its time.
 import { appendFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { compileLess } from '../base/compile-less.ts'
+import { isFull } from '../base/disk-space.ts'
 import { messageOf } from '../base/errors.ts'
-import { RowLog } from '../base/row-log.ts'
+import { RowLog, textOf } from '../base/row-log.ts'
 import type { HookContext, HookModule } from '../plugins/base/contract.ts'
 import { resultRecord } from '../plugins/base/records.ts'
 import { Visit } from '../plugins/base/visit.ts'
@@ -32,7 +33,7 @@ async function moduleAt(path: string): Promise<HookModule> {
  * messages to its stderr file.
  */
 async function runHook(
-  { url, env: common }: HostJob,
+  { url, env: common, log: file }: HostJob,
   hook: HostedHook,
   visit: Visit,
   log: RowLog,
@@ -62,8 +63,10 @@ async function runHook(
     context.log(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
     records.push(resultRecord({ status: 'failed', output: messageOf(error) }))
   }
-  const stdout = log.append(hook.name, records)
-  return { code, complained, stdout: stdout.length > LONGEST_REPLY ? undefined : stdout }
+  // A failure on a full disk says nothing about the hook: whoever goes on with the page runs it again.
+  const isTold = code === 0 || !isFull(dirname(file))
+  const stdout = isTold ? log.append(hook.name, records) : textOf(records)
+  return { code, complained, stdout: isTold && stdout.length > LONGEST_REPLY ? undefined : stdout }
 }
 
 let stopped = false
