@@ -14,7 +14,11 @@ interface Page {
   readonly url: string
   readonly title: string | null
   readonly output_dir: string
+  /** Bytes that its hooks have left. */
+  readonly output_size: number
 }
+
+type NotedPage = Omit<Page, 'output_size'>
 
 /** Pages that go into one WACZ, noted on disk: a million of them need no memory to speak of. */
 export class WaczPages {
@@ -25,7 +29,7 @@ export class WaczPages {
   size = 0
   /** Pages that have no WARC, here at least. */
   lacking = 0
-  /** Those of them that have no folder: another machine has archived them, and its disk is not ours. */
+  /** Those of them whose files are not here: another machine has archived them, and its disk is not ours. */
   elsewhere = 0
 
   constructor(dataDir: string) {
@@ -36,15 +40,15 @@ export class WaczPages {
     return this.#pages.length
   }
 
-  add({ id, url, title, output_dir }: Page): void {
+  add({ id, url, title, output_dir, output_size }: Page): void {
     const warc = join(this.#dataDir, output_dir, WARC)
     if (!existsSync(warc)) {
       this.lacking += 1
-      if (!existsSync(join(this.#dataDir, output_dir))) this.elsewhere += 1
+      if (output_size > 0 && !existsSync(join(this.#dataDir, output_dir))) this.elsewhere += 1
       return
     }
     this.size += statSync(warc).size
-    this.#pages.push(this.#spool.add(JSON.stringify({ id, url, title, output_dir })))
+    this.#pages.push(this.#spool.add(JSON.stringify({ id, url, title, output_dir } satisfies NotedPage)))
   }
 
   /** Does each of them still have its WARC? None was deleted meanwhile. */
@@ -73,7 +77,7 @@ export class WaczPages {
 
   *#sources(): Generator<PageSource> {
     for (const place of this.#pages.toReversed()) {
-      const { id, url, title, output_dir } = JSON.parse(this.#spool.read(place)) as Page
+      const { id, url, title, output_dir } = JSON.parse(this.#spool.read(place)) as NotedPage
       yield {
         id,
         url: url.replace(/#.*$/s, ''),

@@ -116,7 +116,7 @@ export class HookEnds {
 
   async #take(hook: Hook, result: ResultRow, end: HookEnd, { records, ...judged }: Verdict): Promise<void> {
     const { context, sequence, claim, tree, results, scope, repeated, services } = this.#work
-    if (judged.event === 'skip' && this.postponed.isMissingIn(judged.output)) return await this.interrupt(result)
+    if (judged.event === 'skip' && this.postponed.waitsToo(result, judged.output)) return await this.interrupt(result)
     const isLast = judged.event === 'delay' && !this.postponed.hasLeft(result)
     const isAside = hook.background && sequence.runsBefore(hook)
     const { event, ...output } = this.consequences.told(

@@ -26,10 +26,15 @@ export class Postponed {
     return this.hasLeft(result) && !this.#wasBusy
   }
 
-  /** Does this output say that what a hook needs is missing, which is tried again later? */
-  isMissingIn(output: string): boolean {
-    const plugin = neededBy(output)
-    return plugin !== undefined && this.#plugins.has(plugin)
+  /**
+   * Does this output of a hook say that what it needs is missing, which is tried again later? Then the hook comes
+   * again, too, and what needs it waits in its turn.
+   */
+  waitsToo({ plugin }: Pick<ResultRow, 'plugin'>, output: string): boolean {
+    const needed = neededBy(output)
+    const isMissing = needed !== undefined && this.#plugins.has(needed)
+    if (isMissing) this.#plugins.add(plugin)
+    return isMissing
   }
 
   /** A hook is tried again later. @returns how long its host is to be left alone, if that was too busy for it */

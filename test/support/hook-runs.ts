@@ -84,6 +84,17 @@ export function useHookRuns(): void {
         response.write(Buffer.alloc(100), () => request.socket.resetAndDestroy())
       },
       '/redirect-half': (_request, response) => response.writeHead(302, { location: '/half.bin' }).end(),
+      '/redirect-cookie-half': (request, response) => {
+        if (!request.headers.cookie)
+          return void response.writeHead(302, { location: '/redirect-cookie-half', 'set-cookie': 'a=1' }).end()
+        response.writeHead(200, { 'content-length': 1_000 })
+        response.write('half', () => request.socket.resetAndDestroy())
+      },
+      '/redirect-long': (_request, response) => {
+        response.writeHead(302, { location: '/' })
+        response.write(Buffer.alloc(100_000, 'long '))
+      },
+      '/choices': (_request, response) => response.writeHead(300, { 'content-type': 'text/html' }).end('<p>a or b'),
       '/long.bin': bytes('application/octet-stream', Buffer.alloc(3_000_000, 'long ')),
       '/empty.pdf': bytes('application/pdf', ''),
       '/half.gz': (request, response) => {

@@ -49,9 +49,9 @@ it('has the WARCs of all pages as one, with each body once, and references to it
   const names = ['old', 'middle', 'new']
   mkdirSync(join(folder, 'without'))
   for (const [hour, name] of names.entries()) await page(name, new Date(Date.UTC(2026, 0, 1, hour)))
-  for (const id of [...names, 'without', 'none'].reverse())
-    pages.add({ id, url: `http://x/${id}#part`, title: id, output_dir: id })
-  expect([pages.count, pages.lacking, pages.elsewhere]).toEqual([3, 2, 1])
+  for (const id of [...names, 'without', 'elsewhere', 'cancelled'].reverse())
+    pages.add({ id, url: `http://x/${id}#part`, title: id, output_dir: id, output_size: id === 'cancelled' ? 0 : 1 })
+  expect([pages.count, pages.lacking, pages.elsewhere]).toEqual([3, 3, 1])
   await pages.write(createWriteStream(join(folder, 'all.wacz')), 'All')
   pages.close()
 
@@ -87,7 +87,7 @@ it('has the WARCs of all pages as one, with each body once, and references to it
 it('knows when one of its pages is there no more', async () => {
   await page('leaving', new Date())
   const pages = new WaczPages(folder)
-  for (const id of ['leaving', 'none']) pages.add({ id, url: 'http://x/', title: null, output_dir: id })
+  for (const id of ['leaving', 'none']) pages.add({ id, url: 'http://x/', title: null, output_dir: id, output_size: 0 })
   expect(pages.areThere).toBe(true)
   rmSync(join(folder, 'leaving'), { recursive: true })
   expect(pages.areThere).toBe(false)

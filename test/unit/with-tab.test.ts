@@ -10,7 +10,11 @@ import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
 import { ENDED } from '../../src/plugins/base/browser/turns.ts'
 import { Visit } from '../../src/plugins/base/visit.ts'
 import dom from '../../src/plugins/dom/on_Snapshot__53_dom.ts'
+import markdown from '../../src/plugins/markdown/on_Snapshot__57_markdown.ts'
+import responses from '../../src/plugins/responses/on_Snapshot__82_responses.ts'
 import screenshot from '../../src/plugins/screenshot/on_Snapshot__51_screenshot.ts'
+import title from '../../src/plugins/title/on_Snapshot__54_title.ts'
+import wacz from '../../src/plugins/wacz/on_Snapshot__81_wacz.ts'
 import warc from '../../src/plugins/warc/on_Snapshot__80_warc.ts'
 
 let folder: string
@@ -25,14 +29,17 @@ function write(path: string, text = ''): void {
 }
 
 /** What a hook in a row says that finds these files, of its crawl and of its page. */
-async function said(hook: typeof dom, plugin: string): Promise<string> {
+async function said(
+  hook: typeof dom,
+  plugin: string,
+  { visit = new Visit([plugin]), env = {} }: { readonly visit?: Visit; readonly env?: object } = {},
+): Promise<string> {
   mkdirSync(join(folder, 'page', plugin), { recursive: true })
-  const visit = new Visit([plugin])
   try {
     const { status, output } = await hook.run({
       url: 'http://127.0.0.1:1/',
       outputDir: join(folder, 'page', plugin),
-      env: { CRAWL_DIR: join(folder, 'crawl') },
+      env: { CRAWL_DIR: join(folder, 'crawl'), ...env },
       signal: new AbortController().signal,
       visit,
       emit: () => {},
@@ -96,6 +103,28 @@ describe('a file', () => {
     write('page/staticfile/truncated-x', 'x')
     expect(await said(screenshot, 'screenshot')).toMatch(NOT_SHOWN)
   })
+})
+
+it('a page that others keep from the browser is taken when it has its turn, not as it was served', async () => {
+  const path = join(folder, 'socket')
+  const http = createServer().listen(path)
+  const server = new WebSocketServer({ server: http }) // It answers nothing.
+  await once(http, 'listening')
+  write('crawl/chrome/cdp_url.txt', `ws+unix:${path}:/`)
+  write('page/html/output.html', '<title>served</title>')
+  const visit = new Visit(['dom', 'title', 'warc'])
+  const env = { CHROME_TIMEOUT: '1' }
+  expect(await said(title, 'title', { visit, env })).toBe('succeeded: served')
+  for (const [plugin, hook] of Object.entries({ dom, warc }))
+    expect(await said(hook, plugin, { visit, env })).toBe('backoff: other pages have the browser for themselves')
+  for (const path of ['warc/index.cdxj', 'warc/data.warc.gz', 'readability/content.html']) write(`page/${path}`) // Old.
+  for (const [plugin, hook] of Object.entries({ title, markdown }))
+    expect(await said(hook, plugin, { visit, env })).toBe('skipped: needs dom, which failed')
+  for (const [plugin, hook] of Object.entries({ wacz, responses }))
+    expect(await said(hook, plugin, { visit, env })).toBe('skipped: needs warc, which failed')
+  expect(await said(title, 'title', { visit: new Visit(['title']) })).toBe('succeeded: served')
+  for (const client of server.clients) client.terminate()
+  http.close()
 })
 
 it('a conversation that is about to end says why it does', async () => {

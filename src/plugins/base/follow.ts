@@ -11,9 +11,9 @@ import { credentialsFor } from './persona.ts'
 import { drop, headersOf, request } from './request.ts'
 import { flag, text } from './settings.ts'
 import { recordingOf } from './warc/recording.ts'
+import { REDIRECTS } from './warc/whole.ts'
 
 const MAX_REDIRECTS = 20
-const REDIRECTS = new Set([301, 302, 303, 307, 308])
 /** No `deflate`: servers disagree about what it is. */
 const ENCODINGS = 'gzip, br'
 

@@ -5,7 +5,7 @@ import { isHtml, looksLikeHtml, parseContentType } from './content-type.ts'
 import type { HookContext, HookResult } from './contract.ts'
 import { lacking, noResults } from './hook.ts'
 import { sizeLimit } from './settings.ts'
-import { pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from './siblings.ts'
+import { comesLater, pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from './siblings.ts'
 
 const DEFAULT_MAX_SIZE = 50 * 1024 * 1024
 
@@ -69,6 +69,8 @@ export async function fetchPage(context: HookContext): Promise<ServedPage | Hook
 export async function loadPage(context: HookContext): Promise<Page | HookResult> {
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
+  // What was served may be empty without the scripts: whoever makes do with it is not asked again.
+  if (comesLater(context, 'dom')) return lacking('dom')
   const saved = context.visit ? context.visit.once('page', () => savedPage(context)) : savedPage(context)
   if (saved) return saved
   if (siblingRan(context, 'html')) return lacking('html')

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
 import type { HookContext } from './contract.ts'
+import { COMES_LATER } from './visit.ts'
 
 /** A page that broke off, as far as it came, and how the name of such a file begins. */
 export const TRUNCATED_PAGE = 'html/truncated.html'
@@ -23,6 +24,14 @@ export function readSibling(context: Place, path: string): Buffer | undefined {
 /** Did another plugin run before this one? It is in the same row, or its directory exists, even if empty. */
 export function siblingRan(context: Around, plugin: string): boolean {
   return context.visit?.includes(plugin) || existsSync(join(context.outputDir, '..', plugin))
+}
+
+/**
+ * Does this plugin of the row come again later, because the browser had no turn for the page? What is there of it is of
+ * an earlier time.
+ */
+export function comesLater({ visit }: Around, plugin: string): boolean {
+  return visit?.known(COMES_LATER) === true && visit.includes(plugin)
 }
 
 /** The file that staticfile saved, when the URL is itself a file; undefined for a page. */

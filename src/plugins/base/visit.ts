@@ -1,3 +1,6 @@
+/** Its key in a visit: the browser had no turn for the page, whose hooks come again later. */
+export const COMES_LATER = 'comes later'
+
 /** Shared by the hooks that run in a row on one page; discarded with the row. */
 export class Visit {
   readonly #known = new Map<string, unknown>()

@@ -3,7 +3,7 @@
 import { writeWhole } from '../base/files.ts'
 import { defineHook, lacking, noResults, succeeded } from '../base/hook.ts'
 import { sizeLimit, tooLarge } from '../base/settings.ts'
-import { readSibling, siblingRan, staticFile } from '../base/siblings.ts'
+import { comesLater, readSibling, siblingRan, staticFile } from '../base/siblings.ts'
 
 const DEFAULT_MAX_SIZE = 5 * 1024 * 1024
 
@@ -12,6 +12,7 @@ export default defineHook(import.meta, {
   async run(context) {
     const file = staticFile(context)
     if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
+    if (comesLater(context, 'dom')) return lacking('dom')
     const article = readSibling(context, 'readability/content.html')
     if (!article) return siblingRan(context, 'readability') ? lacking('readability') : noResults('no article')
     const limit = sizeLimit(context.env, 'MARKDOWN_MAX_SIZE', DEFAULT_MAX_SIZE)

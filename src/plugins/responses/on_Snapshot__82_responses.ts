@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { writeWhole } from '../base/files.ts'
 import { defineHook, failed, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
 import { flag, sizeLimit, sizeText } from '../base/settings.ts'
-import { readSibling, siblingRan } from '../base/siblings.ts'
+import { comesLater, readSibling, siblingRan } from '../base/siblings.ts'
 import { INDEX, WARC } from '../base/warc/recording.ts'
 import { bodiesIn } from './bodies.ts'
 
@@ -15,6 +15,7 @@ const LIST = 'index.jsonl'
 export default defineHook(import.meta, {
   plugin: 'responses',
   async run(context) {
+    if (comesLater(context, 'warc')) return lacking('warc')
     const index = readSibling(context, `warc/${INDEX}`)?.toString()
     if (index === undefined && !(siblingRan(context, 'warc') && flag(context.env, 'WARC_ENABLED', true)))
       return skipped('needs warc: WARC_ENABLED')

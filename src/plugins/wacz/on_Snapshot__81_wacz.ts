@@ -2,12 +2,12 @@
 // The page's WARC, its index, its title and text, in one file that ReplayWeb.page and pywb open.
 import { createReadStream, createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { capturedAt, linesIn } from '../../base/wacz/index-line.ts'
+import { capturedAt, type IndexFields, linesIn } from '../../base/wacz/index-line.ts'
 import { WaczFile, type WaczPage } from '../../base/wacz/wacz-file.ts'
 import type { HookContext } from '../base/contract.ts'
 import { makeDir, PART } from '../base/files.ts'
 import { defineHook, failed, lacking, succeeded } from '../base/hook.ts'
-import { readSibling } from '../base/siblings.ts'
+import { comesLater, readSibling } from '../base/siblings.ts'
 import { INDEX, WARC } from '../base/warc/recording.ts'
 import { endOf } from '../base/warc/whole.ts'
 
@@ -20,6 +20,7 @@ const MAX_TEXT = 500_000
 export default defineHook(import.meta, {
   plugin: 'wacz',
   async run(context) {
+    if (comesLater(context, 'warc')) return lacking('warc')
     const warc = join(context.outputDir, '..', 'warc', WARC)
     const index = readSibling(context, `warc/${INDEX}`)?.toString()
     if (index === undefined || !existsSync(warc)) return lacking('warc')
@@ -44,7 +45,9 @@ export default defineHook(import.meta, {
 
 /** As the WARC's own result says. */
 function isWhole(url: string, index: string): boolean {
-  const whole = linesIn(index).filter(({ fields }) => fields['truncated'] === undefined)
+  const isThere = ({ method, truncated, redirect }: IndexFields) =>
+    method === undefined && (truncated === undefined || redirect !== undefined)
+  const whole = linesIn(index).filter(({ fields }) => isThere(fields))
   const steps = whole.map(({ fields }) => [fields.url, { leadsTo: fields['redirect'] }] as const)
   // What has set a cookie by a redirect to itself is there behind it.
   const ends = steps.filter(([, { leadsTo }]) => leadsTo === undefined)

@@ -10,7 +10,7 @@ import { follow } from '../base/follow.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
 import { isRequested } from '../base/page-request.ts'
 import { timeoutSeconds } from '../base/settings.ts'
-import { readSibling, siblingRan } from '../base/siblings.ts'
+import { readSibling, siblingRan, staticFile } from '../base/siblings.ts'
 import { Visit } from '../base/visit.ts'
 import { type Made, type Recording, recordingOf, WARC } from '../base/warc/recording.ts'
 
@@ -45,11 +45,13 @@ async function record(context: HookContext): Promise<HookResult> {
   const page = withoutFragment(context.url)
   try {
     // In a row both have happened.
-    await withTab(context, async () => succeeded('')).catch((error: unknown) => {
+    const visited = await withTab(context, async () => succeeded('')).catch((error: unknown) => {
       if (error instanceof BrowserGone && siblingRan(context, 'chrome')) throw error
       context.log(messageOf(error))
     })
-    const hasFailed = siblingRan(context, 'html') && readSibling(context, 'html/output.html') === undefined
+    if (visited?.status === 'backoff') return visited
+    const isPage = staticFile(context) === undefined
+    const hasFailed = isPage && siblingRan(context, 'html') && !readSibling(context, 'html/output.html')
     const { signal, spend, clear } = startDeadline(context.signal, timeoutSeconds(context.env, 'WARC') * SHARE)
     try {
       const mayAsk = !hasFailed || isRequested(context.visit)

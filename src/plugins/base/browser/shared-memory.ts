@@ -5,11 +5,17 @@ const ENOUGH = 256 * 1024 * 1024
 /** With less of it left, they crash soon: the picture of a long page takes 90 MB. */
 const LEAST = 96 * 1024 * 1024
 
-/** What a browser needs on a machine with little shared memory, or none. */
-export const memoryArguments = (): string[] => (freeBytes() < ENOUGH ? ['--disable-dev-shm-usage'] : [])
+/** What filled it once, such as the pages of a crawl, does so again, however much is free when a browser has ended. */
+let wasFull = false
 
-/** Is there hardly any shared memory left, for a browser that was started when there was some? */
-export const lacksSharedMemory = (): boolean => freeBytes() < LEAST
+/** What a browser needs on a machine with little shared memory, or none. */
+export const memoryArguments = (): string[] => (wasFull || freeBytes() < ENOUGH ? ['--disable-dev-shm-usage'] : [])
+
+/** Is there, or was there, hardly any shared memory left, for a browser that was started when there was some? */
+export function lacksSharedMemory(): boolean {
+  wasFull ||= freeBytes() < LEAST
+  return wasFull
+}
 
 function freeBytes(): number {
   try {

@@ -9,6 +9,7 @@ import { credentialsFor } from '../persona.ts'
 import { timeoutSeconds } from '../settings.ts'
 import { isShown } from '../shown-file.ts'
 import { readSibling, siblingRan, staticFile } from '../siblings.ts'
+import { COMES_LATER } from '../visit.ts'
 import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone, NoTurn, TabCrashed } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
@@ -75,7 +76,10 @@ export async function withTab(
     try {
       return await once(context, chrome, alone, use)
     } catch (error) {
-      if (error instanceof NoTurn) return later(error.message)
+      if (error instanceof NoTurn) {
+        visit?.once(COMES_LATER, () => true)
+        return later(error.message)
+      }
       const gone = error instanceof BrowserGone && !error.isForGood ? error : undefined
       const ended = gone ? 'browser' : 'tab'
       if (!gone && !(error instanceof TabCrashed)) throw error

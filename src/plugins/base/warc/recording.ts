@@ -7,7 +7,7 @@ import type { HookContext } from '../contract.ts'
 import { writeWhole } from '../files.ts'
 import { asUtf8 } from '../request.ts'
 import { type SizeLimit, sizeLimit, sizeText } from '../settings.ts'
-import { type Headers, headerIn } from './http-message.ts'
+import type { Headers } from './http-message.ts'
 import { Payload } from './payload.ts'
 import { endOf, targetOf, type Whole } from './whole.ts'
 import type { Exchange, WarcWriter } from './writer.ts'
@@ -174,7 +174,7 @@ export class Recording {
     await Promise.race([Promise.all(this.#coming), sleep(LATE_MS, undefined, { ref: false })])
     for (const received of this.#takeOpen()) this.#ended(received())
     for (const exchange of this.#broken) {
-      if (this.#whole.has(exchange.url)) exchange.body.drop()
+      if (this.#hasPage(exchange.url)) exchange.body.drop()
       else {
         const { url, truncated } = exchange
         const why = { length: `larger than ${this.#limitText}`, time: 'it did not come to its end' } as const
@@ -188,7 +188,7 @@ export class Recording {
     if (!this.#writer) return undefined
     const writer = await this.#writer
     const now = new Date()
-    const leftOut = [...this.#leftOut].flatMap(([url, why]) => (this.#whole.has(url) ? [] : [{ url, why }]))
+    const leftOut = [...this.#leftOut].flatMap(([url, why]) => (this.#hasPage(url) ? [] : [{ url, why }]))
     const responses = writer.index.length
     for (const { url, mime, bytes } of made) await writer.resource(url, now, mime, bytes)
     await writer.metadata(page, now, { left_out: leftOut, websockets: [...this.#sockets] })
@@ -212,7 +212,7 @@ export class Recording {
 
   /** Takes the end of an answer to a request of our own; a redirect is whole without its body. */
   #ended(exchange: Exchange): void {
-    if (exchange.truncated === undefined || (exchange.status >= 300 && exchange.status < 400)) this.#put(exchange)
+    if (exchange.truncated === undefined || targetOf(exchange) !== undefined) this.#put(exchange)
     else this.#broken.push(exchange)
   }
 
@@ -232,17 +232,14 @@ export class Recording {
   }
 
   #put(exchange: Exchange): void {
-    const { url, body, truncated, status, headers } = exchange
+    const { url, body } = exchange
     if (body.size > this.left) {
       body.drop()
       this.leaveOut(url, `larger than ${this.#limitText}`)
       return
     }
     this.#bytes += body.size
-    const leadsTo = targetOf(url, status, headerIn(headers, 'location'))
-    // What has set a cookie by a redirect to itself is there behind it.
-    const isLast = leadsTo === undefined || !this.#whole.has(url)
-    if (truncated === undefined && status !== 206 && isLast) this.#whole.set(url, { bytes: body.size, leadsTo })
+    this.#note(exchange)
     this.#queue = this.#queue
       .then(async () => {
         this.#writer ??= this.#begin()
@@ -252,6 +249,23 @@ export class Recording {
         this.#trouble ??= error
       })
       .finally(() => body.drop())
+  }
+
+  /** Is there more of this URL than where it leads? */
+  #hasPage(url: string): boolean {
+    const there = this.#whole.get(url)
+    return there !== undefined && there.leadsTo === undefined
+  }
+
+  /** Notes what is there of its URL. */
+  #note(exchange: Exchange): void {
+    const { url, method, status, body, truncated } = exchange
+    const leadsTo = targetOf(exchange)
+    const isWhole = method === 'GET' && status !== 206 && (truncated === undefined || leadsTo !== undefined)
+    const before = this.#whole.get(url)
+    // What has set a cookie by a redirect to itself is there behind it. What comes again may be empty then.
+    const isMore = leadsTo === undefined && (before?.leadsTo !== undefined || body.size > (before?.bytes ?? 0))
+    if (isWhole && (!before || isMore)) this.#whole.set(url, { bytes: body.size, leadsTo })
   }
 
   async #begin(): Promise<WarcWriter> {

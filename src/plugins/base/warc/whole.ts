@@ -1,3 +1,8 @@
+import { type Headers, headerIn } from './http-message.ts'
+
+/** Statuses of answers that lead to another URL, where they name one. Others have a page of their own. */
+export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
 interface Leading {
   /** Where it leads, when it is a redirect. */
   readonly leadsTo?: string | undefined
@@ -26,7 +31,14 @@ export function endOf<T extends Leading>(url: string, all: ReadonlyMap<string, T
   return undefined
 }
 
-/** Where a response of this URL leads; undefined: nowhere. */
-export function targetOf(url: string, status: number, location: string | undefined): string | undefined {
-  return status >= 300 && status < 400 ? URL.parse(location ?? '', url)?.href.replace(/#.*$/s, '') : undefined
+/** Where a response leads; undefined: nowhere. */
+export function targetOf({ url, status, headers }: Answered): string | undefined {
+  const location = REDIRECTS.has(status) ? headerIn(headers, 'location') : undefined
+  return location ? URL.parse(location, url)?.href.replace(/#.*$/s, '') : undefined
+}
+
+interface Answered {
+  readonly url: string
+  readonly status: number
+  readonly headers: Headers
 }

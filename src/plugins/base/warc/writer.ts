@@ -108,7 +108,7 @@ export class WarcWriter {
     if (!before && !exchange.truncated) this.#stored.set(digest, { url, date, id })
     // Replay takes parts from the whole file, and would take this for one.
     const { truncated } = exchange
-    const leadsTo = targetOf(url, status, headerIn(headers, 'location'))
+    const leadsTo = targetOf(exchange)
     const said = { url, at, mime: before ? 'warc/revisit' : mime, status, digest, truncated, leadsTo }
     if (status !== 206) this.index.push({ ...said, ...place, ...asked(exchange) })
     await this.#write(
