@@ -1,7 +1,7 @@
 // Builds dist/: the program as one bundle and its workers as another (they start fast, and need no node_modules but
 // the database's binaries), and the built-in plugins as executables in ArchiveBox's plugin layout.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -110,6 +110,12 @@ function declareTypes(entry, dir) {
   }
 }
 
+/** Removes what earlier builds made of files that are no more: an old migration or hook would be found, and run. */
+function removeStale(pattern, folder, sources) {
+  const stale = globSync(pattern, { cwd: folder }).filter((file) => !sources.includes(file))
+  for (const file of stale) rmSync(join(folder, file))
+}
+
 // In place: what runs has loaded its program as a whole. Only a package must be free of earlier chunks.
 if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true })
 rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
@@ -132,8 +138,9 @@ const hookNames = hooks.map((file) => [relative('src/plugins', file).replace(/\.
 modules.push(...(await bundle(Object.fromEntries(hookNames), join(out, 'plugins'), { format: 'esm' })))
 writeFileSync(join(out, 'plugins', 'package.json'), '{ "type": "module" }\n')
 for (const hook of hooks) chmodSync(join(out, relative('src', hook).replace(/\.ts$/, '.js')), 0o755)
-for (const file of globSync('src/plugins/*/config.json', { cwd: root }))
-  cpSync(join(root, file), join(out, relative('src', file)))
+const configs = globSync('*/config.json', { cwd: join(root, 'src/plugins') })
+for (const file of configs) cpSync(join(root, 'src/plugins', file), join(out, 'plugins', file))
+removeStale('*/{on_*.js,config.json}', join(out, 'plugins'), [...hookNames.map(([name]) => `${name}.js`), ...configs])
 for (const [from, to] of [
   ['src/db/migrations', 'migrations'],
   ['src/demo/site', 'demo-site'],
@@ -147,6 +154,7 @@ for (const [from, to] of [
 ]) {
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
+removeStale('*', join(out, 'migrations'), readdirSync(join(root, 'src/db/migrations')))
 // The verbs as completion knows them.
 const { commandTree } = await import('../src/cli/program.ts')
 const { verbTree } = await import('../src/cli/completion/tree.ts')

@@ -95,6 +95,8 @@ export class FileLock {
         if (code === 0) resolve('locked')
         else if (late) resolve('late')
         else if (code === 1 && args.includes('-n')) resolve('held')
+        // Pressed before it had its session.
+        else if (signal === 'SIGINT' && !this.#closed) resolve(this.#flock(args, waitMs))
         else
           reject(
             new AppError(`Cannot lock ${this.#path}: flock ended with ${code ?? signal}`, {

@@ -86,6 +86,7 @@ export class Door {
           (value) => ({ value }),
           (error: unknown) => ({ error }),
         )
+        await interrupts.heard()
         if (!interrupts.signal.aborted) {
           if ('value' in result) return result.value
           await this.#pauseOrGiveUp(result.error, begun, pause, interrupts.signal, url)

@@ -115,7 +115,7 @@ async function untilSealed(
         const isIdle = !(await isRunnerThere(home, by))
         // One that is put off is not due for a runner: it would only leave again.
         const isDue = resume === undefined && (crawl.retry_at?.getTime() ?? Infinity) <= Date.now() + SOON_MS
-        if (isIdle && by.run && isDue) runner.start()
+        if (isIdle && by.run && isDue && !stop.aborted) runner.start()
         else runner.dismiss()
         const news =
           resume !== undefined

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { EXIT } from '../base/errors.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -19,6 +20,12 @@ export class Interrupts {
   /** Aborted once a signal has come. */
   get signal(): AbortSignal {
     return this.#interrupt.signal
+  }
+
+  /** Resolves when a signal that came while we were busy has been heard: until then it waits in the event loop. */
+  async heard(): Promise<void> {
+    await turn() // Of this round of the loop, which may have looked for signals before.
+    await turn()
   }
 
   /** From now on signals do what they did before; not once one has come, for the process is leaving. */

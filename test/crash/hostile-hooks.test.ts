@@ -59,6 +59,24 @@ describe('a hook that', () => {
     expect(made('refusal.txt')).toContain('a hook cannot be the runner: it would end the one that it works for')
   })
 
+  it('adds a crawl and would run it follows it: another runner is neither started nor refused aloud', async () => {
+    const home = await homes.make()
+    const url = `${site.url}/page-1.html`
+    plugin(
+      home,
+      'hostile',
+      `timeout 60 "${NODE}" "${PROGRAM}" --database-url "${home.databaseUrl}" add --run --again --plugins headers ` +
+        `${url} >added.txt 2>said.txt; echo "exit $?" >exit.txt\n${GOOD}`,
+    )
+    await home.add('--plugins', 'headers,hostile', url)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    const dir = await home.value<string>('select output_dir from snapshot order by id limit 1')
+    const made = (file: string) => readFileSync(join(home.dataDir, dir, 'hostile', file), 'utf8')
+    expect(made('said.txt')).not.toContain('cannot be the runner')
+    expect(made('exit.txt')).toBe('exit 0\n')
+  })
+
   it('floods stdout with a gigabyte is killed, its log is cut, and nobody’s memory grows', async () => {
     const home = await homes.make()
     plugin(home, 'hostile', 'head -c 1G /dev/zero; sleep 1000')

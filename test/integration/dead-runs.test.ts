@@ -9,7 +9,7 @@ import { newFolder } from '../support/folders.ts'
 import { isThere } from '../support/processes.ts'
 import { eventually, program } from '../support/program.ts'
 
-it('a test run that was killed leaves nothing to the next one: no files, no server, no shared memory', async () => {
+it('a test run that was killed leaves nothing to the next one, which ends nothing else', async () => {
   const parent = newFolder()
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
   const [dead, alive, foreign] = ['dead00', 'alive0', 'other0'].map((name) => join(parent, `abx-${name}`))
@@ -23,6 +23,9 @@ it('a test run that was killed leaves nothing to the next one: no files, no serv
     const { code, stderr } = await program(args, { env: { DATA_DIR: dataDir } })
     expect(code, stderr).toBe(0)
   }
+  // Of a person who wants to know what became of it.
+  const shell = spawn('sleep', ['60'], { cwd: dataDir, env: { ...process.env, PWD: dataDir } })
+  onTestFinished(() => void shell.kill('SIGKILL'))
   const server = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
   const memory = readFileSync(`/proc/${server}/maps`, 'utf8').match(/\/dev\/shm\/PostgreSQL\.\d+/g)!
   expect(memory.length).toBeGreaterThan(0)
@@ -35,5 +38,6 @@ it('a test run that was killed leaves nothing to the next one: no files, no serv
 
   expect([dead!, alive!, foreign!].map((folder) => existsSync(folder))).toEqual([false, true, true])
   await eventually(() => !isThere(server))
+  expect(isThere(shell.pid!)).toBe(true)
   expect(memory.filter((file) => existsSync(file))).toEqual([])
 })

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -23,6 +24,13 @@ const HOOKS = globSync('*/on_*.ts', { cwd: join(ROOT, 'src/plugins') })
   .map((path) => path.replace(/\.ts$/, '.js'))
   .sort((a, b) => (a.split('/')[1]! < b.split('/')[1]! ? -1 : 1))
 
+/** Of earlier builds. */
+const STALE = [
+  'dist/migrations/0001_former_name.sql',
+  'dist/plugins/title/on_Snapshot__99_former_name.js',
+  'dist/plugins/former_name/config.json',
+]
+
 let site: Site
 let place: string
 let snapshot: string
@@ -34,6 +42,10 @@ beforeAll(async () => {
   for (const path of ['scripts', 'package.json', 'src'])
     cpSync(join(ROOT, path), join(place, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'))
+  for (const path of STALE) {
+    mkdirSync(dirname(join(place, path)), { recursive: true })
+    writeFileSync(join(place, path), '')
+  }
   execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: place })
   site = await startSite({
     '/': '<title>Start</title><a href="/next">next</a>',
@@ -93,6 +105,10 @@ async function end(child: ChildProcess): Promise<Ended> {
 const hook = (plugin: string) => HOOKS.find((path) => path.startsWith(`${plugin}/on_Snapshot`))!
 const run = (plugin: string, url: string, env: Record<string, string> = {}) =>
   end(start(hook(plugin), [`--url=${url}`], env))
+
+it('a build leaves no migration and no hook of an earlier one', () => {
+  expect(STALE.filter((path) => existsSync(join(place, path)))).toEqual([])
+})
 
 describe('a built hook', () => {
   it('is an executable with a shebang in the layout of ArchiveBox, with its config.json', () => {

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -37,6 +38,26 @@ async function expectRest(home: TestHome, crawl: string): Promise<void> {
   expect(results).toHaveLength(36)
   expect(results.filter(({ status }) => status !== 'succeeded')).toEqual([])
   expectOneAtATime(home)
+}
+
+type TableLock = Awaited<ReturnType<typeof tableLock>>
+
+/** A lock that keeps everybody away from a table, to be taken. */
+async function tableLock(home: TestHome, table: string) {
+  const client = new pg.Client({ connectionString: home.databaseUrl })
+  await client.connect()
+  let ended: Promise<void> | undefined
+  return {
+    take: () => client.query(`begin; lock table ${table} in access exclusive mode`),
+    isAwaited: () =>
+      eventually(() =>
+        home.value(
+          `select true from pg_locks l join pg_database d on d.oid = l.database
+           where not granted and datname = current_database() and relation = '${table}'::regclass`,
+        ),
+      ),
+    end: () => (ended ??= client.end()),
+  }
 }
 
 describe('a runner', () => {
@@ -108,6 +129,29 @@ describe('a runner', () => {
 })
 
 describe('add --run', () => {
+  it('that gets SIGINT while it looks who else runs its crawl starts no runner', async () => {
+    const home = await homes.make()
+    // One lock after the other leads it to where it looks.
+    const locks = await Promise.all(['snapshot', 'process'].map((table) => tableLock(home, table)))
+    const [pages, processes] = locks as [TableLock, TableLock]
+    try {
+      await pages.take()
+      const add = home.start(['add', '--run', '--again', '--plugins', 'headers', `${site.url}/page-1.html`])
+      await pages.isAwaited()
+      await processes.take()
+      await pages.end()
+      await processes.isAwaited()
+      add.signal('SIGINT')
+      await new Promise((resolve) => setTimeout(resolve, 100)) // Its loop has heard of it.
+      await processes.end()
+      const { code, stderr } = await add.finished()
+      expect(code, stderr).toBe(130)
+      expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
+    } finally {
+      await Promise.all(locks.map((lock) => lock.end()))
+    }
+  })
+
   it('that gets SIGINT drains, says how to go on, and leaves the rest for the next run', async () => {
     const home = await homes.make()
     home.install('oracle')

@@ -106,7 +106,7 @@ function lost(
   if (ledger.deleted.has(crawl.id)) return [] // A part of what an `add` had written that was killed before it said so.
   const there = (pages.get(crawl.id) ?? []).map(({ url }) => url).sort()
   // One that was cancelled before it began has no pages.
-  if (crawl.status === 'sealed' && there.length === 0) return []
+  if (ledger.cancelled.has(crawl.id) && crawl.status === 'sealed' && there.length === 0) return []
   const expected = [...urls].sort()
   return there.join() === expected.join() ? [] : [`crawl ${crawl.id}: ${there.length} of ${expected.length} pages`]
 }

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { livenessOf, ownIdentity, type ProcessIdentity } from '../../src/processes/identity.ts'
-import { killAll, processesOf } from './processes.ts'
+import { killAll, processesOf, type Seen } from './processes.ts'
 import { eventually } from './program.ts'
 
 /** The file in a run's temporary directory that names the run. */
@@ -18,12 +18,17 @@ export async function removeDeadRuns(parent: string): Promise<void> {
     const folder = join(parent, name)
     if (!/^abx-\w{6}$/.test(name) || !(await isDead(folder))) continue
     await eventually(() => {
-      const left = processesOf(folder)
+      const left = processesOf(folder).filter((each) => isOfRun(each, folder))
       killAll(left)
       return left.length === 0
     })
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Not a shell that somebody went there with. */
+function isOfRun({ command, environ }: Seen, folder: string): boolean {
+  return [command, ...environ].some((text) => text.includes(folder) && !/^(OLD)?PWD=/.test(text))
 }
 
 async function isDead(folder: string): Promise<boolean> {

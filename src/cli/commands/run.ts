@@ -62,9 +62,9 @@ export async function runVerb(options: Asked, verb: RunVerbOptions, input?: stri
   let view: LiveView | undefined
   const onSignal = (signal: NodeJS.Signals) => view?.stops(signal)
   try {
-    await refuseBelowRunner(home)
     if (!(await cues.next())) return
     await cues.end()
+    await refuseBelowRunner(home)
     const crawlIds = asked && (await queueRecords(home, options, asked))
     if (crawlIds?.length === 0) return terminal.say('nothing to run: no crawl, snapshot or result among these')
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }

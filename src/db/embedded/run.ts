@@ -31,7 +31,10 @@ export async function runProgram(
   }
   return new Promise((resolve, reject) => {
     child.once('error', (error) => reject(cannotRun(file, account, error)))
-    child.once('close', (code) => resolve({ code, output }))
+    child.once('close', (code, signal) =>
+      // Pressed before it had its session.
+      resolve(signal === 'SIGINT' ? runProgram(file, args, account, stdio, input) : { code, output }),
+    )
   })
 }
 
