@@ -46,6 +46,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   const owner = { home, processId: me.id, term: term.number }
   const context = { owner, runnerId: me.id, log, stop, bell, settings, scope, containment }
   let guardian: Guardian | undefined
+  let isClear = true
   try {
     // It comes up meanwhile.
     if (!options.maintenanceOnly) guardian = new Guardian(context)
@@ -54,15 +55,15 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (!guardian) return 'maintained'
     const leader = start(options, context, heart, guardian)
-    let why: Why | undefined
+    isClear = false
     try {
-      why = await supervise(leader)
-      return why
+      return await supervise(leader)
     } finally {
-      await shutDown(leader, why === 'idle')
+      await shutDown(leader)
+      isClear = true
     }
   } finally {
-    await guardian?.leave()
+    if (isClear) await guardian?.leave() // Else it ends what is left, when we are gone.
     heart.end()
     unwatch()
     // What cannot be released now, the next runner reaps.
@@ -124,6 +125,8 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat, g
     inTurn,
     startJobs,
     endJobs: async () => await endJobs?.(),
+    /** The pool's changes that the archive's page has for certain, once that was written on leaving. */
+    changesWritten: undefined as number | undefined,
   }
 }
 
@@ -156,7 +159,9 @@ async function round(leader: Leader): Promise<boolean> {
   if (await inTurn(() => scheduled.isNear(SOON_MS))) return false
   await inTurn(() => reconciler.beforeLeaving())
   pool.drain() // They leave meanwhile; should this fail, others come.
+  const { changes } = pool
   await inTurn(() => page.write(pool.used, true))
+  leader.changesWritten = changes
   return true
 }
 
@@ -188,11 +193,8 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
   return heart.handoff ? 'superseded' : 'drained'
 }
 
-/**
- * Ends what was started, in the opposite order: jobs and workers, then what they left behind.
- * @param isWritten the archive's page says all that there is to say
- */
-async function shutDown(leader: Leader, isWritten: boolean): Promise<void> {
+/** Ends what was started, in the opposite order: jobs and workers, then what they left behind. */
+async function shutDown(leader: Leader): Promise<void> {
   const { home, log, context, pool, listener, upkeep, page, disk, liveness, endJobs } = leader
   await Promise.all([endJobs(), closeWorkers(pool)])
   await failpoint('shutdown.workers_gone')
@@ -205,7 +207,8 @@ async function shutDown(leader: Leader, isWritten: boolean): Promise<void> {
   liveness.end()
   disk.look() // What was said of it must not stand when it is over.
   const closed = listener.close()
-  if (!isWritten)
+  // A worker may have found something to do before it heard that it shall leave.
+  if (leader.changesWritten !== pool.changes)
     await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   await Promise.all([closed, upkeep.end()])
 }
