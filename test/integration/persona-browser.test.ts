@@ -5,12 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { CANARY, COOKIES_TXT, type LoginSite, SESSION, startLoginSite } from '../support/login-site.ts'
-import { givePackagedBrowser, noPackage } from '../support/packaged-browser.ts'
+import { givePackagedBrowser, noPackage, packagedBrowser } from '../support/packaged-browser.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
 import { records } from '../support/records.ts'
 
 const homes = useHomes({ ...WITH_BROWSER, CHROME_SETTLE_TIMEOUT: '1', WGET_ENABLED: 'False' })
+const isRoot = process.getuid?.() === 0
 let site: LoginSite
 let home: TestHome
 beforeAll(async () => {
@@ -85,6 +86,26 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
     expect(processesOf(inPersona()).map(({ command }) => command)).toEqual([])
     expect(readFileSync(inPersona('cookies.txt'), 'utf8')).toMatch(/sid\t[\s\S]*\ttheirs\t|\ttheirs\t[\s\S]*sid\t/)
   })
+
+  it.skipIf(isRoot)(
+    `starts without a sandbox where there is none${isRoot ? ' (needs an ordinary user)' : ''}`,
+    async () => {
+      // What has failed still holds its output.
+      const { program, env: surroundings } = await packagedBrowser()
+      const exported = Object.entries(surroundings).map(([name, value]) => `export ${name}='${value}'`)
+      const wrapper = join(home.dataDir, 'browser.sh')
+      const lines = [
+        ...['#!/bin/sh', ...exported, `case "$*" in *--no-sandbox*) exec '${program}' "$@";; esac`],
+        ...['echo "No usable sandbox!" >&2', 'sleep 0.1 &', 'exit 1', ''],
+      ]
+      writeFileSync(wrapper, lines.join('\n'), { mode: 0o755 })
+      const env = { CHROME_BINARY: wrapper }
+      const login = home.start(['persona', 'login', '--remote', 'Reader', `${site.url}/login`], { input: null, env })
+      await login.says(/press Enter here/)
+      login.signal('SIGINT')
+      expect(await login.finished()).toMatchObject({ code: 0 })
+    },
+  )
 
   it('connects to nothing private where that is not allowed', async () => {
     const env = { BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: new URL(site.url).host }

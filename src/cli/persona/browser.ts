@@ -100,7 +100,11 @@ async function start(browser: Browser, args: readonly string[], profile: string,
     child.kill('SIGKILL')
     throw error
   })
+  let hasLeft = false
+  // Once: by then, another one may have been started without a sandbox, whose sockets lie there, too.
   const left = () => {
+    if (hasLeft) return
+    hasLeft = true
     relay.close()
     rmSync(sockets, { recursive: true, force: true })
   }
