@@ -95,8 +95,8 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
       const exported = Object.entries(surroundings).map(([name, value]) => `export ${name}='${value}'`)
       const wrapper = join(home.dataDir, 'browser.sh')
       const lines = [
-        ...['#!/bin/sh', ...exported, `case "$*" in *--no-sandbox*) exec '${program}' "$@";; esac`],
-        ...['echo "No usable sandbox!" >&2', 'sleep 0.1 &', 'exit 1', ''],
+        ...['#!/bin/sh', ...exported, `case "$*" in *--no-sandbox*) sleep 1; exec '${program}' "$@";; esac`],
+        ...['echo "No usable sandbox!" >&2', 'sleep 0.5 &', 'exit 1', ''],
       ]
       writeFileSync(wrapper, lines.join('\n'), { mode: 0o755 })
       const env = { CHROME_BINARY: wrapper }
