@@ -32,7 +32,7 @@ interface EndLine {
 }
 
 /** What is in the line that ends a hook's part, and in no other line of ours. */
-export const endOf = (hook: string): string => `"hook":${JSON.stringify(hook)}`
+export const endMarkOf = (hook: string): string => `"hook":${JSON.stringify(hook)}`
 
 /** What hooks print as text: a line for each record. */
 export const textOf = (printed: readonly object[]): string =>

@@ -23,12 +23,21 @@ export const processFolderOf = (id: string): string => `${FOLDERS}${id.replaceAl
 /** The folders of processes that are there and belong to our account, by the ids of the processes. */
 export function processFolders(): Map<string, string> {
   const found = new Map<string, string>()
-  for (const name of readdirSync(dirname(FOLDERS))) {
+  for (const name of namesIn(dirname(FOLDERS))) {
     const folder = join(dirname(FOLDERS), name)
     const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(folder.slice(FOLDERS.length))
     if (parts && isProcessFolder(folder)) found.set(parts.slice(1).join('-'), folder)
   }
   return found
+}
+
+/** Whom the system does not let look into /tmp leaves what is there. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }
 
 /** Is this one of them? */

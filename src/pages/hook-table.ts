@@ -1,5 +1,5 @@
 import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
-import { endOf } from '../base/row-log.ts'
+import { endMarkOf } from '../base/row-log.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { isConsequence } from '../machines/cause.ts'
 import { duration, foreign, type Html, href, html, many } from './layout.ts'
@@ -49,7 +49,7 @@ function row(result: SnapshotPageResult, isAgain: boolean): Html {
 function logLink({ plugin, hookName, attempt }: SnapshotPageResult, name: string, path: string): Html {
   const title = `${plugin} ${name}`
   if (path === HOSTED_LOG)
-    return html`<a href="${href(path)}${partOf(endOf(attemptName(plugin, hookName, attempt)))}" target="_blank"
+    return html`<a href="${href(path)}${partOf(endMarkOf(attemptName(plugin, hookName, attempt)))}" target="_blank"
 aria-label="${title}">${name}</a> `
   return html`<a href="${href(path)}" target="copy" data-shown="text" data-name="${title}"
 aria-label="${title}">${name}</a> `

@@ -139,6 +139,7 @@ async function supervise(leader: Leader): Promise<Why> {
       if (await round(leader)) return 'idle'
       await bell.wait(POLL_MS, drain)
     } catch (error) {
+      leader.startJobs() // The liveness file is touched in an outage, too.
       await bell.wait(await pauseAfter(leader, error), drain)
     }
   }
