@@ -44,7 +44,7 @@ export class ActorPool {
   readonly #roster = new Roster()
   #max: number
   #onSmall: (() => void) | undefined
-  /** How often actors reported progress. */
+  /** How many outcomes actors wrote; rows that they released do not count. */
   changes = 0
   /** Was any actor ever started? */
   used = false
@@ -236,7 +236,7 @@ export class ActorPool {
     // It holds no claim: its slots are free until it has work again.
     if (type === 'idle' && this.#allocator) slot.body.send({ type: 'slots', count: 0 })
     if (type === 'progress') {
-      this.changes += 1
+      if (message.settled) this.changes += 1
       this.#pause.gotSomewhere()
     }
     this.#divide()

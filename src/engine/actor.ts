@@ -107,7 +107,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     supervised?.onRecheck.delete(recheck)
     if (end.how === 'failed') await this.#call(() => this.#options.onTickException?.(claim, end.error))
     else await this.#call(() => this.#options.onTickEnd?.(claim))
-    supervised?.tell({ type: 'progress' })
+    supervised?.tell({ type: 'progress', settled: end.how === 'settled' })
     return end
   }
 
@@ -142,7 +142,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
           if (claim) {
             last = claim
             const end = await this.tick(claim)
-            if (end.how === 'settled') next = end.next as AnyClaimed<M, Row> | undefined
+            if (end.how === 'settled' || end.how === 'putBack') next = end.next as AnyClaimed<M, Row> | undefined
             lastError = end.how === 'failed' ? end.error : undefined
             idleSince = performance.now()
             continue

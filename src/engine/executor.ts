@@ -8,9 +8,11 @@ import {
   again,
   Ended,
   FAILED,
+  Failed,
   failed,
   isLethal,
   PUT_BACK,
+  PutBack,
   retryOf,
   type Step,
   stepOf,
@@ -175,11 +177,12 @@ export class Executor {
   #answered(tick: Tick, answer: unknown): void {
     if (!this.#running.has(tick)) return // It was stopped before: its answer is dropped.
     try {
-      if (answer instanceof Ended) this.#over(tick, { how: 'settled', next: answer.next })
+      if (answer instanceof Ended)
+        this.#over(tick, { how: answer.isReleased ? 'putBack' : 'settled', next: answer.next })
       else if (tick.isLost) this.#drop(tick)
       else if (tick.stopped instanceof DeadlineExceeded) this.#fail(tick, tick.stopped)
       else if (performance.now() > tick.deadlineAt) this.#overdue(tick, true)
-      else this.#end(tick, this.#stepOf(tick, answer), { how: 'settled' })
+      else this.#end(tick, this.#stepOf(tick, answer), { how: isRelease(answer) ? 'putBack' : 'settled' })
     } catch (error) {
       this.#fail(tick, asError(error))
     }
@@ -248,6 +251,9 @@ export class Executor {
     }
   }
 }
+
+/** Does this answer leave the row undone? */
+const isRelease = (answer: unknown) => answer instanceof PutBack || answer instanceof Failed
 
 function isPromise(answer: unknown): answer is Promise<unknown> {
   return typeof answer === 'object' && answer !== null && 'then' in answer && typeof answer.then === 'function'

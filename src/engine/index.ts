@@ -48,6 +48,7 @@ export {
   PUT_BACK,
   PutBack,
   putBack,
+  RELEASED,
   TryAgainLater,
 } from './outcome.ts'
 export type { ModelOptions } from './producer.ts'

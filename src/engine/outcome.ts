@@ -38,14 +38,18 @@ export class PutBack {
  */
 export class Ended {
   readonly next: SomeClaim | undefined
-  constructor(next?: SomeClaim) {
+  /** It released its row, which is not done. */
+  readonly isReleased: boolean
+  constructor(next?: SomeClaim, isReleased = false) {
     this.next = next
+    this.isReleased = isReleased
   }
 }
 
 export const FAILED = new Failed()
 export const PUT_BACK = new PutBack()
 export const ENDED = new Ended()
+export const RELEASED = new Ended(undefined, true)
 
 /** The work failed: the row stays, is due again after `afterMs`, and the attempt counts. */
 export function failed(afterMs: number): Failed {

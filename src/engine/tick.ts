@@ -11,8 +11,8 @@ export class DeadlineExceeded extends Error {
  * How a tick ended: its outcome, its failure or its release was written; or nothing, because the row is no longer ours.
  */
 export type TickEnd =
-  | { readonly how: 'settled'; readonly next?: SomeClaim | undefined }
-  | { readonly how: 'putBack' | 'lost' }
+  | { readonly how: 'settled' | 'putBack'; readonly next?: SomeClaim | undefined }
+  | { readonly how: 'lost' }
   | { readonly how: 'failed'; readonly error: Error }
 
 /** What an executor knows of a tick at its start. */

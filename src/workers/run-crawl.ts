@@ -10,7 +10,7 @@ import { transact } from '../db/retry.ts'
 import { MOST_DUE, openSnapshots } from '../db/snapshots.ts'
 import type { ActorPool } from '../engine/actor-pool.ts'
 import type { Context } from '../engine/handlers.ts'
-import { ENDED, type Ended } from '../engine/outcome.ts'
+import { ENDED, type Ended, RELEASED } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { crawlMachine } from '../machines/crawl.ts'
@@ -76,7 +76,7 @@ export async function runCrawl(
   const before = pool.changes
   const services = new Services(context, queue, sequence, started, abort)
   await services.start()
-  await first.begin()
+  if (!stop.drain.aborted && !abort.aborted) await first.begin()
   let { changes } = pool
   let doubtSince: number | undefined
   const page = new CrawlPageWriter(context, crawl, pool)
@@ -137,7 +137,7 @@ export async function runCrawl(
   // As for a page: one of the crawl's own hooks may be the cause.
   await releaseCrawl(owner, queue, started, services.isCutOff && pool.changes === before && !stop.isExplained)
   await failpoint('claim.crawl_released')
-  return ENDED
+  return RELEASED
 }
 
 const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.state === 'queued'

@@ -6,10 +6,12 @@ import {
   type AnyClaimed,
   type Context,
   ENDED,
+  FAILED,
   type FromActor,
   failed,
   putBack,
   Queue,
+  RELEASED,
   Runner,
   Supervised,
   withHandlers,
@@ -162,7 +164,7 @@ describe('a tick that is over when its handler has returned', () => {
     expect(said.filter(({ type }) => type !== 'here')).toEqual([
       { type: 'busy', forMs: 100 },
       { type: 'busy', forMs: 600_100 },
-      { type: 'progress' },
+      { type: 'progress', settled: true },
       { type: 'idle' },
     ])
     supervised.close()
@@ -178,6 +180,27 @@ describe('a claim', () => {
       return putBack(600_000)
     }).run()
     expect(await rowOf(database)).toEqual({ status: 'started', attempts: 0, claimed: false, due: 'later' })
+  })
+
+  it.each([
+    ['written', async () => 'finish' as const, true],
+    ['put back', async () => putBack(600_000), false],
+    ['failed', async () => FAILED, false],
+    [
+      'released by its handler',
+      async (claim: Claim, { sql }: Context) => {
+        await new Queue<typeof job, Job>(job, sql).release(claim, 600_000)
+        return RELEASED
+      },
+      false,
+    ],
+  ])('whose outcome was %s tells its pool so', async (_how, work, settled) => {
+    const database = await make()
+    const said: FromActor[] = []
+    const supervised = new Supervised((message) => said.push(message))
+    await actorOf(database, work as Work, { supervised }).run()
+    expect(said.filter(({ type }) => type === 'progress')).toEqual([{ type: 'progress', settled }])
+    supervised.close()
   })
 
   it('may be ended by its handler, in a transaction of its own', async () => {

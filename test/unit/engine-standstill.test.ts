@@ -52,7 +52,7 @@ it('an actor at work gets nowhere when what it is at takes longer than it said, 
   const standstill = standstillOf([])
   const still = actor({ type: 'busy', forMs: HOUR_MS })
   const onward = actor({ type: 'busy', forMs: HOUR_MS })
-  const over = actor({ type: 'busy', forMs: HOUR_MS }, { type: 'progress' })
+  const over = actor({ type: 'busy', forMs: HOUR_MS }, { type: 'progress', settled: true })
   vi.advanceTimersByTime(HOUR_MS - 1)
   onward.heard({ type: 'busy', forMs: HOUR_MS })
   still.heard({ type: 'here' })
