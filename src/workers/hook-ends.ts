@@ -137,14 +137,15 @@ export class HookEnds {
     if (event !== 'interrupt') await queueBinaries(context, records.binaries)
     await failpoint('publish.hook_settling')
     const { processId, began, ended } = end
-    await results.add({
+    const change = {
       result,
       event,
       processId,
       ...output,
       ...(began === undefined ? {} : { began }),
       ...(ended === undefined ? {} : { ended }),
-    })
+    }
+    await results.add(change, hook.hosted)
     this.#interrupted ||= event === 'interrupt'
     if (event === 'interrupt') return
     // Where a hook has been before, it got nowhere new: a page that ends its worker later on must be given up some day.

@@ -10,6 +10,8 @@ export class PageResults {
   readonly #owner: Owner
   readonly #claim: SnapshotClaim
   #unwritten: ResultChange[] = []
+  /** Would what is unwritten be lost with this worker? */
+  #isUntold = false
   /** For each result, the process that the database has it running in. */
   readonly #running = new Map<string, string>()
 
@@ -33,10 +35,14 @@ export class PageResults {
     this.#running.set(id, processId)
   }
 
-  /** Adds a change to the next write. */
-  async add(change: ResultChange): Promise<void> {
+  /**
+   * Adds a change to the next write.
+   * @param isTold the next owner of the page would find it out by itself: from the hook's log, or from its settings
+   */
+  async add(change: ResultChange, isTold = true): Promise<void> {
     if (this.#unwritten.some(({ result }) => result.plugin === change.result.plugin)) await this.write()
     this.#unwritten.push(change)
+    this.#isUntold ||= !isTold
   }
 
   /** Writes the collected changes, and `start` if given. Throws ClaimLost. */
@@ -47,6 +53,7 @@ export class PageResults {
     await writeResults(this.#owner, this.#claim, changes)
     await failpoint('publish.results_written')
     this.#unwritten = []
+    this.#isUntold = false
     for (const { result } of changes) this.#running.delete(result.id)
     if (start) this.#running.set(start.result.id, start.processId)
   }
@@ -56,7 +63,7 @@ export class PageResults {
    * still valid.
    */
   async confirm(): Promise<void> {
-    if (this.#unwritten.length > 0) await this.write()
+    if (this.#isUntold) await this.write()
     else await confirmSnapshot(this.#owner, this.#claim)
   }
 }

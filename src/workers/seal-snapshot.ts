@@ -11,7 +11,7 @@ import type { Context } from '../engine/handlers.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import { ALL_ENDED, type FinishedPage, finishPage, skipOpenResults } from '../machines/finish-page.ts'
+import { ALL_ENDED, type FinishedPage, finishedPage, skipOpenResults } from '../machines/finished-page.ts'
 import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import type { JudgedResult } from '../machines/verdict.ts'
@@ -45,7 +45,7 @@ export async function sealSnapshot(
   whyNone?: string,
 ): Promise<SealedPage> {
   const title = titleIn(tree) ?? claim.row.title
-  const finished = await addFindings(owner, claim, title, crawl, hooks, found)
+  const finished = await addFindings(owner, claim, crawl, hooks, found)
   const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
@@ -70,7 +70,6 @@ function latest(results: FinishedPage['results']): JudgedResult[] {
 async function addFindings(
   owner: Owner,
   claim: SnapshotClaim<'started'>,
-  title: string | null,
   crawl: CrawlOfPage,
   hooks: readonly Hook[],
   found: Findings,
@@ -79,16 +78,16 @@ async function addFindings(
   const { id, depth } = claim.row
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
   if (children.length === 0 && found.tags.length === 0) {
-    const finished = await withRetry(db, () => finishPage(db, owner, claim, title))
+    const finished = await withRetry(db, () => finishedPage(db, owner, claim))
     if (areEnded(finished, hooks)) return finished
   }
   return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
-    const finished = await finishPage(tx, owner, claim, title)
+    const finished = await finishedPage(tx, owner, claim)
     if (areEnded(finished, hooks)) return finished
     await skipOpenResults(tx, id, 'its plugin is missing or disabled')
-    return await finishPage(tx, owner, claim, title)
+    return await finishedPage(tx, owner, claim)
   })
 }
 

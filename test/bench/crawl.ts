@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { sql } from 'kysely'
+import type { Database } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { bare } from './bare.ts'
 import { endedChildrenMs, idleMs, postgresMs, type RoleUsage, TreeWatch } from './cpu.ts'
 import type { Figure } from './figures.ts'
-import { withHome } from './home.ts'
+import { briefly, withHome } from './home.ts'
 import { NPM_ONLY } from './plugins.ts'
 import { archivebox, MAIN, nodeStartMs, startNode } from './program.ts'
 import { withSite } from './site.ts'
@@ -126,8 +127,10 @@ async function crawlOnce(home: Home, site: string): Promise<Crawled> {
   await archivebox(home.dataDir, 'add', '--depth', '1', ...NPM_ONLY, `${site}/`)
   const added = endedChildrenMs() - before.children
 
-  await startCounting(home)
-  const databaseBefore = await databaseUse(home)
+  const databaseBefore = await briefly(home.databaseUrl, async (db) => {
+    await sql`create extension if not exists pg_stat_statements`.execute(db)
+    return await databaseUse(db)
+  })
   const idleBefore = idleMs()
   const begun = performance.now()
   const runner = startNode([MAIN, '--data-dir', home.dataDir, 'run', '--exit-on-idle', '--daemon'], { stdio: 'ignore' })
@@ -148,7 +151,7 @@ async function crawlOnce(home: Home, site: string): Promise<Crawled> {
     from transition where model = 'crawl'`.execute(home.db)
   const done = rows[0]
   if (done?.pages !== PAGES + 1) throw new Error(`${done?.pages ?? 0} pages were archived, not ${PAGES + 1}`)
-  const databaseAfter = await databaseUse(home)
+  const databaseAfter = await databaseUse(home.db)
   const database = Object.fromEntries(
     Object.entries(databaseAfter).map(([name, value]) => [name, value - databaseBefore[name as keyof DatabaseUse]]),
   ) as DatabaseUse
@@ -171,12 +174,7 @@ async function crawlOnce(home: Home, site: string): Promise<Crawled> {
   }
 }
 
-/** From now on the server says how many statements it gets. */
-async function startCounting({ db }: Home): Promise<void> {
-  await sql`create extension if not exists pg_stat_statements`.execute(db)
-}
-
-async function databaseUse({ db }: Home): Promise<DatabaseUse> {
+async function databaseUse(db: Database): Promise<DatabaseUse> {
   await sql`select pg_stat_force_next_flush()`.execute(db)
   const { rows } = await sql<DatabaseUse>`
     select (select xact_commit from pg_stat_database where datname = current_database()) as transactions,

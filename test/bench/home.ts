@@ -1,15 +1,14 @@
 import { appendFileSync, chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
-import { openDatabase } from '../../src/db/database.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
 import { enterServer, urlOf } from '../../src/db/embedded/server.ts'
 import type { Home } from '../../src/db/home.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { archivebox } from './program.ts'
 
-const COUNTING = "shared_preload_libraries = 'pg_stat_statements'\npg_stat_statements.track = 'all'\n"
+const COUNTING = "shared_preload_libraries = 'pg_stat_statements'\npg_stat_statements.track = 'top'\n"
 const made = new Set<string>()
 
 /** An empty data dir whose database is not made yet. */
@@ -52,10 +51,9 @@ export async function withHome<T>(
     }
     const server = await enterServer(dataDir)
     const databaseUrl = urlOf(server.address)
+    const machine = await briefly(databaseUrl, currentMachine)
     const db = openDatabase(databaseUrl, { name: 'bench' })
     try {
-      await sql`select 1`.execute(db)
-      const machine = await currentMachine(db)
       return await work({
         db,
         databaseUrl,
@@ -71,6 +69,12 @@ export async function withHome<T>(
   } finally {
     await stopServer(dataDir)
   }
+}
+
+/** Works with connections of its own, so that the server has none of ours while something is measured. */
+export async function briefly<T>(databaseUrl: string, work: (db: Database) => Promise<T>): Promise<T> {
+  const db = openDatabase(databaseUrl, { name: 'bench' })
+  return await work(db).finally(() => db.destroy())
 }
 
 async function stopServer(dataDir: string): Promise<void> {

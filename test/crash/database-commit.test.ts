@@ -49,7 +49,7 @@ const STATEMENTS: Readonly<Record<string, readonly [pattern: RegExp, after?: Reg
   'the claim of a page': [/from "?snapshot"? (as )?work[\s\S]*skip locked/],
   'the start of a page': [/begun as \(\s+update snapshot/],
   'the result of a hook': [/moved as \(\s+update archive_result/],
-  'what a page found': [/^.{0,8}commit/i, /output_size = \(select/],
+  'what a page found': [/^.{0,8}commit/i, /as page_size/],
   'the end of a page': [/update "?snapshot"? as work[\s\S]*moved/],
   'the end of a crawl': [/^.{0,8}commit/i, /update "?crawl"? as work[\s\S]*moved/],
 }

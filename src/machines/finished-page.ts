@@ -3,7 +3,6 @@ import { otherCopies } from '../db/archived-pages.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { tagsOf } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
-import { outputSize } from './outputs.ts'
 import type { Owner, SnapshotClaim } from './queues.ts'
 import { owned, RELAXED } from './results.ts'
 
@@ -26,25 +25,16 @@ export const ALL_ENDED = `(
         where r.snapshot_id = work.id and r.status in ('queued', 'started', 'backoff') limit 1) is null`
 
 /**
- * Writes what was found on a page whose results are written. Inside a transaction the commit waits for the disk, since
- * nobody would repeat what else it writes. Throws ClaimLost.
+ * Reads a page whose results are written. Inside a transaction the commit waits for the disk, since nobody would repeat
+ * what that writes. Throws ClaimLost.
  */
-export async function finishPage(
-  tx: Owner['home']['db'],
-  owner: Owner,
-  claim: SnapshotClaim,
-  title: string | null,
-): Promise<FinishedPage> {
+export async function finishedPage(tx: Owner['home']['db'], owner: Owner, claim: SnapshotClaim): Promise<FinishedPage> {
   const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date; tags: string[] }>`
-    with ${owned(owner, claim)}, page as (
-      update snapshot set title = ${title}, output_size = ${outputSize(sql`${claim.id}`)}
-      from mine where snapshot.id = mine.id
-      returning snapshot.id, snapshot.output_size
-    )
-    select r.*, page.output_size as page_size, ${otherCopies(claim.row)} as is_copied, now(),
+    with ${owned(owner, claim)}
+    select r.*, coalesce(sum(r.output_size) over (), 0) as page_size, ${otherCopies(claim.row)} as is_copied, now(),
       ${tagsOf(sql`${claim.id}::uuid`)} as tags,
       ${tx.isTransaction ? sql`null` : RELAXED}
-    from page left join archive_result r on r.snapshot_id = ${claim.id}
+    from mine left join archive_result r on r.snapshot_id = mine.id
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
   const { page_size: output_size, is_copied: isCopied, now, tags } = rows[0]!
