@@ -23,7 +23,7 @@ export type FromActor =
   | { readonly type: 'idle' }
   /** It works on a row, and will report again within `forMs`. */
   | { readonly type: 'busy'; readonly forMs: number }
-  /** It is done with a row for now, and wrote an outcome if `settled`: check the queue again. */
+  /** It is done with a row for now, which got further if `settled`: check the queue again. */
   | { readonly type: 'progress'; readonly settled: boolean }
   /** It now has no more than `count` actors, as ordered. */
   | { readonly type: 'slots released'; readonly count: number }

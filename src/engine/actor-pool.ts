@@ -44,7 +44,7 @@ export class ActorPool {
   readonly #roster = new Roster()
   #max: number
   #onSmall: (() => void) | undefined
-  /** How many outcomes actors wrote; rows that they released do not count. */
+  /** How often a row got further; those that were released as they had been do not count. */
   changes = 0
   /** Was any actor ever started? */
   used = false

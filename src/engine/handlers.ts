@@ -31,7 +31,7 @@ export interface Context {
 /**
  * What a handler answers: an event of its state, or `again()`, which is the default; `failed(ms)` and `putBack(ms)`
  * release the row for that time and say whether the attempt counts; `ENDED`, or `new Ended(next)`: it has ended its
- * claim itself; `RELEASED`: it has released its row itself.
+ * claim itself; `RELEASED`: it has released its row itself, which is where it was.
  */
 export type Answer<M extends Machine, S extends LiveState<M>> =
   | Outcome<M, S>

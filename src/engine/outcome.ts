@@ -38,7 +38,7 @@ export class PutBack {
  */
 export class Ended {
   readonly next: SomeClaim | undefined
-  /** It released its row, which is not done. */
+  /** It released its row, which is where it was. */
   readonly isReleased: boolean
   constructor(next?: SomeClaim, isReleased = false) {
     this.next = next

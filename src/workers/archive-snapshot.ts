@@ -9,7 +9,7 @@ import { isFull } from '../db/counts.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { hookSupervisors } from '../db/processes.ts'
 import type { Context } from '../engine/handlers.ts'
-import { Ended, RELEASED } from '../engine/outcome.ts'
+import { ENDED, Ended, RELEASED } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { crawlSettings, pageSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
@@ -150,7 +150,7 @@ export async function archiveSnapshot(
     const waitMs = lostService ? RESTART_MS : run.waitMs
     if (!(await queue.release(started, waitMs, counts))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
     await failpoint('claim.snapshot_released')
-    return RELEASED
+    return run.ends.gotSomewhere && !lostService ? ENDED : RELEASED
   }
   await pageResults.write()
   const whyNone = isBeyond ? `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}` : undefined

@@ -57,13 +57,14 @@ export class HookEnds {
   readonly late: LateHooks
   /** A hook of a user had access to the work tree. */
   isShared = false
+  /** A hook has ended that had not ended in an earlier attempt at the page. */
+  gotSomewhere = false
   /** Another process starts right after this one. */
   isFollowed = false
   readonly #work: PageWork
   /** A hook failed that needs what runs for the whole crawl. */
   #isDoubtful = false
   #interrupted = false
-  #gotSomewhere = false
 
   constructor(work: PageWork) {
     this.#work = work
@@ -73,7 +74,7 @@ export class HookEnds {
 
   /** A hook was cut off and none finished in this attempt. */
   get cameToNothing(): boolean {
-    return this.#interrupted && !this.#gotSomewhere
+    return this.#interrupted && !this.gotSomewhere
   }
 
   /** Has a hook failed because what it needs, and what runs for the whole crawl, is gone? */
@@ -163,8 +164,8 @@ export class HookEnds {
   /** Forgets earlier failed attempts once a hook has ended. */
   async #progressed(): Promise<void> {
     const { context, claim } = this.#work
-    if (!this.#gotSomewhere && claim.attempts > 1) await forgetAttempts(context.owner.home.db, claim)
-    this.#gotSomewhere = true
+    if (!this.gotSomewhere && claim.attempts > 1) await forgetAttempts(context.owner.home.db, claim)
+    this.gotSomewhere = true
   }
 
   /** Queues a result again whose hook was to run, or was cut off. */

@@ -43,7 +43,7 @@ const SPENT = `${crawlMachine.states.started.giveUp.after} attempts at this craw
  * SnapshotWorkers archive the pages while the rest of the list becomes snapshots, and seals when none is open or to
  * come. It releases the crawl instead on a drain, or when the open pages are paused or out of scope. Throws ClaimLost
  * when another worker owns the row by now.
- * @param isGivenUp seals the crawl with the pages it has, because no attempt finished a single page
+ * @param isGivenUp seals the crawl with the pages it has, because no attempt got a single page further
  */
 export async function runCrawl(
   context: WorkerProcessContext,
@@ -137,7 +137,7 @@ export async function runCrawl(
   // As for a page: one of the crawl's own hooks may be the cause.
   await releaseCrawl(owner, queue, started, services.isCutOff && pool.changes === before && !stop.isExplained)
   await failpoint('claim.crawl_released')
-  return RELEASED
+  return pool.changes > before ? ENDED : RELEASED
 }
 
 const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.state === 'queued'
@@ -164,7 +164,7 @@ async function start(
   })
 }
 
-/** Forgets earlier failed attempts once a page has ended. @returns `changes` */
+/** Forgets earlier failed attempts once a page got further. @returns `changes` */
 async function progressed(queue: CrawlQueue, claim: CrawlClaim, changes: number): Promise<number> {
   if (claim.attempts > 1) await queue.forgetAttempts(claim)
   return changes

@@ -228,9 +228,10 @@ describe('a page that an operator keeps from its end', () => {
         `on_Snapshot__4${number}_step${number}.sh`,
         `#!/usr/bin/env bash\n${held.replace('until', 'sleep 0.7; exit 0; until')}`,
       )
+    hook(home, 'serves', 'on_CrawlSetup__10_serves.bg.sh', '#!/usr/bin/env bash\necho ready\nsleep 1000\n')
     const crawl = await home.add(
       '--plugins',
-      NUMBERS.map((number) => `step${number}`).join(','),
+      ['serves', ...NUMBERS.map((number) => `step${number}`)].join(','),
       `${site.url}/page-1.html`,
     )
     for (const number of NUMBERS.slice(0, -1)) {
@@ -238,7 +239,8 @@ describe('a page that an operator keeps from its end', () => {
       await eventually(() => began(home) === number)
       runner.signal('SIGTERM')
       expect((await runner.finished()).code).toBe(0)
-      expect(await home.value('select attempts from snapshot')).toBe(0)
+      for (const table of ['snapshot', 'crawl'])
+        expect(await home.value(`select attempts from ${table}`), table).toBe(0)
     }
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
     await expectComplete(home, crawl)
