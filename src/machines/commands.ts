@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
@@ -8,6 +9,7 @@ import { skipOpenResults } from './finished-page.ts'
 import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
 import { snapshotMachine } from './snapshot.ts'
+import { titleIn } from './title-in.ts'
 import { CANCELLED } from './verdict.ts'
 
 /** Rows, and the files that belong to them. */
@@ -148,7 +150,7 @@ async function markCancelled(tx: Database, ids: readonly string[]): Promise<void
     on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
 }
 
-/** Completes pages that were just sealed: skips their open results, sums their sizes and writes their verdicts. */
+/** Completes pages that were just sealed, as their workers would: skips the open results, sums sizes, judges. */
 async function closePages(tx: Database, dataDir: string, ids: readonly string[]): Promise<void> {
   for (let at = 0; at < ids.length; at += SLICE) {
     const { rows } = await sql<{ id: string; output_dir: string; is_open: boolean }>`
@@ -159,7 +161,11 @@ async function closePages(tx: Database, dataDir: string, ids: readonly string[])
         and exists (select from archive_result r where r.snapshot_id = s.id)`.execute(tx)
     const open = rows.filter((row) => row.is_open).map(({ id }) => id)
     for (const id of open) await skipOpenResults(tx, id, CANCELLED)
-    await sql`update snapshot s set output_size = ${outputSize(sql`s.id`)} where id = any(${open}::uuid[])`.execute(tx)
+    const titles = rows.map((row) => titleIn(join(dataDir, row.output_dir)))
+    await sql`
+      update snapshot s set output_size = ${outputSize(sql`s.id`)}, title = coalesce(v.title, s.title)
+      from unnest(${rows.map(({ id }) => id)}::uuid[], ${titles}::text[]) as v (id, title)
+      where s.id = v.id`.execute(tx)
     await recordVerdicts(tx, await judge(tx, dataDir, rows))
     // Pages that were never started, of which there may be a million.
     await sql`

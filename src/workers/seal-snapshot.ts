@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import type { PageEnd } from '../base/log.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
@@ -14,6 +12,7 @@ import type { WorkTree } from '../hooks/work-tree.ts'
 import { ALL_ENDED, type FinishedPage, finishedPage, skipOpenResults } from '../machines/finished-page.ts'
 import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
+import { titleIn } from '../machines/title-in.ts'
 import type { JudgedResult } from '../machines/verdict.ts'
 import type { Findings } from './findings.ts'
 import { writeSnapshotPages } from './index-pages.ts'
@@ -44,7 +43,7 @@ export async function sealSnapshot(
   tick: Context,
   whyNone?: string,
 ): Promise<SealedPage> {
-  const title = titleIn(tree) ?? claim.row.title
+  const title = titleIn(tree.root) ?? claim.row.title
   const finished = await addFindings(owner, claim, crawl, hooks, found)
   const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
@@ -114,18 +113,4 @@ function childrenOf(crawl: CrawlOfPage, pages: readonly SnapshotRecord[]): Snaps
     }
   }
   return [...children.values()]
-}
-
-/** The title in the published output of the title plugin. */
-function titleIn(tree: WorkTree): string | null {
-  try {
-    return (
-      readFileSync(join(tree.root, 'title', 'title.txt'), 'utf8')
-        .replaceAll('\u0000', '')
-        .trim()
-        .slice(0, 512) || null
-    )
-  } catch {
-    return null
-  }
 }

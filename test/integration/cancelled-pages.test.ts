@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { failpoints } from '../support/failpoints.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
@@ -65,6 +65,22 @@ describe('a page that is cancelled', () => {
     await runAll(home)
     for (const dir of await home.query<{ output_dir: string }>('select output_dir from snapshot'))
       expect(readdirSync(join(home.dataDir, dir.output_dir)).sort()).toEqual(['index.html', 'index.jsonl'])
+  })
+
+  it('after its last hook has their size and its title all the same', async () => {
+    const home = await homes.make()
+    await home.add('--plugins', 'html,title,hashes', ...urls(1))
+    const step = 'publish.page_written'
+    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop`) })
+    const worker = await eventually(() => fired(home).get(step))
+    const page = await home.value<string>('select id from snapshot')
+    await records(home, ['snapshot', 'cancel', page])
+    process.kill(worker, 'SIGCONT')
+    expect((await runner.finished()).code).toBe(0)
+    const sum = await home.value<number>('select sum(output_size)::int from archive_result')
+    expect(sum).toBeGreaterThan(0)
+    const rows = await home.query('select status, title, output_size::int from snapshot')
+    expect(rows).toEqual([{ status: 'sealed', title: 'Page 1', output_size: sum }])
   })
 
   it('whose worker died before it noticed is reconciled by the next leader', async () => {
