@@ -41,7 +41,7 @@ export async function finishedPage(tx: Owner['home']['db'], owner: Owner, claim:
   return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied, tags }
 }
 
-/** Skips the open results of a snapshot, in the transaction that seals it. */
+/** Skips the open results of a snapshot that is sealed next, or was just sealed in the same transaction. */
 export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: string, reason: string): Promise<void> {
   await sql`
     with open as (

@@ -7,30 +7,35 @@ import { isFinal, type OpenHook } from './hook-rows.ts'
 import { type HookEnd, logsFor } from './hook-sequence.ts'
 
 /**
- * Hosted hooks that ended although their worker died before it wrote that down: the log has their ends. First attempts
- * only, where the files in the plugin's folder can be from no other attempt, and of no other hook, such as one that the
- * plugin had before an upgrade.
+ * Does the log of the page tell the next worker how this hook ended? Of first attempts only: then the files in the
+ * plugin's folder can be from no other attempt.
+ * @param repeated results whose ends are of an earlier run
+ */
+export const isTold = ({ hook, result }: OpenHook, repeated: ReadonlySet<string>): boolean =>
+  hook.hosted && result.attempt === 1 && !repeated.has(result.id)
+
+/**
+ * Hosted hooks that ended although their worker died before it wrote that down: the log has their ends. Not of a plugin
+ * with another hook, such as one that it had before an upgrade: the files may be of that one.
  * @param results all of the page, also of hooks that are no more
  * @param repeated results whose ends are of an earlier run
+ * @param missing plugins that cannot run: nobody waits for them
  */
 export function endedBefore(
   all: readonly OpenHook[],
   results: readonly ResultRow[],
   log: ReadonlyMap<string, LoggedEnd>,
   repeated: ReadonlySet<string>,
+  missing: ReadonlyMap<string, string>,
 ): OpenHook[] {
-  const open = all.filter(({ result }) => !isFinal(result))
   const hasEnded = ({ hook, result }: OpenHook) => {
     const end = log.get(attemptName(hook.plugin, hook.name, result.attempt))
     return end !== undefined && isOfNow(end)
   }
+  const open = all.filter((one) => !isFinal(one.result) && (hasEnded(one) || !missing.has(one.hook.plugin)))
   const unfinished = open.findIndex(
-    ({ hook, result }) =>
-      !hook.hosted ||
-      result.attempt > 1 ||
-      repeated.has(result.id) ||
-      results.filter(({ plugin }) => plugin === hook.plugin).length > 1 ||
-      !hasEnded({ hook, result }),
+    (one) =>
+      !isTold(one, repeated) || results.filter(({ plugin }) => plugin === one.hook.plugin).length > 1 || !hasEnded(one),
   )
   return unfinished === -1 ? open : open.slice(0, unfinished)
 }

@@ -13,6 +13,7 @@ import type { ResultRow } from '../machines/results.ts'
 import { queueBinaries } from './binaries.ts'
 import { Consequences } from './consequences.ts'
 import type { CrawlServices } from './crawl-services.ts'
+import { isTold } from './ended-before.ts'
 import { Findings } from './findings.ts'
 import { type OpenHook, OpenHooks } from './hook-rows.ts'
 import { type HookEnd, type HookSequence, keptLogs, logsFor } from './hook-sequence.ts'
@@ -146,7 +147,7 @@ export class HookEnds {
       ...(began === undefined ? {} : { began }),
       ...(ended === undefined ? {} : { ended }),
     }
-    await results.add(change, hook.hosted)
+    await results.add(change, isTold({ hook, result }, repeated.results))
     this.#interrupted ||= event === 'interrupt'
     if (event === 'interrupt') return
     // Where a hook has been before, it got nowhere new: a page that ends its worker later on must be given up some day.
@@ -174,9 +175,12 @@ export class HookEnds {
     if (results.isRunning(result)) await results.add({ result, event: 'interrupt' })
   }
 
-  /** Skips a hook without running it. */
-  async skip(result: ResultRow, output: string): Promise<void> {
-    await this.#work.results.add({ result, event: 'skip', output })
+  /**
+   * Skips a hook without running it.
+   * @param isTold as for `PageResults.add`
+   */
+  async skip(result: ResultRow, output: string, isTold = false): Promise<void> {
+    await this.#work.results.add({ result, event: 'skip', output }, isTold)
     this.consequences.note(result.plugin, 'skipped', output)
   }
 

@@ -4,7 +4,7 @@ import { type ResultChange, type ResultRow, writeResults } from '../machines/res
 
 /**
  * Collects the results of one page, so that the ends of hooks are written with the next required write, in one
- * statement. If the worker dies first, the hooks' logs still tell them.
+ * statement. If the worker dies first, the host's log tells most of them.
  */
 export class PageResults {
   readonly #owner: Owner
@@ -39,7 +39,7 @@ export class PageResults {
    * Adds a change to the next write.
    * @param isTold the next owner of the page would find it out by itself: from the hook's log, or from its settings
    */
-  async add(change: ResultChange, isTold = true): Promise<void> {
+  async add(change: ResultChange, isTold = false): Promise<void> {
     if (this.#unwritten.some(({ result }) => result.plugin === change.result.plugin)) await this.write()
     this.#unwritten.push(change)
     this.#isUntold ||= !isTold

@@ -43,14 +43,14 @@ export class SnapshotHooks {
     missing: ReadonlyMap<string, string>,
     unable: ReadonlyMap<string, string>,
   ): Promise<void> {
-    const open = await this.#begin(hooks, results)
+    const open = await this.#begin(hooks, results, missing)
     for (const plugin of unable.keys()) this.ends.consequences.isDown(plugin)
     const untold = new Map(unable)
     for (const { hook, result } of open) {
       const lacks = missing.get(hook.plugin)
       const failure = untold.get(hook.plugin)
       untold.delete(hook.plugin)
-      if (lacks !== undefined) await this.ends.skip(result, lacks)
+      if (lacks !== undefined) await this.ends.skip(result, lacks, true)
       else if (failure !== undefined) await this.#work.results.add({ result, event: 'fail', output: failure })
       else this.ends.open.add({ hook, result })
     }
@@ -150,11 +150,15 @@ export class SnapshotHooks {
    * Takes over from earlier rounds: their findings, and hooks that ended before their worker died.
    * @returns the hooks still to be run
    */
-  async #begin(hooks: readonly Hook[], results: readonly ResultRow[]): Promise<OpenHook[]> {
+  async #begin(
+    hooks: readonly Hook[],
+    results: readonly ResultRow[],
+    missing: ReadonlyMap<string, string> = new Map(),
+  ): Promise<OpenHook[]> {
     const all = pairsOf(hooks, results)
     this.ends.late.note(hooks, all)
     const log = readRowLog(join(this.#work.tree.root, HOSTED_LOG))
-    const adopted = this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log) : []
+    const adopted = this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log, missing) : []
     this.#forget(
       all.filter((one) => !isFinal(one.result) && !adopted.includes(one)),
       log,
@@ -170,9 +174,10 @@ export class SnapshotHooks {
     all: readonly OpenHook[],
     results: readonly ResultRow[],
     log: ReadonlyMap<string, LoggedEnd>,
+    missing: ReadonlyMap<string, string>,
   ): Promise<OpenHook[]> {
     const { tree, repeated, context } = this.#work
-    const finished = endedBefore(all, results, log, repeated.results)
+    const finished = endedBefore(all, results, log, repeated.results, missing)
     await tree.reconcilePublished()
     for (const one of finished) this.ends.open.add(one)
     await this.ends.settle(finished.map((one) => earlierEnd(one, tree, log, context.owner.processId)))

@@ -52,13 +52,14 @@ const ALL_FINE = Object.fromEntries(PLUGINS.split(',').map((plugin) => [plugin, 
 
 describe('a worker that dies when a row of hooks has ended', () => {
   it.each([
-    ['publish.hosted_hook_ended', '/page-1.html'],
-    ['publish.files_aside', '/page-2.html'],
-    ['publish.files_published', '/page-3.html'],
-  ])('at %s: none of them runs again', async (step, path) => {
+    ['publish.hosted_hook_ended', 1, '/page-1.html'],
+    ['publish.files_aside', 1, '/page-2.html'],
+    ['publish.files_published', 1, '/page-3.html'],
+    ['publish.files_published', 2, '/page-4.html'], // Those of the hashes.
+  ] as const)('at %s, passed %i times: none of them runs again', async (step, times, path) => {
     const home = await homes.make()
     const crawl = await home.add('--plugins', PLUGINS, `${site.url}${path}`)
-    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop`) })
+    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop@${times}`) })
     const worker = await eventually(() => fired(home).get(step))
     const ended = await endsOf(home)
     expect(Object.keys(ended)).not.toEqual([])

@@ -13,16 +13,25 @@ interface Around {
   readonly losesHost?: boolean
   /** Something runs in the background. */
   readonly hasBackground?: boolean
+  /** Plugins that cannot run. */
+  readonly missing?: readonly string[]
+  /** Of which attempts the hooks are. */
+  readonly attempt?: number
 }
 
 /**
  * Runs a page's hooks; all end well unless the host is lost.
- * @returns which ran, how each ended, and in which order results were written and background hooks ended
+ * @returns which ran, how each ended, whose ends were written before anything was published after them, and in which
+ *   order results were written and background hooks ended
  */
-export async function runHooks(hooks: readonly Hook[], { losesHost = false, hasBackground = false }: Around = {}) {
+export async function runHooks(
+  hooks: readonly Hook[],
+  { losesHost = false, hasBackground = false, missing = [], attempt = 1 }: Around = {},
+) {
   const ran: string[] = []
   const steps: string[] = []
   const changes: ResultChange[] = []
+  const untold: string[] = []
   const endOf = ({ hook, logs }: HostedRun, isFirst: boolean): HookEnd => {
     ran.push(hook.plugin)
     const exit = isFirst ? { code: null, signal: 'SIGKILL' as const } : { code: 0, signal: null }
@@ -42,7 +51,10 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, hasB
     },
   }
   const results = {
-    add: async (change: ResultChange) => void changes.push(change),
+    add: async (change: ResultChange, isTold = false) => {
+      changes.push(change)
+      if (!isTold) untold.push(change.result.plugin)
+    },
     write: async () => void steps.push('write'),
     isRunning: () => false,
     isKnown: () => true,
@@ -63,12 +75,12 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, hasB
     services: { areNeededBy: () => false } as unknown as PageWork['services'],
   })
   const rows = hooks.map(({ plugin, name }, index): ResultRow => {
-    const status = { status: 'queued', output_str: '', attempt: 1, retries: 0, has_files: false, end_ts: null } as const
-    return { id: String(index), plugin, hook_name: name, ...status }
+    const status = { status: 'queued', output_str: '', retries: 0, has_files: false, end_ts: null } as const
+    return { id: String(index), plugin, hook_name: name, attempt, ...status }
   })
-  await page.run(hooks, rows, new Map(), new Map())
+  await page.run(hooks, rows, new Map(missing.map((plugin) => [plugin, 'it is missing'])), new Map())
   const ends = changes.map(({ result, event, output }) => [result.plugin, event, output])
-  return { ran, ends, steps }
+  return { ran, ends, untold, steps }
 }
 
 /** A hook of ours that requires these plugins. */

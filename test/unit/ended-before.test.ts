@@ -36,6 +36,17 @@ it.skipIf(!hasProc)('hooks that have ended, also those without a file, do not ru
   ])
 })
 
+it.skipIf(!hasProc)('a hook that cannot run is not waited for by those that ended after it', async () => {
+  end(bootId(), 'b')
+  const { ran, ends } = await runHooks(HOOKS, { missing: ['a'] })
+  expect(ran).toEqual(['c'])
+  expect(ends).toEqual([
+    ['b', 'empty', ''],
+    ['a', 'skip', 'it is missing'],
+    ['c', 'empty', ''],
+  ])
+})
+
 it('hooks that ended before the machine booted run again, and so they do if their next worker dies, too', async () => {
   end('another boot', 'a', 'b')
   made('a', 'file', 'lost')

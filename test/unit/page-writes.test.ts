@@ -13,6 +13,14 @@ it('what hooks said waits for a write that is required', async () => {
   expect(steps).toEqual(['write'])
 })
 
+it('is written before something else is published, unless the next worker would read it in the log', async () => {
+  const hooks = [hosted('headers'), hosted('html', 'headers'), hashes]
+  expect((await runHooks(hooks)).untold).toEqual([])
+  expect((await runHooks(hooks, { missing: ['html'] })).untold, 'it finds that out by itself').toEqual([])
+  expect((await runHooks(hooks, { losesHost: true })).untold, 'skipped for what has failed').toEqual(['html'])
+  expect((await runHooks(hooks.slice(0, 2), { attempt: 2 })).untold).toEqual(['headers', 'html'])
+})
+
 it('is written before background hooks are ended, which may take long', async () => {
   const { steps } = await runHooks([hosted('headers'), hashes], { hasBackground: true })
   expect(steps).toEqual(['write', 'end background', 'write', 'end background'])

@@ -21,7 +21,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'hooks that ended with their worker run again',
     file: 'src/workers/snapshot-hooks.ts',
-    find: 'this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log) : []',
+    find: 'this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log, missing) : []',
     replacement: '[]',
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: 'none of them runs again',
