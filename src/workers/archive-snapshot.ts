@@ -8,6 +8,7 @@ import { latestOtherCopy } from '../db/archived-pages.ts'
 import { isFull } from '../db/counts.ts'
 import { crawlOfPage } from '../db/crawls.ts'
 import { hookSupervisors } from '../db/processes.ts'
+import { resultsOfPage } from '../db/results.ts'
 import type { Context } from '../engine/handlers.ts'
 import { ENDED, Ended, RELEASED } from '../engine/outcome.ts'
 import { ClaimLost } from '../engine/queue.ts'
@@ -70,8 +71,9 @@ export async function archiveSnapshot(
   const ofCrawl = crawlSettings(home.dataDir, context.settings, crawl.config)
   const { plugins } = ofCrawl
   const asked = pageSettings(ofCrawl, snapshot.settings)
-  // One that was begun is finished.
-  const isBeyond = claim.state === 'queued' && claim.attempts === 1 && (await isFull(home.db, crawl))
+  // One that was begun is finished, after a pause or in a further attempt, too.
+  const isBeyond =
+    claim.state === 'queued' && (await isFull(home.db, crawl)) && (await resultsOfPage(home.db, claim.id)).length === 0
   const hooks = isBeyond ? [] : selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins, snapshot.url)
   const setUp = selectHooks(plugins, 'CrawlSetup', ofCrawl.texts, crawl.config.plugins)
   const binaries = await resolvedBinaries(home, [...hooks, ...setUp], asked)

@@ -134,13 +134,23 @@ describe('a limit', () => {
 
   it('of bytes ends a crawl with the pages that fit; the others are named', async () => {
     const home = await homes.make()
-    const args = ['--run', '--json', '--plugins', 'html', '--max-size', '0.01k']
+    const args = ['--run', '--json', '--plugins', 'html,title', '--max-size', '0.01k']
     const env = { MAX_SNAPSHOT_WORKERS: '1' }
     const { code, stdout, stderr } = await home.run(['add', ...args, url(1), url(2), url(3)], { env })
     expect(code, stderr).toBe(10)
     expect(JSON.parse(stdout)).toMatchObject({ max_size: 10, counts: { queued: 0 } })
     const cause = 'not begun: the crawl has reached its --max-size, 10 B'
     expect((await listed(home)).map((page) => page['cause']).sort()).toEqual([cause, cause, null])
+
+    // A page that was begun is finished, in further attempts, too.
+    const [title] = await home.query<{ id: string }>(
+      "update archive_result set status = 'failed' where plugin = 'title' returning id",
+    )
+    expect((await home.run(['result', 'retry', title!.id])).code).toBe(0)
+    expect((await home.run(['run', '--exit-on-idle'], { env })).code).toBe(0)
+    const titles = await home.query("select status from archive_result where plugin = 'title' order by attempt")
+    expect(titles).toEqual([{ status: 'failed' }, { status: 'succeeded' }])
+
     expect((await home.run(['add', '--max-size', 'much', url(1)])).stderr).toMatch(/--max-size takes a size in bytes/)
   })
 })
