@@ -90,18 +90,25 @@ export async function addResults(
   claim: SnapshotClaim,
   hooks: readonly { plugin: string; name: string }[],
 ): Promise<ResultRow[]> {
-  const add = sql<ResultRow>`
-    with ${owned(owner, claim)}
-    insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries, status)
-    select hook.id, mine.id, hook.plugin, hook.name, 1, 0, 'queued'
-    from mine
-    cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[],
-      ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)
-    where not exists (
-      select from archive_result r
-      where r.snapshot_id = mine.id and r.plugin = hook.plugin and r.hook_name = hook.name)
-    returning id, plugin, hook_name, status, output_str, attempt, retries, false as has_files, end_ts`
-  const { rows } = await withRetry(owner.home.db, () => add.execute(owner.home.db))
+  const columns = sql`id, plugin, hook_name, status, output_str, attempt, retries, false as has_files, end_ts`
+  const add = (again: boolean) => sql<ResultRow>`
+    with ${owned(owner, claim)}, added as (
+      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries, status)
+      select hook.id, mine.id, hook.plugin, hook.name, 1, 0, 'queued'
+      from mine
+      cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[],
+        ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)
+      where not exists (
+        select from archive_result r
+        where r.snapshot_id = mine.id and r.plugin = hook.plugin and r.hook_name = hook.name)
+      returning ${columns}
+    )
+    select * from added
+    union all -- Ours, from before an answer was lost.
+    select ${columns} from archive_result
+    where ${again} and snapshot_id = (select id from mine) and (plugin, hook_name) in (
+      select * from unnest(${hooks.map(({ plugin }) => plugin)}::text[], ${hooks.map(({ name }) => name)}::text[]))`
+  const { rows } = await withRetry(owner.home.db, (again) => add(again).execute(owner.home.db))
   if (rows.length < hooks.length) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
   return rows
 }
