@@ -105,7 +105,7 @@ export async function writeResults(
     select id, to_status as status, ${RELAXED} from moved
     union -- Ours, from before an answer was lost.
     select r.id, r.status, null from archive_result r, mine, ended e
-    where ${again} and r.snapshot_id = mine.id and r.id = e.id`
+    where ${again} and r.snapshot_id = mine.id and r.id = e.id and r.status = e.to_status`
   const { rows } = await withRetry(owner.home.db, (again) => write(again).execute(owner.home.db))
   requireWritten(changes, rows)
 }
