@@ -83,14 +83,6 @@ export const WORKERS: readonly Mutant[] = [
     only: 'are not begun when a stop comes',
   },
   {
-    name: 'a page that waits counts as one that has come to its end',
-    file: 'src/workers/archive-snapshot.ts',
-    find: "await failpoint('claim.snapshot_released')\n    return RELEASED",
-    replacement: "await failpoint('claim.snapshot_released')\n    return new Ended()",
-    test: 'test/integration/hook-retries.test.ts',
-    only: 'leaves its page and its crawl to nobody',
-  },
-  {
     name: 'the end of a hook of a user is not written before other files are published',
     file: 'src/workers/page-results.ts',
     find: 'if (this.#isUntold) await this.write()\n    else await confirm',
