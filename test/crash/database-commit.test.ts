@@ -5,6 +5,7 @@ import { expectComplete, resultsOf } from '../support/archive.ts'
 import { DatabaseProxy } from '../support/database-proxy.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows } from '../support/observer.ts'
+import { hook } from '../support/plugins.ts'
 import { eventually } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -81,6 +82,26 @@ describe('when the connection is cut between a statement and its answer', () => 
     ).toBe(0)
     expect(await home.value('select max(attempts) from snapshot'), 'nobody is blamed').toBeLessThanOrEqual(1)
     expect(await home.value('select max(term)::int from runner_term'), 'promoted once').toBe(1)
+  })
+
+  it('what was not done is done then: the result of a hook that failed', async () => {
+    const { home, through } = await homeBehindProxy()
+    hook(home, 'fails', '40_fails.sh', 'exit 1')
+    await home.query(`create sequence cut;
+      create function cut() returns trigger language plpgsql as $$ begin
+        if nextval('cut') = 1 then perform pg_terminate_backend(pg_backend_pid()); end if;
+        return new;
+      end $$;
+      create trigger cut before update on archive_result for each row when (new.status = 'failed')
+        execute function cut()`)
+    await home.add('--plugins', 'fails,oracle', `${site.url}/`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { ...through, deadlineMs: 55_000 })
+    expect(code, stderr).toBe(0)
+    expect(await home.value<string>('select last_value from cut'), 'tried again').toBe('2')
+    expect(stderr).not.toMatch(/claim lost|died/)
+    const runs = "select count(*)::int from process where process_type = 'hook' and cmd::text like '%40_fails%'"
+    expect(await home.value(runs), 'it ran once').toBe(1)
+    expect(await home.value('select max(attempts) from snapshot'), 'nobody is blamed').toBeLessThanOrEqual(1)
   })
 
   it('whatever the statement, again and again, a crawl comes to its end all the same', async () => {

@@ -9,6 +9,7 @@ import { readRowLog } from '../../src/base/row-log.ts'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { hook } from '../support/plugins.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
@@ -120,6 +121,23 @@ it('what a plugin published before its hook was renamed is not taken for the out
     ['on_Snapshot__53_title.js', ['old.txt']],
     ['on_Snapshot__54_title.js', ['title.txt']],
   ])
+})
+
+describe('a worker that dies when it publishes what ran beside a hook', () => {
+  it('has written the end of that one before: it does not run again', async () => {
+    const home = await homes.make()
+    hook(home, 'beside', '30_beside.bg.sh', 'echo made >made.txt; echo ready; until [ -e "$DATA_DIR/ran" ]; do :; done')
+    hook(home, 'once', '40_once.sh', 'echo made | tee made.txt >>"$DATA_DIR/ran"; sleep 0.5')
+    hook(home, 'after', '50_after.sh', 'echo made >made.txt')
+    const crawl = await home.add('--plugins', 'beside,once,after', `${site.url}/page-1.html`)
+    const env = failpoints(home, 'publish.files_renamed=kill9@2')
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env })
+    expect(code, stderr).toBe(0)
+    await expectComplete(home, crawl)
+    expect([...fired(home).keys()]).toEqual(['publish.files_renamed'])
+    expect(await statuses(home, crawl)).toEqual({ beside: 'succeeded', once: 'succeeded', after: 'succeeded' })
+    expect(readFileSync(join(home.dataDir, 'ran'), 'utf8')).toBe('made\n')
+  })
 })
 
 describe('a worker that slept through a takeover when a row had ended', () => {

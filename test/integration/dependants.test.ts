@@ -108,4 +108,16 @@ describe('hooks whose plugin requires another one', () => {
     for (const crawl of [crawls[0]!, crawls[2]!])
       expect(await resultsOf(home, crawl)).toMatchObject([{ plugin: 'needs', status: 'succeeded' }])
   })
+
+  it('are not begun when a stop comes before that is there', async () => {
+    const home = await homes.make()
+    // The set-up ends well, but later than its worker has heard that it shall stop.
+    setUpHook(home, 'prepares', '10_prepare.sh', 'kill -TERM $PPID $(cut -d" " -f4 /proc/$PPID/stat); sleep 1')
+    plugin(home, 'needs', 'echo made >made.txt')
+    await home.add('--plugins', 'prepares,needs', `${site.url}/page-1.html`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    expect(await home.query('select status from snapshot')).toEqual([{ status: 'queued' }])
+    expect(await home.value('select count(*) from archive_result')).toBe('0')
+  })
 })

@@ -59,8 +59,7 @@ it('the folder of a page that waits, is paused or is cancelled is flushed', asyn
   expect(isFlushed(works!)).toBe(false)
   await records(home, ['snapshot', 'pause', works!.id])
   await eventually(() => isFlushed(works!))
-  runner.signal('SIGKILL')
-  await runner.finished()
+  await home.kill(runner)
 
   rmSync(log)
   expect((await home.run(['snapshot', 'cancel', works!.id], { env })).code).toBe(0)
@@ -75,8 +74,7 @@ it('what a page had found when its machine was cut off is not lost with the log'
   const runner = home.start(['run'])
   const isHeld = "select count(*) = 1 from archive_result where plugin = 'ends' and status = 'started'"
   await eventually(() => home.value<boolean>(isHeld))
-  runner.signal('SIGKILL')
-  await runner.finished()
+  await home.kill(runner)
   const [page] = await pagesOf(home, crawl)
   rmSync(join(home.dataDir, page!.output_dir, '.logs'), { recursive: true })
   rmSync(join(home.dataDir, 'hold'))

@@ -53,6 +53,13 @@ export class TestHome {
     return (JSON.parse(stdout) as { id: string }).id
   }
 
+  /** Kills a runner, and waits until nothing of it is left: its hooks, and then its workers, end a moment later. */
+  async kill(runner: Running): Promise<void> {
+    runner.signal('SIGKILL')
+    await runner.finished()
+    await eventually(() => processesOf(this.dataDir).length === 0)
+  }
+
   async query<T extends Row = Row>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
     this.#pool ??= poolOf(this.databaseUrl)
     return (await this.#pool.query<T>(sql, [...values])).rows

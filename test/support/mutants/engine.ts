@@ -82,4 +82,12 @@ export const ENGINE: readonly Mutant[] = [
     test: 'test/crash/standstill.test.ts',
     only: 'worker does not keep others',
   },
+  {
+    name: 'a row that its handler released counts as done',
+    file: 'src/engine/outcome.ts',
+    find: 'new Ended(undefined, true)',
+    replacement: 'new Ended()',
+    test: 'test/integration/engine-held.test.ts',
+    only: 'released by its handler',
+  },
 ]

@@ -34,4 +34,12 @@ export const MACHINES: readonly Mutant[] = [
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: 'writes no result',
   },
+  {
+    name: 'a write of results that is repeated counts what was there before',
+    file: 'src/machines/results.ts',
+    find: ' and r.id = e.id and r.status = e.to_status`',
+    replacement: ' and r.id = e.id`',
+    test: 'test/crash/database-commit.test.ts',
+    only: 'what was not done is done then',
+  },
 ]

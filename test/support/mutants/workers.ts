@@ -74,4 +74,20 @@ export const WORKERS: readonly Mutant[] = [
     test: 'test/integration/from-archivebox.test.ts',
     only: 'comes with titles, tags, dates, results and files',
   },
+  {
+    name: 'a worker that waits for the set-up of a crawl begins a page at a stop',
+    file: 'src/workers/run-crawl.ts',
+    find: 'if (!stop.drain.aborted && !abort.aborted) await first.begin()',
+    replacement: 'await first.begin()',
+    test: 'test/integration/dependants.test.ts',
+    only: 'are not begun when a stop comes',
+  },
+  {
+    name: 'the end of a hook of a user is not written before other files are published',
+    file: 'src/workers/page-results.ts',
+    find: 'if (this.#isUntold) await this.write()\n    else await confirm',
+    replacement: 'await confirm',
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'has written the end of that one before',
+  },
 ]
