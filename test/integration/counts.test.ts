@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { listTags } from '../../src/db/tags.ts'
 import { useDatabases } from '../support/engine.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { eventually, program, ROOT } from '../support/program.ts'
@@ -72,6 +73,11 @@ async function counted() {
   expect(await home.query(pages)).toEqual(
     await home.query('select crawl_id, status, count(*)::int as pages from snapshot group by 1, 2 order by 1, 2'),
   )
+  expect((await listTags(db)).map(({ name, pages }) => ({ name, pages }))).toEqual(
+    await home.query(`
+      select name, count(snapshot_id)::int as pages from tag left join snapshot_tag on tag_id = id
+      group by 1 order by 1`),
+  )
   // What is searched by parts is kept in the same way.
   expect(await home.query('select snapshot_id, url from page_url order by 1')).toEqual(
     await home.query('select id as snapshot_id, lower(url) as url from snapshot order by 1'),
@@ -101,6 +107,22 @@ describe('kept counts', () => {
         home.query(
           "update snapshot set url = 'https://example.com/Other' where id = (select max(id::text)::uuid from snapshot)",
         ),
+      'pages get tags': () =>
+        home.query(`
+          with tags as (insert into tag (name) values ('a'), ('b'), ('c') returning id, name)
+          insert into snapshot_tag select s.id, t.id from snapshot s, tags t`),
+      'a page loses one': () =>
+        home.query(`
+          delete from snapshot_tag where tag_id = (select id from tag where name = 'a')
+            and snapshot_id = (select min(id::text)::uuid from snapshot)`),
+      'a page has another one': () =>
+        home.query(`
+          update snapshot_tag set tag_id = (select id from tag where name = 'a')
+          where tag_id = (select id from tag where name = 'b')
+            and snapshot_id = (select min(id::text)::uuid from snapshot)`),
+      'a tag is deleted': () => home.query("delete from tag where name = 'c'"),
+      'a page with tags is deleted': () =>
+        home.query('delete from snapshot where id = (select max(id::text)::uuid from snapshot)'),
       'a page moves to another crawl': async () =>
         home.query('update snapshot set crawl_id = $1 where id = (select max(id::text)::uuid from snapshot)', [
           await newCrawl(),
@@ -120,9 +142,10 @@ describe('kept counts', () => {
       expect(await changes(), what).toBe(0)
       expect(await counted(), what).toEqual(before)
     }
-    expect(
-      await home.value('select count(*)::int from crawl_total where crawl_id <> all(array(select id from crawl))'),
-    ).toBe(0)
+    const left = `
+      select (select count(*) from crawl_total where crawl_id <> all(array(select id from crawl)))::int
+        + (select count(*) from row_total where model = 'snapshot_tag')::int`
+    expect(await home.value(left)).toBe(0)
   })
 
   it('are taken back with the transaction that made them', async () => {
@@ -202,6 +225,8 @@ describe('a database from before there were counts', () => {
         select gen_random_uuid(), id, 'http://x/Old', '', 's', 26 from crawl`,
       `insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts)
         select gen_random_uuid(), id, 'a', 'a', 'failed', now() from snapshot`,
+      `with made as (insert into tag (name) values ('old') returning id)
+        insert into snapshot_tag select s.id, made.id from snapshot s, made`,
     )
     const { code, stderr } = await program(['init'], { env: { DATA_DIR: home.dataDir, DATABASE_URL: old.url } })
     expect(code, stderr).toBe(0)
@@ -209,6 +234,12 @@ describe('a database from before there were counts', () => {
       { model: 'archive_result', status: 'failed', rows: 1, bytes: 0 },
       { model: 'crawl', status: 'queued', rows: 1, bytes: 0 },
       { model: 'snapshot', status: 'queued', rows: 1, bytes: 26 },
+      {
+        model: 'snapshot_tag',
+        status: await old.value("select id::text from tag where name = 'old'"),
+        rows: 1,
+        bytes: 0,
+      },
     ])
     expect(await old.query('select status, pages::int from crawl_pages')).toEqual([{ status: 'queued', pages: 1 }])
     expect(await old.value("select count(*)::int from page_url where url like '%/old'")).toBe(1)

@@ -150,7 +150,7 @@ const FILTERS: readonly Partial<Filters>[] = [
 ]
 
 async function eachOf<Row extends { readonly id: string }>(listing: Listing<Row>): Promise<void> {
-  const filters = [...FILTERS, { plugins: ['rare'] }]
+  const filters = [...FILTERS, { plugins: ['rare'] }, { plugins: ['rare'], crawlId: other }]
   for (const some of filters) await eachListed(db, listing, { filters: some, limit: 20 }, () => true)
   await listedByIds(db, listing, [other])
   const range = { low: other, high: other }
@@ -407,7 +407,12 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await endFormerWorkers(owner(), { crawlId: other })
     await endFormerWorkers(owner(), { snapshotId: other })
   },
-  'db/counts.ts addUpCounts': () => addUpCounts(db),
+  'db/counts.ts addUpCounts': async () => {
+    const [page] = await addCrawlWithPages(db, newCrawl())
+    await tags.changeTags(db, [page!], { add: ['brief'], remove: [] })
+    await tags.changeTags(db, [page!], { add: [], remove: ['brief'] })
+    await addUpCounts(db)
+  },
   'db/counts.ts pageCount': () => pageCount(db, crawl),
   'db/counts.ts sealedPageCount': () => sealedPageCount(db, crawl),
   'db/machines.ts machineById': () => machineById(db, home.machineId),

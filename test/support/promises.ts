@@ -58,7 +58,8 @@ const PROMISES: Readonly<Record<string, string>> = {
       select model, status, outcome, rows, bytes from row_count union all
       select 'crawl', status, '', -1, 0 from crawl union all
       select 'snapshot', status, coalesce(outcome, ''), -1, -output_size from snapshot union all
-      select 'archive_result', status, '', -1, 0 from archive_result where end_ts is not null
+      select 'archive_result', status, '', -1, 0 from archive_result where end_ts is not null union all
+      select 'snapshot_tag', tag_id::text, '', -1, 0 from snapshot_tag
     ) counted group by model, status, outcome having sum(rows) <> 0 or sum(bytes) <> 0
     union all
     select from (
