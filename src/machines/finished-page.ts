@@ -4,7 +4,7 @@ import type { ResultOfPage } from '../db/results.ts'
 import { tagsOf } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import type { Owner, SnapshotClaim } from './queues.ts'
-import { owned, RELAXED } from './results.ts'
+import { moving, RELAXED, type ResultChange, requireWritten } from './results.ts'
 
 /** A page as its index shows it. */
 export interface FinishedPage {
@@ -25,18 +25,31 @@ export const ALL_ENDED = `(
         where r.snapshot_id = work.id and r.status in ('queued', 'started', 'backoff') limit 1) is null`
 
 /**
- * Reads a page whose results are written. Inside a transaction the commit waits for the disk, since nobody would repeat
- * what that writes. Throws ClaimLost.
+ * Writes the last changes of a page's results, and reads the page as it is then. Inside a transaction the commit waits
+ * for the disk, since nobody would repeat what that writes. Throws ClaimLost.
  */
-export async function finishedPage(tx: Owner['home']['db'], owner: Owner, claim: SnapshotClaim): Promise<FinishedPage> {
+export async function finishedPage(
+  tx: Owner['home']['db'],
+  owner: Owner,
+  claim: SnapshotClaim,
+  changes: readonly ResultChange[],
+): Promise<FinishedPage> {
   const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date; tags: string[] }>`
-    with ${owned(owner, claim)}
+    with ${moving(owner, claim, changes)}, changed as (
+      select id, result from moved union all select id, result from handed_over
+    ), there as (
+      select (result).* from changed
+      union all
+      select r.* from archive_result r, mine
+      where r.snapshot_id = mine.id and not exists (select from changed where changed.id = r.id)
+    )
     select r.*, coalesce(sum(r.output_size) over (), 0) as page_size, ${otherCopies(claim.row)} as is_copied, now(),
       ${tagsOf(sql`${claim.id}::uuid`)} as tags,
       ${tx.isTransaction ? sql`null` : RELAXED}
-    from mine left join archive_result r on r.snapshot_id = mine.id
+    from mine left join there r on true
     order by hook_name, attempt`.execute(tx)
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id}`)
+  requireWritten(changes, rows)
   const { page_size: output_size, is_copied: isCopied, now, tags } = rows[0]!
   return { output_size, now, results: rows.filter(({ id }) => id !== null), isCopied, tags }
 }

@@ -12,7 +12,8 @@ export function outputSize(snapshotId: RawBuilder<unknown>): RawBuilder<number> 
 /**
  * For a statement with `ended` (results with their plugin and its published files: `written` and `standing`, both null
  * for none): `own`, the files and bytes of each. The other results of the plugin keep those of their files that are in
- * place and were not written again. No two results may be of one plugin.
+ * place and were not written again: `handed_over` has the rows of those that lost some. No two results may be of one
+ * plugin.
  */
 export function handingOver(snapshotId: string): RawBuilder<unknown> {
   return sql`
@@ -29,6 +30,7 @@ export function handingOver(snapshotId: string): RawBuilder<unknown> {
     update archive_result r set output_files = coalesce(k.files, '{}'), output_size = coalesce(k.size, 0)
     from others o left join each_kept k on k.id = o.id
     where r.id = o.id and r.output_files <> coalesce(k.files, '{}')
+    returning r.id, r as result
   ), own as (
     select e.id, coalesce(jsonb_object_agg(file.key, file.value) filter (where file.key is not null), '{}') as files,
            coalesce(sum((file.value ->> 'size')::bigint), 0) as size

@@ -59,16 +59,12 @@ export const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
 export const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
 
 /**
- * Moves results of one page along their edges, all or none, guarded by the page's claim and the term. One that is
- * already `started` only gets its new process. No two may be of one plugin. Throws ClaimLost.
+ * For a statement: moves results of one page along their edges, all or none, guarded by the page's claim (`mine`) and
+ * the term. `moved` and `handed_over` have the rows that it changes, as they are then. One that is already `started`
+ * only gets its new process. No two may be of one plugin.
  */
-export async function writeResults(
-  owner: Owner,
-  claim: SnapshotClaim,
-  changes: readonly ResultChange[],
-): Promise<void> {
-  const write = (again: boolean) => sql<{ id: string }>`
-    with ${owned(owner, claim)}, ended as materialized (
+export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly ResultChange[]) => sql`
+    ${owned(owner, claim)}, ended as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(changes.map(asRow))}::jsonb) as e (
         id uuid, plugin text, event text, to_status text, is_final boolean, process_id uuid, output text, json jsonb,
         written jsonb, standing jsonb, began_s float8, ended_s float8
@@ -91,20 +87,42 @@ export async function writeResults(
           output_size = case when e.written is null then r.output_size else own.size end
       from open, ended e, own
       where r.id = open.id and e.id = open.id and own.id = open.id and r.status = open.status
-      returning r.id, open.status as from_status, e.to_status, e.event
+      returning r.id, r as result, open.status as from_status, e.to_status, e.event
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
       select 'archive_result', id, from_status, to_status, event, ${owner.processId}
       from moved where from_status <> to_status
-    )
-    select id, ${RELAXED} from moved
+    )`
+
+/** Writes changes of one page's results, all or none. Throws ClaimLost. */
+export async function writeResults(
+  owner: Owner,
+  claim: SnapshotClaim,
+  changes: readonly ResultChange[],
+): Promise<void> {
+  const write = (again: boolean) => sql<Pick<ResultRow, 'id' | 'status'>>`
+    with ${moving(owner, claim, changes)}
+    select id, to_status as status, ${RELAXED} from moved
     union -- Ours, from before an answer was lost.
-    select r.id, null from archive_result r, mine, ended e
-    where ${again} and r.snapshot_id = mine.id and r.id = e.id and r.status = e.to_status`
+    select r.id, r.status, null from archive_result r, mine, ended e
+    where ${again} and r.snapshot_id = mine.id and r.id = e.id`
   const { rows } = await withRetry(owner.home.db, (again) => write(again).execute(owner.home.db))
-  const written = new Set(rows.map(({ id }) => id))
-  const lost = changes.find(({ result }) => !written.has(result.id))
+  requireWritten(changes, rows)
+}
+
+/** Throws ClaimLost unless the results are as these changes leave them. */
+export function requireWritten(
+  changes: readonly ResultChange[],
+  rows: readonly Pick<ResultRow, 'id' | 'status'>[],
+): void {
+  const written = new Map(rows.map(({ id, status }) => [id, status]))
+  const lost = changes.find(({ result, event }) => written.get(result.id) !== targetOf(event))
   if (lost) throw new ClaimLost(`archive_result ${lost.result.id}: ${lost.event}`)
+}
+
+/** Where an event of a result leads. */
+function targetOf(event: ResultChange['event']): State<Results> {
+  return { ...STATES.queued.on, ...STATES.started.on, start: 'started' as const }[event]
 }
 
 /**
@@ -138,7 +156,7 @@ export async function repeatResults(
 }
 
 function asRow({ result, event, processId, output, json, published, began, ended }: ResultChange): object {
-  const to: State<Results> = { ...STATES.queued.on, ...STATES.started.on, start: 'started' as const }[event]
+  const to = targetOf(event)
   const ago = (at: number | undefined) => (at === undefined ? undefined : (performance.now() - at) / 1000)
   return {
     id: result.id,

@@ -152,10 +152,9 @@ export async function archiveSnapshot(
     await failpoint('claim.snapshot_released')
     return RELEASED
   }
-  await pageResults.write()
   const whyNone = isBeyond ? `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}` : undefined
-  const { findings } = run.ends
-  const { end, next } = await sealSnapshot(owner, queue, started, crawl, tree, hooks, findings, tick, whyNone)
+  const page = { crawl, tree, hooks, found: run.ends.findings, results: pageResults, whyNone }
+  const { end, next } = await sealSnapshot(owner, queue, started, page, tick)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return new Ended(next)
 }

@@ -48,14 +48,20 @@ export class PageResults {
   /** Writes the collected changes, and `start` if given. Throws ClaimLost. */
   async write(start?: { readonly result: ResultRow; readonly processId: string }): Promise<void> {
     if (start) await this.add({ ...start, event: 'start' })
+    if (this.#unwritten.length === 0) return
+    await this.writeWith((changes) => writeResults(this.#owner, this.#claim, changes))
+    if (start) this.#running.set(start.result.id, start.processId)
+  }
+
+  /** Has `write` write the collected changes, together with something else. */
+  async writeWith<T>(write: (changes: readonly ResultChange[]) => Promise<T>): Promise<T> {
     const changes = this.#unwritten
-    if (changes.length === 0) return
-    await writeResults(this.#owner, this.#claim, changes)
-    await failpoint('publish.results_written')
+    const done = await write(changes)
+    if (changes.length > 0) await failpoint('publish.results_written')
     this.#unwritten = []
     this.#isUntold = false
     for (const { result } of changes) this.#running.delete(result.id)
-    if (start) this.#running.set(start.result.id, start.processId)
+    return done
   }
 
   /**

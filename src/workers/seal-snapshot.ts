@@ -14,9 +14,11 @@ import type { WorkTree } from '../hooks/work-tree.ts'
 import { ALL_ENDED, type FinishedPage, finishedPage, skipOpenResults } from '../machines/finished-page.ts'
 import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
+import type { ResultChange } from '../machines/results.ts'
 import type { JudgedResult } from '../machines/verdict.ts'
 import type { Findings } from './findings.ts'
 import { writeSnapshotPages } from './index-pages.ts'
+import type { PageResults } from './page-results.ts'
 
 interface SealedPage {
   /** How the page ended. */
@@ -25,27 +27,33 @@ interface SealedPage {
   readonly next: SnapshotClaim | undefined
 }
 
+/** A page whose hooks have all ended. */
+interface EndedPage {
+  readonly crawl: CrawlOfPage
+  readonly tree: WorkTree
+  readonly hooks: readonly Hook[]
+  readonly found: Findings
+  readonly results: PageResults
+  /** Why it has no hooks. */
+  readonly whyNone: string | undefined
+}
+
 /**
- * Ends a page whose hooks have all ended: adds what they found, judges it, writes its index and seals it. The page
- * stays open until the last step, so that its crawl never looks finished in between; after a crash the next claim
- * repeats the steps. No lock is held while files are flushed. Throws ClaimLost, also when the server has died and lost
- * what we wrote.
- * @param hooks the page's hooks, which have ended
- * @param whyNone why it has none of them
+ * Ends a page: writes what is left to be written of its results, adds what they found, judges it, writes its index and
+ * seals it. The page stays open until the last step, so that its crawl never looks finished in between; after a crash
+ * the next claim repeats the steps. No lock is held while files are flushed. Throws ClaimLost, also when the server has
+ * died and lost what we wrote.
  */
 export async function sealSnapshot(
   owner: Owner,
   queue: ReturnType<typeof snapshotQueue>,
   claim: SnapshotClaim<'started'>,
-  crawl: CrawlOfPage,
-  tree: WorkTree,
-  hooks: readonly Hook[],
-  found: Findings,
+  page: EndedPage,
   tick: Context,
-  whyNone?: string,
 ): Promise<SealedPage> {
+  const { crawl, tree, whyNone } = page
   const title = titleIn(tree) ?? claim.row.title
-  const finished = await addFindings(owner, claim, crawl, hooks, found)
+  const finished = await page.results.writeWith((changes) => addFindings(owner, claim, page, changes))
   const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
@@ -70,24 +78,23 @@ function latest(results: FinishedPage['results']): JudgedResult[] {
 async function addFindings(
   owner: Owner,
   claim: SnapshotClaim<'started'>,
-  crawl: CrawlOfPage,
-  hooks: readonly Hook[],
-  found: Findings,
+  { crawl, hooks, found }: EndedPage,
+  changes: readonly ResultChange[],
 ): Promise<FinishedPage> {
   const { db } = owner.home
   const { id, depth } = claim.row
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
   if (children.length === 0 && found.tags.length === 0) {
-    const finished = await withRetry(db, () => finishedPage(db, owner, claim))
+    const finished = await withRetry(db, () => finishedPage(db, owner, claim, changes))
     if (areEnded(finished, hooks)) return finished
   }
   return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
-    const finished = await finishedPage(tx, owner, claim)
+    const finished = await finishedPage(tx, owner, claim, changes)
     if (areEnded(finished, hooks)) return finished
     await skipOpenResults(tx, id, 'its plugin is missing or disabled')
-    return await finishedPage(tx, owner, claim)
+    return await finishedPage(tx, owner, claim, [])
   })
 }
 

@@ -151,7 +151,7 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
     const pages = Array.from({ length: 10 }, (_, n) => ({ url: `https://example.com/found/${n}` }))
     await db.transaction().execute((tx) => insertSnapshots(tx, crawlId, pages, { depth: 1, parentId: claim!.id }))
     await db.transaction().execute((tx) => skipOpenResults(tx, claim!.id, 'not there'))
-    await finishedPage(db, worker, started!)
+    await finishedPage(db, worker, started!, [])
   })
   await watch('seal', () => queue.move(started!, 'seal', worker.processId, { title: 'A title' }, ALL_ENDED))
   const other = await queue.next()

@@ -381,7 +381,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     ])
     await hookResults.repeatResults(owner(), claim, [result!])
     await addResults(owner(), claim, [{ plugin: 'exif', name: 'on_Snapshot__62_exif' }])
-    await finishedPage(db, owner(), claim)
+    await finishedPage(db, owner(), claim, [])
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, ALL_ENDED)).rejects.toThrow()
     await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, ALL_ENDED)).rejects.toThrow()

@@ -8,7 +8,8 @@ const PAGE = `<!doctype html><html lang=en><head><title>A &amp; B</title><style>
 <p class="one">Text <b class>bold</b><br><img src="a.png" class="a\tb" alt='"quoted"' hidden></p>
 <template><i class="in">t</i></template><textarea rows=2><b></textarea><noscript><img src=b.png></noscript>
 <img src="data:image/gif;base64,R0" srcset="c.jpg 2x">
-<svg viewBox="0 0 1 1"><title>T</title><path d="M0 0"/></svg><!-- note --><my-part is="x">p</my-part>
+<svg viewBox="0 0 1 1"><title>T</title>
+<linearGradient p="1"/><path d="M0 0"/></svg><!-- note --><my-part is="x">p</my-part>
 <a href="c.html" style="visibility: hidden">link</a><table><tr><td rowspan=2>1</td></tr></table></body></html>`
 
 interface Element {
@@ -24,6 +25,7 @@ interface Element {
   setAttribute(name: string, value: string): void
   removeAttribute(name: string): void
   querySelectorAll(selector: string): Iterable<Element>
+  getElementsByTagName(name: string): readonly Element[]
 }
 interface Document extends Element {
   createElement(name: string): Element
@@ -39,10 +41,17 @@ function look(document: Document): unknown {
       ...[style.display, style.visibility],
     ])
   const pictures = [...document.querySelectorAll('img')].map(({ src, srcset }) => [src, srcset])
+  const named = ['p', 'td,a,i,h2', 'lineargradient,title,img', 'template,b', 'P', 'tr, td', '*', 'is,p,tr'].map(
+    (names) => [
+      [...document.querySelectorAll(names)].map(({ outerHTML }) => outerHTML),
+      [...document.getElementsByTagName(names)].map(({ outerHTML }) => outerHTML),
+      all().map((element) => [element.getElementsByTagName(names).length, [...element.querySelectorAll(names)].length]),
+    ],
+  )
   const found = ['.wide', '[class~=b]', '.one, .in', 'b[class]', '[hidden]', 'a[style]'].map(
     (selector) => [...document.querySelectorAll(selector)].length,
   )
-  const before = [document.toString(), seen(), found, pictures]
+  const before = [document.toString(), seen(), found, named, pictures]
   for (const [index, element] of all().entries()) {
     if (index % 4 === 0) element.className = ' new  new old'
     if (index % 4 === 1) element.classList.add('more')
