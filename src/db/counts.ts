@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { transact, withRetry } from './retry.ts'
 
 // Counts are kept: triggers append each change to row_change in the transaction that makes it, so that counts are exact
-// and no transaction waits for another. Gathered changes are added to row_total and crawl_total; readers sum both.
+// and no transaction waits for another. Gathered changes are added to the totals; readers sum both.
 
 /** The number of rows of a model in each status that has any, and their bytes. */
 export async function rowCounts(
@@ -111,7 +111,7 @@ async function addUpSome(tx: Database): Promise<number> {
   const { rows } = await sql<{ taken: number; emptied: string[]; unused: string[] }>`
     with taken as (
       delete from row_change where ctid = any(array(select ctid from row_change limit ${sql.lit(BATCH)}))
-      returning model, crawl_id, status, outcome, rows, bytes
+      returning model, crawl_id, status, outcome, rows, bytes, host
     ), totals as (
       insert into row_total as t (model, status, outcome, rows, bytes)
       select model, status, outcome, sum(rows), sum(bytes) from taken group by model, status, outcome
@@ -124,6 +124,12 @@ async function addUpSome(tx: Database): Promise<number> {
       on conflict (crawl_id, status, outcome)
         do update set pages = t.pages + excluded.pages, bytes = t.bytes + excluded.bytes
       returning crawl_id, pages
+    ), of_hosts as (
+      insert into host_total as t (crawl_id, host, bytes)
+      select crawl_id, host, sum(bytes) from taken where host is not null
+        and exists (select from crawl_by_host c where c.crawl_id = taken.crawl_id for key share)
+      group by crawl_id, host
+      on conflict (crawl_id, host) do update set bytes = t.bytes + excluded.bytes
     )
     select (select count(*) from taken) as taken,
       array(select distinct crawl_id from of_crawls where pages = 0) as emptied,

@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { bytesOfHost } from '../../src/db/host-use.ts'
 import { listTags } from '../../src/db/tags.ts'
 import { useDatabases } from '../support/engine.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -78,6 +80,15 @@ async function counted() {
       select name, count(snapshot_id)::int as pages from tag left join snapshot_tag on tag_id = id
       group by 1 order by 1`),
   )
+  expect(
+    await home.query(
+      'select crawl_id, host, sum(bytes)::int as bytes from host_bytes group by 1, 2 having sum(bytes) > 0 order by 1, 2',
+    ),
+  ).toEqual(
+    await home.query(`
+      select crawl_id, url_host(lower(url)) as host, sum(output_size)::int as bytes
+      from snapshot join crawl_by_host using (crawl_id) where status = 'sealed' group by 1, 2 order by 1, 2`),
+  )
   // What is searched by parts is kept in the same way.
   expect(await home.query('select snapshot_id, url from page_url order by 1')).toEqual(
     await home.query('select id as snapshot_id, lower(url) as url from snapshot order by 1'),
@@ -95,6 +106,24 @@ describe('kept counts', () => {
         home.query("update snapshot set status = 'started' where id = (select min(id::text)::uuid from snapshot)"),
       'all are sealed, and grow': () =>
         home.query("update snapshot set status = 'sealed', retry_at = null, output_size = output_size * 2"),
+      'the bytes of hosts are to be kept': () =>
+        bytesOfHost(db, { id: crawlId, crawlId, url: 'https://example.com/' }).then((bytes) => expect(bytes).toBe(100)),
+      'sealed pages come, one more on another host': async () => {
+        await addPages(crawlId, 2)
+        await home.query(
+          `
+          insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size, status, retry_at)
+          values (gen_random_uuid(), $1, 'https://other.example/', '', 'x', 30, 'sealed', null)`,
+          [crawlId],
+        )
+      },
+      'one of them is queued again': () =>
+        home.query(`
+          update snapshot set status = 'queued', retry_at = now()
+          where id = (select min(id::text)::uuid from snapshot where status = 'sealed')`),
+      'one of them is deleted': () =>
+        home.query(`
+          delete from snapshot where id = (select max(id::text)::uuid from snapshot where status = 'sealed')`),
       'results come to their end': () =>
         home.query("update archive_result set status = 'succeeded', end_ts = now() where status = 'queued'"),
       'results are run again': () =>
@@ -171,6 +200,19 @@ describe('kept counts', () => {
     await counted()
     await addUpCounts(db)
     await counted()
+  })
+
+  it('of hosts begin with all that is there, what is written at that moment included', async () => {
+    await addPages(crawlId, 2)
+    const { asked } = await db.transaction().execute(async (tx) => {
+      await sql`update snapshot set status = 'sealed', retry_at = null`.execute(tx)
+      const bytes = bytesOfHost(db, { id: crawlId, crawlId, url: 'https://example.com/' })
+      await delay(300)
+      return { asked: bytes }
+    })
+    expect(await asked).toBe(20)
+    await counted()
+    await home.query('delete from crawl') // Its pages were not sealed as pages are.
   })
 
   it('are added up once, however many do it at a time, more than one statement takes included', async () => {
