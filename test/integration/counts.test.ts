@@ -82,7 +82,9 @@ async function counted() {
   )
   expect(
     await home.query(
-      'select crawl_id, host, sum(bytes)::int as bytes from host_bytes group by 1, 2 having sum(bytes) > 0 order by 1, 2',
+      `
+      select crawl_id, host, sum(bytes)::int as bytes from host_bytes
+      group by 1, 2 having sum(bytes) > 0 order by 1, 2`,
     ),
   ).toEqual(
     await home.query(`
