@@ -73,6 +73,12 @@ const tagged = (snapshotId: RawBuilder<unknown>, tag: string) => sql`
   ${snapshotId} in (select st.snapshot_id from snapshot_tag st
     where st.tag_id = (select id from tag where name = ${tag}))`
 
+/** No later page of a crawl has results: those that are queued, and come first in a list, need not be looked at. */
+const lastWithResult = (crawlId: string) => sql`(
+  select r.snapshot_id from archive_result r
+  where r.snapshot_id <= (select s.id from snapshot s where s.crawl_id = ${crawlId} order by s.id desc limit 1)
+  order by r.snapshot_id desc limit 1)`
+
 const byTime: Pick<Where, 'after' | 'before'> = {
   after: (moment) => sql`it.id >= ${firstIdOf(moment)}::uuid`,
   before: (moment) => sql`it.id < ${firstIdOf(moment)}::uuid`,
@@ -140,7 +146,7 @@ export const RESULTS: Listing<ListedResult> = {
     outcomes: (outcome) => sql`page.outcome = ${unseen(outcome)}`,
     urlContains: (text) => pageContains(sql`page.id`, text),
     host: (host) => onHost(sql`page.id`, host),
-    crawlId: (id) => sql`page.crawl_id = ${unseen(id)}::uuid`,
+    crawlId: (id) => sql`(page.crawl_id = ${unseen(id)}::uuid and page.id <= ${lastWithResult(id)})`,
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
     plugins: (plugin) => sql`it.plugin = ${unseen(plugin)}`,
     tags: (tag) => tagged(sql`page.id`, tag),
