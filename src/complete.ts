@@ -1,4 +1,4 @@
-// What shells ask at each press of a key (`completion words SHELL WORD...`): an entry of its own, since the whole
+// What shells ask at each press of a key (`completion words WORD...`): an entry of its own, since the whole
 // program takes too long to load for that.
 import { readFileSync } from 'node:fs'
 import { asset } from './base/package-root.ts'

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { transact, withRetry } from './retry.ts'
 
 // Counts are kept: triggers append each change to row_change in the transaction that makes it, so that counts are exact
-// and no transaction waits for another. Gathered changes are added to row_total and crawl_total; readers sum both.
+// and no transaction waits for another. Gathered changes are added to the totals; readers sum both.
 
 /** The number of rows of a model in each status that has any, and their bytes. */
 export async function rowCounts(
@@ -89,6 +89,10 @@ export async function isFull(
 const sumOf = (which: RawBuilder<unknown>) => sql`coalesce(sum(p.pages) filter (where ${which}), 0)::bigint`
 const countOf = (name: string, which: RawBuilder<unknown>) => sql`${sql.lit(name)}, ${sumOf(which)}`
 
+/** How many pages each tag has, as `id` and `pages`; none for a tag without any. A query to join. */
+export const PAGES_OF_TAGS = sql`
+  select status::uuid as id, sum(rows) as pages from row_count where model = 'snapshot_tag' group by status`
+
 /** An arbitrary, fixed key: one at a time per database. */
 const LOCK = 7_241_203
 
@@ -104,14 +108,15 @@ export async function addUpCounts(db: Database): Promise<void> {
 async function addUpSome(tx: Database): Promise<number> {
   const lock = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(${LOCK}) as mine`.execute(tx)
   if (!lock.rows[0]!.mine) return 0
-  const { rows } = await sql<{ taken: number; emptied: string[] }>`
+  const { rows } = await sql<{ taken: number; emptied: string[]; unused: string[] }>`
     with taken as (
       delete from row_change where ctid = any(array(select ctid from row_change limit ${sql.lit(BATCH)}))
-      returning model, crawl_id, status, outcome, rows, bytes
+      returning model, crawl_id, status, outcome, rows, bytes, host
     ), totals as (
       insert into row_total as t (model, status, outcome, rows, bytes)
       select model, status, outcome, sum(rows), sum(bytes) from taken group by model, status, outcome
       on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
+      returning model, status, rows
     ), of_crawls as (
       insert into crawl_total as t (crawl_id, status, outcome, pages, bytes)
       select crawl_id, status, outcome, sum(rows), sum(bytes) from taken where crawl_id is not null
@@ -119,11 +124,21 @@ async function addUpSome(tx: Database): Promise<number> {
       on conflict (crawl_id, status, outcome)
         do update set pages = t.pages + excluded.pages, bytes = t.bytes + excluded.bytes
       returning crawl_id, pages
+    ), of_hosts as (
+      insert into host_total as t (crawl_id, host, bytes)
+      select crawl_id, host, sum(bytes) from taken where host is not null
+        and exists (select from crawl_by_host c where c.crawl_id = taken.crawl_id for key share)
+      group by crawl_id, host
+      on conflict (crawl_id, host) do update set bytes = t.bytes + excluded.bytes
     )
     select (select count(*) from taken) as taken,
-      array(select distinct crawl_id from of_crawls where pages = 0) as emptied`.execute(tx)
-  const { taken, emptied } = rows[0]!
+      array(select distinct crawl_id from of_crawls where pages = 0) as emptied,
+      array(select status from totals where model = 'snapshot_tag' and rows = 0) as unused`.execute(tx)
+  const { taken, emptied, unused } = rows[0]!
   if (emptied.length > 0)
     await sql`delete from crawl_total where crawl_id = any(${emptied}::uuid[]) and pages = 0`.execute(tx)
+  if (unused.length > 0)
+    await sql`
+      delete from row_total where model = 'snapshot_tag' and status = any(${unused}::text[]) and rows = 0`.execute(tx)
   return taken
 }

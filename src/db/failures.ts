@@ -39,7 +39,7 @@ function latest(crawlId: string | undefined, limit: number): RawBuilder<FailedPa
   const isOfCrawl = crawlId === undefined ? sql`` : sql`and crawl_id between ${crawlId} and ${crawlId}`
   return sql<FailedPage>`
     select id as snapshot_id, crawl_id, url, outcome, cause, http_status, status_changed_at as sealed_at from snapshot
-    where outcome in ('partial', 'failed') ${isOfCrawl}
+    where in_index_order() and outcome in ('partial', 'failed') ${isOfCrawl}
     order by ${crawlId === undefined ? sql`` : sql`crawl_id desc,`} status_changed_at desc limit ${limit}`
 }
 

@@ -1,6 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Database } from './database.ts'
-import { withRetry } from './retry.ts'
+import { transact, withRetry } from './retry.ts'
+import { limitLockWaits } from './terms.ts'
 
 /** A page of a crawl. */
 export interface PageOfCrawl {
@@ -10,29 +11,53 @@ export interface PageOfCrawl {
 }
 
 /**
- * The pages of the same host in the same crawl. Ids begin with the time: none is older than the crawl's. Page by page:
- * a join may be planned as one of all pages of the crawl with all of the host.
+ * How many pages of its host were added to its crawl before this one; counted up to `most`. Ids begin with the time:
+ * none is older than the crawl's. Page by page: a join may be planned as one of all pages of the crawl with all of the
+ * host.
  */
-function alike({ crawlId, url }: PageOfCrawl, condition: RawBuilder<unknown>): RawBuilder<unknown> {
+export async function pagesBefore(db: Database, { id, crawlId, url }: PageOfCrawl, most: number): Promise<number> {
   const oldest = `${crawlId.slice(0, 'xxxxxxxx-xxxx'.length)}-0000-0000-000000000000`
-  return sql`
-    page_url p cross join lateral (
-      select crawl_id, status, output_size from snapshot where id = p.snapshot_id limit 1
-    ) s
-    where url_host(p.url) = url_host(lower(${url})) and p.snapshot_id >= ${oldest} and s.crawl_id = ${crawlId}
-      and ${condition}`
-}
-
-/** How many pages of its host were added to its crawl before this one; counted up to `most`. */
-export async function pagesBefore(db: Database, page: PageOfCrawl, most: number): Promise<number> {
   const select = sql<{ pages: number }>`
-    select count(*) as pages from (select from ${alike(page, sql`p.snapshot_id < ${page.id}`)} limit ${most}) found`
+    select count(*) as pages from (
+      select from page_url p cross join lateral (select crawl_id from snapshot where id = p.snapshot_id limit 1) s
+      where url_host(p.url) = url_host(lower(${url})) and p.snapshot_id >= ${oldest} and s.crawl_id = ${crawlId}
+        and p.snapshot_id < ${id}
+      limit ${most}
+    ) found`
   return (await withRetry(db, () => select.execute(db))).rows[0]!.pages
 }
 
 /** The bytes that are kept of its host in its crawl. */
 export async function bytesOfHost(db: Database, page: PageOfCrawl): Promise<number> {
-  const select = sql<{ bytes: number }>`
-    select coalesce(sum(s.output_size), 0)::bigint as bytes from ${alike(page, sql`s.status = 'sealed'`)}`
+  const kept = await keptBytes(db, page)
+  if (kept !== null) return kept
+  await keepBytes(db, page.crawlId)
+  return (await keptBytes(db, page)) ?? 0 // None: the crawl was deleted meanwhile.
+}
+
+/** The same; null: it is not kept yet. */
+async function keptBytes(db: Database, { crawlId, url }: PageOfCrawl): Promise<number | null> {
+  const select = sql<{ bytes: number | null }>`
+    select case when exists (select from crawl_by_host where crawl_id = ${crawlId}) then coalesce((
+      select sum(bytes) from host_bytes where crawl_id = ${crawlId} and host = url_host(lower(${url}))
+    ), 0)::bigint end as bytes`
   return (await withRetry(db, () => select.execute(db))).rows[0]!.bytes
+}
+
+/**
+ * From now on the bytes of each host are kept for this crawl. Nobody writes pages while those that are there are
+ * counted: whoever has begun before does not keep any.
+ */
+async function keepBytes(db: Database, crawlId: string): Promise<void> {
+  await transact(db, async (tx) => {
+    await limitLockWaits(tx)
+    const { numAffectedRows } = await sql`
+      insert into crawl_by_host select id from crawl where id = ${crawlId} on conflict do nothing`.execute(tx)
+    if (numAffectedRows === 0n) return
+    await sql`lock table snapshot in share mode`.execute(tx)
+    await sql`
+      insert into host_total
+      select crawl_id, url_host(lower(url)), sum(output_size) from snapshot
+      where in_index_order() and crawl_id = ${crawlId} and status = 'sealed' group by 1, 2`.execute(tx)
+  })
 }

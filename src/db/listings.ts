@@ -42,6 +42,8 @@ export interface Model {
 export interface Listing<Row extends { readonly id: string }> extends Model {
   readonly rows: RawBuilder<Row>
   readonly where: Where
+  /** The columns whose index holds the rows of each value in order, by the filter that is one value of them. */
+  readonly indexed: Readonly<Partial<Record<keyof Filters, string>>>
   /** The parent of the rows: with one of these filters, the parent's index is walked first. */
   readonly above?: { readonly column: 'snapshot_id'; readonly filters: readonly (keyof Filters)[] }
   readonly record: (row: Row) => object
@@ -70,6 +72,12 @@ const listsHost = (urls: RawBuilder<unknown>, host: string) => sql`
 const tagged = (snapshotId: RawBuilder<unknown>, tag: string) => sql`
   ${snapshotId} in (select st.snapshot_id from snapshot_tag st
     where st.tag_id = (select id from tag where name = ${tag}))`
+
+/** No later page of a crawl has results: those that are queued, and come first in a list, need not be looked at. */
+const lastWithResult = (crawlId: string) => sql`(
+  select r.snapshot_id from archive_result r
+  where r.snapshot_id <= (select s.id from snapshot s where s.crawl_id = ${crawlId} order by s.id desc limit 1)
+  order by r.snapshot_id desc limit 1)`
 
 const byTime: Pick<Where, 'after' | 'before'> = {
   after: (moment) => sql`it.id >= ${firstIdOf(moment)}::uuid`,
@@ -100,6 +108,7 @@ export const CRAWLS: Listing<ListedCrawl> = {
     tags: (tag) => sql`${tag} = any(it.tags)`,
     ...byTime,
   },
+  indexed: { status: 'status' },
   record: crawlRecord,
 }
 
@@ -121,6 +130,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
     tags: (tag) => tagged(sql`it.id`, tag),
     ...byTime,
   },
+  indexed: { status: 'status', outcomes: 'outcome', crawlId: 'crawl_id' },
   record: snapshotRecord,
 }
 
@@ -136,12 +146,13 @@ export const RESULTS: Listing<ListedResult> = {
     outcomes: (outcome) => sql`page.outcome = ${unseen(outcome)}`,
     urlContains: (text) => pageContains(sql`page.id`, text),
     host: (host) => onHost(sql`page.id`, host),
-    crawlId: (id) => sql`page.crawl_id = ${unseen(id)}::uuid`,
+    crawlId: (id) => sql`(page.crawl_id = ${unseen(id)}::uuid and page.id <= ${lastWithResult(id)})`,
     snapshotId: (id) => sql`it.snapshot_id = ${id}`,
     plugins: (plugin) => sql`it.plugin = ${unseen(plugin)}`,
     tags: (tag) => tagged(sql`page.id`, tag),
     ...byTime,
   },
+  indexed: { status: 'status', plugins: 'plugin' },
   record: resultRecord,
 }
 
@@ -157,17 +168,21 @@ export async function eachListed<Row extends { readonly id: string }>(
 ): Promise<void> {
   const filters = options.filters ?? {}
   const isByOwner = listing.above?.filters.some((name) => filters[name] !== undefined)
-  const order = sql`order by ${isByOwner ? sql`it.${sql.ref(listing.above!.column)} desc, ` : sql``}it.id desc`
-  const inOrder = options.limit === undefined ? order : sql`${order} limit ${options.limit}`
+  const index = options.limit === undefined ? undefined : soleIndex(listing, filters)
+  const inOrder = (column: string | undefined) => sql`
+    order by ${column === undefined ? sql`` : sql`it.${sql.ref(column)} desc, `}it.id desc
+    ${options.limit === undefined ? sql`` : sql`limit ${options.limit}`}`
+  const owner = isByOwner ? listing.above!.column : undefined
   const matching = (all: readonly RawBuilder<unknown>[]) => sql<Row>`
-    ${listing.rows} where ${sql.join([sql`true`, ...all], sql` and `)} ${inOrder}`
+    ${listing.rows} where ${sql.join([sql`true`, ...all], sql` and `)} ${inOrder(index?.column ?? owner)}`
   const show = async (query: RawBuilder<Row>) => {
     if (options.limit === undefined || options.limit > MOST_AT_ONCE) return await eachRow(db, query, visit)
     // Without a cursor: a cursor is planned for the first tenth of the rows.
     const { rows } = await byIndex(db, (tx) => query.execute(tx))
     for (const row of rows) if (!(await visit(row))) return
   }
-  const each = Object.entries(filters).map(([name, value]) => eachOf(listing.where, name as keyof Filters, value))
+  const where = { ...listing.where, ...index?.where }
+  const each = Object.entries(filters).map(([name, value]) => eachOf(where, name as keyof Filters, value))
   const choices = choicesOf(each)
   if (choices.length === 1) return await show(matching(choices[0]!))
   if (options.limit === undefined || choices.length > MOST_CHOICES)
@@ -175,7 +190,23 @@ export async function eachListed<Row extends { readonly id: string }>(
   // An index holds the rows of one status in order, not those of several: reads the limit from each and keeps the
   // newest.
   const parts = choices.map((all) => sql`(${matching(all)})`)
-  await show(sql<Row>`select * from (${sql.join(parts, sql` union `)}) it ${inOrder}`)
+  await show(sql<Row>`select * from (${sql.join(parts, sql` union `)}) it ${inOrder(owner)}`)
+}
+
+/**
+ * The index to walk along for rows that are filtered by one column of it, and by time. Its column is compared as a
+ * range, and the rows are asked for in its order: with an equality, whose rows are in the order of ids alone, the
+ * planner takes a value for frequent, and walks through all rows, newest first, to find what there is of it.
+ */
+function soleIndex<Row extends { readonly id: string }>(
+  { indexed }: Listing<Row>,
+  filters: Partial<Filters>,
+): { readonly column: string; readonly where: Partial<Where> } | undefined {
+  const [name, another] = (Object.keys(filters) as (keyof Filters)[]).filter((key) => !(key in byTime))
+  const column = name && indexed[name]
+  if (column === undefined || another !== undefined) return undefined
+  const isOnly = (value: string) => sql`it.${sql.ref(column)} between ${value} and ${value}`
+  return { column, where: { [name!]: isOnly } }
 }
 
 const MOST_CHOICES = 30

@@ -1,6 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
-import { eachRow } from './each-row.ts'
+import { eachRow, type Visit } from './each-row.ts'
 import type { Home } from './home.ts'
 import { ages, type Identity, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
 import type { Tables } from './tables.ts'
@@ -73,19 +73,17 @@ export async function listProcesses(home: Home, filters: ProcessFilters, limit: 
 }
 
 /** Passes all of them to `visit`, newest first, until it returns false. */
-export async function eachProcess(
-  home: Home,
-  filters: ProcessFilters,
-  visit: (row: ProcessRow) => boolean,
-): Promise<void> {
+export async function eachProcess(home: Home, filters: ProcessFilters, visit: Visit<ProcessRow>): Promise<void> {
   await eachRow(home.db, matching(home, filters), visit)
 }
 
+/** Filters are written out: there are indexes of the rows of rare types and statuses. */
 function matching(home: Home, filters: ProcessFilters): SelectQueryBuilder<Tables, 'process', ProcessRow> {
   let query = home.db.selectFrom('process').selectAll().where('data_dir_id', '=', home.dataDirId)
   if (!filters.all && filters.status === undefined) query = query.where(IS_LIVE)
-  if (filters.type !== undefined) query = query.where(sql`process_type`, '=', filters.type)
-  if (filters.workerType !== undefined) query = query.where(sql`worker_type`, '=', filters.workerType)
-  if (filters.status !== undefined) query = query.where(sql`status`, '=', filters.status)
+  if (filters.type !== undefined) query = query.where(sql`process_type`, '=', sql.lit(filters.type))
+  if (filters.workerType !== undefined)
+    query = query.where(sql`worker_type`, '=', filters.workerType).where('process_type', '<>', sql.lit('hook'))
+  if (filters.status !== undefined) query = query.where(sql`status`, '=', sql.lit(filters.status))
   return query.orderBy('seq', 'desc')
 }

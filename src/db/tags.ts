@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { PAGES_OF_TAGS } from './counts.ts'
 import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 import { tagSnapshots } from './snapshots.ts'
@@ -12,10 +13,9 @@ export interface Tag {
 /** All tags with the number of their pages, in the order of their names; or those with these names. */
 export async function listTags(db: Database, names?: readonly string[]): Promise<Tag[]> {
   const { rows } = await sql<Tag>`
-    select t.id, t.name, (select count(*) from snapshot_tag st where st.tag_id = t.id) as pages
-    from tag t where ${names === undefined ? sql`true` : sql`t.name = any(${names}::text[])`} order by t.name`.execute(
-    db,
-  )
+    select t.id, t.name, coalesce(count.pages, 0) as pages
+    from tag t left join (${PAGES_OF_TAGS}) count on count.id = t.id
+    where ${names === undefined ? sql`true` : sql`t.name = any(${names}::text[])`} order by t.name`.execute(db)
   return rows
 }
 

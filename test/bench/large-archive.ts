@@ -14,12 +14,16 @@ const BATCH = 50_000
 /** Pages of a crawl of medium size. */
 const CRAWL = 500
 
+/** Why pages are not archived: few causes. */
+const CAUSES = ['HTTP 404', 'connection refused', 'timed out after 60 s']
 const PLUGINS = ['title', 'html', 'headers', 'readability', 'favicon']
 
 /** Ids as the program makes them, in the order of time: the first is a month old, one comes each millisecond. */
 const id = (kind: number, n: RawBuilder<unknown>) => sql`
   (lpad(to_hex((select (extract(epoch from day) * 1000)::bigint - 2592000000 from today) + ${n}), 12, '0')
    || '7000800' || ${sql.lit(kind)}::text || lpad(to_hex(${n}), 12, '0'))::uuid`
+
+const ofSealed = (value: RawBuilder<unknown>) => sql`case when status = 'sealed' then ${value} end`
 
 /** Makes an archive of so many sealed pages by SQL, a hundred thousand in some seconds. */
 export async function makeLargeArchive(db: Database, pages: number): Promise<LargeArchive> {
@@ -36,11 +40,16 @@ export async function makeLargeArchive(db: Database, pages: number): Promise<Lar
     from generate_series(0, ${crawls}::int) n order by n returning id`.execute(db)
   const addPages = async (from: number, to: number, crawl: RawBuilder<unknown>, status: string) => {
     await sql`
-      insert into snapshot (id, crawl_id, url, url_hash, title, output_dir, output_size, status, retry_at)
+      insert into snapshot (id, crawl_id, url, url_hash, title, output_dir, output_size, status, retry_at,
+        outcome, cause, http_status, status_changed_at)
       select ${id(2, sql`n`)}, ${id(1, crawl)}, url, sha256(convert_to(url, 'UTF8')), 'page ' || n,
-        'archive/snapshots/' || n, 12345,
-             ${status}, case when ${status} = 'queued' then now() - interval '1 min' end
-      from (select n, 'https://site-' || n % 1000 || '.example/' || substr(md5(n::text), 1, 12) || '/page-' || n as url
+        'archive/snapshots/' || n, 12345, status, case when status = 'queued' then now() - interval '1 min' end,
+        ${ofSealed(sql`case when n % 20 = 0 then 'failed' when n % 20 = 1 then 'partial' else 'archived' end`)},
+        ${ofSealed(sql`case when n % 20 < 2 then (${CAUSES}::text[])[1 + n % 3] end`)},
+        ${ofSealed(sql`case when n % 20 = 0 then 404 else 200 end`)},
+        now() - (${pages}::int - least(n, ${pages}::int)) * interval '1 s'
+      from (select n, 'https://site-' || n % 1000 || '.example/' || substr(md5(n::text), 1, 12) || '/page-' || n as url,
+              ${status}::text as status
             from generate_series(${from}::int, ${to}::int) n) page`.execute(db)
   }
   for (let from = 1; from <= pages; from += BATCH) {
@@ -55,16 +64,6 @@ export async function makeLargeArchive(db: Database, pages: number): Promise<Lar
              now() - (${pages}::int - n) * interval '1 s', 'output'
       from generate_series(${from}::int, ${to}::int) n, generate_series(1, 5) p`.execute(db)
   }
-  // As sealing leaves them; what has failed results has them for a few causes.
-  await sql`
-    update snapshot set outcome = case when n % 20 = 0 then 'failed' when n % 20 = 1 then 'partial' else 'archived' end,
-      cause = case when n % 20 < 2
-        then (array['HTTP 404', 'connection refused', 'timed out after 60 s'])[1 + n % 3] end,
-      http_status = case when n % 20 = 0 then 404 else 200 end,
-      status_changed_at = now() - (${pages}::int - n) * interval '1 s'
-    from (select id as page, row_number() over (order by id)::int as n from snapshot) numbered where id = page`.execute(
-    db,
-  )
   await addPages(pages + 1, pages + pages / 10, sql`${crawls}::int`, 'queued')
   await sql`insert into tag (name) values ('few'), ('many')`.execute(db)
   await sql`

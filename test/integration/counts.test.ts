@@ -2,10 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addUpCounts, rowCounts } from '../../src/db/counts.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { bytesOfHost } from '../../src/db/host-use.ts'
+import { listTags } from '../../src/db/tags.ts'
 import { useDatabases } from '../support/engine.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { eventually, program, ROOT } from '../support/program.ts'
@@ -72,6 +75,22 @@ async function counted() {
   expect(await home.query(pages)).toEqual(
     await home.query('select crawl_id, status, count(*)::int as pages from snapshot group by 1, 2 order by 1, 2'),
   )
+  expect((await listTags(db)).map(({ name, pages }) => ({ name, pages }))).toEqual(
+    await home.query(`
+      select name, count(snapshot_id)::int as pages from tag left join snapshot_tag on tag_id = id
+      group by 1 order by 1`),
+  )
+  expect(
+    await home.query(
+      `
+      select crawl_id, host, sum(bytes)::int as bytes from host_bytes
+      group by 1, 2 having sum(bytes) > 0 order by 1, 2`,
+    ),
+  ).toEqual(
+    await home.query(`
+      select crawl_id, url_host(lower(url)) as host, sum(output_size)::int as bytes
+      from snapshot join crawl_by_host using (crawl_id) where status = 'sealed' group by 1, 2 order by 1, 2`),
+  )
   // What is searched by parts is kept in the same way.
   expect(await home.query('select snapshot_id, url from page_url order by 1')).toEqual(
     await home.query('select id as snapshot_id, lower(url) as url from snapshot order by 1'),
@@ -89,6 +108,24 @@ describe('kept counts', () => {
         home.query("update snapshot set status = 'started' where id = (select min(id::text)::uuid from snapshot)"),
       'all are sealed, and grow': () =>
         home.query("update snapshot set status = 'sealed', retry_at = null, output_size = output_size * 2"),
+      'the bytes of hosts are to be kept': () =>
+        bytesOfHost(db, { id: crawlId, crawlId, url: 'https://example.com/' }).then((bytes) => expect(bytes).toBe(100)),
+      'sealed pages come, one more on another host': async () => {
+        await addPages(crawlId, 2)
+        await home.query(
+          `
+          insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size, status, retry_at)
+          values (gen_random_uuid(), $1, 'https://other.example/', '', 'x', 30, 'sealed', null)`,
+          [crawlId],
+        )
+      },
+      'one of them is queued again': () =>
+        home.query(`
+          update snapshot set status = 'queued', retry_at = now()
+          where id = (select min(id::text)::uuid from snapshot where status = 'sealed')`),
+      'one of them is deleted': () =>
+        home.query(`
+          delete from snapshot where id = (select max(id::text)::uuid from snapshot where status = 'sealed')`),
       'results come to their end': () =>
         home.query("update archive_result set status = 'succeeded', end_ts = now() where status = 'queued'"),
       'results are run again': () =>
@@ -101,6 +138,22 @@ describe('kept counts', () => {
         home.query(
           "update snapshot set url = 'https://example.com/Other' where id = (select max(id::text)::uuid from snapshot)",
         ),
+      'pages get tags': () =>
+        home.query(`
+          with tags as (insert into tag (name) values ('a'), ('b'), ('c') returning id, name)
+          insert into snapshot_tag select s.id, t.id from snapshot s, tags t`),
+      'a page loses one': () =>
+        home.query(`
+          delete from snapshot_tag where tag_id = (select id from tag where name = 'a')
+            and snapshot_id = (select min(id::text)::uuid from snapshot)`),
+      'a page has another one': () =>
+        home.query(`
+          update snapshot_tag set tag_id = (select id from tag where name = 'a')
+          where tag_id = (select id from tag where name = 'b')
+            and snapshot_id = (select min(id::text)::uuid from snapshot)`),
+      'a tag is deleted': () => home.query("delete from tag where name = 'c'"),
+      'a page with tags is deleted': () =>
+        home.query('delete from snapshot where id = (select max(id::text)::uuid from snapshot)'),
       'a page moves to another crawl': async () =>
         home.query('update snapshot set crawl_id = $1 where id = (select max(id::text)::uuid from snapshot)', [
           await newCrawl(),
@@ -120,9 +173,10 @@ describe('kept counts', () => {
       expect(await changes(), what).toBe(0)
       expect(await counted(), what).toEqual(before)
     }
-    expect(
-      await home.value('select count(*)::int from crawl_total where crawl_id <> all(array(select id from crawl))'),
-    ).toBe(0)
+    const left = `
+      select (select count(*) from crawl_total where crawl_id <> all(array(select id from crawl)))::int
+        + (select count(*) from row_total where model = 'snapshot_tag')::int`
+    expect(await home.value(left)).toBe(0)
   })
 
   it('are taken back with the transaction that made them', async () => {
@@ -148,6 +202,19 @@ describe('kept counts', () => {
     await counted()
     await addUpCounts(db)
     await counted()
+  })
+
+  it('of hosts begin with all that is there, what is written at that moment included', async () => {
+    await addPages(crawlId, 2)
+    const { asked } = await db.transaction().execute(async (tx) => {
+      await sql`update snapshot set status = 'sealed', retry_at = null`.execute(tx)
+      const bytes = bytesOfHost(db, { id: crawlId, crawlId, url: 'https://example.com/' })
+      await delay(300)
+      return { asked: bytes }
+    })
+    expect(await asked).toBe(20)
+    await counted()
+    await home.query('delete from crawl') // Its pages were not sealed as pages are.
   })
 
   it('are added up once, however many do it at a time, more than one statement takes included', async () => {
@@ -202,6 +269,8 @@ describe('a database from before there were counts', () => {
         select gen_random_uuid(), id, 'http://x/Old', '', 's', 26 from crawl`,
       `insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts)
         select gen_random_uuid(), id, 'a', 'a', 'failed', now() from snapshot`,
+      `with made as (insert into tag (name) values ('old') returning id)
+        insert into snapshot_tag select s.id, made.id from snapshot s, made`,
     )
     const { code, stderr } = await program(['init'], { env: { DATA_DIR: home.dataDir, DATABASE_URL: old.url } })
     expect(code, stderr).toBe(0)
@@ -209,6 +278,12 @@ describe('a database from before there were counts', () => {
       { model: 'archive_result', status: 'failed', rows: 1, bytes: 0 },
       { model: 'crawl', status: 'queued', rows: 1, bytes: 0 },
       { model: 'snapshot', status: 'queued', rows: 1, bytes: 26 },
+      {
+        model: 'snapshot_tag',
+        status: await old.value("select id::text from tag where name = 'old'"),
+        rows: 1,
+        bytes: 0,
+      },
     ])
     expect(await old.query('select status, pages::int from crawl_pages')).toEqual([{ status: 'queued', pages: 1 }])
     expect(await old.value("select count(*)::int from page_url where url like '%/old'")).toBe(1)

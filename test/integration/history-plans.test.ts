@@ -14,6 +14,7 @@ import { gather } from '../../src/cli/commands/status-facts.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
+import { listProcesses, type ProcessFilters } from '../../src/db/process-rows.ts'
 import { heartbeat, insertStarting, registerRunner, sayThere } from '../../src/db/processes.ts'
 import { demote, goToGate, isHandoffRequested, type Place, requestHandoff } from '../../src/db/runners.ts'
 import { lostLeaderIn } from '../../src/db/terms.ts'
@@ -42,6 +43,15 @@ const LIMIT = 10
 /** A statement that is executed more often gets a plan that is kept (PostgreSQL: five). */
 const KEPT = 8
 const TABLES = ['process', 'transition']
+/** Lists that no row is in, or few. */
+const RARE: readonly ProcessFilters[] = [
+  ...[{ status: 'lost' }, { status: 'draining' }, { status: 'exited', type: 'update' }, { workerType: 'crawl' }],
+  ...[
+    { all: true, type: 'search' },
+    { all: true, workerType: 'binary' },
+    { all: true, type: 'hook', status: 'lost' },
+  ],
+]
 
 let test: TestHome
 let db: Database
@@ -165,6 +175,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   await watch('show all', () =>
     gather({ home, kind: 'embedded', settings: context.settings, untilBack: async () => {}, close: async () => {} }),
   )
+  for (const filters of RARE) await watch(`list ${JSON.stringify(filters)}`, () => listProcesses(home, filters, LIMIT))
   await watch('forget processes', async () => {
     found.processes = await deleteEndedProcesses(db, 29, LIMIT)
   })

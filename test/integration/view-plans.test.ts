@@ -11,6 +11,7 @@ import type { Home } from '../../src/db/home.ts'
 import { CRAWLS, eachListed, type Filters, type Listing, RESULTS, SNAPSHOTS } from '../../src/db/listings.ts'
 import { claimedCrawls } from '../../src/db/pages-in-work.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
+import { listTags } from '../../src/db/tags.ts'
 import { dueNow, unfinished } from '../../src/db/unfinished.ts'
 import { judgeOldPages } from '../../src/workers/judge-old-pages.ts'
 import { type LargeArchive, makeLargeArchive } from '../bench/large-archive.ts'
@@ -112,6 +113,7 @@ function questions(): Readonly<Record<string, readonly [() => Promise<unknown>, 
     ],
     'what failed, and why': [async () => (await failureGroups(db)).length > 1, true],
     'what failed of a crawl, and why': [async () => (await failureGroups(db, { crawlId: old })).length > 1, true],
+    'how many pages each tag has': [async () => (await listTags(db)).map(({ pages }) => pages), [50, PAGES / 5]],
     'a page by the end of its id': [() => idsByEnd('snapshot'), 1],
     'a result by the end of its id': [() => idsByEnd('archive_result'), 1],
     'old pages that are not judged': [() => judgeOldPages(asker, LIMIT), 0],
@@ -132,6 +134,7 @@ function questions(): Readonly<Record<string, readonly [() => Promise<unknown>, 
     'results of two statuses': [() => listed(RESULTS, { status: ['failed', 'noresults'] }), LIMIT],
     'results of a seldom plugin': [() => listed(RESULTS, { plugins: ['rare'] }), LIMIT],
     'results of an old crawl': [() => listed(RESULTS, { crawlId: old }), LIMIT],
+    'results of a crawl whose pages are all queued': [() => listed(RESULTS, { crawlId: open }), 0],
     'failed results of an old crawl': [() => listed(RESULTS, { crawlId: old, status: ['failed'] }), LIMIT],
     'results of pages with a seldom tag': [() => listed(RESULTS, { tags: ['few'] }), LIMIT],
     'results of pages with a part of the URL': [() => listed(RESULTS, { urlContains: 'page-12345' }), 5],
@@ -149,7 +152,7 @@ describe('a question to a large archive', () => {
     for (const [what, [ask, answer]] of asked) {
       const read = await rowsRead(db, TABLES, async () => {
         const got = await ask()
-        if (answer !== undefined) expect(got, what).toBe(answer)
+        if (answer !== undefined) expect(got, what).toEqual(answer)
       })
       const sum = Object.values(read).reduce((all, rows) => all + rows, 0)
       if (sum > FEW) dear[what] = sum

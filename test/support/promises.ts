@@ -58,13 +58,19 @@ const PROMISES: Readonly<Record<string, string>> = {
       select model, status, outcome, rows, bytes from row_count union all
       select 'crawl', status, '', -1, 0 from crawl union all
       select 'snapshot', status, coalesce(outcome, ''), -1, -output_size from snapshot union all
-      select 'archive_result', status, '', -1, 0 from archive_result where end_ts is not null
+      select 'archive_result', status, '', -1, 0 from archive_result where end_ts is not null union all
+      select 'snapshot_tag', tag_id::text, '', -1, 0 from snapshot_tag
     ) counted group by model, status, outcome having sum(rows) <> 0 or sum(bytes) <> 0
     union all
     select from (
       select crawl_id, status, outcome, pages, bytes from crawl_pages union all
       select crawl_id, status, coalesce(outcome, ''), -1, -output_size from snapshot
-    ) counted group by crawl_id, status, outcome having sum(pages) <> 0 or sum(bytes) <> 0`,
+    ) counted group by crawl_id, status, outcome having sum(pages) <> 0 or sum(bytes) <> 0
+    union all
+    select from (
+      select crawl_id, host, bytes from host_bytes union all
+      select crawl_id, url_host(lower(url)), -output_size from snapshot where status = 'sealed'
+    ) counted join crawl_by_host using (crawl_id) group by crawl_id, host having sum(bytes) <> 0`,
   'a success has its process, unless another program made it': `
     select r.id from archive_result r join snapshot s on s.id = r.snapshot_id join crawl c on c.id = s.crawl_id
     where r.status = 'succeeded' and r.process_id is null and not jsonb_exists(c.config, 'adopted')`,

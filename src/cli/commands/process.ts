@@ -10,7 +10,7 @@ import { oneLine } from '../screen/clean.ts'
 import { cutEnd } from '../screen/fit.ts'
 import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
-import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { printRecord, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
 
 /** What a process is says nothing in fewer columns. */
 const LEAST = 12
@@ -21,7 +21,7 @@ export async function processList(options: GlobalOptions, verb: ProcessFilters):
     if (wantsJson(options)) {
       return await eachProcess(home, verb, (row) => {
         printRecord(processRecord(row))
-        return !process.stdout.destroyed // A reader that has seen enough.
+        return readerWantsMore()
       })
     }
     const rows = await listProcesses(home, verb, TABLE_LINES + 1)
