@@ -106,7 +106,7 @@ export function filterOptions(command: Command, noun: string): Command {
     .option('--tag <names>', 'only with one of these tags, comma-separated')
     .option(
       '--after <when>',
-      'only what was added at this time or later: 2026-11-01, 2026-11-01T08:30 (UTC), or 7d ago',
+      'only what was added at this time or later: 2026-11-01, 2026-11-01T08:30 (UTC), or an age: 7d',
     )
     .option('--before <when>', 'only what was added before this time')
     .option('-n <count>', 'at most so many')
