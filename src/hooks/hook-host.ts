@@ -25,11 +25,11 @@ import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-p
 import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
 
 /**
- * A bounded heap: a hook that needs more dies of it and runs again alone. A young generation of 2 MB instead of 1 saves
- * much of a host's CPU, since the tree of a page is garbage by the next one; 4 MB would save 1 to 3 % more, and take 3
- * MB.
+ * A bounded heap: a hook that needs more dies of it and runs again alone. A young generation of 4 MB instead of 1 saves
+ * a tenth of a host's CPU, since the tree of a page is garbage by the next one, and takes 2 to 3 MB; 2 MB would take
+ * 3 MB less, for 3 to 5 % of the CPU.
  */
-const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=2', '--max-old-space-size=80']
+const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=4', '--max-old-space-size=80']
 /** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
