@@ -124,7 +124,10 @@ const MURDERS: Readonly<Record<string, { readonly file: string; readonly script:
   'its runner (KILL)': { file: 'on_Snapshot__40_murder.sh', script: 'kill -9 $leader\nsleep 1000\n' },
   'its runner in the background, asking once (TERM)': {
     file: 'on_Snapshot__30_murder.bg.sh',
-    script: 'kill -TERM $leader\nsleep 0.5\necho ready\nsleep 1000\n',
+    // Ready once its worker has heard of it: what else ended would be progress.
+    script:
+      'asked() { grep -c "SIGTERM: draining" "$DATA_DIR/logs/runner.log"; }\nbefore=$(asked)\nkill -TERM $leader\n' +
+      'until [ "$(asked)" -gt "$before" ]; do sleep 0.05; done\nsleep 0.5\necho ready\nsleep 1000\n',
   },
   'all above it (KILL)': {
     file: 'on_Snapshot__40_murder.sh',
