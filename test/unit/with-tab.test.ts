@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocketServer } from 'ws'
-import { Cdp } from '../../src/plugins/base/browser/cdp.ts'
+import { AppError } from '../../src/base/errors.ts'
+import { BrowserGone, Cdp } from '../../src/plugins/base/browser/cdp.ts'
 import { ENDED } from '../../src/plugins/base/browser/turns.ts'
 import { Visit } from '../../src/plugins/base/visit.ts'
 import dom from '../../src/plugins/dom/on_Snapshot__53_dom.ts'
@@ -141,4 +142,25 @@ it('a conversation that is about to end says why it does', async () => {
   await expect(cdp.send('Browser.getVersion')).rejects.toMatchObject(why)
   await expect(cdp.send('Browser.getVersion')).rejects.toMatchObject(why)
   http.close()
+})
+
+it.each([
+  ['Failed to create browser context.', BrowserGone, 'the browser ended'],
+  ['Failed to find browser context with id 7', BrowserGone, 'the browser ended'],
+  ['No target with given id found', BrowserGone, 'the browser ended'],
+  ['Invalid parameters', AppError, 'the browser refused: Invalid parameters'],
+])('a browser that answers %j is one that leaves, or refuses', async (message, kind, said) => {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  server.on('connection', (socket) =>
+    socket.on('message', (text) => {
+      const { id } = JSON.parse(String(text)) as { id: number }
+      socket.send(JSON.stringify({ id, error: { message } }))
+    }),
+  )
+  await once(server, 'listening')
+  const cdp = await Cdp.connect(`ws://127.0.0.1:${(server.address() as { port: number }).port}`)
+  const error = await cdp.send('Browser.getVersion').catch((error: unknown) => error as Error)
+  expect([(error as Error).constructor, (error as Error).message]).toEqual([kind, said])
+  cdp.close()
+  server.close()
 })

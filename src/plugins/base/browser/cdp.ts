@@ -7,8 +7,8 @@ type Commands = ProtocolMapping.Commands
 type Events = ProtocolMapping.Events
 type Listener = (params: unknown) => void
 
-/** A browser that is being ended still answers, and has no sessions, tabs and contexts any more. */
-const LEAVING = /^(Session with given id not found|No target with given id|Failed to find browser context)/
+/** A browser that is being ended still answers, has no sessions, tabs and contexts any more, and makes none. */
+const LEAVING = /^(Session with given id not found|No target with given id|Failed to (find|create) browser context)/
 
 /** Who passes our words on to the browser, and has not answered so many times, is frozen. */
 const ASK_MS = 2_000
