@@ -76,6 +76,7 @@ export async function runCrawl(
   const before = pool.changes
   const services = new Services(context, queue, sequence, started, abort)
   await services.start()
+  // A page that is begun in a stop comes to nothing, and would count as tried.
   if (!stop.drain.aborted && !abort.aborted) await first.begin()
   let { changes } = pool
   let doubtSince: number | undefined

@@ -9,7 +9,7 @@ import type { Context } from '../engine/handlers.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
-import { ALL_ENDED, type FinishedPage, finishedPage, skipOpenResults } from '../machines/finished-page.ts'
+import { ALL_ENDED, type FinishedPage, finishPage, skipOpenResults } from '../machines/finish-page.ts'
 import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import type { ResultChange } from '../machines/results.ts'
@@ -84,16 +84,16 @@ async function addFindings(
   const { id, depth } = claim.row
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
   if (children.length === 0 && found.tags.length === 0) {
-    const finished = await withRetry(db, () => finishedPage(db, owner, claim, changes))
+    const finished = await withRetry(db, () => finishPage(db, owner, claim, changes))
     if (areEnded(finished, hooks)) return finished
   }
   return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
-    const finished = await finishedPage(tx, owner, claim, changes)
+    const finished = await finishPage(tx, owner, claim, changes)
     if (areEnded(finished, hooks)) return finished
     await skipOpenResults(tx, id, 'its plugin is missing or disabled')
-    return await finishedPage(tx, owner, claim, [])
+    return await finishPage(tx, owner, claim, [])
   })
 }
 

@@ -32,7 +32,7 @@ interface Crawled {
 type DatabaseUse = Readonly<Record<'transactions' | 'walSyncs' | 'walBytes' | 'statements', number>>
 
 /**
- * A crawl of an index and the 200 pages that it links to. CPU is user and system time of every process of ours, the
+ * A crawl of an index and the pages that it links to. CPU is user and system time of every process of ours, the
  * database server's included.
  */
 export async function crawl(rounds: number): Promise<Figure[]> {

@@ -12,7 +12,7 @@ import type { Home } from '../../src/db/home.ts'
 import { bytesOfHost } from '../../src/db/host-use.ts'
 import { hookSupervisors, insertStarting } from '../../src/db/processes.ts'
 import { insertSnapshots, openSnapshots } from '../../src/db/snapshots.ts'
-import { ALL_ENDED, finishedPage, skipOpenResults } from '../../src/machines/finished-page.ts'
+import { ALL_ENDED, finishPage, skipOpenResults } from '../../src/machines/finish-page.ts'
 import { prepareResults } from '../../src/machines/prepare-results.ts'
 import {
   type CrawlClaim,
@@ -152,7 +152,7 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
     const pages = Array.from({ length: 10 }, (_, n) => ({ url: `https://example.com/found/${n}` }))
     await db.transaction().execute((tx) => insertSnapshots(tx, crawlId, pages, { depth: 1, parentId: claim!.id }))
     await db.transaction().execute((tx) => skipOpenResults(tx, claim!.id, 'not there'))
-    await finishedPage(db, worker, started!, [])
+    await finishPage(db, worker, started!, [])
   })
   await watch('seal', () => queue.move(started!, 'seal', worker.processId, { title: 'A title' }, ALL_ENDED))
   const other = await queue.next()

@@ -55,7 +55,7 @@ import { addCrawlWithPages, addPages, addPausedPages } from '../../src/machines/
 import * as adopt from '../../src/machines/adopt.ts'
 import * as commands from '../../src/machines/commands.ts'
 import * as deletion from '../../src/machines/deletion.ts'
-import { ALL_ENDED, finishedPage, skipOpenResults } from '../../src/machines/finished-page.ts'
+import { ALL_ENDED, finishPage, skipOpenResults } from '../../src/machines/finish-page.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
 import { judge, recordVerdicts } from '../../src/machines/judge.ts'
 import { addResults, prepareResults } from '../../src/machines/prepare-results.ts'
@@ -381,7 +381,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     ])
     await hookResults.repeatResults(owner(), claim, [result!])
     await addResults(owner(), claim, [{ plugin: 'exif', name: 'on_Snapshot__62_exif' }])
-    await finishedPage(db, owner(), claim, [])
+    await finishPage(db, owner(), claim, [])
     const sealed = { outcome: 'archived', cause: null, http_status: 200, title: 'A title', output_size: 1 } as const
     await expect(queue.move(claim, 'seal', worker, sealed, ALL_ENDED)).rejects.toThrow()
     await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, ALL_ENDED)).rejects.toThrow()
@@ -389,8 +389,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
   'machines/prepare-results.ts addResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
-  'machines/finished-page.ts finishedPage': () => Promise.resolve(), // Above.
-  'machines/finished-page.ts skipOpenResults': () => skipOpenResults(db, other, 'why'),
+  'machines/finish-page.ts finishPage': () => Promise.resolve(), // Above.
+  'machines/finish-page.ts skipOpenResults': () => skipOpenResults(db, other, 'why'),
   'machines/results.ts forgetStarted': () => hookResults.forgetStarted(owner(), other),
   'machines/commands.ts lockCrawls': () => commands.lockCrawls(db, sql`id = ${other}`),
   'machines/commands.ts wakeCrawls': () => commands.wakeCrawls(db, [other]),

@@ -44,7 +44,7 @@ const STEP_FILES = [
  * written its file (`publish-file.ts`), and a renewal has its failpoint inside (`machines/queues.ts`).
  */
 const STEPS = [
-  'finishedPage',
+  'finishPage',
   'forgetStarted',
   'heartbeat',
   'insertSnapshots',
@@ -69,7 +69,7 @@ const STEPS = [
 const EXCEPT: Readonly<Record<string, string>> = {
   'hooks/hook-host.ts spawn': 'spawnHost, and with it `spawned`, is the step',
   'hooks/launch.ts spawn': 'spawnToFiles is the step',
-  'workers/seal-snapshot.ts finishedPage': 'inside addFindings, which is the step',
+  'workers/seal-snapshot.ts finishPage': 'inside addFindings, which is the step',
   'workers/page-results.ts writeResults': 'inside writeWith, which is the step',
   'workers/index-pages.ts writeSnapshotPages': 'a page that is there is written again: publish-file.ts has its steps',
   'runner/promote.ts requeueClaimsOf': 'inside the transaction of the promotion, which is the step',

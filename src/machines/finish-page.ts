@@ -28,7 +28,7 @@ export const ALL_ENDED = `(
  * Writes the last changes of a page's results, and reads the page as it is then. Inside a transaction the commit waits
  * for the disk, since nobody would repeat what that writes. Throws ClaimLost.
  */
-export async function finishedPage(
+export async function finishPage(
   tx: Owner['home']['db'],
   owner: Owner,
   claim: SnapshotClaim,
