@@ -13,6 +13,7 @@ export const FAILPOINTS = [
   'claim.crawl_released',
   'claim.crawl_started',
   'claim.given_back',
+  'claim.kept_apart',
   'claim.lost_results_forgotten',
   'claim.made',
   'claim.renewed',

@@ -247,12 +247,15 @@ export class ActorPool {
     const { there, dying } = this.#roster
     there.delete(slot)
     dying.add(slot)
-    if (exit.code !== 0) this.#pauseAfter(slot.state === 'busy' ? 'atWork' : 'idle')
-    const reaping = this.#options.reap ? this.#options.reap(slot, exit) : this.#requeue(slot, exit)
+    // Those that shared a process are reaped together, once the last one is known to be gone.
+    if (!exit.othersGoOn && [...there].some(({ owner }) => owner === slot.owner)) return
+    const gone = exit.othersGoOn ? [slot] : [...dying].filter(({ owner }) => owner === slot.owner)
+    if (exit.code !== 0) this.#pauseAfter(gone.some(({ state }) => state === 'busy') ? 'atWork' : 'idle')
+    const reaping = exit.othersGoOn ? Promise.resolve() : (this.#options.reap ?? this.#requeue)(slot, exit)
     void reaping
       .catch((error: unknown) => this.#report(error)) // Its leases end by themselves.
       .finally(() => {
-        dying.delete(slot)
+        for (const each of gone) dying.delete(each)
         this.#divide()
         this.#sayWhenSmall()
         this.#bell.wake()
@@ -260,7 +263,7 @@ export class ActorPool {
   }
 
   /** Reports how an actor ended and releases its rows, when the caller does not reap. */
-  async #requeue({ owner, pid, token }: ActorSlot, { code, signal, error }: Exit): Promise<void> {
+  readonly #requeue = async ({ owner, pid, token }: ActorSlot, { code, signal, error }: Exit): Promise<void> => {
     if (error) this.#report(error)
     else if (code !== 0) this.#report(new Error(`${this.#name} ${pid} ended with ${signal ?? `exit code ${code}`}`))
     const known = this.#options.machine.columns.owner ? owner : token

@@ -11,11 +11,13 @@ export interface Exit {
   readonly signal: string | null
   /** What a loop in this process threw, or why a process could not be started. */
   readonly error?: Error
+  /** It shared its process with other actors of the same owner, which go on: it left nothing behind. */
+  readonly othersGoOn?: true
 }
 
 /** A running actor, whatever way it was started. */
 export interface ActorBody {
-  /** The owner whose claims are released when it dies (a UUID). */
+  /** The owner whose claims are released when it dies (a UUID). Actors that share a process have the same one. */
   readonly owner: string
   readonly pid: number | undefined
   /** Resolves when it has exited. Never rejects. */

@@ -1,5 +1,5 @@
 import type { ActorPool } from '../engine/actor-pool.ts'
-import { BEGIN } from './worker-env.ts'
+import { BEGIN } from './lane-messages.ts'
 import { closeWorkers } from './worker-pool.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { lacksSpace } from '../base/disk-space.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { ClaimLost } from '../engine/claimed.ts'
+import { RELEASED } from '../engine/outcome.ts'
 import { snapshotQueue } from '../machines/queues.ts'
 import { forgetStarted } from '../machines/results.ts'
 import { archiveSnapshot } from './archive-snapshot.ts'
@@ -9,24 +10,44 @@ import { reconcileWork } from './reconcile-work.ts'
 import { workerActor } from './worker-actor.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
-/** The SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
+/** When a page may not begin yet because of one beside it in its worker. */
+const APART_MS = 1_000
+
+/** A lane of the SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
 export async function snapshotWorker(context: WorkerProcessContext): Promise<void> {
-  const { owner, settings } = context
+  const { owner, settings, company } = context
+  let entered: string | undefined
+  const leave = () => {
+    if (entered !== undefined) company.leave(entered)
+    entered = undefined
+  }
   const sequence = new HookSequence(context, owner.home.dataDir)
   const queue = snapshotQueue(owner, context.parentId, context.scope)
   await workerActor(context, {
     queue,
-    mayClaim: () => !context.holds() && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
+    mayClaim: () =>
+      !context.holds() && company.isOpen && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
     warmUp: () => sequence.warmUp(),
     tick: async (claim, tick, isGivenUp) => {
-      return await archiveSnapshot(context, queue, sequence, claim, tick, isGivenUp)
+      const isToBeAlone = claim.attempts > 1 && !isGivenUp
+      if (!(await company.enter(claim.id, isToBeAlone, context.stop, tick))) {
+        if (!(await queue.release(claim, APART_MS))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
+        await failpoint('claim.kept_apart')
+        return RELEASED
+      }
+      entered = claim.id
+      const end = await archiveSnapshot(context, queue, sequence, claim, tick, isGivenUp)
+      leave()
+      return end
     },
     onTickException: async (claim, error) => {
       await sequence.endBackground(AbortSignal.abort())
-      if (!(error instanceof ClaimLost)) return
-      await forgetStarted(owner, claim.id)
-      await failpoint('claim.lost_results_forgotten')
-      await reconcileWork(owner.home, claim.row)
+      if (error instanceof ClaimLost) {
+        await forgetStarted(owner, claim.id)
+        await failpoint('claim.lost_results_forgotten')
+        await reconcileWork(owner.home, claim.row)
+      }
+      leave()
     },
     onShutdown: () => sequence.close(),
   })

@@ -9,6 +9,7 @@ import { type Ended, FAILED, type Failed, failed, PUT_BACK, type PutBack, putBac
 import { ClaimLost, type Queue } from '../engine/queue.ts'
 import type { crawlMachine } from '../machines/crawl.ts'
 import type { snapshotMachine } from '../machines/snapshot.ts'
+import { CannotClaim } from './lanes.ts'
 import { endExpiredOwner } from './reap.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
@@ -83,7 +84,7 @@ export async function workerActor<M extends WorkMachine, Row>(
       log.debug(error.stack ?? '')
       if (claim) return
       if (stop.force.aborted) unwritten = error
-      throw error // A worker that cannot claim exits; its supervisor starts another with growing delay.
+      throw new CannotClaim(messageOf(error), { cause: error }) // Its supervisor opens another with growing delay.
     },
   })
   await Promise.race([actor.run({ signal: stop.drain, force: stop.force }), broken.promise])

@@ -12,24 +12,27 @@ import { MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { spawned } from '../processes/spawned.ts'
 import { homeEnvironment } from './home-environment.ts'
+import { LanedWorker } from './laned-worker.ts'
 import { retryTransient } from './retry-transient.ts'
 import type { WorkerContext } from './worker-context.ts'
 import { WORKER_ENV } from './worker-env.ts'
 
 export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
+/** How many rows a worker has at work at once. A process takes 30 MB, and its connection 10 in the server. */
+const LANES: Readonly<Record<WorkerKind, number>> = { crawl: 1, snapshot: 2 }
+
 /**
  * Starts a worker; writes its row first.
- * @param how.sharesSlots its supervisor tells it how many workers of its own it may have
- * @param how.holds it gets ready, and claims nothing before it is told to begin
+ * @param sharesSlots its supervisor tells it how many workers of its own it may have
  * @returns undefined when the machine cannot start it now; its row is closed then
  */
 export async function startWorker(
   context: WorkerContext,
   kind: WorkerKind,
-  how: { readonly sharesSlots: boolean; readonly holds: boolean },
-): Promise<ActorBody | undefined> {
-  const { owner, runnerId, log, scope, containment, settings } = context
+  sharesSlots: boolean,
+): Promise<LanedWorker | undefined> {
+  const { owner, runnerId, log, scope, containment } = context
   const { home, processId: parentId, term } = owner
   const { deadlineMs } = (kind === 'crawl' ? crawlMachine : snapshotMachine).states.started
   const cwd = home.dataDir
@@ -55,17 +58,14 @@ export async function startWorker(
     [WORKER_ENV.parentId]: parentId,
     [WORKER_ENV.term]: String(term),
     [WORKER_ENV.scope]: JSON.stringify(scope),
-    ...(how.sharesSlots ? { [WORKER_ENV.slots]: 'shared' } : {}),
-    ...(how.holds ? { [WORKER_ENV.holds]: 'true' } : {}),
+    ...(sharesSlots ? { [WORKER_ENV.slots]: 'shared' } : {}),
     [WORKER_ENV.containment]: JSON.stringify(containment),
   }
   // In its own session: only the leader acts on Ctrl-C in the terminal.
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
   try {
     const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
-    const body = processBody(row.id, child)
-    body.send({ type: 'note', note: settings.texts })
-    return body
+    return new LanedWorker(processBody(row.id, child), LANES[kind])
   } catch (error) {
     log.error(`cannot start a ${kind} worker: ${messageOf(error)}`)
   }

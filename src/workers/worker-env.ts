@@ -4,9 +4,5 @@ export const WORKER_ENV = {
   term: 'ARCHIVEBOX_TERM',
   scope: 'ARCHIVEBOX_SCOPE',
   slots: 'ARCHIVEBOX_SLOTS',
-  holds: 'ARCHIVEBOX_HOLDS',
   containment: 'ARCHIVEBOX_CONTAINMENT',
 } as const
-
-/** What a worker that holds is told by its supervisor, as a note. */
-export const BEGIN = 'begin'

@@ -9,6 +9,7 @@ import { ActorPool } from '../engine/actor-pool.ts'
 import type { ActorSlot, Exit } from '../engine/actor-slot.ts'
 import { crawlMachine } from '../machines/crawl.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
+import type { LanedWorker } from './laned-worker.ts'
 import { reapWorker } from './reap.ts'
 import { retryTransient } from './retry-transient.ts'
 import { recordWorker, startWorker, type WorkerKind } from './worker-child.ts'
@@ -37,20 +38,35 @@ export function workerPool(
     readonly holds?: () => boolean
   },
 ): ActorPool {
-  const { owner, log, stop, bell } = context
+  const { owner, log, stop, bell, settings } = context
   const { db } = owner.home
+  const workers = new Map<string, LanedWorker>()
+  const withRoom = async () => {
+    const found = [...workers.values()].find(({ hasRoom }) => hasRoom)
+    return found ?? (await startWorker(context, kind, slots !== undefined))
+  }
   return new ActorPool({
     sql: kyselySql(db),
     machine: kind === 'crawl' ? crawlMachine : snapshotMachine,
     queue: { retry: (work) => withRetry(db, work) },
     actors: {
       mode: 'custom',
-      start: () => startWorker(context, kind, { sharesSlots: slots !== undefined, holds: holds() }),
-      started: (worker) => recordWorker(context, worker),
+      start: async () => {
+        const worker = await withRoom()
+        const lane = worker?.open({ settings: settings.texts, holds: holds() })
+        if (lane) workers.set(lane.owner, worker!)
+        return lane
+      },
+      started: async (lane) => {
+        if (workers.get(lane.owner)?.opened === 1) await recordWorker(context, lane)
+      },
     },
     name: `${kind} worker`,
     ...{ maxConcurrentActors: size, slots, stop, bell },
-    reap: (worker, exit) => reap(context, kind, worker, exit),
+    reap: (worker, exit) => {
+      workers.delete(worker.owner)
+      return reap(context, kind, worker, exit)
+    },
     onNote: (line) => log.relay(line as LogLine),
     onError: (error) => log.warn(messageOf(error)),
   })

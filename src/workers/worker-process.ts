@@ -1,18 +1,20 @@
-import { aborted } from '../base/abort.ts'
-import { type Settings, settingsOf, type Texts } from '../base/config.ts'
+import { settingsOf } from '../base/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { atLeast, Log } from '../base/log.ts'
 import { connectAhead, STATEMENT_MS } from '../db/database.ts'
-import { type Supervised, supervisedProcess } from '../engine/supervised.ts'
+import type { Supervised } from '../engine/supervised.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
 import { MARKER } from '../processes/family.ts'
+import { Company } from './company.ts'
 import { homeFromEnvironment, required } from './home-environment.ts'
+import { Lanes } from './lanes.ts'
 import { sayServerTrouble } from './server-trouble.ts'
+import type { WorkerKind } from './worker-child.ts'
 import type { WorkerContext } from './worker-context.ts'
-import { BEGIN, WORKER_ENV } from './worker-env.ts'
+import { WORKER_ENV } from './worker-env.ts'
 
-/** A worker's context, with its supervisor. */
+/** The context of one lane of a worker, with its supervisor. */
 export interface WorkerProcessContext extends WorkerContext {
   readonly parentId: string
   /** Its channel to the supervisor. */
@@ -21,6 +23,8 @@ export interface WorkerProcessContext extends WorkerContext {
   readonly sharesSlots: boolean
   /** Does it wait for the supervisor's word, and claims nothing yet? */
   readonly holds: () => boolean
+  /** What the lanes of this worker have at work. */
+  readonly company: Company
 }
 
 /**
@@ -29,51 +33,50 @@ export interface WorkerProcessContext extends WorkerContext {
  * reaps it).
  */
 export async function workerProcess(
-  kind: 'crawl' | 'snapshot',
+  kind: WorkerKind,
   load: () => Promise<(context: WorkerProcessContext) => Promise<void>>,
 ): Promise<void> {
-  const supervised = supervisedProcess()
-  const { stop, bell, tell } = supervised
-  let holds = process.env[WORKER_ENV.holds] !== undefined
-  const settings = await settingsFrom(supervised, () => {
-    holds = false
-  })
+  const lanes = new Lanes()
+  const settings = settingsOf((await lanes.opening)?.settings ?? {})
   const runnerId = required(MARKER.runner)
   const log = new Log(
     kind,
-    atLeast(settings.config.LOG_LEVEL, (line) => tell({ type: 'note', note: line })),
+    atLeast(settings.config.LOG_LEVEL, (line) => lanes.say({ line })),
     { runner_id: runnerId, process_id: required(MARKER.process) },
   )
-  // One connection for each snapshot worker, of which there may be many. A result waits here until it can be written,
-  // for as long as our leader trusts its lead; after that the leader stops us.
+  // One connection for the lanes of a snapshot worker, of which there may be many. A result waits here until it can be
+  // written, for as long as our leader trusts its lead; after that the leader stops us.
   const home = homeFromEnvironment(kind, runnerId, {
     connections: kind === 'crawl' ? 2 : 1,
     statementMs: STATEMENT_MS,
-    wait: { until: stop.force, onWait: sayServerTrouble(log) },
+    wait: { until: lanes.force, onWait: sayServerTrouble(log) },
   })
   const connected = connectAhead(home.db)
-  const context: WorkerProcessContext = {
+  const shared = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
     log,
-    stop,
-    bell,
     settings,
     containment: JSON.parse(required(WORKER_ENV.containment)) as Containment,
     parentId: required(WORKER_ENV.parentId),
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,
-    supervised,
     sharesSlots: process.env[WORKER_ENV.slots] !== undefined,
-    holds: () => holds,
+    company: new Company(),
+  }
+  const report = (error: unknown) => {
+    log[lanes.force.aborted ? 'debug' : 'error'](messageOf(error))
+    if (error instanceof Error && error.stack) log.debug(error.stack)
   }
   try {
     const work = await load()
     await connected
-    await work(context)
-    process.exitCode = 0
+    process.exitCode = await lanes.serve(async (lane) => {
+      const { supervised } = lane
+      const { stop, bell } = supervised
+      await work({ ...shared, supervised, stop, bell, holds: () => lane.holds })
+    }, report)
   } catch (error) {
-    context.log[stop.force.aborted ? 'debug' : 'error'](messageOf(error))
-    if (error instanceof Error && error.stack) context.log.debug(error.stack)
+    report(error)
     process.exitCode = 1
   }
   await home.db.destroy().catch(() => {})
@@ -82,16 +85,4 @@ export async function workerProcess(
   if (process.exitCode !== 0) process.once('disconnect', () => process.exit())
   if (process.connected) process.disconnect()
   else process.exit()
-}
-
-/**
- * The settings, which the supervisor sends first. If it died before, there are none, and no work either.
- * @param begin called when it says so later
- */
-async function settingsFrom(supervised: Supervised, begin: () => void): Promise<Settings> {
-  const texts = await new Promise<Texts>((resolve) => {
-    supervised.onNote = (note) => (note === BEGIN ? begin() : resolve(note as Texts))
-    void aborted(supervised.stop.force).then(() => resolve({}))
-  })
-  return settingsOf(texts)
 }

@@ -7,6 +7,7 @@ import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'
 import type { Containment } from '../../src/processes/containment/containment.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { homeEnvironment } from '../../src/workers/home-environment.ts'
+import type { FromWorker, ToLane } from '../../src/workers/lane-messages.ts'
 import { WORKER_ENV } from '../../src/workers/worker-env.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
@@ -104,18 +105,20 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
   }
   const begun = performance.now()
   const child = startNode(argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  child.send({ type: 'note', note: {} } satisfies ToActor) // Its settings: none.
+  const tell = (note: ToLane) => child.send({ type: 'note', note } satisfies ToActor)
+  tell({ lane: 1, open: { settings: {}, holds: false } })
   const exited = once(child, 'exit')
   const ready = Promise.withResolvers<number>()
   child.on('message', (message: FromActor) => {
-    if (message.type === 'idle') ready.resolve(performance.now() - begun)
+    const note = message.type === 'note' ? (message.note as FromWorker) : undefined
+    if (note && 'message' in note && note.message.type === 'idle') ready.resolve(performance.now() - begun)
   })
   exited.then(
     ([code]) => ready.reject(new Error(`the worker ended with ${code}`)),
     (error: unknown) => ready.reject(error),
   )
   const ms = await ready.promise
-  child.send({ type: 'drain', capMs: null, isExplained: true } satisfies ToActor)
+  tell({ lane: 1, order: { type: 'drain', capMs: null, isExplained: true } })
   await exited
   return ms
 }
