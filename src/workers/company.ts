@@ -21,7 +21,12 @@ export class Company {
    * Enters a claimed page, and waits until those beside it are done, when it is to be alone.
    * @returns false: it may not begin now, and its claim is to be released
    */
-  async enter(id: string, isToBeAlone: boolean, { drain }: Stop, tick: Context): Promise<boolean> {
+  async enter(
+    id: string,
+    isToBeAlone: boolean,
+    { drain }: Stop,
+    tick: Pick<Context, 'signal' | 'progress'>,
+  ): Promise<boolean> {
     // A lane may not have noticed yet that this very page was taken away from it.
     if (this.#alone !== undefined || this.#pages.has(id)) return false
     this.#pages.add(id)

@@ -37,6 +37,32 @@ describe('a page whose hook kills its worker each time', () => {
   })
 })
 
+describe('a page beside one that kills their worker', () => {
+  it('loses one attempt, and is archived', async () => {
+    const home = await homes.make()
+    const script = `#!/usr/bin/env bash
+echo "$1" >>"$DATA_DIR/begun.log"
+[[ "$1" == *page-2* ]] && kill -9 "$PPID"
+sleep 3
+echo done >done.txt
+`
+    hook(home, 'mixed', 'on_Snapshot__40_mixed.sh', script)
+    const urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
+    const crawl = await home.add('--plugins', 'mixed', ...urls)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], {
+      deadlineMs: 90_000,
+      env: { MAX_SNAPSHOT_WORKERS: '2' },
+    })
+    expect(code, stderr).toBe(0)
+    await expectComplete(home, crawl)
+    const begun = readFileSync(join(home.dataDir, 'begun.log'), 'utf8')
+    expect(begun.match(/page-2/g)).toHaveLength(5)
+    expect(begun.match(/page-1/g)!.length).toBeLessThanOrEqual(2)
+    const results = await resultsOf(home, crawl)
+    expect(results.map(({ status }) => status).toSorted()).toEqual(['failed', 'succeeded'])
+  })
+})
+
 describe('a crawl that kills its worker each time', () => {
   it('is sealed with what it has and says so; another crawl goes on', async () => {
     const home = await homes.make()
