@@ -24,7 +24,7 @@ export interface PageInWork {
   readonly hooks: readonly HookInWork[]
 }
 
-/** The claimed pages of one crawl or of all, the first begun first. There are as many as workers. */
+/** The claimed pages of one crawl or of all, the first begun first. There are as many as lanes of workers. */
 export async function pagesInWork(db: Database, crawlId?: string): Promise<PageInWork[]> {
   const secondsSince = (since: RawBuilder<unknown>) => sql`greatest(0, extract(epoch from now() - ${since}))::float8`
   const query = sql<PageInWork>`

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Actor, ActorPool, type ActorPoolOptions, withHandlers } from '../../src/engine/index.ts'
+import { Actor, ActorPool, type ActorPoolOptions, type Exit, withHandlers } from '../../src/engine/index.ts'
 import { JOB_TABLE, type Job, job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
 import { type TestDatabase, useDatabases } from '../support/engine.ts'
 import { isThere } from '../support/processes.ts'
@@ -45,6 +47,53 @@ const doneBy = async (database: TestDatabase) =>
       `select distinct done_by from job where status = 'done' and done_by is not null`,
     )
   ).map((row) => row.done_by)
+
+describe('actors that share a process', () => {
+  /** A pool of two bodies of one owner, which end as the test says. */
+  async function shared() {
+    const database = await make()
+    const owner = randomUUID()
+    const ends: ((exit: Exit) => void)[] = []
+    const reaped: Exit[] = []
+    const body = () => {
+      const { promise: gone, resolve } = Promise.withResolvers<Exit>()
+      ends.push(resolve)
+      return { owner, pid: 1, gone, send: () => {}, listen: () => {}, kill: () => {} }
+    }
+    const { pool } = poolOf(database, {
+      actors: { mode: 'custom', start: async () => body() },
+      maxConcurrentActors: 2,
+      reap: async (_slot, exit) => void reaped.push(exit),
+    })
+    await pool.fill(11)
+    return { pool, end: (at: number, exit: Exit) => ends[at]!(exit), reaped }
+  }
+  const killed = { code: null, signal: 'SIGKILL' }
+
+  it('are reaped once, when the last one is gone; until then each takes its place', async () => {
+    const { pool, end, reaped } = await shared()
+    end(0, killed)
+    await setImmediate()
+    expect([pool.size, reaped]).toEqual([2, []])
+    end(1, killed)
+    await setImmediate()
+    expect([pool.size, pool.crashes, reaped]).toEqual([0, 1, [killed]])
+  })
+
+  it('make room for another at once where one ends alone', async () => {
+    const { pool, end, reaped } = await shared()
+    end(0, { code: 0, signal: null, othersGoOn: true })
+    await setImmediate()
+    expect([pool.size, reaped]).toEqual([1, []])
+    await pool.fill(2) // The one that is still there will take one of them.
+    end(2, { code: 1, signal: null, othersGoOn: true })
+    await setImmediate()
+    expect([pool.size, pool.crashes, reaped]).toEqual([1, 1, []])
+    end(1, { code: 0, signal: null })
+    await setImmediate()
+    expect([pool.size, pool.crashes, reaped]).toEqual([0, 1, [{ code: 0, signal: null }]])
+  })
+})
 
 describe('a pool of processes', () => {
   it('works a queue off with a few processes, and leaves when there is nothing left', async () => {

@@ -128,27 +128,30 @@ function bytesOf(counts: Counts): number {
   return [...counts.values()].reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** Who works, on what, and for how long: a hook's time is that of this hook on this page. */
+/** Who works, on what, and for how long: a hook's time is that of this hook on this page. One entry for each page. */
 function workersOf(alive: readonly LiveRow[], pages: readonly PageInWork[], crawls: readonly ClaimedCrawl[]) {
   const below = alive.filter((row) => row.process_type === 'worker' || row.process_type === 'hook')
-  return below.map((row) => {
-    const page = pages.find(
-      ({ worker_id, hooks }) => worker_id === row.id || hooks.some((hook) => hook.process_id === row.id),
-    )
-    const hook = page?.hooks.find(({ process_id }) => page.worker_id === row.id || process_id === row.id)
+  return below.flatMap((row) => {
+    const isOf = ({ worker_id, hooks }: PageInWork) =>
+      worker_id === row.id || hooks.some((hook) => hook.process_id === row.id)
+    const ofRow: (PageInWork | undefined)[] = pages.filter(isOf)
+    if (ofRow.length === 0) ofRow.push(undefined)
     const crawl = crawls.find(({ claimed_by }) => claimed_by === row.id)
-    return {
-      process_id: row.id,
-      pid: row.pid,
-      process_type: row.process_type,
-      worker_type: row.worker_type,
-      crawl_id: page?.crawl_id ?? crawl?.id ?? row.crawl_id,
-      snapshot_id: page?.snapshot_id ?? row.snapshot_id,
-      url: page?.url ?? row.url,
-      hook: hook?.hook_name ?? null,
-      elapsed_s:
-        hook?.seconds ?? page?.seconds ?? (row.started_at ? (Date.now() - row.started_at.getTime()) / 1000 : null),
-      rss_bytes: row.pid === null ? null : (readProc(row.pid)?.rssBytes ?? null),
-    }
+    return ofRow.map((page) => {
+      const hook = page?.hooks.find(({ process_id }) => page.worker_id === row.id || process_id === row.id)
+      return {
+        process_id: row.id,
+        pid: row.pid,
+        process_type: row.process_type,
+        worker_type: row.worker_type,
+        crawl_id: page?.crawl_id ?? crawl?.id ?? row.crawl_id,
+        snapshot_id: page?.snapshot_id ?? row.snapshot_id,
+        url: page?.url ?? row.url,
+        hook: hook?.hook_name ?? null,
+        elapsed_s:
+          hook?.seconds ?? page?.seconds ?? (row.started_at ? (Date.now() - row.started_at.getTime()) / 1000 : null),
+        rss_bytes: row.pid === null ? null : (readProc(row.pid)?.rssBytes ?? null),
+      }
+    })
   })
 }
