@@ -103,7 +103,7 @@ export class Browser {
     return answer.result.value
   }
 
-  async until(expression: string, seconds = 10): Promise<void> {
+  async until(expression: string, seconds = 60): Promise<void> {
     for (const end = performance.now() + seconds * 1000; !(await this.evaluate<boolean>(`!!(${expression})`)); ) {
       if (performance.now() > end) throw new Error(`not within ${seconds} s: ${expression}`)
       await delay(20)
