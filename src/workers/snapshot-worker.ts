@@ -25,13 +25,13 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
   const queue = snapshotQueue(owner, context.parentId, context.scope)
   await workerActor(context, {
     queue,
-    mayClaim: () =>
-      !context.holds() && company.isOpen && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
+    mayClaim: () => !context.holds() && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
     warmUp: () => sequence.warmUp(),
     tick: async (claim, tick, isGivenUp) => {
       const isToBeAlone = claim.attempts > 1 && !isGivenUp
-      if (!(await company.enter(claim.id, isToBeAlone, context.stop, tick))) {
-        if (!(await queue.release(claim, APART_MS))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
+      if (isToBeAlone) context.separate(company.isEmpty)
+      if (!company.enter(claim.id, isToBeAlone)) {
+        await queue.release(claim, APART_MS) // If it was taken away meanwhile, there is nothing to undo.
         await failpoint('claim.kept_apart')
         return RELEASED
       }

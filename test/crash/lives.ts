@@ -14,6 +14,7 @@ export interface Life {
   readonly settings?: Readonly<Record<string, string>>
   /** What befalls its processes on the way, as ARCHIVEBOX_FAILPOINTS says it. */
   readonly also?: string
+  readonly env?: Readonly<Record<string, string>>
   /** Options of its `run`. */
   readonly options?: readonly string[]
   /** What happens before the runner with the failpoints starts. */
@@ -110,6 +111,19 @@ export const LIVES: Readonly<Record<string, Life>> = {
       waitForRelease(home)
     },
     passes: TAKEN_AWAY,
+  },
+  'has a page that is kept apart from another': {
+    env: { MAX_SNAPSHOT_WORKERS: '2' },
+    before: async (home) => {
+      plugin(home, HOOK, HELD)
+      await home.run(['run', '--exclude', 'snapshot', '--exit-on-idle'])
+      await home.query("update snapshot set attempts = 1, retry_at = now() where url like '%page-2%'")
+    },
+    drive: async (home) => {
+      await struck(home, 'claim.kept_apart')
+      waitForRelease(home)
+    },
+    passes: ['claim.kept_apart'],
   },
   'has a hook that prints without end': {
     before: async (home) => plugin(home, HOOK, '#!/bin/sh\nexec cat /dev/zero\n'),
