@@ -118,7 +118,7 @@ describe('crawl delete', () => {
     expect(await counts(home)).toEqual({ crawls: 0, snapshots: 0, results: 0 })
   })
 
-  it('leaves what somebody does not let go of, and says who', { timeout: 120_000 }, async () => {
+  it('leaves what somebody does not let go of, and says who', async () => {
     const home = await homes.make()
     home.install('oracle')
     const runner = home.start(['run'])
@@ -127,7 +127,7 @@ describe('crawl delete', () => {
     await eventually(() => existsSync(join(home.dataDir, 'oracle.log'))) // Its hook is at work.
     // The workers stand still: they neither see that they have lost the page, nor end their hook.
     for (const { pid } of [...workers(), { pid: runner.pid }]) process.kill(pid, 'SIGSTOP')
-    const { code, stderr } = await home.run(['crawl', 'delete', '--yes', crawl], { deadlineMs: 90_000 })
+    const { code, stderr } = await home.run(['crawl', 'delete', '--yes', crawl])
     for (const { pid } of [...workers(), { pid: runner.pid }]) process.kill(pid, 'SIGCONT')
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(
@@ -251,10 +251,10 @@ describe('result delete', () => {
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(new RegExp(`error: result ${id}: its page is being worked on`))
     expect(await counts(home)).toMatchObject({ results: 2 })
-    for (const signal of ['SIGTERM', 'SIGTERM'] as const) {
-      runner.signal(signal)
-      await new Promise((resolve) => setTimeout(resolve, 300))
-    }
+    runner.signal('SIGTERM')
+    await runner.says(/draining/)
+    await new Promise((resolve) => setTimeout(resolve, 200)) // Two signals within 150 ms count as one.
+    runner.signal('SIGTERM')
     await runner.finished()
   })
 })
