@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOSTED_LOG } from '../../src/base/attempt-paths.ts'
 import { readRowLog } from '../../src/base/row-log.ts'
 import { expectComplete, pagesOf } from '../support/archive.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
@@ -181,10 +182,13 @@ describe('snapshot delete', () => {
     const home = await homes.make()
     home.install('slow')
     const crawl = await home.add('--plugins', 'slow', ...urls(1))
-    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'claim.results_prepared=sleep:4000' } })
-    const page = await eventually(() => home.value<string>('select snapshot_id from archive_result limit 1'))
+    const step = 'claim.results_prepared'
+    const runner = home.start(['run'], { env: failpoints(home, `${step}=stop`) })
+    const worker = await eventually(() => fired(home).get(step))
+    const page = await home.value<string>('select snapshot_id from archive_result limit 1')
     await records(home, ['snapshot', 'delete', '--yes', page])
     expect(folders(home)).not.toContain(page)
+    process.kill(worker, 'SIGCONT')
     await runner.says(/claim lost/)
     expect(folders(home)).toEqual([crawl])
     await sealedCrawl(home, crawl)
