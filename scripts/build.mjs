@@ -5,7 +5,7 @@ import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmS
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { HOOKS, LIBRARY, SMALL, TLS, WHOLE } from './entries.mjs'
+import { HOOKS, LIBRARY, MAIN, SMALL, TLS, WHOLE } from './entries.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
@@ -44,15 +44,15 @@ async function bundle(input, dir, { format, whole = false }) {
 }
 
 /** Of Node's own modules those that few processes need: to load all of them takes a quarter of a start. */
-const RARE = 'dns|dns/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
+const RARE = 'dns|dns/promises|fs/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
 const RARELY = 'const __rarely=(name)=>new Proxy({},{get:(_,key)=>process.getBuiltinModule(name)[key]});'
 
 /**
  * Has a whole program load rare modules when they are used first: in one file the imports of all parts come first.
  */
 function loadRarely(text) {
-  const rare = new RegExp(`let (\\w+)=require\\("(?:node:)?(${RARE})"\\);(?!\\1=)`, 'g')
-  return RARELY + text.replace(rare, 'let $1=__rarely("$2");')
+  const rare = new RegExp(`(let|const) (\\w+)=require\\("(?:node:)?(${RARE})"\\);(?!\\2=)`, 'g')
+  return RARELY + text.replace(rare, '$1 $2=__rarely("$3");')
 }
 
 /**
@@ -60,6 +60,11 @@ function loadRarely(text) {
  */
 function inAscii(text) {
   return text.replace(/[^\0-\x7f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** What `loadCompiled` calls: in the wrapper that Node itself would put around it, so that it need not be copied. */
+function asFunction(text) {
+  return `(function (exports, require, module, __filename, __dirname) {${text}\n})`
 }
 
 /** The licence texts of the packages whose code is inside the bundles. */
@@ -125,8 +130,9 @@ const modules = []
 for (const [name, source] of Object.entries(WHOLE)) {
   modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true })))
   const file = join(out, `${name}.js`)
-  writeFileSync(file, inAscii(loadRarely(readFileSync(file, 'utf8'))))
+  writeFileSync(file, asFunction(inAscii(loadRarely(readFileSync(file, 'utf8')))))
 }
+modules.push(...(await bundle(MAIN, out, { format: 'cjs', whole: true })))
 modules.push(...(await bundle(SMALL, out, { format: 'cjs' })))
 writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')
 chmodSync(join(out, 'main.js'), 0o755)

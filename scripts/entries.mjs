@@ -1,10 +1,11 @@
 // Where the program begins: what build.mjs bundles, and from where reach.mjs looks for what nothing uses.
 
-/** Each as one file: the program, and what its workers need of it, since they are many. */
-export const WHOLE = { program: 'src/cli/program.ts', worker: 'src/workers/entry.ts' }
+/** Each as one file: the program, and what `add` and workers need of it, since they are many. */
+export const WHOLE = { program: 'src/cli/program.ts', add: 'src/cli/add-program.ts', worker: 'src/workers/entry.ts' }
+/** What loads them. */
+export const MAIN = { main: 'src/main.ts' }
 /** What must start fast, by its name in dist. */
 export const SMALL = {
-  main: 'src/main.ts',
   complete: 'src/complete.ts',
   'hook-host': 'src/hooks/host.ts',
   guardian: 'src/runner/guardian-process.ts',

@@ -1,7 +1,7 @@
-import { HOOKS, LIBRARY, SMALL, TLS, WHOLE } from './entries.mjs'
+import { HOOKS, LIBRARY, MAIN, SMALL, TLS, WHOLE } from './entries.mjs'
 
 // What ends in ! is the product; the rest is there to build and to prove it.
-const product = [...Object.values(WHOLE), ...Object.values(SMALL), LIBRARY, HOOKS, TLS].map((entry) => `${entry}!`)
+const product = [...[WHOLE, MAIN, SMALL].flatMap(Object.values), LIBRARY, HOOKS, TLS].map((entry) => `${entry}!`)
 /** Files that tests and measurements start as processes. */
 const started = [
   'test/fixtures/**/*.ts',

@@ -5,7 +5,9 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { loadCompiled } from './base/compiled.ts'
 import { BUILT, VERSION } from './base/version.ts'
+import type * as AddProgram from './cli/add-program.ts'
 import type * as Program from './cli/program.ts'
+import { isPage, verbAt } from './cli/verb-at.ts'
 import type * as Worker from './workers/entry.ts'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
@@ -21,8 +23,15 @@ if (verb === '--version' || verb === '-V' || verb === 'version') {
   createRequire(import.meta.filename)(join(import.meta.dirname, BUILT ? 'complete.js' : 'complete.ts'))
 } else if (verb === 'worker') {
   void (load('worker.js', 'workers/entry.ts') as typeof Worker).worker(kind)
+} else if (isAdd()) {
+  void (load('add.js', 'cli/add-program.ts') as typeof AddProgram).program(process.argv)
 } else {
   void (load('program.js', 'cli/program.ts') as typeof Program).program(process.argv)
+}
+
+function isAdd(): boolean {
+  const word = process.argv[verbAt(process.argv)]
+  return word === 'add' || isPage(word)
 }
 
 /** By name: the build shall not put it in here, too. */
@@ -34,6 +43,6 @@ function load(built: string, source: string): unknown {
 /** What this process is for, as far as it makes a difference for the code that it needs. */
 function use(): string {
   if (verb === 'worker') return kind === 'crawl' ? 'crawl-worker' : 'snapshot-worker'
-  const uses = ['--help', 'help', 'add', 'run', 'status', 'crawl', 'snapshot', 'result']
+  const uses = ['--help', 'help', '--run', 'add', 'run', 'status', 'crawl', 'snapshot', 'result']
   return uses.find((word) => process.argv.includes(word))?.replace('--', '') ?? 'command'
 }

@@ -11,6 +11,9 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
+/** Named when it is called: the first look at Node's `dns` reads the files of the system's resolver. */
+const resolveAll: Resolve = (...query) => dnsLookup(...query)
+
 /** Decides to which hosts a crawl may connect: none of one's own network, but for those that are excepted. */
 export class AddressFilter {
   /** Of two filters with the same one, each lets through what the other does. */
@@ -27,7 +30,7 @@ export class AddressFilter {
   }
 
   /** The filter that settings ask for; undefined: none. */
-  static from(settings: Texts, resolve: Resolve = dnsLookup): AddressFilter | undefined {
+  static from(settings: Texts, resolve: Resolve = resolveAll): AddressFilter | undefined {
     if (!readSetting('BLOCK_PRIVATE_ADDRESSES', settings)) return undefined
     return new AddressFilter(readSetting('ALLOW_PRIVATE_HOSTS', settings), resolve)
   }

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-
 /**
  * TurboFan costs us more than it gives back: what it makes of a page's tree holds only until the next page. Maglev, the
  * compiler before it, keeps up to 20 MB for what it has compiled, much of it rarely called. So a host needs 5 to 15 %
@@ -22,8 +20,9 @@ const LOADED_MS = 300
  * @param use what the process is for: a runner's young generation stays as it is, too
  */
 export function compileLess(use?: string): void {
-  if (Number.parseInt(process.versions.v8, 10) >= FIRST_V8) LESS.forEach(setFlagsFromString)
-  if (use === 'run') setFlagsFromString(STAY_YOUNG)
+  const v8 = process.getBuiltinModule('node:v8') // Loaded late: most processes have ended by then.
+  const flags = Number.parseInt(process.versions.v8, 10) >= FIRST_V8 ? LESS : []
+  for (const flag of use === 'run' ? [...flags, STAY_YOUNG] : flags) v8.setFlagsFromString(flag)
 }
 
 /** The same for a process that has just been started. */

@@ -4,19 +4,15 @@ import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
 import { compileLess, compileLessSoon } from './compile-less.ts'
 
-// The wrapper that Node itself puts around a module.
-const BEFORE = Buffer.from('(function (exports, require, module, __filename, __dirname) {')
-const AFTER = Buffer.from('\n})')
-
 /** When a process that lives on has run what a start needs, and V8 has not yet dropped what ran only once. */
 const STARTED_MS = 10_000
 
 /**
- * Loads a CommonJS file, without import() in it, with the byte code that V8 made of it in an earlier run for the same
+ * Loads a CommonJS module, without import() in it, with the byte code that V8 made of it in an earlier run for the same
  * `use`, kept in .compile-cache beside it. Node's own compile cache has only what is compiled before the file runs;
  * this one has each function that such a run called: a fifth less work per start. V8 refuses what another V8 made, and
  * whatever else does not fit: then it compiles.
- * @param file in ASCII, which is read and kept at half the cost
+ * @param file in the wrapper that Node puts around a module; in ASCII, which is read and kept at half the cost
  * @param edition tells apart files of the same path, size and time
  * @returns what the file exports
  */
@@ -28,8 +24,7 @@ export function loadCompiled(file: string, use: string, edition: string): unknow
     `${use}-${edition}-${size}-${mtimeMs}-node-${process.versions.node}-${process.arch}`,
   )
   const cachedData = readIfThere(kept)
-  // Put together as bytes: V8 would keep a copy of a text that is put together of texts.
-  const script = new Script(Buffer.concat([BEFORE, readFileSync(file), AFTER]).toString('latin1'), {
+  const script = new Script(readFileSync(file, 'latin1'), {
     filename: file,
     ...(cachedData && { cachedData }),
   })

@@ -6,7 +6,6 @@ import { type UrlList, UrlListBuilder } from '../base/url-list.ts'
 import { archivableUrl } from '../base/urls.ts'
 import type { Entry, Found } from '../importers/entry.ts'
 import type { Format } from '../importers/formats.ts'
-import { readEntries } from '../importers/read.ts'
 import { urlsInLine } from '../importers/text.ts'
 import { oneLine } from './screen/clean.ts'
 import { onStderr } from './screen/palette.ts'
@@ -107,7 +106,10 @@ export async function takeIn(
     if (isFile(arg)) throw new UsageError(`${arg} is a file`, `to add what is in it: archivebox-ts add --file ${arg}`)
     for (const url of urlsInLine(arg.trim())) intake.take({ url })
   }
-  for (const source of [...(file !== undefined && file !== '-' ? [file] : []), ...(isStdin ? [process.stdin] : [])]) {
+  const sources = [...(file !== undefined && file !== '-' ? [file] : []), ...(isStdin ? [process.stdin] : [])]
+  if (sources.length === 0) return
+  const { readEntries } = await import('../importers/read.ts')
+  for (const source of sources) {
     try {
       for await (const found of readEntries(source, format)) for (const each of found) intake.take(each)
     } catch (error) {

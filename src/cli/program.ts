@@ -1,18 +1,13 @@
-import { Argument, Command, CommanderError, Option } from 'commander'
-import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
-import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
+import { Argument, type Command, Option } from 'commander'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
-import { FORMATS } from '../importers/formats.ts'
-import type { AddOptions } from './commands/add.ts'
 import type { RunVerbOptions } from './commands/run.ts'
 import { help } from './help.ts'
-import type { GivenOptions } from './options.ts'
-import { limitOptions, registerRecordVerbs } from './records/register.ts'
-import { atTheDoor } from './settings.ts'
+import { registerRecordVerbs } from './records/register.ts'
+import { askedBy, parse, rootCommand } from './root.ts'
 import { registerTakingOut } from './take-out.ts'
-import { sayError } from './terminal.ts'
 import { collect, verb } from './verb.ts'
+import { registerAdd } from './verbs/add.ts'
 import { registerConfig } from './verbs/config.ts'
 import { registerDoctor } from './verbs/doctor.ts'
 import { registerMachine } from './verbs/machine.ts'
@@ -21,82 +16,15 @@ import { registerPlugin } from './verbs/plugin.ts'
 import { registerSchedule } from './verbs/schedule.ts'
 import { registerTag } from './verbs/tag.ts'
 
-const LEAVE_MS = 500
-
-/** Parses the command line and runs one verb. The only place that turns errors into exit codes. */
+/** Parses the command line and runs one verb. */
 export async function program(argv: readonly string[]): Promise<void> {
-  try {
-    await commandTree().parseAsync(withVerb(argv))
-  } catch (error) {
-    if (error instanceof CommanderError) {
-      // Help and version are not errors; commander has printed the line for the rest.
-      process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    } else {
-      const expected = error instanceof AppError ? error : unexpected(error)
-      sayError(expected)
-      process.exitCode = expected.exitCode
-      // A connection that was given up may still be tried, and nobody waits for it any more.
-      if (expected.exitCode === EXIT.interrupted) setTimeout(() => process.exit(), LEAVE_MS).unref()
-    }
-  }
-}
-
-/** A URL where a verb is expected stands for `add --run`. */
-function withVerb(argv: readonly string[]): string[] {
-  const at = argv.findIndex((word, index) => index > 1 && !word.startsWith('-') && !TAKES_VALUE.has(argv[index - 1]!))
-  return /^https?:\/\/|^(?:[\w-]+\.)+\w/i.test(argv[at] ?? '') ? argv.toSpliced(at, 0, 'add', '--run') : [...argv]
-}
-
-/** Options before the verb that are followed by what they set. */
-const TAKES_VALUE = new Set(['--data-dir', '--database-url', '--wait-db'])
-
-/** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
-function unexpected(error: unknown): AppError {
-  if (readSetting('LOG_LEVEL', ENVIRONMENT) === 'debug' && error instanceof Error)
-    process.stderr.write(`${error.stack}\n`)
-  const full = ['ENOSPC', '53100'].includes(codeOf(error) ?? '')
-  return new AppError(full ? `the disk is full: ${messageOf(error)}` : messageOf(error), {
-    hint: full
-      ? 'free some space and start again: nothing is lost'
-      : 'nothing was thrown away; logs/runner.log in the data dir has more, LOG_LEVEL=debug shows the stack',
-    cause: error,
-  })
+  await parse(commandTree(), argv)
 }
 
 /** The verbs of the program. */
 export function commandTree(): Command {
-  const root = new Command('archivebox-ts')
-  root
-    .description('Archives web pages and never loses its place.')
-    .version(VERSION)
-    .option('--data-dir <dir>', described('DATA_DIR'))
-    .option('--database-url <url>', described('DATABASE_URL'))
-    .option('--wait-db <seconds>', described('WAIT_DB'))
-    .option('--json', 'data as JSON on stdout')
-    .option('--no-color', described('NO_COLOR'))
-    .option('-q, --quiet', 'only warnings and errors')
-    .option('-v, --verbose', 'everything')
-    .exitOverride()
-    .configureOutput({
-      outputError: (text, write) => write(`${text.trim().replace(/\n\(Did you mean (.*\?)\)/, ': did you mean $1')}\n`),
-    })
-    .showHelpAfterError('Try: archivebox-ts help')
-    .helpCommand(false)
-    .enablePositionalOptions(false)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  archivebox-ts add --run https://example.com       archive one page now
-  archivebox-ts add --depth 1 https://example.com   queue a page and the pages it links to
-  archivebox-ts run                                 work on what is queued, until Ctrl-C
-  archivebox-ts status                              who works on what
-
-Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or configuration, 3 status: no live runner,
-  10 add --run/--wait: finished, but some page failed: there is no copy of it,
-  130 second Ctrl-C, or Ctrl-C while waiting for the database`,
-    )
-  const asked = (makes: boolean) => atTheDoor(root.opts<GivenOptions>(), makes)
+  const root = rootCommand()
+  const asked = askedBy(root)
   const checked = async (makes: boolean) => {
     const options = await asked(makes)
     options.problems.refuse()
@@ -110,31 +38,7 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
       (await import('./commands/init.ts')).init(await checked(true), options),
     )
 
-  limitOptions(
-    verb(root, 'add', 'queue URLs', [
-      'archivebox-ts add https://example.com',
-      'archivebox-ts add --run --depth 1 --max-urls 50 https://example.com',
-      'archivebox-ts add --tag news,daily --file bookmarks.html',
-      'cat urls.txt | archivebox-ts add --dry-run',
-    ]),
-  )
-    .argument('[url...]', 'http or https, which may be left out; none: from stdin')
-    .option('--file <file>', 'read a list from a file: text, bookmarks, a feed, a browser history, ...; - is stdin')
-    .addOption(
-      new Option('--parser <format>', 'what the list is')
-        .choices(['auto', ...FORMATS])
-        .default('auto', 'found out from what is in it'),
-    )
-    .option('--from-archivebox <dir>', 'take over a collection of ArchiveBox 0.7 to 0.9, files included')
-    .option('--again', 'also what is archived already, from its server even when unchanged')
-    .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
-    .option('--wait', 'follow the crawl to its end; somebody else runs it')
-    .option('--index-only', 'list the pages without archiving them; crawl resume does that later')
-    .option('--dry-run', 'only say what would be added')
-    .option('--demo', 'a small site that this program serves on loopback for the purpose')
-    .action(async (urls: string[], options: AddOptions) =>
-      (await import('./commands/add.ts')).add(await asked(true), urls, options),
-    )
+  registerAdd(root, () => asked(true))
 
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',

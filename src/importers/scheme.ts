@@ -1,12 +1,14 @@
 const LABEL = String.raw`[\p{L}\d](?:[\p{L}\d-]*[\p{L}\d])?`
 const NAME = String.raw`localhost|(?:${LABEL}\.)+\p{L}[\p{L}\d-]*|\d{1,3}(?:\.\d{1,3}){3}`
 const HOST = new RegExp(String.raw`^(?:${NAME})\.?(?::\d{1,5})?(?=[/?#]|$)`, 'u')
+/** Most have one, and HOST is slow to compile. */
+const HAS_SCHEME = /^https?:/i
 /** These have no certificate that a browser trusts. */
 const PLAIN_HOST = /^(?:localhost|[\d.]+)(?=[:/?#]|$)/
 
 /** Does this read as a URL whose scheme was left out: `example.com/page`, `localhost:8000`? */
 export function lacksScheme(text: string): boolean {
-  return HOST.test(text)
+  return !HAS_SCHEME.test(text) && HOST.test(text)
 }
 
 /** A URL as people write it, with the scheme that a browser would add. Other texts are returned as they are. */

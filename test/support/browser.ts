@@ -104,7 +104,13 @@ export class Browser {
   }
 
   async until(expression: string, seconds = 60): Promise<void> {
-    for (const end = performance.now() + seconds * 1000; !(await this.evaluate<boolean>(`!!(${expression})`)); ) {
+    // A page that comes again by itself answers nothing meanwhile.
+    const look = () =>
+      this.evaluate<boolean>(`!!(${expression})`).catch((error: Error) => {
+        if (/navigated|context/.test(error.message)) return false
+        throw error
+      })
+    for (const end = performance.now() + seconds * 1000; !(await look()); ) {
       if (performance.now() > end) throw new Error(`not within ${seconds} s: ${expression}`)
       await delay(20)
     }

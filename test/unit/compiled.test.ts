@@ -24,7 +24,8 @@ function run(use = 'run', edition = '1'): string {
 }
 
 function program(says: string, time = 1_000): void {
-  writeFileSync(join(dir, 'program.js'), `exports.say = () => '${says} ' + require('node:path').basename(__filename)`)
+  const text = `exports.say = () => '${says} ' + require('node:path').basename(__filename)`
+  writeFileSync(join(dir, 'program.js'), `(function (exports, require, module, __filename, __dirname) {${text}\n})`)
   utimesSync(join(dir, 'program.js'), time, time)
 }
 
@@ -84,12 +85,37 @@ describe('a program that is loaded with the code of an earlier run', () => {
   })
 })
 
-it('the program loads of Node what it needs: not what is about other connections, threads and archives', () => {
+/** Runs the built program; what it says, and what it has loaded of Node. */
+function built(...args: string[]): { said: string; loaded: string[] } {
   const look = 'data:text/javascript,process.once("exit",()=>console.log(process.moduleLoadList.join()))'
-  const args = ['--import', look, join(ROOT, 'dist', 'main.js'), '--help']
-  const said = execFileSync(process.execPath, args, { encoding: 'utf8' })
-  const loaded = said.split('\n').at(-2)!.split(',')
-  expect(loaded).toContain('NativeModule net')
-  const rare = ['dns', 'http', 'http2', 'tls', 'worker_threads', 'zlib'].map((name) => `NativeModule ${name}`)
-  expect(loaded.filter((name) => rare.includes(name))).toEqual([])
+  const env = { ...process.env, DATA_DIR: join(dir, 'none') }
+  const all = ['--import', look, join(ROOT, 'dist', 'main.js'), ...args]
+  const lines = execFileSync(process.execPath, all, { encoding: 'utf8', env, stdio: 'pipe' }).trimEnd().split('\n')
+  return { loaded: lines.pop()!.split(','), said: lines.join('\n') }
+}
+
+describe('the built program', () => {
+  const RARE = ['dns', 'fs/promises', 'http', 'http2', 'readline', 'tls', 'v8', 'worker_threads', 'zlib']
+  const rare = RARE.map((name) => `NativeModule ${name}`)
+
+  it('loads of Node what it needs: not what is about other connections, threads and archives', () => {
+    const { loaded } = built('--help')
+    expect(loaded).toContain('NativeModule net')
+    expect(loaded.filter((name) => rare.includes(name))).toEqual([])
+  })
+
+  it('loads no more to add a page', () => {
+    const { said, loaded } = built('add', '--dry-run', '--json', 'https://example.com/')
+    expect(JSON.parse(said)).toMatchObject({ url: 'https://example.com/' })
+    expect(loaded).toContain('NativeModule net')
+    expect(loaded.filter((name) => rare.includes(name))).toEqual([])
+  })
+
+  it('has one `add`, though a file of its own begins with it', () => {
+    const { said } = built('help', 'add')
+    expect(said).toMatch(/^Usage: archivebox-ts add /)
+    expect(built('add', '--help').said).toBe(said)
+    expect(built('--json', '--data-dir', 'elsewhere', 'add', '--help').said).toBe(said)
+    expect(built('example.com', '--help').said).toBe(said)
+  })
 })

@@ -1,0 +1,88 @@
+import { Command, CommanderError } from 'commander'
+import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
+import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
+import { VERSION } from '../base/version.ts'
+import type { GivenOptions } from './options.ts'
+import { type Asked, atTheDoor } from './settings.ts'
+import { sayError } from './terminal.ts'
+import { isPage, verbAt } from './verb-at.ts'
+
+const LEAVE_MS = 500
+
+/** Parses a command line and runs its verb. The only place that turns errors into exit codes. */
+export async function parse(root: Command, argv: readonly string[]): Promise<void> {
+  try {
+    await root.parseAsync(withVerb(argv))
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Help and version are not errors; commander has printed the line for the rest.
+      process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    } else {
+      const expected = error instanceof AppError ? error : unexpected(error)
+      sayError(expected)
+      process.exitCode = expected.exitCode
+      // A connection that was given up may still be tried, and nobody waits for it any more.
+      if (expected.exitCode === EXIT.interrupted) setTimeout(() => process.exit(), LEAVE_MS).unref()
+    }
+  }
+}
+
+/** A URL where a verb is expected stands for `add --run`. */
+function withVerb(argv: readonly string[]): string[] {
+  const at = verbAt(argv)
+  return isPage(argv[at]) ? argv.toSpliced(at, 0, 'add', '--run') : [...argv]
+}
+
+/** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
+function unexpected(error: unknown): AppError {
+  if (readSetting('LOG_LEVEL', ENVIRONMENT) === 'debug' && error instanceof Error)
+    process.stderr.write(`${error.stack}\n`)
+  const full = ['ENOSPC', '53100'].includes(codeOf(error) ?? '')
+  return new AppError(full ? `the disk is full: ${messageOf(error)}` : messageOf(error), {
+    hint: full
+      ? 'free some space and start again: nothing is lost'
+      : 'nothing was thrown away; logs/runner.log in the data dir has more, LOG_LEVEL=debug shows the stack',
+    cause: error,
+  })
+}
+
+/** The program without its verbs: what all of them understand. */
+export function rootCommand(): Command {
+  const root = new Command('archivebox-ts')
+  root
+    .description('Archives web pages and never loses its place.')
+    .version(VERSION)
+    .option('--data-dir <dir>', described('DATA_DIR'))
+    .option('--database-url <url>', described('DATABASE_URL'))
+    .option('--wait-db <seconds>', described('WAIT_DB'))
+    .option('--json', 'data as JSON on stdout')
+    .option('--no-color', described('NO_COLOR'))
+    .option('-q, --quiet', 'only warnings and errors')
+    .option('-v, --verbose', 'everything')
+    .exitOverride()
+    .configureOutput({
+      outputError: (text, write) => write(`${text.trim().replace(/\n\(Did you mean (.*\?)\)/, ': did you mean $1')}\n`),
+    })
+    .showHelpAfterError('Try: archivebox-ts help')
+    .helpCommand(false)
+    .enablePositionalOptions(false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  archivebox-ts add --run https://example.com       archive one page now
+  archivebox-ts add --depth 1 https://example.com   queue a page and the pages it links to
+  archivebox-ts run                                 work on what is queued, until Ctrl-C
+  archivebox-ts status                              who works on what
+
+Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or configuration, 3 status: no live runner,
+  10 add --run/--wait: finished, but some page failed: there is no copy of it,
+  130 second Ctrl-C, or Ctrl-C while waiting for the database`,
+    )
+  return root
+}
+
+/** What a verb of this program is asked for, once the line is parsed. @param makes see `atTheDoor` */
+export function askedBy(root: Command): (makes: boolean) => Promise<Asked> {
+  return async (makes) => await atTheDoor(root.opts<GivenOptions>(), makes)
+}
