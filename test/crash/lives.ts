@@ -276,8 +276,9 @@ export const LIVES: Readonly<Record<string, Life>> = {
   },
   'waits for the turn of its pages at their host': {
     settings: { MANNERS: 'all', HOST_DELAY: '0' },
+    // A runner that leaves when nothing is left waits for what is due within 20 s.
     before: (home) =>
-      home.query(`insert into host (host, blocked_until) values ('127.0.0.1', now() + interval '50 s')`),
+      home.query(`insert into host (host, blocked_until) values ('127.0.0.1', now() + interval '18 s')`),
     drive: async (home) => {
       const isPutOff =
         "select count(*) > 0 from snapshot where retry_at > now() + interval '3 s' and claimed_by is null"
