@@ -13,6 +13,7 @@ import { writeArchivePage } from '../../src/workers/index-pages.ts'
 import { pagesOf } from '../support/archive.ts'
 import { Browser, noBrowser } from '../support/browser.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { holdingPlugin } from '../support/plugins.ts'
 import { eventually } from '../support/program.ts'
 import { rowsRead } from '../support/rows-read.ts'
 import { type Site, startSite } from '../support/site.ts'
@@ -313,23 +314,18 @@ describe.skipIf(noBrowser)(`the pages in a browser ${noBrowser}`, () => {
 
   it('show a crawl that is at work as it goes on', async () => {
     const test = await homes.make()
-    test.install('slow')
-    const crawl = await test.add(
-      '--plugins',
-      'slow,html',
-      '-c',
-      'SLOW_SECONDS=3',
-      ...[1, 2, 3].map((n) => `${site.url}/page-${n}.html`),
-    )
+    const { letGo } = holdingPlugin(test, 'holds')
+    const urls = [1, 2, 3].map((n) => `${site.url}/page-${n}.html`)
+    const crawl = await test.add('--plugins', 'holds,html', ...urls)
     const runner = test.start(['run', '--concurrency', '1', '--exit-on-idle'])
     const file = join(test.dataDir, await dirOf(test, crawl), 'index.html')
     await eventually(() => existsSync(file))
     await browser.open(file)
-    expect(await texts('.status')).toEqual(['Running'])
+    await browser.until("document.querySelector('.status').textContent.trim() === 'Running'")
+    letGo()
     // The page comes again by itself.
     await browser.until(
       "document.querySelector('.status.sealed') && document.querySelectorAll('#list li').length === 3",
-      60,
     )
     expect(await texts('.progress')).toEqual(['3 of 3 pages done'])
     await runner.finished()

@@ -18,6 +18,11 @@ import { noPackage, packagedBrowser } from '../support/packaged-browser.ts'
 import { eventually, NODE } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
+/** Milliseconds that a page may take in all which is to be there. */
+const PATIENCE_MS = 60_000
+/** What is to come to rest may take its time; what never does is not waited for. */
+const RESTS = { CHROME_SETTLE_TIMEOUT: '30' }
+const RESTLESS = { CHROME_SETTLE_TIMEOUT: '2' }
 /** Each name leads to this machine. */
 const resolve: Resolve = (_hostname, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }])
 
@@ -98,10 +103,10 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
 
   it.skipIf(noOtherUser)(`is out of reach for other accounts${noOtherUser ? ` (${noOtherUser})` : ''}`, () => {
     const path = browser.relay.endpoint.split(':')[1]!
-    const connect = `require('net').connect(${JSON.stringify(path)}).on('connect', () => console.log('in'))
-      .on('error', ({ code }) => console.log(code))`
+    const connect = `const socket = require('net').connect(${JSON.stringify(path)})
+      socket.on('connect', () => socket.destroy(console.log('in'))).on('error', ({ code }) => console.log(code))`
     const said = (as: object) => {
-      const { stdout } = spawnSync(NODE, ['-e', `${connect}; setTimeout(process.exit, 200)`], { cwd: '/', ...as })
+      const { stdout } = spawnSync(NODE, ['-e', connect], { cwd: '/', ...as })
       return String(stdout).trim()
     }
     expect(said(OTHER_USER)).toBe('EACCES')
@@ -117,13 +122,12 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     const stunned: unknown[] = []
     stun.on('message', (message) => stunned.push(message))
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
-    const settled = { CHROME_SETTLE_TIMEOUT: '2' }
-    const visited = await tab.visit(`${site.url}/prying?${stun.address().port}`, settled, 10_000, false)
+    const visited = await tab.visit(`${site.url}/prying?${stun.address().port}`, RESTS, PATIENCE_MS, false)
     expect(visited).toMatchObject({ title: 'prying', http_status: 200 })
     expect(site.hits('/moved')).toBe(2)
     await tab.close()
     const next = await Tab.open(browser.relay.endpoint, {}, async () => {})
-    await expect(next.visit(`${site.url}/moved`, settled, 10_000, false)).rejects.toThrow(
+    await expect(next.visit(`${site.url}/moved`, RESTS, PATIENCE_MS, false)).rejects.toThrow(
       'private (BLOCK_PRIVATE_ADDRESSES)',
     )
     await next.close()
@@ -132,26 +136,26 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
   })
 
   it.each([
-    ['/asks-for-ever', { title: 'asks' }],
-    ['/holds-on', { title: 'left' }],
-    ['/floods', { title: 'floods' }],
-    ['/prints', { title: 'prints' }],
-    ['/opens', { title: 'opens' }],
-    ['/wants', { title: 'got:' }],
-    ['/downloads', { title: 'downloads' }],
-    ['/serves-itself', { title: 'from the server' }],
-    ['/draws', { title: expect.stringContaining('WebGL: ') }],
-    ['/embeds', { title: 'embeds' }],
-    ['/mails', { title: 'mails', settled: true }],
-    ['/reloads', { title: 'reloads', settled: true }],
-    ['/refreshes', { title: 'refreshes', settled: true }],
-    ['/works', { title: 'works on', settled: true }],
-    ['/nests', { title: 'nests', requests: 22 }],
-    ['/crowds', { title: 'crowds' }],
-  ])('has a picture of a page that is %s', async (path, visited) => {
+    ['/asks-for-ever', RESTLESS, { title: 'asks' }],
+    ['/holds-on', RESTS, { title: 'left', settled: true }],
+    ['/floods', RESTLESS, { title: 'floods' }],
+    ['/prints', RESTLESS, { title: 'prints' }],
+    ['/opens', RESTS, { title: 'opens' }],
+    ['/wants', RESTS, { title: 'got:' }],
+    ['/downloads', RESTLESS, { title: 'downloads' }],
+    ['/serves-itself', RESTS, { title: 'from the server' }],
+    ['/draws', RESTLESS, { title: expect.stringContaining('WebGL: ') }],
+    ['/embeds', RESTS, { title: 'embeds' }],
+    ['/mails', RESTS, { title: 'mails', settled: true }],
+    ['/reloads', RESTS, { title: 'reloads', settled: true }],
+    ['/refreshes', RESTS, { title: 'refreshes', settled: true }],
+    ['/works', RESTS, { title: 'works on', settled: true }],
+    ['/nests', RESTS, { title: 'nests', settled: true, requests: 22 }],
+    ['/crowds', RESTLESS, { title: 'crowds' }],
+  ])('has a picture of a page that is %s', async (path, patience, visited) => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     try {
-      const seen = await tab.visit(site.url + path, { CHROME_SETTLE_TIMEOUT: '2' }, 20_000, false)
+      const seen = await tab.visit(site.url + path, patience, PATIENCE_MS, false)
       expect(seen).toMatchObject({ ...visited, http_status: 200, broken_off: null })
       const { data } = await tab.send('Page.captureScreenshot', { format: 'png' })
       expect(data.length).toBeGreaterThan(1_000)
@@ -160,14 +164,15 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     }
     expect(site.hits('/pop-up')).toBe(0)
     const watch = await Cdp.connect(browser.relay.endpoint)
-    const { targetInfos } = await watch.send('Target.getTargets')
+    const pages = async () => (await watch.send('Target.getTargets')).targetInfos.filter(({ type }) => type === 'page')
+    await eventually(async () => (await pages()).length === 0)
     watch.close()
-    expect(targetInfos.filter(({ type }) => type === 'page')).toEqual([])
   })
 
   it('finds what covers a page of ten thousands of elements', async () => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
-    await tab.visit(`${site.url}/crowds`, { CHROME_HIDE_OVERLAYS: 'False', CHROME_SETTLE_TIMEOUT: '1' }, 20_000, false)
+    const seen = { CHROME_HIDE_OVERLAYS: 'False', CHROME_SETTLE_TIMEOUT: '1' }
+    await tab.visit(`${site.url}/crowds`, seen, PATIENCE_MS, false)
     expect(await tab.evaluate(HIDE_OVERLAYS([]))).toEqual(['#banner'])
     await tab.close()
   })
@@ -175,13 +180,11 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
   it('survives a tab that crashes, and one that is closed at work', async () => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     const crash = tab.session.send('Page.crash').catch(() => {})
-    await expect(tab.visit(`${site.url}/left`, {}, 5_000, false)).rejects.toThrow('the page crashed its tab')
+    await expect(tab.visit(`${site.url}/left`, {}, PATIENCE_MS, false)).rejects.toThrow('the page crashed its tab')
     await tab.close()
     void crash
     const next = await Tab.open(browser.relay.endpoint, {}, async () => {})
-    expect(await next.visit(`${site.url}/left`, { CHROME_SETTLE_TIMEOUT: '1' }, 5_000, false)).toMatchObject({
-      title: 'left',
-    })
+    expect(await next.visit(`${site.url}/left`, RESTS, PATIENCE_MS, false)).toMatchObject({ title: 'left' })
     await next.close()
   })
 

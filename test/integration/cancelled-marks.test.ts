@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { failpoints } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { holdingPlugin } from '../support/plugins.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
 import { queuedPages, runAll } from '../support/queued.ts'
@@ -63,14 +64,15 @@ describe('what was cancelled', () => {
     const site = await startSite(1)
     try {
       const home = await homes.make()
-      home.install('oracle')
+      const { letGo } = holdingPlugin(home, 'holds')
       const { crawl } = await queuedPages(home, ['http://127.0.0.1:1/a'])
       await records(home, ['crawl', 'pause', crawl])
-      await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=3', `${site.url}/page-1.html`)
+      await home.add('--plugins', 'holds', `${site.url}/page-1.html`)
       const runner = home.start(['run', '--exit-on-idle'])
-      await eventually(() => processesOf(home.dataDir).some(({ command }) => command.includes('oracle')))
+      await eventually(() => processesOf(home.dataDir).some(({ command }) => command.includes('holds')))
       const cancel = await home.run(['crawl', 'cancel', crawl], { env: failpoints(home, 'publish.file_aside=kill9') })
       expect(cancel.signal).toBe('SIGKILL')
+      letGo()
       expect((await runner.finished()).code).toBe(0)
       const dir = await home.value<string>('select output_dir from snapshot where crawl_id = $1', [crawl])
       expect(existsSync(join(home.dataDir, dir, 'index.html'))).toBe(true)

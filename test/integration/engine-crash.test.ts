@@ -62,7 +62,7 @@ describe('a runner that is killed between two statements', () => {
   it('is replaced without anybody having seen it die, when its lease ends', async () => {
     const database = await make()
     await database.query('insert into job (note) values (null)')
-    await runAndDie(database, randomUUID(), 'in the handler', '1')
+    await runAndDie(database, randomUUID(), 'in the handler', '3')
     await finishTheRest(database)
     expect(await effects(database)).toEqual([2])
   })

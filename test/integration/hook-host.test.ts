@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { queryObjects } from 'node:v8'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { RowLog } from '../../src/base/row-log.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
@@ -15,7 +15,6 @@ import { currentMachine } from '../../src/processes/machine.ts'
 import { bootId } from '../../src/processes/proc.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
-import { eventually } from '../support/program.ts'
 
 const homes = useHomes()
 /** Begins, and never ends. */
@@ -63,6 +62,7 @@ beforeEach(async () => {
   return async () => await db.destroy()
 })
 afterEach(async () => {
+  vi.useRealTimers()
   await host.kill()
   // None of it has a history that keeps what is promised of one.
   await test.query('truncate process, transition, runner_term cascade')
@@ -100,24 +100,27 @@ const rowLog = () => join(test.dataDir, 'logs', 'hosted.txt')
 async function begin(row: readonly HostedRun[]) {
   const ends = host.run(scope, rowLog(), row, force.signal, new AbortController().signal)
   const first = ends.next()
-  await eventually(() => existsSync(join(row[0]!.outputDir, 'begun')))
-  const [pid] = await eventually(async () => {
-    const pids = await pidsOf(test, 'host')
-    return pids.length > 0 ? pids : undefined
-  })
-  process.kill(pid!, 'SIGSTOP')
+  // Not `eventually`, which goes by a clock that may stand still.
+  let pid: number | undefined
+  while (pid === undefined) {
+    await delay(10)
+    if (existsSync(join(row[0]!.outputDir, 'begun'))) [pid] = await pidsOf(test, 'host')
+  }
+  process.kill(pid, 'SIGSTOP')
   return { ends, first }
 }
 
 describe('a row of hooks', () => {
   it('whose first ends at the last moment: the next one is not called late', async () => {
     const row = [endless('first', 5_490), endless('next', 60_000)]
-    const began = performance.now()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const { ends, first } = await begin(row)
-    // It is looked at every 250 ms: last of all from 6.25 s to 6.49 s.
-    await delay(6_400 - (performance.now() - began))
+    // It is looked at every second: last of all from 6 s to 6.49 s.
+    await vi.advanceTimersByTimeAsync(6_000)
     end(row[0]!)
+    await vi.advanceTimersByTimeAsync(490)
     expect((await first).value).toMatchObject([{ hook: { plugin: 'first' }, cause: 'exit', exit: { code: 0 } }])
+    vi.useRealTimers()
     expect(host.usable).toBe(true)
     await ends.return(undefined)
     expect(host.usable, 'the next one would get the answer to this job').toBe(false)

@@ -1,6 +1,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AppError } from '../../src/base/errors.ts'
 import { FINISH } from '../../src/plugins/base/browser/behaviours/finish.ts'
 import { UNPIN } from '../../src/plugins/base/browser/behaviours/unpin.ts'
 import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
@@ -15,6 +16,8 @@ import { differenceOf, pictureOf, RealTabs } from '../support/real-tabs.ts'
 import { richPage } from '../support/rich-page.ts'
 import { type Site, startSite } from '../support/site.ts'
 
+const restless = { '/restless': '<!doctype html><p>x<script>setInterval(() => fetch("/restless"), 50)</script>' }
+
 describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
   let tabs: RealTabs
   let site: Site
@@ -22,7 +25,13 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
   beforeAll(async () => {
     tabs = await RealTabs.start()
     const [font = ''] = globSync(join(LIB, 'chromium-*', 'fonts', '**', '*.ttf'))
-    site = await startSite({ ...richPage(readFileSync(font)), ...foldedPage(asked), ...coveredPages, ...latePages })
+    site = await startSite({
+      ...richPage(readFileSync(font)),
+      ...foldedPage(asked),
+      ...coveredPages,
+      ...latePages,
+      ...restless,
+    })
   })
   afterAll(async () => {
     await tabs.close()
@@ -66,6 +75,23 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     }
     expect(await Promise.all(['/splash', '/spins', '/says-loading'].map(words))).toEqual(Array(3).fill('late words'))
   })
+
+  it.each(['Page.stopLoading', 'Page.getLayoutMetrics'])(
+    'is there when the browser refuses %s, as it does while one document gives way to the next',
+    async (refused) => {
+      const tab = await tabs.empty()
+      const { send } = tab.session
+      let left = 2
+      const refusing = async (method: string, ...params: []) => {
+        if (method === refused && left-- > 0) throw new AppError('the browser refused: Not attached to an active page')
+        return await send(method as 'Page.stopLoading', ...params)
+      }
+      Object.assign(tab.session, { send: refusing })
+      await tab.visit(`${site.url}/restless`, { CHROME_SETTLE_TIMEOUT: '1' }, 60_000, false)
+      expect(left).toBeLessThan(0)
+      await tab.close()
+    },
+  )
 
   it('is more than the beginning of a feed that has no end', async () => {
     const tab = await tabs.visit(`${site.url}/feed`)

@@ -103,8 +103,14 @@ export class Browser {
     return answer.result.value
   }
 
-  async until(expression: string, seconds = 10): Promise<void> {
-    for (const end = performance.now() + seconds * 1000; !(await this.evaluate<boolean>(`!!(${expression})`)); ) {
+  async until(expression: string, seconds = 60): Promise<void> {
+    // A page that comes again by itself answers nothing meanwhile.
+    const look = () =>
+      this.evaluate<boolean>(`!!(${expression})`).catch((error: Error) => {
+        if (/navigated|context/.test(error.message)) return false
+        throw error
+      })
+    for (const end = performance.now() + seconds * 1000; !(await look()); ) {
       if (performance.now() > end) throw new Error(`not within ${seconds} s: ${expression}`)
       await delay(20)
     }

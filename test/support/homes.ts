@@ -12,7 +12,7 @@ import { copyingFiles, serverUrl, type Template, template, withDatabase } from '
 export { newFolder } from './folders.ts'
 
 /** How long what a runner left behind may take to be gone. */
-const GONE_MS = 5_000
+const GONE_MS = 30_000
 
 type Row = Record<string, unknown>
 

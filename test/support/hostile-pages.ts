@@ -3,10 +3,13 @@ import type { Routes } from './site.ts'
 const script = (title: string, code: string) =>
   `<!doctype html><title>${title}</title><p>${title}</p><script>${code}</script>`
 
+/** A request without an answer: a page with it is not at rest. It ends with its page, or with `busy.abort()`. */
+const BUSY = `const busy = new AbortController(); fetch('/hangs', { signal: busy.signal }).catch(() => {});`
+
 /** Pages that want more than a visitor gives: each is visited without harm to the next one. */
 export const hostilePages: Routes = {
   '/asks-for-ever': script('asks', 'for (;;) confirm("more?")'),
-  '/holds-on': script('holds', 'onbeforeunload = () => "stay"; setTimeout(() => { location = "/left" }, 100)'),
+  '/holds-on': script('holds', `${BUSY} onbeforeunload = () => 'stay'; setTimeout(() => { location = '/left' }, 100)`),
   '/left': script('left', ''),
   '/floods': script('floods', 'setInterval(() => { for (let i = 0; i < 2e3; i++) console.log("x".repeat(1e3)) }, 1)'),
   '/prints': script('prints', 'setInterval(print, 10)'),
@@ -20,13 +23,14 @@ export const hostilePages: Routes = {
   ),
   '/wants': script(
     'wants',
-    `const all = {
+    `${BUSY} const all = {
        place: () => new Promise((yes, no) => navigator.geolocation.getCurrentPosition(yes, no)),
        clipboard: () => navigator.clipboard.readText(), midi: () => navigator.requestMIDIAccess(),
        camera: () => navigator.mediaDevices.getUserMedia({ video: true }), usb: () => navigator.usb.requestDevice({}),
      }
      const ask = async ([name, get]) => await get().then(() => name, () => [])
-     Promise.all(Object.entries(all).map(ask)).then((got) => { document.title = 'got: ' + got.flat() })`,
+     Promise.all(Object.entries(all).map(ask)).then((got) => {
+       document.title = 'got: ' + got.flat(); busy.abort() })`,
   ),
   '/downloads': script(
     'downloads',
@@ -38,8 +42,8 @@ export const hostilePages: Routes = {
     response.writeHead(200, { 'content-disposition': 'attachment; filename=x' }).end('file'),
   '/serves-itself': script(
     'serves',
-    `navigator.serviceWorker.register('/worker.js').then(async () => {
-       await navigator.serviceWorker.ready; document.title = await (await fetch('/real')).text() })`,
+    `${BUSY} navigator.serviceWorker.register('/worker.js').then(async () => {
+       await navigator.serviceWorker.ready; document.title = await (await fetch('/real')).text(); busy.abort() })`,
   ),
   '/worker.js': (_request, response) =>
     response
@@ -67,7 +71,10 @@ export const hostilePages: Routes = {
   ),
   '/crowds': `<!doctype html><title>crowds</title><p>${'<b>crowds</b>'.repeat(25_000)}
     <div id="banner" style="position: fixed; bottom: 0; width: 100%">We use cookies. <button>Fine</button></div>`,
-  '/works': script('works', `new Worker('/work.js').onmessage = ({ data }) => { document.title = data }`),
+  '/works': script(
+    'works',
+    `${BUSY} new Worker('/work.js').onmessage = ({ data }) => { document.title = data; busy.abort() }`,
+  ),
   '/work.js': (_request, response) =>
     response.writeHead(200, { 'content-type': 'text/javascript' }).end('postMessage("works on")'),
 }

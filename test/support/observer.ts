@@ -54,7 +54,7 @@ export async function sealedCrawl(home: TestHome, id: string): Promise<void> {
 }
 
 /** Waits until the processes with these pids are gone. */
-export async function gone(home: TestHome, processes: readonly Seen[], ms = 5_000): Promise<void> {
+export async function gone(home: TestHome, processes: readonly Seen[], ms = 30_000): Promise<void> {
   const pids = new Set(processes.map(({ pid }) => pid))
   await eventually(() => !processesOf(home.dataDir).some(({ pid }) => pids.has(pid)), ms)
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestHome } from './homes.ts'
 
@@ -23,6 +23,14 @@ export function setUpHook(home: TestHome, name: string, order: string, script: s
 /** Says in a plugin's config.json which other plugins it requires. */
 export function requiring(home: TestHome, name: string, ...plugins: string[]): void {
   writeFileSync(join(home.dataDir, 'plugins', name, 'config.json'), JSON.stringify({ required_plugins: plugins }))
+}
+
+/** Puts in a plugin whose hook works on until `letGo`. */
+export function holdingPlugin(home: TestHome, name: string): { letGo(): void } {
+  const file = join(home.dataDir, `${name}.hold`)
+  writeFileSync(file, '')
+  plugin(home, name, `while [ -e '${file}' ]; do sleep 0.05; done; echo held >held.txt`)
+  return { letGo: () => rmSync(file) }
 }
 
 function write(home: TestHome, name: string, fileName: string, script: string): void {

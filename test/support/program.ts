@@ -27,7 +27,9 @@ export interface Finished {
   readonly stderr: string
 }
 
-const DEADLINE_MS = 60_000
+/** Limits are for what never comes: on a drowned machine a start of the program takes seconds. */
+const DEADLINE_MS = 120_000
+const PATIENCE_MS = 60_000
 
 /** The plugins that need a browser, or whose output is mostly of its making. */
 const CAPTURES =
@@ -116,7 +118,7 @@ export class Running {
   }
 
   /** Waits until stderr matches; throws when it ended, or when `ms` are over. */
-  async says(pattern: RegExp, ms = 20_000): Promise<void> {
+  async says(pattern: RegExp, ms = PATIENCE_MS): Promise<void> {
     await eventually(() => {
       if (pattern.test(this.stderr)) return true
       if (this.#over)
@@ -130,7 +132,7 @@ export class Running {
  * Polls until `look` answers with something truthy, which is returned. Throws at the deadline, with what it answered
  * last.
  */
-export async function eventually<T>(look: () => T | Promise<T>, ms = 20_000): Promise<NonNullable<T>> {
+export async function eventually<T>(look: () => T | Promise<T>, ms = PATIENCE_MS): Promise<NonNullable<T>> {
   const end = performance.now() + ms
   for (;;) {
     const answer = await look()

@@ -28,9 +28,13 @@ export class RealTabs {
     return new RealTabs(folder, browser)
   }
 
+  async empty(env: Readonly<Record<string, string>> = {}): Promise<Tab> {
+    return await Tab.open(this.#browser.relay.endpoint, env, UNDRESSED)
+  }
+
   /** A tab that has visited a page. */
   async visit(url: string, env: Readonly<Record<string, string>> = {}, { isLoggedIn = false } = {}): Promise<Tab> {
-    const tab = await Tab.open(this.#browser.relay.endpoint, env, UNDRESSED)
+    const tab = await this.empty(env)
     await tab.visit(url, env, 30_000, isLoggedIn)
     return tab
   }

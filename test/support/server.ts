@@ -10,7 +10,7 @@ const SERVER_URL = 'TEST_SERVER_URL'
 const TEMPLATE = 'TEST_TEMPLATE'
 const STRATEGY = 'TEST_DATABASE_STRATEGY'
 /** How long a server that has stopped may take to be gone. */
-const GONE_MS = 5_000
+const GONE_MS = 30_000
 
 /** Nothing of a test run survives a power cut, so nothing is written for one; and many files need many connections. */
 const SETTINGS = {

@@ -48,7 +48,7 @@ export class Terminal {
   }
 
   /** Waits until the screen matches; its lines then. */
-  async shows(pattern: RegExp, ms = 20_000): Promise<string[]> {
+  async shows(pattern: RegExp, ms = 60_000): Promise<string[]> {
     const found = () => pattern.test(this.lines.join('\n'))
     await eventually(found, ms).catch(() => expect(this.lines.join('\n')).toMatch(pattern))
     return this.lines

@@ -13,6 +13,13 @@ const ENDLESS: ReadonlySet<string> = new Set(['WebSocket', 'EventSource', 'Ping'
 /** A browser follows no more. */
 const MOST_REDIRECTS = 20
 
+/** For whom a request is: a frame, and which of its documents. */
+interface Asker {
+  readonly frameId: string | undefined
+  /** Also the id of the request for that document. */
+  readonly loaderId: string
+}
+
 /** What a tab requests: the answer to its main document, the way there, and whether anything is still under way. */
 export class NetworkActivity {
   readonly redirects: Redirect[] = []
@@ -25,7 +32,7 @@ export class NetworkActivity {
   failure: { readonly url: string; readonly errorText: string } | undefined
   readonly #moved = new Map<string, string>()
   readonly #documents = new Map<string, string>()
-  readonly #open = new Set<string>()
+  readonly #open = new Map<string, Asker>()
   #quietSince = performance.now()
 
   constructor(session: Session, mainFrame: string) {
@@ -36,7 +43,8 @@ export class NetworkActivity {
       if (type === 'Document' && frameId === mainFrame && redirectResponse)
         this.redirects.push({ from: redirectResponse.url, to: request.url, status: redirectResponse.status })
       // The end of a worker's own script, which no document loads, is told to nobody.
-      if (loaderId !== '' && (type === undefined || !ENDLESS.has(type))) this.#open.add(requestId)
+      if (loaderId !== '' && (type === undefined || !ENDLESS.has(type)))
+        this.#open.set(requestId, { frameId, loaderId })
     })
     let answered = ''
     session.on('Network.responseReceived', ({ requestId, frameId, type, response }) => {
@@ -53,6 +61,17 @@ export class NetworkActivity {
       this.failure = { url, errorText }
       if (requestId === answered && !canceled) this.brokenOff = errorText
     })
+    // The end of some requests is told to nobody: of those of a document that was left, and of one that is loaded
+    // though a frame in it was refused.
+    const shown = new Map<string, string>()
+    session.on('Page.frameNavigated', ({ frame: { id, loaderId: now } }) => {
+      shown.set(id, now)
+      this.#overWhere(
+        ({ frameId, loaderId }, requestId) => frameId === id && loaderId !== now && loaderId !== requestId,
+      )
+    })
+    session.on('Page.frameStoppedLoading', ({ frameId }) => this.#over(shown.get(frameId) ?? ''))
+    session.on('Page.frameDetached', (gone) => this.#overWhere(({ frameId }) => frameId === gone.frameId))
   }
 
   /** How long no request has been under way, in milliseconds; 0 while one is. */
@@ -65,6 +84,10 @@ export class NetworkActivity {
     let location = url
     for (let steps = 0; steps < MOST_REDIRECTS; steps++) location = this.#moved.get(location) ?? location
     return location
+  }
+
+  #overWhere(isOver: (asker: Asker, requestId: string) => boolean): void {
+    for (const [requestId, asker] of this.#open) if (isOver(asker, requestId)) this.#over(requestId)
   }
 
   #over(requestId: string): void {

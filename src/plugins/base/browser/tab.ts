@@ -175,7 +175,7 @@ export class Tab {
     // Another document that is on its way has come, or does not come any more.
     if (!settled && this.#documents > 1) await this.#loaded(ANSWER_MS)
     // A page that goes on loading has no picture.
-    if (!settled) await this.within(this.session.send('Page.stopLoading'), ANSWER_MS)
+    if (!settled) await this.#answers('Page.stopLoading', ANSWER_MS)
     if (!(await this.#answers())) await this.#interrupt()
     const title = await this.within(this.session.send('Runtime.evaluate', { expression: 'document.title' }), ANSWER_MS)
     if (!title) throw new AppError(BUSY)
@@ -285,15 +285,32 @@ export class Tab {
     return false
   }
 
-  /** Asks for what the page's own thread must answer: scripts can be evaluated in the midst of another one. */
-  async #answers(): Promise<boolean> {
-    return (await this.within(this.session.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined
+  /**
+   * Asks, by default, for what the page's own thread must answer: scripts can be evaluated in the midst of another one.
+   * While one document gives way to the next the browser refuses, and is asked again.
+   */
+  async #answers(
+    method: 'Page.getLayoutMetrics' | 'Page.stopLoading' = 'Page.getLayoutMetrics',
+    ms = ANSWER_MS,
+  ): Promise<boolean> {
+    for (const until = performance.now() + ms; performance.now() < until; ) {
+      const asked = this.session.send(method).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof BrowserGone) throw error
+          return false
+        },
+      )
+      if (await this.within(asked, until - performance.now())) return true
+      await this.within(sleep(LOOK_MS), LOOK_MS * 2)
+    }
+    return false
   }
 
   /** Ends the script that keeps a page busy, and its loading. */
   async #interrupt(): Promise<void> {
     await this.within(this.session.send('Runtime.terminateExecution'), INTERRUPT_MS)
-    await this.within(this.session.send('Page.stopLoading'), INTERRUPT_MS)
+    await this.#answers('Page.stopLoading', INTERRUPT_MS)
     if (!(await this.#answers())) this.giveUp()
   }
 }
