@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrations } from '../../src/db/migrate.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
-import { killAll, processesOf } from '../support/processes.ts'
+import { endLeft, processesOf } from '../support/processes.ts'
 import { eventually, program } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -35,8 +35,7 @@ describe('db', () => {
   })
   afterAll(async () => {
     await cli('db', 'stop', '--force')
-    const left = processesOf(folder)
-    killAll(left)
+    const left = await endLeft(folder)
     rmSync(folder, { recursive: true, force: true })
     expect(left).toEqual([])
   })
