@@ -237,6 +237,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     for (const noun of ['crawl', 'snapshot', 'result'] as const) await countBelow(db, noun, [other])
   },
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
+  'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
   'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
   'db/runners.ts withdrawHandoff': () => runners.withdrawHandoff(home, other, worker),
   'db/runners.ts goToGate': async () => {
