@@ -45,7 +45,7 @@ export async function openRows(home: TestHome): Promise<object[]> {
 export async function sealedPages(home: TestHome, count: number): Promise<void> {
   await eventually(
     () => home.value<boolean>("select count(*) >= $1 from snapshot where status = 'sealed'", [count]),
-    60_000,
+    120_000,
   )
 }
 
