@@ -170,7 +170,7 @@ describe('the guardian', () => {
 
 /** The sockets that a process holds, or those of some of its descriptors. */
 function socketsOf(pid: number, only?: readonly number[]): Set<string> {
-  const found = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+  const found = openFiles(pid).flatMap((fd) => {
     if (only && !only.includes(Number(fd))) return []
     try {
       return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
@@ -179,4 +179,12 @@ function socketsOf(pid: number, only?: readonly number[]): Set<string> {
     }
   })
   return new Set(found.filter((target) => target.startsWith('socket:')))
+}
+
+function openFiles(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`)
+  } catch {
+    return [] // It has ended.
+  }
 }

@@ -122,10 +122,13 @@ describe('kept counts', () => {
       'one of them is queued again': () =>
         home.query(`
           update snapshot set status = 'queued', retry_at = now()
-          where id = (select min(id::text)::uuid from snapshot where status = 'sealed')`),
+          where id = (
+            select min(id::text)::uuid from snapshot where status = 'sealed' and url <> 'https://other.example/')`),
       'one of them is deleted': () =>
         home.query(`
-          delete from snapshot where id = (select max(id::text)::uuid from snapshot where status = 'sealed')`),
+          delete from snapshot
+          where id = (
+            select max(id::text)::uuid from snapshot where status = 'sealed' and url <> 'https://other.example/')`),
       'results come to their end': () =>
         home.query("update archive_result set status = 'succeeded', end_ts = now() where status = 'queued'"),
       'results are run again': () =>
@@ -134,10 +137,8 @@ describe('kept counts', () => {
         ),
       'results change their mind': () =>
         home.query("update archive_result set status = 'skipped' where status = 'succeeded'"),
-      'a page has another URL': () =>
-        home.query(
-          "update snapshot set url = 'https://example.com/Other' where id = (select max(id::text)::uuid from snapshot)",
-        ),
+      'a page has another URL, on another host': () =>
+        home.query("update snapshot set url = 'https://example.com/Other' where url = 'https://other.example/'"),
       'pages get tags': () =>
         home.query(`
           with tags as (insert into tag (name) values ('a'), ('b'), ('c') returning id, name)

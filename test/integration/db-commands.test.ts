@@ -8,7 +8,7 @@ import { atTheDoor } from '../../src/cli/settings.ts'
 import { ping } from '../../src/db/database.ts'
 import { migrations } from '../../src/db/migrate.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
-import { killAll, processesOf } from '../support/processes.ts'
+import { endLeft, processesOf } from '../support/processes.ts'
 import { eventually, program, start } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -50,8 +50,7 @@ describe('db', () => {
   })
   afterAll(async () => {
     await cli('db', 'stop', '--force')
-    const left = processesOf(folder)
-    killAll(left)
+    const left = await endLeft(folder)
     rmSync(folder, { recursive: true, force: true })
     expect(left).toEqual([])
   })

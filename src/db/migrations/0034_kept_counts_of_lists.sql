@@ -71,6 +71,10 @@ begin
   end if;
   return null;
 end $$;
+drop trigger row_changed on snapshot;
+create trigger row_changed after update on snapshot for each row
+  when (old.status <> new.status or old.output_size <> new.output_size or old.crawl_id <> new.crawl_id
+    or old.outcome is distinct from new.outcome or old.url <> new.url) execute function count_rows();
 create trigger rows_added after insert on snapshot_tag referencing new table as changed
   for each statement execute function count_rows();
 create trigger rows_deleted after delete on snapshot_tag referencing old table as changed
