@@ -40,6 +40,7 @@ let urls: string[]
 beforeAll(async () => {
   site = await startSite(2)
   observer = new Observer()
+  await observer.up
   urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
   original = await homes.original()
   original.install('exit_1', 'oracle', 'stages')

@@ -30,6 +30,7 @@ async function leading(
   const runner = home.start(['run'], { env })
   await eventually(
     () => processesOf(home.dataDir).filter(({ command }) => command.includes('read -r -u 8')).length >= 2,
+    120_000, // Six programs start before.
   )
   return { home, crawl, runner }
 }

@@ -75,7 +75,7 @@ describe('a long list', () => {
   it('goes on with the part that was next after a drain, and after a pause and a resume', async () => {
     const home = await homes.make()
     const crawl = await addList(home, 12_000)
-    const first = home.start(['run'], { env: failpoints(home, `${STEP}=sleep:1500@3`) })
+    const first = home.start(['run'], { env: failpoints(home, `${STEP}=sleep:3000@3`) })
     await eventually(async () => (await pageCount(home)) > 0)
     first.signal('SIGTERM')
     expect((await first.finished()).code).toBe(0)

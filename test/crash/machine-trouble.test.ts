@@ -151,7 +151,7 @@ describe('too few file descriptors (EMFILE)', () => {
 
   it('in a worker: its page waits for better times, without blame', async () => {
     const { home, crawl } = await queued()
-    const runner = home.start(['run'])
+    const runner = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '1' } }) // The next page is that worker's.
     const ofHook =
       'select w.pid from process h join process w on w.id = h.parent_id where h.url is not null ' +
       "and h.status = 'running' limit 1"

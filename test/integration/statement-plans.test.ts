@@ -165,6 +165,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await binaries.binariesOf(db, home.machineId)
     await binaries.binariesOf(db, home.machineId, ['wget'])
   },
+  'db/binaries.ts binariesToCheck': () => binaries.binariesToCheck(db, home.machineId, ['wget']),
   'db/binaries.ts loseBinary': () => binaries.loseBinary(db, program),
   'db/binaries.ts lookUpNow': () => binaries.lookUpNow(db, program),
   'db/binaries.ts hintBinary': () => binaries.hintBinary(db, home.machineId, 'wget', '/x'),
