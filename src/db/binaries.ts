@@ -47,8 +47,8 @@ export async function binariesToCheck(
   names: readonly string[],
 ): Promise<{ readonly rows: BinaryRow[]; readonly areAnyDue: boolean }> {
   const select = sql<BinaryRow & { is_due: boolean; is_named: boolean }>`
-    select "binary".*, name = any(${names}::text[]) as is_named,
-      (retry_at <= now() or claim_token is not null) as is_due
+    select "binary".*, retry_at <= now() or claim_token is not null as is_due,
+      name = any(${names}::text[]) as is_named
     from "binary" where machine_id = ${machineId} order by name`
   const { rows } = await withRetry(db, () => select.execute(db))
   return { rows: rows.filter((row) => row.is_named), areAnyDue: rows.some((row) => row.is_due) }

@@ -3,11 +3,12 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { commandTree } from '../../src/cli/program.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { COOKIES_TXT } from '../support/login-site.ts'
 import { NODE, PROGRAM, ROOT } from '../support/program.ts'
+import { Registry } from '../support/registry.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 // Every example of every help, as a reader would type it, on one data dir. Where it names example.com or a row, it gets
@@ -87,9 +88,10 @@ it.each(others)('$command', async ({ verb, command }) => {
 async function aRowFor(verb: string, command: string): Promise<string> {
   const [noun = '', what] = verb.split(' ')
   if (verb === 'process kill') {
-    const runner = home.start(['run'])
-    await runner.says(/leading/)
-    return await home.value(`select id from process where pid = $1 order by seq desc limit 1`, [runner.pid])
+    const registry = await Registry.open(home)
+    onTestFinished(() => registry.close())
+    // It ends at once: a runner on a busy machine takes longer than the command waits for.
+    return (await registry.start('sleep 1000')).row.id
   }
   if (noun === 'result') await home.run(['add', '--run', '--plugins', 'headers', `${site.url}/page-1.html`])
   if (noun === 'schedule') {
