@@ -6,17 +6,13 @@ export class Company {
   readonly #pages = new Set<string>()
   #isAlone = false
 
-  get isEmpty(): boolean {
-    return this.#pages.size === 0
-  }
-
   /**
    * Enters a claimed page.
    * @returns false: it may not begin now, and its claim is to be released
    */
   enter(id: string, isToBeAlone: boolean): boolean {
     // A lane may not have noticed yet that this very page was taken away from it.
-    if (this.#isAlone || this.#pages.has(id) || (isToBeAlone && !this.isEmpty)) return false
+    if (this.#isAlone || this.#pages.has(id) || (isToBeAlone && this.#pages.size > 0)) return false
     this.#pages.add(id)
     this.#isAlone = isToBeAlone
     return true

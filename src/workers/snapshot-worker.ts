@@ -15,27 +15,37 @@ const APART_MS = 1_000
 
 /** A lane of the SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
 export async function snapshotWorker(context: WorkerProcessContext): Promise<void> {
-  const { owner, settings, company } = context
+  const { owner, settings, company, closing, stop } = context
   let entered: string | undefined
+  const endWhenFree = () => {
+    if (closing.signal.aborted && entered === undefined) stop.requestDrain(Number.POSITIVE_INFINITY, true)
+  }
+  closing.signal.addEventListener('abort', endWhenFree)
+  endWhenFree()
   const leave = () => {
     if (entered !== undefined) company.leave(entered)
     entered = undefined
+    endWhenFree()
   }
   const sequence = new HookSequence(context, owner.home.dataDir)
   const queue = snapshotQueue(owner, context.parentId, context.scope)
   await workerActor(context, {
     queue,
-    mayClaim: () => !context.holds() && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
+    mayClaim: () =>
+      !context.holds() &&
+      !closing.signal.aborted &&
+      lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
     warmUp: () => sequence.warmUp(),
     tick: async (claim, tick, isGivenUp) => {
       const isToBeAlone = claim.attempts > 1 && !isGivenUp
-      if (isToBeAlone) context.separate(company.isEmpty)
-      if (!company.enter(claim.id, isToBeAlone)) {
+      if (company.enter(claim.id, isToBeAlone)) entered = claim.id
+      // Another worker takes the other pages: a lane that waited would count as one that does.
+      if (isToBeAlone) closing.abort()
+      if (entered === undefined) {
         await queue.release(claim, APART_MS) // If it was taken away meanwhile, there is nothing to undo.
         await failpoint('claim.kept_apart')
         return RELEASED
       }
-      entered = claim.id
       const end = await archiveSnapshot(context, queue, sequence, claim, tick, isGivenUp)
       leave()
       return end
@@ -49,6 +59,9 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
       }
       leave()
     },
-    onShutdown: () => sequence.close(),
+    onShutdown: async () => {
+      closing.signal.removeEventListener('abort', endWhenFree) // The worker may have many lanes in its life.
+      await sequence.close()
+    },
   })
 }

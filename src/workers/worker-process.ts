@@ -25,8 +25,8 @@ export interface WorkerProcessContext extends WorkerContext {
   readonly holds: () => boolean
   /** What the lanes of this worker have at work. */
   readonly company: Company
-  /** Ends the lanes beside this one, or this one, after their current work; no other is opened in this worker. */
-  readonly separate: (isToStay: boolean) => void
+  /** Aborted when this worker is to take no further work: each of its lanes ends when it has none. */
+  readonly closing: AbortController
 }
 
 /**
@@ -64,6 +64,7 @@ export async function workerProcess(
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,
     sharesSlots: process.env[WORKER_ENV.slots] !== undefined,
     company: new Company(),
+    closing: lanes.closing,
   }
   const report = (error: unknown) => {
     log[lanes.force.aborted ? 'debug' : 'error'](messageOf(error))
@@ -75,8 +76,7 @@ export async function workerProcess(
     process.exitCode = await lanes.serve(async (lane) => {
       const { supervised } = lane
       const { stop, bell } = supervised
-      const separate = (isToStay: boolean) => lanes.separate(lane, isToStay)
-      await work({ ...shared, supervised, stop, bell, separate, holds: () => lane.holds })
+      await work({ ...shared, supervised, stop, bell, holds: () => lane.holds })
     }, report)
   } catch (error) {
     report(error)

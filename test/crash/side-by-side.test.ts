@@ -76,13 +76,19 @@ describe('a worker with two pages side by side', () => {
     ])
   })
 
-  it('that is killed loses both; then each is archived by a worker of its own, at the same time', async () => {
-    const { worker, begun, haveBegun, ends } = await withPages(2)
+  it('that is killed loses both; each is archived by a worker of its own, at the same time; later ones side by side again', async () => {
+    const { home, worker, begun, haveBegun, go, ends } = await withPages(4)
+    const others = 'update snapshot set retry_at = now() + $1::interval where attempts = 0'
+    await home.query(others, ['1 hour'])
     process.kill(worker, 'SIGKILL')
     await haveBegun(4)
     expect(new Set(begun().map(([, by]) => by)).size).toBe(3)
+    await home.query(others, ['0 s'])
+    for (const [page] of begun().slice(2)) go(page)
+    await haveBegun(6)
+    expect(new Set(begun().map(([, by]) => by)).size).toBe(4)
     await ends()
-    expect(begun()).toHaveLength(4)
+    expect(begun()).toHaveLength(6)
   })
 
   it('does not begin a page again that was taken from it before it has noticed', async () => {

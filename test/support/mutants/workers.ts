@@ -13,7 +13,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'a worker that was started ahead does not hold',
     file: 'src/workers/snapshot-worker.ts',
-    find: '!context.holds() && ',
+    find: '!context.holds() &&',
     replacement: '',
     test: 'test/integration/dependants.test.ts',
     only: 'workers that were ready or idle',
