@@ -1,48 +1,32 @@
-import { sleep } from '../base/abort.ts'
-import type { Stop } from '../base/stop.ts'
-import type { Context } from '../engine/handlers.ts'
-
-const LOOK_MS = 250
-
 /**
  * The pages that the lanes of one worker have at work. A page may end its worker, and the attempt counts against all
  * that are lost with it: one that has lost an attempt already has the process to itself.
  */
 export class Company {
   readonly #pages = new Set<string>()
-  #alone: string | undefined
+  #isOpen = true
 
-  /** May a further page be claimed? Not beside one that is alone, or will be in a moment. */
+  /** May a further page be claimed? Not while one is alone, or was refused because it is to be alone. */
   get isOpen(): boolean {
-    return this.#alone === undefined
+    return this.#isOpen
   }
 
   /**
-   * Enters a claimed page, and waits until those beside it are done, when it is to be alone.
+   * Enters a claimed page. One that is to be alone is refused beside others, rather than kept waiting: it would lose an
+   * attempt with them. Then no further one enters until they are done.
    * @returns false: it may not begin now, and its claim is to be released
    */
-  async enter(
-    id: string,
-    isToBeAlone: boolean,
-    { drain }: Stop,
-    tick: Pick<Context, 'signal' | 'progress'>,
-  ): Promise<boolean> {
+  enter(id: string, isToBeAlone: boolean): boolean {
     // A lane may not have noticed yet that this very page was taken away from it.
-    if (this.#alone !== undefined || this.#pages.has(id)) return false
+    if (!this.#isOpen || this.#pages.has(id)) return false
+    this.#isOpen = !isToBeAlone
+    if (isToBeAlone && this.#pages.size > 0) return false
     this.#pages.add(id)
-    if (!isToBeAlone) return true
-    this.#alone = id
-    while (this.#pages.size > 1 && !drain.aborted && !tick.signal.aborted) {
-      tick.progress()
-      await sleep(LOOK_MS, tick.signal)
-    }
-    if (this.#pages.size === 1) return true
-    this.leave(id)
-    return false
+    return true
   }
 
   leave(id: string): void {
     this.#pages.delete(id)
-    if (this.#alone === id) this.#alone = undefined
+    if (this.#pages.size === 0) this.#isOpen = true
   }
 }

@@ -10,7 +10,7 @@ import { reconcileWork } from './reconcile-work.ts'
 import { workerActor } from './worker-actor.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
-/** When a page may not begin yet because of one beside it in its worker. */
+/** When a page is due again that may not begin beside another. */
 const APART_MS = 1_000
 
 /** A lane of the SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
@@ -27,10 +27,12 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
     queue,
     mayClaim: () =>
       !context.holds() && company.isOpen && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
-    warmUp: () => sequence.warmUp(),
+    warmUp: () => {
+      if (company.isOpen) sequence.warmUp()
+    },
     tick: async (claim, tick, isGivenUp) => {
       const isToBeAlone = claim.attempts > 1 && !isGivenUp
-      if (!(await company.enter(claim.id, isToBeAlone, context.stop, tick))) {
+      if (!company.enter(claim.id, isToBeAlone)) {
         if (!(await queue.release(claim, APART_MS))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
         await failpoint('claim.kept_apart')
         return RELEASED

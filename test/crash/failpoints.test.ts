@@ -61,7 +61,7 @@ async function scenario(name: Failpoint, action: Action): Promise<void> {
     await life.before?.(home)
     observer.watch(home)
     const points = [...(life.also ? [life.also] : []), `${name}=${action}`].join(';')
-    const env = failpoints(home, points)
+    const env = { ...failpoints(home, points), ...life.env }
     const runner = home.start(['run', '--exit-on-idle', ...(life.options ?? [])], { env })
     await life.drive?.(home, runner, env)
     const victim = await eventually(() => fired(home).get(name)).catch(() => {

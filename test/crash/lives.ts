@@ -12,6 +12,8 @@ import { eventually, type Running } from '../support/program.ts'
 export interface Life {
   /** Settings of the crawl that differ from the plain ones. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Settings of the runner that differ from the plain ones. */
+  readonly env?: Readonly<Record<string, string>>
   /** What befalls its processes on the way, as ARCHIVEBOX_FAILPOINTS says it. */
   readonly also?: string
   /** Options of its `run`. */
@@ -110,6 +112,20 @@ export const LIVES: Readonly<Record<string, Life>> = {
       waitForRelease(home)
     },
     passes: TAKEN_AWAY,
+  },
+  'has a page that is to be alone beside another': {
+    env: { MAX_SNAPSHOT_WORKERS: '2' },
+    before: async (home) => {
+      plugin(home, HOOK, HELD)
+      // The second page has lost an attempt.
+      await home.query('create sequence place minvalue 0')
+      await home.query("alter table snapshot alter attempts set default least(nextval('place'), 1)")
+    },
+    drive: async (home) => {
+      await struck(home, 'claim.kept_apart')
+      waitForRelease(home)
+    },
+    passes: ['claim.kept_apart'],
   },
   'has a hook that prints without end': {
     before: async (home) => plugin(home, HOOK, '#!/bin/sh\nexec cat /dev/zero\n'),

@@ -1,48 +1,36 @@
 import { expect, it } from 'vitest'
-import { Stop } from '../../src/base/stop.ts'
 import { Company } from '../../src/workers/company.ts'
 
-function lanes() {
+it('lets pages be side by side, but none twice', () => {
   const company = new Company()
-  const stop = new Stop()
-  const over = new AbortController()
-  const tick = { signal: over.signal, progress: () => {} }
-  return { company, stop, over, enter: (id: string, alone = false) => company.enter(id, alone, stop, tick) }
-}
-/** Is this still undecided after all that can be decided now? */
-const waits = async (promise: Promise<boolean>) =>
-  await Promise.race([promise.then(() => false), new Promise((resolve) => setImmediate(resolve, true))])
-
-it('lets pages be side by side, but none twice', async () => {
-  const { company, enter } = lanes()
-  expect(await Promise.all([enter('a'), enter('b'), enter('a')])).toEqual([true, true, false])
+  expect([company.enter('a', false), company.enter('b', false), company.enter('a', false)]).toEqual([true, true, false])
   company.leave('a')
-  expect(await enter('a')).toBe(true)
+  expect(company.enter('a', false)).toBe(true)
   expect(company.isOpen).toBe(true)
 })
 
-it('gives the worker to one page alone, once those beside it are done', async () => {
-  const { company, enter } = lanes()
-  await enter('a')
-  const suspect = enter('suspect', true)
-  expect(await waits(suspect)).toBe(true)
-  expect(company.isOpen).toBe(false)
-  expect(await Promise.all([enter('b'), enter('c', true)])).toEqual([false, false])
-  company.leave('a')
-  expect(await suspect).toBe(true)
-  expect(await enter('b')).toBe(false)
+it('gives the worker to one page alone', () => {
+  const company = new Company()
+  expect(company.enter('suspect', true)).toBe(true)
+  expect([company.isOpen, company.enter('a', false), company.enter('another', true)]).toEqual([false, false, false])
   company.leave('suspect')
-  expect(company.isOpen).toBe(true)
-  expect(await enter('b')).toBe(true)
+  expect([company.isOpen, company.enter('a', false)]).toEqual([true, true])
 })
 
-it.each(['drain', 'abort'])('has no page begin that waited to be alone when there is a stop (%s)', async (how) => {
-  const { company, stop, over, enter } = lanes()
-  await enter('a')
-  const suspect = enter('suspect', true)
-  if (how === 'drain') stop.requestDrain()
-  else over.abort()
-  expect(await suspect).toBe(false)
+it('has none enter after one that is to be alone until those before it are done', () => {
+  const company = new Company()
+  company.enter('a', false)
+  company.enter('b', false)
+  expect(company.enter('suspect', true)).toBe(false)
+  company.leave('a')
+  expect([company.isOpen, company.enter('c', false), company.enter('suspect', true)]).toEqual([false, false, false])
+  company.leave('b')
+  expect([company.isOpen, company.enter('suspect', true)]).toEqual([true, true])
+})
+
+it('does not close for a page that it refuses because it is there already', () => {
+  const company = new Company()
+  company.enter('a', false)
+  expect(company.enter('a', true)).toBe(false)
   expect(company.isOpen).toBe(true)
-  expect(await enter('suspect')).toBe(true)
 })

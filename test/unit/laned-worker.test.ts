@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'
+import type { Exit } from '../../src/engine/actor-slot.ts'
+import type { FromWorker } from '../../src/workers/lane-messages.ts'
+import { LanedWorker } from '../../src/workers/laned-worker.ts'
+
+const OPENING = { settings: {}, holds: false }
+
+/** A worker of two lanes, at the other end of whose channel is the test. */
+function twoLanes() {
+  const { promise: gone, resolve: exit } = Promise.withResolvers<Exit>()
+  const told: ToActor[] = []
+  let hear: (message: FromActor) => void = () => {}
+  const body = {
+    ...{ owner: randomUUID(), pid: 1, gone, kill: () => {} },
+    send: (order: ToActor) => void told.push(order),
+    listen: (listener: typeof hear) => {
+      hear = listener
+    },
+  }
+  const worker = new LanedWorker(body, 2)
+  const lanes = [worker.open(OPENING), worker.open(OPENING)]
+  return { worker, lanes, told, exit, say: (note: FromWorker) => hear({ type: 'note', note }) }
+}
+
+it('has room for another lane where one ended alone', async () => {
+  const { worker, lanes, say } = twoLanes()
+  expect(worker.hasRoom).toBe(false)
+  say({ lane: 1, endedWith: 0, isLeaving: false })
+  expect(await lanes[0]!.gone).toEqual({ code: 0, signal: null, othersGoOn: true })
+  expect(worker.hasRoom).toBe(true)
+})
+
+it('has no room once it leaves', () => {
+  const { worker, say } = twoLanes()
+  say({ lane: 1, endedWith: 0, isLeaving: true })
+  expect(worker.hasRoom).toBe(false)
+})
+
+it('ends with all lanes that are open, and has no room then', async () => {
+  const { worker, lanes, say, exit } = twoLanes()
+  say({ lane: 2, endedWith: 1, isLeaving: false })
+  const killed = { code: null, signal: 'SIGKILL' }
+  exit(killed)
+  expect(await Promise.all(lanes.map(({ gone }) => gone))).toEqual([
+    killed,
+    { code: 1, signal: null, othersGoOn: true },
+  ])
+  await setImmediate()
+  expect(worker.hasRoom).toBe(false)
+})
+
+it('has each lane told, and heard, apart', () => {
+  const { lanes, told, say } = twoLanes()
+  const heard: [number, FromActor][] = []
+  for (const [index, lane] of lanes.entries()) lane.listen((message) => heard.push([index, message]))
+  lanes[1]!.send({ type: 'wake' })
+  expect(told.at(-1)).toEqual({ type: 'note', note: { lane: 2, order: { type: 'wake' } } })
+  say({ lane: 2, message: { type: 'idle' } })
+  say({ lane: 1, message: { type: 'here' } })
+  expect(heard).toEqual([
+    [1, { type: 'idle' }],
+    [0, { type: 'here' }],
+  ])
+})
