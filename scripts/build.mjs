@@ -44,14 +44,16 @@ async function bundle(input, dir, { format, whole = false }) {
 }
 
 /** Of Node's own modules those that few processes need: to load all of them takes a quarter of a start. */
-const RARE = 'dns|dns/promises|fs/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
-const RARELY = 'const __rarely=(name)=>new Proxy({},{get:(_,key)=>process.getBuiltinModule(name)[key]});'
+const RARE = 'child_process|dns|dns/promises|fs/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
+const RARELY =
+  'const __rarely=(name)=>new Proxy({},{get:(_,key)=>{const all=process.getBuiltinModule(name);' +
+  'return key==="default"?all:all[key]}});'
 
 /**
  * Has a whole program load rare modules when they are used first: in one file the imports of all parts come first.
  */
 function loadRarely(text) {
-  const rare = new RegExp(`(let|const) (\\w+)=require\\("(?:node:)?(${RARE})"\\);(?!\\2=)`, 'g')
+  const rare = new RegExp(`(let|const) (\\w+)=require\\("(?:node:)?(${RARE})"\\);(?:\\2=__toESM\\(\\2,1\\);)?`, 'g')
   return RARELY + text.replace(rare, '$1 $2=__rarely("$3");')
 }
 

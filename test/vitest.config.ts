@@ -11,15 +11,15 @@ const AT_ONCE = availableParallelism() + 4
 const alone = ['test/support/temp-dir.ts', 'test/support/bare-path.ts']
 const kind = (name: string, options: object) => ({ test: { name, include: [`test/${name}/**/*.test.ts`], ...options } })
 const together = [...alone, 'test/support/server.ts']
-const real = { globalSetup: together, hookTimeout: 240_000, maxWorkers: AT_ONCE, sequence: { groupOrder: 1 } }
+const real = { globalSetup: together, hookTimeout: 300_000, maxWorkers: AT_ONCE, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
       kind('unit', { globalSetup: alone, isolate: false, testTimeout: 20_000, sequence: { groupOrder: 0 } }),
-      kind('integration', { testTimeout: 240_000, ...real }),
-      kind('crash', { testTimeout: 180_000, maxConcurrency: 4, ...real }),
+      kind('integration', { testTimeout: 300_000, ...real }),
+      kind('crash', { testTimeout: 300_000, maxConcurrency: 4, ...real }),
     ],
   },
 })

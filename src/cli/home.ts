@@ -15,7 +15,7 @@ import {
   ping,
 } from '../db/database.ts'
 import { forgetOriginalServer } from '../db/embedded/copied.ts'
-import { enterServer, likelyAddress, reviveServer, urlOf } from '../db/embedded/server.ts'
+import { enterServer, leaveServer, likelyAddress, reviveServer, urlOf } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
 import { heartbeatWhileWaiting, insertRunning, markEnded } from '../db/processes.ts'
@@ -25,6 +25,7 @@ import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
 import { startedBy } from '../processes/presence.ts'
 import { type Behind, Door, databaseWaitMs } from './door.ts'
+import { isLed, ledHome } from './led-home.ts'
 import type { GlobalOptions } from './options.ts'
 import { terminal } from './terminal.ts'
 
@@ -65,13 +66,16 @@ export async function openDatabaseOf(
     url: urlOf(lease.address),
     kind: 'embedded',
     wasUp: lease.how === 'adopted',
-    revive: async () => {
-      await reviveServer(dataDir, (step) => step())
-    },
+    revive: reviving(dataDir),
     leave: async () => {
       await lease.leave()
     },
   }
+}
+
+/** One step to bring the embedded server back that was lost. */
+const reviving = (dataDir: string) => async () => {
+  await reviveServer(dataDir, (step) => step())
 }
 
 /** How a command opens its data dir, where it is not like most. */
@@ -79,6 +83,8 @@ export interface OpenOptions {
   readonly connection?: DatabaseOptions
   /** How long it waits for a database that is on its way up. */
   readonly waitMs?: number
+  /** For a few statements at once: while a runner leads, this needs no lock. */
+  readonly isBrief?: boolean
 }
 
 /**
@@ -89,7 +95,11 @@ export async function openHome(
   options: GlobalOptions,
   create: 'never' | 'if-empty' | 'force',
   say: (line: string) => void,
-  { connection = { name: applicationName('cli') }, waitMs: doorMs = databaseWaitMs(options) }: OpenOptions = {},
+  {
+    connection = { name: applicationName('cli') },
+    waitMs: doorMs = databaseWaitMs(options),
+    isBrief = false,
+  }: OpenOptions = {},
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const id = await dataDirId(dataDir, () => {
@@ -102,10 +112,30 @@ export async function openHome(
       )
   })
   const door = new Door(dataDir, doorMs, say)
-  // The lock is taken by a program of its own, which takes its time while we get ready to connect.
+  const early = likelyDatabase(options, dataDir, connection)
+  const led = isBrief && early ? await ledHome(early.db, { databaseUrl: early.url, dataDir, dataDirId: id }) : undefined
+  const waitAgain = async (server: Behind, db: Database) => {
+    const again = new Door(dataDir, Math.max(doorMs, FOLLOW_MS), say)
+    await again.connect(server, () => ping(db))
+    again.passed()
+  }
+  if (led) {
+    return {
+      home: led,
+      kind: 'embedded',
+      settings: options.settings,
+      untilBack: async () => await waitAgain({ url: led.databaseUrl, revive: reviving(dataDir) }, led.db),
+      close: async () => {
+        const isStillLed = await Promise.race([isLed(led), leaveTime()])
+        await giveUp(led.db)
+        if (!isStillLed) await leaveServer(dataDir)
+      },
+    }
+  }
+  // The lock is taken by a program of its own, which takes its time while we connect.
   const entering = openDatabaseOf(options, dataDir, say, door)
   entering.catch(() => {}) // It is awaited below.
-  const early = connectEarly(options, dataDir, connection)
+  if (early) void connectAhead(early.db)
   const server = await entering.catch(async (error: unknown) => {
     if (early) await giveUp(early.db)
     throw error
@@ -141,11 +171,7 @@ export async function openHome(
       home,
       kind: server.kind,
       settings: options.settings,
-      untilBack: async () => {
-        const again = new Door(dataDir, Math.max(doorMs, FOLLOW_MS), say)
-        await again.connect(server, () => ping(open))
-        again.passed()
-      },
+      untilBack: async () => await waitAgain(server, open),
       close: async () => {
         await open.destroy()
         await server.leave()
@@ -158,26 +184,23 @@ export async function openHome(
   }
 }
 
-/**
- * Begins to connect to an embedded server that seems to serve, beside the lock that holds it up: together they take as
- * long as one of them. Whether it worked shows with the first statement.
- */
-function connectEarly(
+/** Connections to an embedded server that seems to serve. Whether it does shows with the first statement. */
+function likelyDatabase(
   options: GlobalOptions,
   dataDir: string,
   connection: DatabaseOptions,
 ): { readonly url: string; readonly db: Database } | undefined {
   const address = options.databaseUrl === undefined ? likelyAddress(dataDir) : undefined
   if (!address) return undefined
-  const db = openDatabase(urlOf(address), { ...connection, prepare: true })
-  void connectAhead(db)
-  return { url: urlOf(address), db }
+  return { url: urlOf(address), db: openDatabase(urlOf(address), { ...connection, prepare: true }) }
 }
 
 /** Closes a pool, of which a connection that is being made may take its time to fail: nobody waits for that. */
 export async function giveUp(db: Database): Promise<void> {
-  await Promise.race([db.destroy().catch(() => {}), new Promise((resolve) => setTimeout(resolve, LEAVE_MS).unref())])
+  await Promise.race([db.destroy().catch(() => {}), leaveTime()])
 }
+
+const leaveTime = () => new Promise<void>((resolve) => setTimeout(resolve, LEAVE_MS).unref())
 
 /** Opens an existing data dir for the time of `work`. */
 export async function withHome<T>(options: GlobalOptions, work: (home: Home) => Promise<T>): Promise<T> {

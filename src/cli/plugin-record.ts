@@ -1,3 +1,4 @@
+import { quietMs } from '../base/quiet-ms.ts'
 import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../hooks/discover.ts'
 import { isOlder, notFound, tooOld, versionOf } from '../hooks/look-up.ts'
 import { needed } from '../hooks/required-binaries.ts'
@@ -84,9 +85,9 @@ export function askingOnce(settings: HookSettings): Asking {
   const modules = new Map<string, Promise<Found | undefined>>()
   const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '' }
   return {
-    versionAt: (path) => once(versions, path, () => versionOf(path, env, VERSION_MS)),
+    versionAt: (path) => once(versions, path, () => versionOf(path, env, quietMs(VERSION_MS))),
     moduleOf: (wanted) =>
-      once(modules, `${wanted.tree} ${wanted.name}`, () => searchByAsking(wanted, settings, env, VERSION_MS)),
+      once(modules, `${wanted.tree} ${wanted.name}`, () => searchByAsking(wanted, settings, env, quietMs(VERSION_MS))),
   }
 }
 

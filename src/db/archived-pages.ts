@@ -179,10 +179,10 @@ export async function archivedAmong(db: Database, urls: readonly string[]): Prom
     from unnest(${urls}::text[]) with ordinality as asked (url, place)
     cross join lateral (
       select s.output_dir from archived_page a join snapshot s on s.id = a.snapshot_id
-      where a.url_hash = sha256(convert_to(asked.url, 'UTF8')) and ${IS_SEALED}
+      where in_index_order() and a.url_hash = sha256(convert_to(asked.url, 'UTF8')) and ${IS_SEALED}
         and s.outcome in ('archived', 'partial')
       order by a.number desc limit 1
     ) copy`
-  const { rows } = await byIndex(db, (tx) => select.execute(tx))
+  const { rows } = await withRetry(db, () => select.execute(db))
   return new Map(rows.map(({ place, output_dir }) => [place - 1, output_dir]))
 }

@@ -37,6 +37,23 @@ export async function binariesOf(db: Database, machineId: string, names?: readon
   return await withRetry(db, () => select.execute())
 }
 
+/**
+ * The programs with these names, and whether any of this machine is to be looked up: due, or claimed by somebody who
+ * looks it up.
+ */
+export async function binariesToCheck(
+  db: Database,
+  machineId: string,
+  names: readonly string[],
+): Promise<{ readonly rows: BinaryRow[]; readonly areAnyDue: boolean }> {
+  const select = sql<BinaryRow & { is_due: boolean; is_named: boolean }>`
+    select "binary".*, name = any(${names}::text[]) as is_named,
+      (retry_at <= now() or claim_token is not null) as is_due
+    from "binary" where machine_id = ${machineId} order by name`
+  const { rows } = await withRetry(db, () => select.execute(db))
+  return { rows: rows.filter((row) => row.is_named), areAnyDue: rows.some((row) => row.is_due) }
+}
+
 /** A program is no longer where it was found: queues it to be looked up again at once. */
 export async function loseBinary(db: Database, { id, abspath }: BinaryRow): Promise<void> {
   const update = sql`

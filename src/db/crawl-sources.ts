@@ -50,18 +50,16 @@ export async function lockNextPart(
   tx: Database,
   claim: { readonly id: string; readonly token: string },
 ): Promise<(ListPart & { readonly part: number }) | null | undefined> {
-  const { rows: crawls } = await sql<{ next_part: number | null; urls: string }>`
-    select next_part, urls from crawl
-    where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
-  const [crawl] = crawls
-  if (!crawl) return undefined
-  const { next_part: part, urls: first } = crawl
-  if (part === null) return null
-  const { rows } = await sql<ListPart>`
-    select (select urls from crawl_source where crawl_id = ${claim.id} and part = ${part}) as urls,
-      (select details from crawl_detail where crawl_id = ${claim.id} and part = ${part}) as details`.execute(tx)
-  const { urls, details } = rows[0]!
-  return { part, urls: (part === 0 ? first : urls) ?? '', details: details ?? '' }
+  const { rows } = await sql<{ part: number | null; urls: string | null; details: string | null }>`
+    select next_part as part,
+      case next_part when 0 then urls
+        else (select urls from crawl_source where crawl_id = crawl.id and part = next_part) end as urls,
+      (select details from crawl_detail where crawl_id = crawl.id and part = next_part) as details
+    from crawl where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
+  const [next] = rows
+  if (!next) return undefined
+  const { part, urls, details } = next
+  return part === null ? null : { part, urls: urls ?? '', details: details ?? '' }
 }
 
 /** Records that this part was expanded: the next one follows, unless the crawl has reached its limit. */

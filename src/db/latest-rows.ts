@@ -1,3 +1,4 @@
+import { quietMs } from '../base/quiet-ms.ts'
 import { boundedClient } from './client.ts'
 import { forPg } from './connection-url.ts'
 import { likelyAddress, urlOf } from './embedded/server.ts'
@@ -38,8 +39,9 @@ export async function latestRows(
   const address = url === undefined ? likelyAddress(dataDir) : undefined
   const there = url ?? (address && urlOf(address))
   if (statement === undefined || there === undefined) return []
-  const Client = boundedClient({ statementMs: PATIENCE_MS, prepare: false })
-  const client = new Client({ connectionString: forPg(there), connectionTimeoutMillis: PATIENCE_MS })
+  const patienceMs = quietMs(PATIENCE_MS)
+  const Client = boundedClient({ statementMs: patienceMs, prepare: false })
+  const client = new Client({ connectionString: forPg(there), connectionTimeoutMillis: patienceMs })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -68,11 +68,12 @@ async function insert(home: Home, row: NewRow): Promise<Inserted> {
 }
 
 /**
- * What is written about a hook's process waits for no disk. If a server that dies loses it, the mark and the control
- * group still say whose process that is, and what is on disk is the claim of its page.
+ * What is written about a hook's process, or a command's, waits for no disk. If a server that dies loses it, the mark
+ * and the control group still say whose process a hook is, and what is on disk is the claim of its page; a command owns
+ * nothing.
  */
 const RELAXED = sql<string | null>`
-  case when process_type = 'hook' then set_config('synchronous_commit', 'off', true) end`
+  case when process_type in ('hook', 'cli') then set_config('synchronous_commit', 'off', true) end`
 
 /**
  * Registers a runner that waits, or again one that has lost its lead or its row: afterwards the row says what the

@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
+import type { Machine } from './machines.ts'
+import type { Identity } from './processes.ts'
 import { withRetry } from './retry.ts'
 
 // Rows of the table `process` that belong to runners: their place in the queue, and their requests to each other.
@@ -10,6 +12,31 @@ import { withRetry } from './retry.ts'
 export interface Place {
   readonly id: string
   readonly seq: number
+}
+
+/** What a command sees that comes while a runner leads: the schema, its own machine's row, and the leader. */
+export interface SeenLead {
+  readonly version: number
+  readonly machineId: string
+  readonly leader: Identity
+}
+
+/** The lead of a data dir, seen from a machine that has a row; undefined: there is none. */
+export async function seenLead(
+  db: Database,
+  dataDirId: string,
+  { guid, hostname }: Pick<Machine, 'guid' | 'hostname'>,
+): Promise<SeenLead | undefined> {
+  const { rows } = await sql<Identity & { version: number; machineId: string }>`
+    select (select max(version) from schema_migration) as version, machine.id as "machineId",
+           boot_id as "bootId", pid_namespace as "pidNamespace", pid, start_ticks as "startTicks"
+    from process, machine
+    where data_dir_id = ${dataDirId} and worker_type = 'worker_runner' and status in ('running', 'draining')
+      and machine.guid = ${guid} and machine.hostname = ${hostname}`.execute(db)
+  const [row] = rows
+  if (!row) return undefined
+  const { version, machineId, ...leader } = row
+  return { version, machineId, leader }
 }
 
 /**

@@ -105,9 +105,14 @@ export async function forgetAttempts(db: Home['db'], claim: Held): Promise<void>
 /**
  * Makes the claims of these processes due again. Only for owners that the operating system has proved dead. Attempts do
  * not count when a newer runner had asked theirs to leave: they did not die of their work.
+ * @param blame whether attempts count otherwise
  * @returns how many rows
  */
-export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly string[]): Promise<number> {
+export async function requeueClaimsOf(
+  db: Home['db'],
+  deadProcessIds: readonly string[],
+  blame = true,
+): Promise<number> {
   const { rows } = await sql<{ id: string }>`
     select id from unnest(${deadProcessIds}::uuid[]) as dead (id)
     where (select handoff_requested_by from process
@@ -118,7 +123,7 @@ export async function requeueClaimsOf(db: Home['db'], deadProcessIds: readonly s
   for (const machine of CLAIMED) {
     const queue = new Queue<Machine>(machine, kyselySql(db))
     requeued += await queue.requeueClaimsOf([...asked], false)
-    requeued += await queue.requeueClaimsOf(others)
+    requeued += await queue.requeueClaimsOf(others, blame)
   }
   return requeued
 }

@@ -3,7 +3,15 @@ import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { isExecutable } from '../base/find-program.ts'
-import { type BinaryRow, binariesOf, declareBinaries, hintBinary, lookUpNow, loseBinary } from '../db/binaries.ts'
+import {
+  type BinaryRow,
+  binariesOf,
+  binariesToCheck,
+  declareBinaries,
+  hintBinary,
+  lookUpNow,
+  loseBinary,
+} from '../db/binaries.ts'
 import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { Actor } from '../engine/actor.ts'
@@ -55,15 +63,19 @@ export async function prepareBinaries(
     [...all.values()].map(([first]) => needed(first!.binary, settings)),
   )
   const names = [...all.keys()]
-  for (const row of await binariesOf(home.db, home.machineId, names)) {
+  const { rows: known, areAnyDue } = await binariesToCheck(home.db, home.machineId, names)
+  let isLookedFor = areAnyDue
+  for (const row of known) {
     const wanted = all.get(row.name)!
     const found = wanted.map((one) => searchFiles(one, settings)).find((one) => one !== undefined)?.abspath
     const isOutdated = wanted.some(({ binary }) => isOlder(row.version, binary.minVersion))
-    if (row.status === 'installed' && (!existsSync(row.abspath) || (found && found !== row.abspath) || isOutdated))
-      await loseBinary(home.db, row)
-    else if (row.status === 'queued' && (found || wanted.some(mayBeModule))) await lookUpNow(home.db, row)
+    const isLost = !existsSync(row.abspath) || (found && found !== row.abspath) || isOutdated
+    const mayBeThere = found || wanted.some(mayBeModule)
+    if (row.status === 'installed' ? !isLost : !mayBeThere) continue
+    isLookedFor = true
+    await (row.status === 'installed' ? loseBinary : lookUpNow)(home.db, row)
   }
-  for (;;) {
+  while (isLookedFor) {
     await lookUpDue(context, all, settings, provide, abort)
     // Another worker may be looking one of them up. If it dies, its lease ends and we take over.
     const rows = await binariesOf(home.db, home.machineId, names)

@@ -1,32 +1,29 @@
 /**
  * The pages that the lanes of one worker have at work. A page may end its worker, and the attempt counts against all
- * that are lost with it: one that has lost an attempt already has the process to itself.
+ * that are lost with it: one that has lost an attempt already is to have the process to itself.
  */
 export class Company {
   readonly #pages = new Set<string>()
-  #isOpen = true
+  #isAlone = false
 
-  /** May a further page be claimed? Not while one is alone, or was refused because it is to be alone. */
-  get isOpen(): boolean {
-    return this.#isOpen
+  get isEmpty(): boolean {
+    return this.#pages.size === 0
   }
 
   /**
-   * Enters a claimed page. One that is to be alone is refused beside others, rather than kept waiting: it would lose an
-   * attempt with them. Then no further one enters until they are done.
+   * Enters a claimed page.
    * @returns false: it may not begin now, and its claim is to be released
    */
   enter(id: string, isToBeAlone: boolean): boolean {
     // A lane may not have noticed yet that this very page was taken away from it.
-    if (!this.#isOpen || this.#pages.has(id)) return false
-    this.#isOpen = !isToBeAlone
-    if (isToBeAlone && this.#pages.size > 0) return false
+    if (this.#isAlone || this.#pages.has(id) || (isToBeAlone && !this.isEmpty)) return false
     this.#pages.add(id)
+    this.#isAlone = isToBeAlone
     return true
   }
 
   leave(id: string): void {
     this.#pages.delete(id)
-    if (this.#pages.size === 0) this.#isOpen = true
+    this.#isAlone = false
   }
 }

@@ -14,8 +14,8 @@ export interface Opening {
 /** Notes from a worker to its supervisor. */
 export type FromWorker =
   | { readonly lane: number; readonly message: FromActor }
-  /** This lane is over, and others are not; the last one ends with the process, which may have been told to leave. */
-  | { readonly lane: number; readonly endedWith: number; readonly isLeaving: boolean }
+  /** This lane is over, and others are not; the last one ends with the process. `isFull`: no other is to be opened. */
+  | { readonly lane: number; readonly endedWith: number; readonly isFull: boolean }
   | { readonly line: LogLine }
 
 /** What a lane that holds is told, as a note of its own. */

@@ -15,7 +15,8 @@ export class LanedWorker {
   readonly #lanes = new Map<number, LaneEnd>()
   /** How many lanes it has had. */
   opened = 0
-  #isLeaving = false
+  /** Is no further lane to be opened in it? */
+  #isFull = false
 
   /** @param most how many lanes it may have at once */
   constructor(body: ActorBody, most: number) {
@@ -24,14 +25,13 @@ export class LanedWorker {
     body.listen((message) => {
       if (message.type === 'note') this.#hear(message.note as FromWorker)
     })
-    void body.gone.then((exit) => {
-      this.#isLeaving = true
-      for (const { end } of this.#lanes.values()) end(exit)
+    void body.gone.then(() => {
+      this.#isFull = true
     })
   }
 
   get hasRoom(): boolean {
-    return !this.#isLeaving && this.#lanes.size < this.#most
+    return !this.#isFull && this.#lanes.size < this.#most
   }
 
   /** Opens a lane. When the worker is about to exit, that ends at once, with the worker. */
@@ -40,6 +40,7 @@ export class LanedWorker {
     const lane = this.opened
     const { owner, pid, kill } = this.#body
     const { promise: gone, resolve: end } = Promise.withResolvers<Exit>()
+    void this.#body.gone.then(end)
     const ours: LaneEnd = { hear: () => {}, end }
     this.#lanes.set(lane, ours)
     this.#send({ lane, open: opening })
@@ -59,7 +60,7 @@ export class LanedWorker {
     if ('line' in note) lane?.hear({ type: 'note', note: note.line })
     else if ('message' in note) lane?.hear(note.message)
     else {
-      this.#isLeaving ||= note.isLeaving
+      this.#isFull ||= note.isFull
       this.#lanes.delete(note.lane)
       lane?.end({ code: note.endedWith, signal: null, othersGoOn: true })
     }

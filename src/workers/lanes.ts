@@ -15,6 +15,11 @@ export class Lane {
       if (note === BEGIN) this.holds = false
     }
   }
+
+  /** Ends it after its current work. */
+  end(): void {
+    this.supervised.hear({ type: 'drain', capMs: null, isExplained: true })
+  }
 }
 
 /** It could not claim, and holds nothing: its lane ends, and the others go on. */
@@ -31,6 +36,8 @@ export class Lanes {
   readonly #open = new Map<number, Lane>()
   readonly #opening = Promise.withResolvers<Opening | undefined>()
   #isOver = false
+  /** Is no lane to be opened beside the one that is left? */
+  #isSeparate = false
   #live: ((number: number, lane: Lane) => void) | undefined
   /** Aborts when all work is to stop. */
   readonly force = this.#process.stop.force
@@ -48,6 +55,14 @@ export class Lanes {
   /** How the first one was opened; undefined when the supervisor is gone before. */
   get opening(): Promise<Opening | undefined> {
     return this.#opening.promise
+  }
+
+  /**
+   * Leaves a page alone: the lanes beside this one end after their current work, or this one does; no other is opened.
+   */
+  separate(lane: Lane, isToStay: boolean): void {
+    this.#isSeparate = true
+    for (const each of this.#open.values()) if ((each === lane) !== isToStay) each.end()
   }
 
   say(note: FromWorker): void {
@@ -73,7 +88,8 @@ export class Lanes {
       lane.supervised.close()
       this.#open.delete(number)
       const endedWith = error ? 1 : 0
-      if (this.#open.size > 0) return this.say({ lane: number, endedWith, isLeaving: this.#process.stop.drain.aborted })
+      const isFull = this.#isSeparate || this.#process.stop.drain.aborted
+      if (this.#open.size > 0) return this.say({ lane: number, endedWith, isFull })
       this.#isOver = true
       resolve(endedWith)
     }
@@ -100,6 +116,7 @@ export class Lanes {
       const lane = new Lane(new Supervised((message) => this.say({ lane: number, message })), note.open.holds)
       this.#open.set(number, lane)
       this.#stop()
+      if (this.#isSeparate) lane.end()
       this.#opening.resolve(note.open)
       this.#live?.(number, lane)
     } else if (note.order.type === 'force') this.#process.hear(note.order)

@@ -23,12 +23,13 @@ const synced = promisify(fsync)
 /** The age at which a temporary file of a writer that we cannot see (another container, machine or boot) is dead. */
 const OLD_MS = 3_600_000
 
-/** The part between a file's name and `.tmp`: namespace, pid and start time of its writer. */
-const WRITER = /^([0-9a-f]{12})-(\d+)-(\d+)$/
+/** The part between a file's name and `.tmp`: namespace, pid and start time of its writer, and which of its files. */
+const WRITER = /^([0-9a-f]{12})-(\d+)-(\d+)(?:-\d+)?$/
+let written = 0
 
 /**
  * Writes a file under a temporary name, flushes it and renames it into place, so that readers see the old version or
- * the new one. Several processes may write the same file at once.
+ * the new one. Several processes may write the same file at once, and so may several pages of one worker.
  */
 export async function publishFile(file: string, text: string): Promise<void> {
   await publishFiles(dirname(file), { [basename(file)]: text })
@@ -45,7 +46,8 @@ export async function publishFiles(folder: string, texts: Readonly<Record<string
 
 async function publish(file: string, text: string): Promise<void> {
   const { pid, startTicks } = await ownIdentity()
-  const aside = `${file}.${place()}-${pid}-${startTicks}.tmp`
+  written += 1
+  const aside = `${file}.${place()}-${pid}-${startTicks}-${written}.tmp`
   const fd = openSync(aside, 'w', 0o644)
   try {
     writeFileSync(fd, text)

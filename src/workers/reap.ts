@@ -14,12 +14,14 @@ import { descendantsAmong } from '../processes/registry/relatives.ts'
  * Cleans up after a worker that died: kills all processes below it, known by rows or not; waits until the operating
  * system confirms it; closes the rows; makes their claims due again. The order matters: no new attempt may start while
  * the old one can still write.
+ * @param blame whether it may have died of its claims, so that their attempts count
  * @returns how many claims are due again
  */
 export async function reapWorker(
   home: Home,
   processId: string,
   exit: { code: number | null; signal: string | null } | null,
+  blame = true,
 ): Promise<number> {
   const rows = await liveRows(home)
   const below = await descendantsAmong(rows, processId)
@@ -42,7 +44,7 @@ export async function reapWorker(
   await failpoint('reap.family_killed')
   // In one transaction: if the reaper dies here, the next one must find the whole tree.
   const requeued = await transact(home.db, async (tx) => {
-    const requeued = await requeueClaimsOf(tx, ids)
+    const requeued = await requeueClaimsOf(tx, ids, blame)
     for (const row of below) await markEnded(tx, row.id, null)
     await markEnded(tx, processId, exit)
     return requeued
@@ -78,7 +80,7 @@ export async function endFormerWorkers(owner: Owner, of: HookTarget): Promise<vo
   await endWorkers(owner, await supervisorsOfHooks(owner.home, of))
 }
 
-/** Ends these workers, except the owner itself. */
+/** Ends these workers, except the owner itself. What else they have at work is not to blame. */
 export async function endWorkers({ home, processId }: Owner, ids: readonly string[]): Promise<void> {
-  for (const id of ids) if (id !== processId) await reapWorker(home, id, null)
+  for (const id of ids) if (id !== processId) await reapWorker(home, id, null, false)
 }

@@ -10,7 +10,7 @@ import { reconcileWork } from './reconcile-work.ts'
 import { workerActor } from './worker-actor.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
-/** When a page is due again that may not begin beside another. */
+/** When a page may not begin yet because of one beside it in its worker. */
 const APART_MS = 1_000
 
 /** A lane of the SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
@@ -25,15 +25,13 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
   const queue = snapshotQueue(owner, context.parentId, context.scope)
   await workerActor(context, {
     queue,
-    mayClaim: () =>
-      !context.holds() && company.isOpen && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
-    warmUp: () => {
-      if (company.isOpen) sequence.warmUp()
-    },
+    mayClaim: () => !context.holds() && lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
+    warmUp: () => sequence.warmUp(),
     tick: async (claim, tick, isGivenUp) => {
       const isToBeAlone = claim.attempts > 1 && !isGivenUp
+      if (isToBeAlone) context.separate(company.isEmpty)
       if (!company.enter(claim.id, isToBeAlone)) {
-        if (!(await queue.release(claim, APART_MS))) throw new ClaimLost(`snapshot ${claim.id} was taken away`)
+        await queue.release(claim, APART_MS) // If it was taken away meanwhile, there is nothing to undo.
         await failpoint('claim.kept_apart')
         return RELEASED
       }

@@ -25,6 +25,8 @@ export interface WorkerProcessContext extends WorkerContext {
   readonly holds: () => boolean
   /** What the lanes of this worker have at work. */
   readonly company: Company
+  /** Ends the lanes beside this one, or this one, after their current work; no other is opened in this worker. */
+  readonly separate: (isToStay: boolean) => void
 }
 
 /**
@@ -73,7 +75,8 @@ export async function workerProcess(
     process.exitCode = await lanes.serve(async (lane) => {
       const { supervised } = lane
       const { stop, bell } = supervised
-      await work({ ...shared, supervised, stop, bell, holds: () => lane.holds })
+      const separate = (isToStay: boolean) => lanes.separate(lane, isToStay)
+      await work({ ...shared, supervised, stop, bell, separate, holds: () => lane.holds })
     }, report)
   } catch (error) {
     report(error)

@@ -70,7 +70,7 @@ it('a page that was disturbed while a browser was at it ends as any other', asyn
     const crawl = await add()
     const isHeld = `select count(*) = 1 from archive_result r join snapshot s on s.id = r.snapshot_id
       where s.crawl_id = $1 and r.plugin = 'late' and r.status = 'started'`
-    await eventually(() => home.value<boolean>(isHeld, [crawl]), 20_000)
+    await eventually(() => home.value<boolean>(isHeld, [crawl]))
     await disturb()
     rmSync(hold)
     await sealedCrawl(home, crawl)

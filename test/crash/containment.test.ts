@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
@@ -21,7 +21,7 @@ import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows } from '../support/observer.ts'
 import { noOtherUser, OTHER_USER } from '../support/other-user.ts'
 import { plugin } from '../support/plugins.ts'
-import { isThere } from '../support/processes.ts'
+import { isThere, processesOf } from '../support/processes.ts'
 import { eventually, NODE, type Running } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -45,11 +45,11 @@ async function needs(tier: Tier, context: TestContext): Promise<Containment> {
 }
 
 /** A leader with a hook that has hidden a daemon, and the pid of that. */
-async function hiding(tier: Tier, seconds: number): Promise<{ home: TestHome; runner: Running; hidden: number }> {
+async function hiding(tier: Tier): Promise<{ home: TestHome; runner: Running; hidden: number }> {
   const home = await homes.make()
   home.install('hides_away', 'slow')
   const name = randomInt(1e9, 1e10)
-  const settings = [`HIDES_SECONDS=${seconds}`, `HIDES_NAME=${name}`, 'SLOW_SECONDS=1000'].flatMap((setting) => [
+  const settings = ['HIDES_SECONDS=1000', `HIDES_NAME=${name}`, 'SLOW_SECONDS=1000'].flatMap((setting) => [
     '-c',
     setting,
   ])
@@ -71,7 +71,8 @@ async function ended(home: TestHome, runner: Running): Promise<void> {
 describe.each(['cgroup', 'pidns'] as const)('in the tier %s', (tier) => {
   it('what a hook hid from every other search ends with the hook', async (context) => {
     await needs(tier, context)
-    const { home, runner, hidden } = await hiding(tier, 2)
+    const { home, runner, hidden } = await hiding(tier)
+    writeFileSync(join(home.dataDir, 'found'), '') // The hook comes to its end.
     await eventually(() => !isThere(hidden))
     expect(
       await home.value("select count(*) from archive_result where status = 'succeeded' and plugin = 'headers'"),
@@ -81,7 +82,7 @@ describe.each(['cgroup', 'pidns'] as const)('in the tier %s', (tier) => {
 
   it('and it ends when the leader is killed with -9', async (context) => {
     await needs(tier, context)
-    const { home, runner, hidden } = await hiding(tier, 1000)
+    const { home, runner, hidden } = await hiding(tier)
     expect(isThere(hidden)).toBe(true)
     runner.signal('SIGKILL')
     await eventually(() => !isThere(hidden))
@@ -117,7 +118,7 @@ describe('the end of a family', () => {
 
 describe('in the tier basic', () => {
   it('what hides from every search escapes, and status says which tier it is', async () => {
-    const { home, runner, hidden } = await hiding('basic', 1000)
+    const { home, runner, hidden } = await hiding('basic')
     const { stdout } = await home.run(['status', '--json'])
     expect(JSON.parse(stdout).runner.containment).toBe('basic')
     await ended(home, runner)
@@ -134,7 +135,7 @@ describe.each(['basic', 'pidns', 'cgroup'] as const)('hooks in the tier %s', (ti
     home.install(...plugins)
     const limits = [
       '-c',
-      'IGNORES_TERM_TIMEOUT=1',
+      'IGNORES_TERM_TIMEOUT=3',
       '-c',
       'BACKGROUND_GRACE=3',
       '-c',
@@ -184,16 +185,11 @@ describe('control groups', () => {
 
   it('of a runner that died with its guardian are killed and removed by the next runner', async (context) => {
     await needs('cgroup', context)
-    const { home, runner, hidden } = await hiding('cgroup', 1000)
-    const pids = await home.query<{ pid: number }>("select pid from process where status = 'running' and pid <> $1", [
-      runner.pid,
-    ])
-    const guardian = readdirSync('/proc').find(
-      (pid) => parentOf(pid) === runner.pid && !pids.some((row) => String(row.pid) === pid),
-    )
-    process.kill(Number(guardian), 'SIGSTOP')
+    const { home, runner, hidden } = await hiding('cgroup')
+    const guardian = processesOf(home.dataDir).find(({ command }) => command.includes('archivebox-ts-guardian'))!
+    process.kill(guardian.pid, 'SIGSTOP')
     runner.signal('SIGKILL')
-    process.kill(Number(guardian), 'SIGKILL')
+    process.kill(guardian.pid, 'SIGKILL')
     expect((await runner.finished()).signal).toBe('SIGKILL')
     await home.query("update crawl set status = 'paused'")
     const next = home.start(['run'], { env: { CONTAINMENT: 'basic' } })
@@ -260,11 +256,6 @@ describe('a setting', () => {
     },
   )
 })
-
-function parentOf(pid: string): number {
-  const stat = read(`/proc/${pid}/stat`)
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-}
 
 function read(file: string): string {
   try {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { DatabaseProxy } from '../support/database-proxy.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
-import { expectOneAtATime, openRows } from '../support/observer.ts'
+import { expectNoPause, expectOneAtATime, openRows } from '../support/observer.ts'
 import { hook } from '../support/plugins.ts'
 import { eventually } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
@@ -70,12 +70,12 @@ describe('when the connection is cut between a statement and its answer', () => 
     const { home, proxy, through } = await homeBehindProxy()
     const crawl = await home.add('--depth', '1', '--plugins', 'html,parse_html_urls,oracle', `${site.url}/`)
     const cut = proxy.cutInsteadOfReplyTo(pattern, after)
-    // In less than a lease: nothing waits for one to run out.
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { ...through, deadlineMs: 55_000 })
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], through)
     expect(code, stderr).toBe(0)
     await cut
     expect(stderr).not.toMatch(/claim lost|died|does not renew/)
     await expectAllThere(home, crawl)
+    await expectNoPause(home)
     expect(
       await home.value("select count(*)::int from transition where event = 'interrupt'"),
       'no hook ran twice',
@@ -95,9 +95,10 @@ describe('when the connection is cut between a statement and its answer', () => 
       create trigger cut before update on archive_result for each row when (new.status = 'failed')
         execute function cut()`)
     await home.add('--plugins', 'fails,oracle', `${site.url}/`)
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { ...through, deadlineMs: 55_000 })
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], through)
     expect(code, stderr).toBe(0)
     expect(await home.value<string>('select last_value from cut'), 'tried again').toBe('2')
+    await expectNoPause(home)
     expect(stderr).not.toMatch(/claim lost|died/)
     const runs = "select count(*)::int from process where process_type = 'hook' and cmd::text like '%40_fails%'"
     expect(await home.value(runs), 'it ran once').toBe(1)
@@ -123,19 +124,19 @@ describe('when the connection is cut between a statement and its answer', () => 
   })
 })
 
-/**
- * A page whose hook is at work, and what becomes of it when `change` has happened to its result: all within less than a
- * lease.
- */
+/** A page whose hook is at work, and what becomes of it when `change` has happened to its result. */
 async function changed(change: string): Promise<{ home: TestHome; status: unknown }> {
   const home = await homes.make()
   home.install('oracle')
-  await home.add('--plugins', 'oracle', '-c', 'ORACLE_SECONDS=1', `${site.url}/page-1.html`)
+  home.hold('oracle')
+  await home.add('--plugins', 'oracle', `${site.url}/page-1.html`)
   const runner = home.start(['run', '--exit-on-idle'])
   await eventually(() => home.value("select status = 'started' from archive_result"))
   await home.query(change)
-  const { code, stderr } = await runner.finished(55_000)
+  home.letGo('oracle')
+  const { code, stderr } = await runner.finished()
   expect(code, stderr).toBe(0)
+  await expectNoPause(home)
   expect(await home.value('select status from snapshot')).toBe('sealed')
   expect(readFileSync(join(home.dataDir, 'oracle.log'), 'utf8').match(/^begin/gm)).toHaveLength(1)
   return { home, status: await home.value('select status from archive_result') }

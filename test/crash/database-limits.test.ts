@@ -9,7 +9,7 @@ import { expectComplete, resultsOf } from '../support/archive.ts'
 import { newFolder, TestHome } from '../support/homes.ts'
 import { expectOneAtATime, openRows, sealedPages } from '../support/observer.ts'
 import { killAll, processesOf } from '../support/processes.ts'
-import { program, type Running } from '../support/program.ts'
+import { eventually, program, type Running } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -66,7 +66,7 @@ async function crawling(): Promise<{ crawl: string; runner: Running }> {
 }
 
 async function expectAllThere({ crawl, runner }: { crawl: string; runner: Running }): Promise<void> {
-  const { code, stderr } = await runner.finished(120_000)
+  const { code, stderr } = await runner.finished()
   expect(code, stderr).toBe(0)
   expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
   expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
@@ -104,16 +104,19 @@ describe('a database', () => {
       'html,title,parse_html_urls,hashes,oracle',
       `${site.url}/`,
     )
-    for (;;) {
+    // Until all are theirs: those of commands that have ended take a moment to go.
+    await eventually(async () => {
       const hog = new pg.Client({ connectionString: home.databaseUrl })
       hog.on('error', () => {})
       try {
         await hog.connect()
+        hogs.push(hog)
+        return false
       } catch {
-        break
+        const there = "select count(*)::int from pg_stat_activity where backend_type = 'client backend'"
+        return (await hogs[0]!.query<{ count: number }>(there)).rows[0]!.count === hogs.length
       }
-      hogs.push(hog)
-    }
+    })
     const refused = await home.run(['status'])
     expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(/no free connection/)
@@ -147,7 +150,8 @@ describe('a database', () => {
     await start()
     const runner = home.start(['run'])
     await runner.says(/leading \(term 1\)/)
-    await new Promise((resolve) => setTimeout(resolve, 6_000)) // It has asked which server this is.
+    const asked = "select true from pg_stat_activity where pid <> pg_backend_pid() and query ~ 'pg_control_system'"
+    await eventually(() => home.value(`${asked} and state = 'idle'`)) // It knows which server this is.
     const pgdata = join(serverDir, 'postgres')
     const { uid, gid } = statSync(pgdata)
     const account = serverAccount({ uid, gid })
@@ -163,7 +167,7 @@ describe('a database', () => {
     pgCtl('start', '-l', join(pgdata, 'standby.log'))
     await runner.says(/the database is away/)
     pgCtl('promote')
-    await runner.says(/cannot know that it leads \(the database is another server than before: a failover\)/, 60_000)
+    await runner.says(/cannot know that it leads \(the database is another server than before: a failover\)/)
     await runner.says(/leading \(term 2\)/)
     runner.signal('SIGTERM')
     expect((await runner.finished()).code).toBe(0)
@@ -182,10 +186,7 @@ describe('a database', () => {
     await home
       .query("create table ballast as select repeat('x', 2000) as text from generate_series(1, 100000)")
       .catch(() => {})
-    await scene.runner.says(
-      /the database (is away|cannot do its work), waiting for it: .*(No space|not extend)/i,
-      60_000,
-    )
+    await scene.runner.says(/the database (is away|cannot do its work), waiting for it: .*(No space|not extend)/i)
     rmSync(filler)
     await home.query('drop table if exists ballast').catch(() => {})
     if ((await server('db', 'status')).stdout.includes('"running":false'))

@@ -46,7 +46,7 @@ const hookLog = (home: TestHome) => {
 const times = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0
 
 async function expectAllThere({ home, crawl, runner }: Scene, count: number): Promise<void> {
-  const { code, stderr } = await runner.finished(120_000)
+  const { code, stderr } = await runner.finished()
   expect(code, stderr).toBe(0)
   expect(await expectComplete(home, crawl)).toHaveLength(count)
   expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
@@ -71,11 +71,13 @@ describe('a runner that cannot listen', () => {
 
 describe('while the database is away', () => {
   it('hooks that run come to their end, nothing new begins, and their results are written when it is back', async () => {
-    const scene = await crawling('oracle,slow', '-c', 'ORACLE_SECONDS=2', '-c', 'SLOW_SECONDS=0.1', `${site.url}/`)
+    const scene = await crawling('oracle,slow', '-c', 'SLOW_SECONDS=0.1', `${site.url}/`)
     const { home, proxy, runner } = scene
+    home.hold('oracle')
     await eventually(() => times(hookLog(home), /^begin/gm) === 1)
     proxy.refuse()
     await runner.says(/the database is away, waiting for it/)
+    home.letGo('oracle')
     await eventually(() => times(hookLog(home), /^end/gm) === 1)
     const still = await home.query<{ status: string }>("select status from archive_result where plugin = 'oracle'")
     expect(still).toEqual([{ status: 'started' }])
@@ -100,13 +102,13 @@ describe('while the database is away', () => {
   })
 
   it('for longer than a leader may believe in its lead, it ends its hooks, waits, and leads again by itself', async () => {
-    const scene = await crawling('oracle', '-c', 'ORACLE_SECONDS=40', '-c', 'TIMEOUT=100', `${site.url}/`)
+    const scene = await crawling('oracle', '-c', 'ORACLE_SECONDS=1000', '-c', 'TIMEOUT=1000', `${site.url}/`)
     const { home, proxy, runner } = scene
     await eventually(() => times(hookLog(home), /^begin/gm) === 1)
     const hooks = await pidsOf(home, 'hook')
     proxy.refuse()
-    await runner.says(/this runner cannot know that it leads \(the database has not answered for 25 s\)/, 40_000)
-    await eventually(() => hooks.every((pid) => !existsSync(`/proc/${pid}`)), 5_000)
+    await runner.says(/this runner cannot know that it leads \(the database has not answered for 25 s\)/)
+    await eventually(() => hooks.every((pid) => !existsSync(`/proc/${pid}`)))
     expect(runner.isOver).toBe(false)
     await home.query("update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '\"0.1\"')")
     proxy.pass()
@@ -133,7 +135,10 @@ describe('while the database is away', () => {
   })
 
   it('a signal ends the runner all the same', async () => {
-    const { home, proxy, runner } = await crawling('oracle', '-c', 'ORACLE_SECONDS=30', `${site.url}/`)
+    const { home, proxy, runner } = await crawling(
+      'oracle',
+      ...['-c', 'ORACLE_SECONDS=1000', '-c', 'TIMEOUT=1000', `${site.url}/`],
+    )
     await eventually(() => times(hookLog(home), /^begin/gm) === 1)
     proxy.refuse()
     await runner.says(/the database is away/)
@@ -141,7 +146,7 @@ describe('while the database is away', () => {
     await runner.says(/draining/)
     await new Promise((resolve) => setTimeout(resolve, 300)) // Two at once count as one.
     runner.signal('SIGTERM')
-    const { code } = await runner.finished(20_000)
+    const { code } = await runner.finished()
     expect(code).toBe(130)
     proxy.pass()
     // Whatever could not be written is put right by the next one.
@@ -158,8 +163,8 @@ describe('while the database is away', () => {
     const newer = home.start(['run', '--exit-on-idle'])
     await newer.says(/leading \(term 2/)
     proxy.pass()
-    await runner.finished(60_000)
-    expect((await newer.finished(60_000)).code).toBe(0)
+    await runner.finished()
+    expect((await newer.finished()).code).toBe(0)
     await sealedCrawl(home, crawl)
     expectOneAtATime(home)
     expect(await openRows(home)).toEqual([])

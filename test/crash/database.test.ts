@@ -18,13 +18,16 @@ const PAGES = 20
 const PLUGINS = 'html,title,parse_html_urls,hashes,oracle'
 const embedded = { env: { DATABASE_URL: '' } }
 let site: Site
+let answer: () => void
 let dataDir: string
 let home: TestHome
 
 beforeAll(async () => {
   site = await startSite({
     ...pages(PAGES),
-    '/waits': (_request, response) => void setTimeout(() => response.end('<title>At last</title>'), 5_000),
+    '/waits': (_request, response) => {
+      answer = () => response.end('<title>At last</title>')
+    },
   })
 })
 beforeEach(async () => {
@@ -74,14 +77,14 @@ async function crawling(): Promise<{ crawl: string; runner: Running }> {
 }
 
 async function expectAllThere(crawl: string, runner: Running): Promise<void> {
-  const { code, stderr } = await runner.finished(120_000)
+  const { code, stderr } = await runner.finished()
   expect(code, stderr).toBe(0)
   expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
   expect((await resultsOf(home, crawl)).filter(({ status }) => status !== 'succeeded')).toEqual([])
   expectOneAtATime(home)
   expect(await brokenPromises(home)).toEqual([])
   const programs = () => processesOf(dataDir).filter(({ command }) => !command.includes('postgres'))
-  await eventually(() => programs().length === 0, 5_000).catch(() => {})
+  await eventually(() => programs().length === 0).catch(() => {})
   expect(programs()).toEqual([])
 }
 
@@ -92,7 +95,7 @@ describe('the embedded server', () => {
     const killed = postmaster()
     process.kill(killed, 'SIGKILL')
     await runner.says(/the database is away/)
-    await runner.says(/started the database server again/, 60_000)
+    await runner.says(/started the database server again/)
     await expectAllThere(crawl, runner)
     expect(postmaster()).not.toBe(killed)
     const kept = await home.value('select count(*)::int from snapshot where id = any($1)', [sealed.map(({ id }) => id)])
@@ -115,7 +118,7 @@ describe('the embedded server', () => {
     const runner = home.start(['run'], embedded)
     await runner.says(/leading/)
     expect((await cli('db', 'stop', '--force')).code).toBe(0)
-    await runner.says(/the database is back after \d+ s/, 30_000)
+    await runner.says(/the database is back after \d+ s/)
     runner.signal('SIGTERM')
     const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(0)
@@ -126,7 +129,10 @@ describe('the embedded server', () => {
     await home.query("alter system set wal_writer_delay = '10s'")
     await home.query('select pg_reload_conf()')
     const urls = [1, 2, 3].map((n) => `${site.url}/page-${n}.html`)
-    const added = await home.run(['add', '--plugins', 'html', ...urls, `${site.url}/waits`], embedded)
+    const added = await home.run(
+      ['add', '--plugins', 'html', '-c', 'TIMEOUT=600', ...urls, `${site.url}/waits`],
+      embedded,
+    )
     const { id: crawl } = JSON.parse(added.stdout) as { id: string }
     const runner = home.start(['run', '--exit-on-idle'], { env: { DATABASE_URL: '', MAX_SNAPSHOT_WORKERS: '1' } })
     await eventually(() => site.hits('/waits') > 0)
@@ -136,7 +142,8 @@ describe('the embedded server', () => {
     await eventually(async () => (await owner()) !== '')
     expect(before).toEqual(expect.any(String))
     expect(await owner()).toBe(before)
-    expect((await runner.finished(120_000)).code).toBe(0)
+    answer()
+    expect((await runner.finished()).code).toBe(0)
     expect(await expectComplete(home, crawl)).toHaveLength(4)
     expectOneAtATime(home)
     // The worker did not wait for the lease of what was forgotten: it would have left, and another one come.

@@ -1,10 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { sealedCrawl, sealedPages } from '../support/observer.ts'
+import { hook } from '../support/plugins.ts'
 import { eventually } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
@@ -60,7 +61,7 @@ describe('the disk of the archive', () => {
     })
     expect(await home.value("select count(*)::int from snapshot where status <> 'queued'")).toBe(0)
     rmSync(filler(home))
-    const { code, stderr } = await runner.finished(90_000)
+    const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(0)
     expect(stderr).toMatch(/there is space on the disk again/)
     expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
@@ -71,16 +72,21 @@ describe('the disk of the archive', () => {
   }) => {
     const home = await homes.make()
     if (!smallDisk(home)) skip('may not mount a small disk here')
-    home.install('slow')
-    const plugins = 'slow,html,parse_html_urls,hashes'
-    const crawl = await home.add('--depth', '1', '--plugins', plugins, '-c', 'SLOW_SECONDS=0.5', `${site.url}/`)
+    // The pages that the first one leads to wait for a full disk.
+    const hold = join(home.dataDir, 'hold')
+    const waits = 'while [[ "$1" == *page-* && -e "$DATA_DIR/hold" ]]; do sleep 0.05; done; echo waited >waited.txt'
+    hook(home, 'waits', '41_waits.sh', waits)
+    writeFileSync(hold, '')
+    const plugins = 'waits,html,parse_html_urls,hashes'
+    const crawl = await home.add('--depth', '1', '--plugins', plugins, `${site.url}/`)
     const runner = home.start(['run'], { env: { DISK_FLOOR: '0' } })
     await sealedPages(home, 1)
     fill(home)
+    rmSync(hold)
     await runner.says(/ENOSPC|full disk/)
     const sealed = await home.value<number>("select count(*)::int from snapshot where status = 'sealed'")
     expect(sealed).toBeLessThan(PAGES + 1)
-    await eventually(() => home.value('select count(*) = 0 from snapshot where claimed_by is not null'), 60_000)
+    await eventually(() => home.value('select count(*) = 0 from snapshot where claimed_by is not null'))
     expect(await home.value("select count(*)::int from archive_result where status = 'failed'")).toBe(0)
     rmSync(filler(home))
     await sealedCrawl(home, crawl)

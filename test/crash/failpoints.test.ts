@@ -40,6 +40,7 @@ let urls: string[]
 beforeAll(async () => {
   site = await startSite(2)
   observer = new Observer()
+  await observer.up
   urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
   original = await homes.original()
   original.install('exit_1', 'oracle', 'stages')
@@ -68,8 +69,8 @@ async function scenario(name: Failpoint, action: Action): Promise<void> {
       throw new Error(`${name} was not passed: give it a life in which it is\n${runner.stderr}`)
     })
     const said = [runner.stderr]
-    if (action !== 'stop') said.push((await runner.finished(90_000)).stderr)
-    const next = await home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 })
+    if (action !== 'stop') said.push((await runner.finished()).stderr)
+    const next = await home.run(['run', '--exit-on-idle'])
     expect(next.code, next.stderr).toBe(0)
     if (isThere(victim)) process.kill(victim, 'SIGCONT') // Far too late: it may do nothing any more.
     for (const started of home.started) await started.finished()

@@ -98,7 +98,7 @@ describe.skipIf(noContainers)(`a leader in another container ${noContainers || '
     process.kill(hidden!, 'SIGSTOP')
     await silence(home)
     const outside = home.start(['run'])
-    const { code, stderr } = await outside.finished(40_000)
+    const { code, stderr } = await outside.finished()
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(/the data dir is held by a runner that this database does not show as alive: pid \d+ on /)
     process.kill(hidden!, 'SIGCONT')
@@ -106,7 +106,7 @@ describe.skipIf(noContainers)(`a leader in another container ${noContainers || '
     expect(await pidsOf(home, 'worker_runner')).toHaveLength(1)
     process.kill(hidden!, 'SIGTERM')
     expect((await inside.finished()).code, inside.stderr).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe('the data dir', () => {

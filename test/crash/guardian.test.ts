@@ -30,6 +30,7 @@ async function leading(
   const runner = home.start(['run'], { env })
   await eventually(
     () => processesOf(home.dataDir).filter(({ command }) => command.includes('read -r -u 8')).length >= 2,
+    120_000, // Six programs start before.
   )
   return { home, crawl, runner }
 }
@@ -170,7 +171,7 @@ describe('the guardian', () => {
 
 /** The sockets that a process holds, or those of some of its descriptors. */
 function socketsOf(pid: number, only?: readonly number[]): Set<string> {
-  const found = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+  const found = openFiles(pid).flatMap((fd) => {
     if (only && !only.includes(Number(fd))) return []
     try {
       return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
@@ -179,4 +180,12 @@ function socketsOf(pid: number, only?: readonly number[]): Set<string> {
     }
   })
   return new Set(found.filter((target) => target.startsWith('socket:')))
+}
+
+function openFiles(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`)
+  } catch {
+    return [] // It has ended.
+  }
 }

@@ -181,7 +181,7 @@ describe('a server that died and lost what was written last, while the worker we
 describe('a row of hooks that takes long', () => {
   it('says how far it is, and ends the one that runs out of time alone', async () => {
     const home = await homes.make()
-    const crawl = await home.add('--plugins', PLUGINS, '-c', 'HTML_TIMEOUT=3', `${site.url}/drips`)
+    const crawl = await home.add('--plugins', PLUGINS, '-c', 'HTML_TIMEOUT=7', `${site.url}/drips`)
     const runner = home.start(['run', '--exit-on-idle'])
     await eventually(async () => {
       const { headers, html, title } = await statuses(home, crawl)

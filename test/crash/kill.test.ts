@@ -65,7 +65,7 @@ describe('a worker that stands still for longer than its lease', () => {
         }
         return undefined
       })
-      const { code, stderr } = await runner.finished(90_000)
+      const { code, stderr } = await runner.finished()
       expect(code, stderr).toBe(0)
       expect(stderr).toContain(`${kind} worker ${pid} does not renew its lease: killing it`)
       expectOneAtATime(home)
@@ -80,7 +80,7 @@ describe('kill -9 in the middle of a crawl', () => {
     async (kind) => {
       const { home, crawl, runner } = await crawling()
       const victim = await kill9(home, kind)
-      const { code, stderr } = await runner.finished(90_000)
+      const { code, stderr } = await runner.finished()
       expect(code, stderr).toBe(0)
       const [row] = await home.query(
         'select status, exit_code, exit_signal from process where pid = $1 order by seq desc',
@@ -137,7 +137,7 @@ describe('kill -9 in the middle of a crawl', () => {
           true,
       )
     }
-    expect((await runner.finished(90_000)).code).toBe(0)
+    expect((await runner.finished()).code).toBe(0)
     expectOneAtATime(home)
     await expectAllThere(home, crawl)
   })

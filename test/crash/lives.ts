@@ -12,10 +12,9 @@ import { eventually, type Running } from '../support/program.ts'
 export interface Life {
   /** Settings of the crawl that differ from the plain ones. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Settings of the runner that differ from the plain ones. */
-  readonly env?: Readonly<Record<string, string>>
   /** What befalls its processes on the way, as ARCHIVEBOX_FAILPOINTS says it. */
   readonly also?: string
+  readonly env?: Readonly<Record<string, string>>
   /** Options of its `run`. */
   readonly options?: readonly string[]
   /** What happens before the runner with the failpoints starts. */
@@ -41,6 +40,8 @@ const reached = (home: TestHome, name: Failpoint) => eventually(() => fired(home
 const struck = (home: TestHome, ...names: Failpoint[]) => eventually(() => names.some((name) => fired(home).has(name)))
 const guardians = (home: TestHome) =>
   processesOf(home.dataDir).filter(({ command }) => command.includes('archivebox-ts-guardian'))
+/** Waits until a runner has said this; or for its end: nobody waits for it any more. */
+const said = (runner: Running, what: RegExp) => eventually(() => what.test(runner.stderr) || runner.isOver)
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const HOOK = 'on_Snapshot__43_exit_1.sh'
@@ -86,6 +87,14 @@ async function withoutDescriptors(home: TestHome, name: Failpoint, until: readon
   }
 }
 
+/** Does this while a page's longest hook is at work, however long it takes: then that may come to its end. */
+async function atWork(home: TestHome, act: () => unknown): Promise<void> {
+  home.hold('oracle')
+  await working(home)
+  await act()
+  home.letGo('oracle')
+}
+
 /** The life in which most steps are passed: nothing but work, to the end. */
 export const PLAIN = 'archives to the end'
 
@@ -113,13 +122,12 @@ export const LIVES: Readonly<Record<string, Life>> = {
     },
     passes: TAKEN_AWAY,
   },
-  'has a page that is to be alone beside another': {
+  'has a page that is kept apart from another': {
     env: { MAX_SNAPSHOT_WORKERS: '2' },
     before: async (home) => {
       plugin(home, HOOK, HELD)
-      // The second page has lost an attempt.
-      await home.query('create sequence place minvalue 0')
-      await home.query("alter table snapshot alter attempts set default least(nextval('place'), 1)")
+      await home.run(['run', '--exclude', 'snapshot', '--exit-on-idle'])
+      await home.query("update snapshot set attempts = 1, retry_at = now() where url like '%page-2%'")
     },
     drive: async (home) => {
       await struck(home, 'claim.kept_apart')
@@ -142,16 +150,15 @@ export const LIVES: Readonly<Record<string, Life>> = {
     passes: ['registry.tree_killed'],
   },
   'is ended by a command, with all below it': {
-    settings: { ORACLE_SECONDS: '0.5' },
-    drive: async (home, runner, env) => {
-      await working(home)
-      // Else it might be the one who closes the rows.
-      const minders = guardians(home)
-      for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
-      home.start(['process', 'kill', '--force', String(runner.pid)], { env })
-      await struck(home, 'registry.end_seen')
-      for (const { pid } of minders) if (isThere(pid)) process.kill(pid, 'SIGCONT')
-    },
+    drive: (home, runner, env) =>
+      atWork(home, async () => {
+        // Else it might be the one who closes the rows.
+        const minders = guardians(home)
+        for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
+        home.start(['process', 'kill', '--force', String(runner.pid)], { env })
+        await struck(home, 'registry.end_seen')
+        for (const { pid } of minders) if (isThere(pid)) process.kill(pid, 'SIGCONT')
+      }),
     passes: ['registry.end_seen'],
   },
   'has no descriptor left for a worker': {
@@ -177,21 +184,23 @@ export const LIVES: Readonly<Record<string, Life>> = {
     passes: ['reap.stale_row_closed'],
   },
   'is asked to leave in the middle of a page': {
-    settings: { ORACLE_SECONDS: '0.5' },
-    drive: async (home, runner) => {
-      await working(home)
-      runner.signal('SIGTERM')
-    },
+    drive: (home, runner) =>
+      atWork(home, async () => {
+        runner.signal('SIGTERM')
+        await said(runner, /draining/)
+        await pause(300) // Its workers have heard of it.
+      }),
     passes: ['claim.crawl_released', 'claim.snapshot_released', 'shutdown.drain_seen', 'shutdown.row_draining'],
   },
   'is asked twice': {
-    settings: { ORACLE_SECONDS: '1.5' },
-    drive: async (home, runner) => {
-      await working(home)
-      runner.signal('SIGTERM')
-      await pause(300) // Closer together, two signals are one key press.
-      runner.signal('SIGTERM')
-    },
+    drive: (home, runner) =>
+      atWork(home, async () => {
+        runner.signal('SIGTERM')
+        await said(runner, /draining/)
+        await pause(300) // Closer together, two signals are one key press.
+        runner.signal('SIGTERM')
+        await eventually(() => runner.isOver || fired(home).size > 0)
+      }),
     passes: ['shutdown.hook_killed', 'shutdown.host_killed'],
   },
   'loses a worker': {
@@ -217,25 +226,25 @@ export const LIVES: Readonly<Record<string, Life>> = {
     passes: ['publish.hook_given_up'],
   },
   'follows one that was killed': {
-    settings: { ORACLE_SECONDS: '0.5' },
     before: async (home) => {
       const former = home.start(['run'])
-      await working(home)
-      // Else it might leave nothing to reap.
-      const minders = guardians(home)
-      for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
-      former.signal('SIGKILL')
-      killAll(minders)
-      await former.finished()
+      await atWork(home, async () => {
+        // Else it might leave nothing to reap.
+        const minders = guardians(home)
+        for (const { pid } of minders) process.kill(pid, 'SIGSTOP')
+        former.signal('SIGKILL')
+        killAll(minders)
+        await former.finished()
+      })
     },
     passes: ['gate.backends_ended', 'gate.leftovers_killed'],
   },
   'is killed itself': {
-    settings: { ORACLE_SECONDS: '0.5' },
-    drive: async (home, runner) => {
-      await working(home)
-      runner.signal('SIGKILL')
-    },
+    drive: (home, runner) =>
+      atWork(home, async () => {
+        runner.signal('SIGKILL')
+        await eventually(() => fired(home).size > 0)
+      }),
     passes: ['guardian.closed', 'guardian.noticed', 'guardian.reaped'],
   },
   'takes over from one that is at work': {
@@ -281,7 +290,17 @@ export const LIVES: Readonly<Record<string, Life>> = {
   },
   'waits for the turn of its pages at their host': {
     settings: { MANNERS: 'all', HOST_DELAY: '0' },
-    before: (home) => home.query(`insert into host (host, blocked_until) values ('127.0.0.1', now() + interval '6 s')`),
+    // A runner that leaves when nothing is left waits for what is due within 20 s.
+    before: (home) =>
+      home.query(`insert into host (host, blocked_until) values ('127.0.0.1', now() + interval '18 s')`),
+    drive: async (home) => {
+      const isPutOff =
+        "select count(*) > 0 from snapshot where retry_at > now() + interval '3 s' and claimed_by is null"
+      await eventually(async () => fired(home).size > 0 || (await home.value(isPutOff)))
+      await home.query('delete from host_turn')
+      await home.query('update host set blocked_until = null, next_at = now(), later_at = now()')
+      await home.query('update snapshot set retry_at = now() where retry_at > now() and claimed_by is null')
+    },
     passes: ['claim.turn_put_off', 'claim.turn_taken'],
   },
   'gives its crawl up': {
@@ -295,12 +314,12 @@ export const LIVES: Readonly<Record<string, Life>> = {
     passes: ['publish.crawl_given_up'],
   },
   'lends its lead to a newer one': {
-    settings: { ORACLE_SECONDS: '0.5' },
     options: ['--standby'],
-    drive: async (home) => {
-      await working(home)
-      home.start(['run', '--exit-on-idle'])
-    },
+    drive: (home, runner) =>
+      atWork(home, async () => {
+        home.start(['run', '--exit-on-idle'])
+        await said(runner, /newer runner/)
+      }),
     passes: ['shutdown.demoted'],
   },
 }

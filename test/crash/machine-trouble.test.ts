@@ -73,8 +73,8 @@ describe('an event loop that stands still in the leader', () => {
     const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=block:9000@2' } })
     await runner.says(/leading/)
     const age = "select extract(epoch from now() - heartbeat_at) > 11 from process where worker_type = 'worker_runner'"
-    await eventually(() => home.value<boolean>(age), 30_000)
-    await eventually(async () => !(await home.value<boolean>(age)), 30_000)
+    await eventually(() => home.value<boolean>(age))
+    await eventually(async () => !(await home.value<boolean>(age)))
     const crawl = await home.add('--plugins', 'headers', `${site.url}/page-1.html`)
     await sealedCrawl(home, crawl)
     await leave(runner)
@@ -90,7 +90,7 @@ describe('an event loop that stands still in the leader', () => {
     // With so much patience that it is not the one who ends the leader.
     const heir = home.start(['run', '--standby', '--handoff-grace', '600'])
     await heir.says(/standing by/)
-    const { code, signal, stderr } = await leader.finished(90_000)
+    const { code, signal, stderr } = await leader.finished()
     expect({ code, signal }, stderr).toEqual({ code: 70, signal: null })
     expect(stderr).toMatch(/watchdog: the loop has been silent for 25000 ms, ending process \d+ with exit code 70/)
     await home.query("update crawl set config = jsonb_set(config, '{env,FAMILY_SECONDS}', '\"0.1\"')")
@@ -151,7 +151,7 @@ describe('too few file descriptors (EMFILE)', () => {
 
   it('in a worker: its page waits for better times, without blame', async () => {
     const { home, crawl } = await queued()
-    const runner = home.start(['run'])
+    const runner = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '1' } }) // The next page is that worker's.
     const ofHook =
       'select w.pid from process h join process w on w.id = h.parent_id where h.url is not null ' +
       "and h.status = 'running' limit 1"
@@ -187,7 +187,7 @@ describe('too many processes (EAGAIN)', () => {
     writeFileSync(join(group, 'pids.max'), '1') // Those that are there stay; not one more.
     // At the latest for a second crawl, a process is needed that may not be.
     const other = await home.add('--plugins', 'headers', `${site.url}/page-1.html`)
-    await runner.says(/EAGAIN|cannot start|died/, 30_000)
+    await runner.says(/EAGAIN|cannot start|died/)
     writeFileSync(join(group, 'pids.max'), 'max')
     for (const each of [crawl, other]) await sealedCrawl(home, each)
     await leave(runner)

@@ -22,7 +22,7 @@ describe('a page whose hook kills its worker each time', () => {
     home.install('kills_its_worker')
     const urls = [1, 2, 3, 4].map((number) => `${site.url}/page-${number}.html`)
     const crawl = await home.add('--plugins', 'html,hashes,kills_its_worker', '-c', 'KILLER_URL=page-2', ...urls)
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 })
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
     expect(code, stderr).toBe(0)
     const archived = await expectComplete(home, crawl)
     const poisoned = archived.find(({ url }) => url.endsWith('page-2.html'))!
@@ -82,7 +82,7 @@ describe('a crawl that kills its worker each time', () => {
       'KILLER_URL=page-1',
       `${site.url}/page-3.html`,
     )
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { deadlineMs: 120_000 })
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
     expect(code, stderr).toBe(0)
     await expectComplete(home, other)
     const killed = readFileSync(join(home.dataDir, 'killed.log'), 'utf8').trim().split('\n')
@@ -98,14 +98,19 @@ describe('a crawl that kills its worker each time', () => {
 
   it('begins to count anew with each page that comes to its end', async () => {
     const home = await homes.make()
-    home.install('slow')
+    const go = (page: number) => writeFileSync(join(home.dataDir, `go${page}`), '')
+    const held = 'echo >>"$DATA_DIR/began"; until [ -e "$DATA_DIR/go$(wc -l <"$DATA_DIR/began")" ]; do sleep 0.05; done'
+    hook(home, 'held', 'on_Snapshot__40_held.sh', `#!/usr/bin/env bash\n${held}\necho done >done.txt\n`)
     const urls = [1, 2, 3].map((number) => `${site.url}/page-${number}.html`)
-    const crawl = await home.add('--plugins', 'slow', '-c', 'SLOW_SECONDS=2', ...urls)
+    const crawl = await home.add('--plugins', 'held', ...urls)
     expect((await home.run(['run', '--exclude', 'snapshot', '--exit-on-idle'])).code).toBe(0)
     await home.query('update crawl set attempts = 9')
     const runner = home.start(['run', '--exit-on-idle'], { env: { MAX_SNAPSHOT_WORKERS: '1' } })
     await eventually(() => home.value('select attempts = 10 from crawl'))
+    go(1)
     await eventually(() => home.value("select attempts = 1 and status = 'started' from crawl"))
+    go(2)
+    go(3)
     expect((await runner.finished()).code).toBe(0)
     await expectComplete(home, crawl)
   })
@@ -211,9 +216,10 @@ describe('a crawl with a set-up hook that kills its runner each time', () => {
 describe('a page that an operator keeps from its end', () => {
   /** Once more than a page is attempted before it is given up. */
   const TIMES = 6
-  const held =
-    'echo "$ARCHIVEBOX_RUNNER_ID" >>"$DATA_DIR/began.log"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; ' +
-    'done\necho done >done.txt\n'
+  /** A hook that says that it has begun, and runs until this file is there. */
+  const until = (go: string) =>
+    `#!/usr/bin/env bash\necho "$ARCHIVEBOX_RUNNER_ID" >>"$DATA_DIR/began.log"\n` +
+    `until [ -e "$DATA_DIR/${go}" ]; do sleep 0.05; done\n`
   const began = (home: TestHome) => {
     try {
       return readFileSync(join(home.dataDir, 'began.log'), 'utf8').trim().split('\n').length
@@ -232,7 +238,7 @@ describe('a page that an operator keeps from its end', () => {
     ],
   ])('by newer and newer runners, whose elders %s, is archived when they let it', async (_what, before) => {
     const home = await homes.make()
-    hook(home, 'held', 'on_Snapshot__40_held.sh', `#!/usr/bin/env bash\n${held}`)
+    hook(home, 'held', 'on_Snapshot__40_held.sh', `${until('go')}echo done >done.txt\n`)
     const crawl = await home.add('--plugins', 'held', `${site.url}/page-1.html`)
     const runners: Running[] = []
     for (let number = 1; number <= TIMES; number += 1) {
@@ -251,12 +257,7 @@ describe('a page that an operator keeps from its end', () => {
     const home = await homes.make()
     const NUMBERS = Array.from({ length: TIMES }, (_, index) => index + 1)
     for (const number of NUMBERS)
-      hook(
-        home,
-        `step${number}`,
-        `on_Snapshot__4${number}_step${number}.sh`,
-        `#!/usr/bin/env bash\n${held.replace('until', 'sleep 0.7; exit 0; until')}`,
-      )
+      hook(home, `step${number}`, `on_Snapshot__4${number}_step${number}.sh`, until(`go${number}`))
     hook(home, 'serves', 'on_CrawlSetup__10_serves.bg.sh', '#!/usr/bin/env bash\necho ready\nsleep 1000\n')
     const crawl = await home.add(
       '--plugins',
@@ -267,10 +268,14 @@ describe('a page that an operator keeps from its end', () => {
       const runner = home.start(['run'])
       await eventually(() => began(home) === number)
       runner.signal('SIGTERM')
+      await runner.says(/draining/)
+      await new Promise((resolve) => setTimeout(resolve, 500)) // Its worker has heard of it.
+      writeFileSync(join(home.dataDir, `go${number}`), '')
       expect((await runner.finished()).code).toBe(0)
       for (const table of ['snapshot', 'crawl'])
         expect(await home.value(`select attempts from ${table}`), table).toBe(0)
     }
+    writeFileSync(join(home.dataDir, `go${TIMES}`), '')
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
     await expectComplete(home, crawl)
     expect((await resultsOf(home, crawl)).map(({ status }) => status)).toEqual(NUMBERS.map(() => 'noresults'))

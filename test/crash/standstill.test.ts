@@ -68,7 +68,7 @@ describe.concurrent('an idle process that stands still', () => {
     (kind) =>
       withIdle(kind, async (_home, runner) => {
         runner.signal('SIGTERM')
-        expect((await runner.finished(80_000)).code, runner.stderr).toBe(0)
+        expect((await runner.finished()).code, runner.stderr).toBe(0)
       }),
   )
 
@@ -77,7 +77,7 @@ describe.concurrent('an idle process that stands still', () => {
       'crawl',
       async (_home, runner) => {
         runner.signal('SIGTERM')
-        expect((await runner.finished(80_000)).code, runner.stderr).toBe(0)
+        expect((await runner.finished()).code, runner.stderr).toBe(0)
       },
       { ARCHIVEBOX_FAILPOINTS: 'publish.crawl_sealed=stop' },
     ))

@@ -49,11 +49,11 @@ async function watched<T>(home: TestHome, over: Promise<T>): Promise<T> {
 
 describe('a second runner', () => {
   it('takes over in the middle of a crawl: the first leaves with 0 and says so, and the second finishes', async () => {
-    const { home, crawl } = await queued(0.4) // The second one is there long before the last page.
-    const first = home.start(['run'])
+    const { home, crawl } = await queued(0.4)
+    const first = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '1' } }) // The second comes before the last page.
     await sealedPages(home, 1)
     const second = home.start(['run', '--exit-on-idle'])
-    const [a, b] = await watched(home, Promise.all([first.finished(), second.finished(90_000)]))
+    const [a, b] = await watched(home, Promise.all([first.finished(), second.finished()]))
     expect(a.code, a.stderr).toBe(0)
     expect(a.stderr).toMatch(/newer runner/)
     expect(a.stderr).toContain('handed over')
@@ -137,7 +137,7 @@ describe('a second runner', () => {
     const first = home.start(['run'])
     await sealedPages(home, 2)
     first.signal('SIGSTOP')
-    const second = await watched(home, home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 }))
+    const second = await watched(home, home.run(['run', '--exit-on-idle']))
     expect(second.code, second.stderr).toBe(0)
     const { code, stderr } = await first.finished()
     expect(code, stderr).toBe(0)
@@ -151,7 +151,7 @@ describe('a second runner', () => {
     await sealedPages(home, 2)
     const [worker] = await pidsOf(home, 'crawl')
     process.kill(worker!, 'SIGSTOP')
-    const second = await home.run(['run', '--exit-on-idle', '--handoff-grace', '20'], { deadlineMs: 90_000 })
+    const second = await home.run(['run', '--exit-on-idle', '--handoff-grace', '100'])
     expect(second.code, second.stderr).toBe(0)
     const { code, stderr } = await first.finished()
     expect(code, stderr).toBe(0)
@@ -165,7 +165,7 @@ describe('a second runner', () => {
     const first = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'shutdown.drain_seen=block:60000' } })
     await sealedPages(home, 2)
     const [worker] = await pidsOf(home, 'crawl')
-    const second = await home.run(['run', '--exit-on-idle'], { deadlineMs: 90_000 })
+    const second = await home.run(['run', '--exit-on-idle'])
     expect(second.code, second.stderr).toBe(0)
     expect(second.stderr).toContain('did not hand over')
     expect((await first.finished()).signal).toBe('SIGKILL')
@@ -180,8 +180,8 @@ describe('five runners that start at once', () => {
 
   it('leave one leader: the newest, and the others exit with 0', async () => {
     const { home, crawl } = await queued()
-    const runners = Array.from({ length: 5 }, () => home.start(['run', '--exit-on-idle']))
-    const all = await watched(home, Promise.all(runners.map((runner) => runner.finished(90_000))))
+    const runners = Array.from({ length: 5 }, () => home.start(['run', '--exit-on-idle', '--handoff-grace', '100']))
+    const all = await watched(home, Promise.all(runners.map((runner) => runner.finished())))
     expect(ends(all), all.map(({ stderr }) => stderr).join('\n')).toEqual([0, 0, 0, 0, 0])
     await sealedCrawl(home, crawl)
     expectOneAtATime(home)
@@ -196,8 +196,11 @@ describe('five runners that start at once', () => {
     const { home, crawl } = await queued()
     const leader = home.start(['run'])
     await sealedPages(home, 2)
-    const runners = [leader, ...Array.from({ length: 5 }, () => home.start(['run', '--exit-on-idle']))]
-    const all = await watched(home, Promise.all(runners.map((runner) => runner.finished(90_000))))
+    const runners = [
+      leader,
+      ...Array.from({ length: 5 }, () => home.start(['run', '--exit-on-idle', '--handoff-grace', '100'])),
+    ]
+    const all = await watched(home, Promise.all(runners.map((runner) => runner.finished())))
     expect(ends(all), all.map(({ stderr }) => stderr).join('\n')).toEqual([0, 0, 0, 0, 0, 0])
     expectOneAtATime(home)
     await expectAllThere(home, crawl)

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { expectComplete } from '../support/archive.ts'
 import { DatabaseProxy } from '../support/database-proxy.ts'
 import { useHomes } from '../support/homes.ts'
-import { openRows } from '../support/observer.ts'
+import { expectNoPause, openRows } from '../support/observer.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -30,12 +30,12 @@ it.each([
     const cut = proxy.cutInsteadOfReplyTo(pattern, after)
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], {
       env: { DATABASE_URL: proxy.url },
-      deadlineMs: 55_000,
     })
     expect(code, stderr).toBe(0)
     await cut
     expect(stderr).not.toMatch(/claim lost|died|does not renew/)
     expect(await expectComplete(home, crawl)).toHaveLength(2)
     expect(await openRows(home)).toEqual([])
+    await expectNoPause(home)
   },
 )

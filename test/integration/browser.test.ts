@@ -19,7 +19,7 @@ import { eventually, NODE } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 /** Milliseconds that a page may take in all which is to be there. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 120_000
 /** What is to come to rest may take its time; what never does is not waited for. */
 const RESTS = { CHROME_SETTLE_TIMEOUT: '30' }
 const RESTLESS = { CHROME_SETTLE_TIMEOUT: '2' }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { PROFILES } from '../../src/base/short-folder.ts'
 import { readPdf } from '../../src/plugins/pdftext/read-pdf.ts'
 import type { ListedResponse } from '../../src/plugins/responses/bodies.ts'
@@ -11,13 +11,30 @@ import { foldersOf } from '../support/left-folders.ts'
 import { givePackagedBrowser, noPackage } from '../support/packaged-browser.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, WITH_BROWSER } from '../support/program.ts'
+import { runAll } from '../support/queued.ts'
 import { asset, RUSSIAN, type Site, startSite } from '../support/site.ts'
 import { indexed, packageIn, recordsIn } from '../support/warc-files.ts'
 
-const homes = useHomes({ ...WITH_BROWSER, WGET_ENABLED: 'False', CHROME_SETTLE_TIMEOUT: '1' })
+/** For pages that never come to rest. */
+const RESTLESS = ['-c', 'CHROME_SETTLE_TIMEOUT=1']
+const homes = useHomes({ ...WITH_BROWSER, WGET_ENABLED: 'False', CHROME_SETTLE_TIMEOUT: '30' })
 let site: Site
+/** A page with this picture loads until it is shown. */
+let picture: PromiseWithResolvers<void>
+let pictureHits = 0
 beforeAll(async () => {
-  site = await startSite(hardPages)
+  site = await startSite({
+    ...hardPages,
+    '/held': '<!doctype html><title>held</title><p>held<img src="/held.png">',
+    '/held.png': (_request, response) => {
+      pictureHits += 1
+      void picture.promise.then(() => response.writeHead(200, { 'content-type': 'image/png' }).end(asset('dusk.png')))
+    },
+  })
+})
+beforeEach(() => {
+  picture = Promise.withResolvers()
+  pictureHits = 0
 })
 afterAll(() => site.close())
 
@@ -58,13 +75,17 @@ async function captured(home: TestHome, crawlId: string): Promise<Record<string,
 describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
   it('takes everything from one visit, and pages that try its patience get what can be had', async () => {
     const home = await homes.make()
-    const paths = '/moved /tall /boxed /alerts /busy /restless /cyrillic /moves /leads-nowhere'.split(' ')
+    const paths = '/moved /tall /boxed /alerts /cyrillic /moves /leads-nowhere'.split(' ')
     paths.push('/styled.xml', '/download', '/not-there')
     const urls = paths.map((path) => site.url + path)
-    const { stdout, stderr, code } = await home.run(['add', '--run', '--json', ...urls], { deadlineMs: 120_000 })
+    const { stdout, stderr, code } = await home.run(['add', '--run', '--json', ...urls])
     expect(code, stderr).toBe(10)
-    const pages = await captured(home, (JSON.parse(stdout) as { id: string }).id)
     expect(processesOf(home.dataDir)).toEqual([])
+    const restless = await home.add(...RESTLESS, `${site.url}/busy`, `${site.url}/restless`)
+    await runAll(home)
+    const crawls = [(JSON.parse(stdout) as { id: string }).id, restless]
+    const pages: Record<string, Captured> = {}
+    for (const id of crawls) Object.assign(pages, await captured(home, id))
 
     const { page, results, bytes, text } = pages['/moved']!
     expect(page.title).toBe('title by a script')
@@ -137,7 +158,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(heights).toEqual([16_384, expect.closeTo(30_000 - 16_384, -2)])
     const boxed = pages['/boxed']!
     expect(sizeOfPng(boxed.bytes('screenshot/screenshot.png')).height, 'all that is in a box').toBeGreaterThan(5000)
-    const printed = await readPdf(boxed.bytes('pdf/output.pdf'), 100, AbortSignal.timeout(10_000))
+    const printed = await readPdf(boxed.bytes('pdf/output.pdf'), 100, AbortSignal.timeout(60_000))
     expect(printed.text.match(/a line of the text|the last words/g)).toHaveLength(201)
     expect(JSON.parse(pages['/restless']!.text('chrome/navigation.json'))).toMatchObject({ settled: false })
     expect(pages['/cyrillic']!.text('singlefile/singlefile.html')).toContain(RUSSIAN)
@@ -153,7 +174,8 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     })
     const styled = pages['/styled.xml']!
     expect(styled.page['outcome']).toBe('archived')
-    const shown = await readPdf(styled.bytes('pdf/output.pdf'), 100, AbortSignal.timeout(10_000))
+    expect(JSON.parse(styled.text('chrome/navigation.json'))).toMatchObject({ settled: true })
+    const shown = await readPdf(styled.bytes('pdf/output.pdf'), 100, AbortSignal.timeout(60_000))
     expect(shown.text).toContain('Item one by a style sheet')
     expect(pages['/download']!.results['chrome']).toBe('noresults: not a page: staticfile/x.zip')
     expect(pages['/not-there']!.results).toMatchObject({
@@ -164,25 +186,28 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
 
   it('ends the tab of a page that takes all memory, and the others go on', async () => {
     const home = await homeWithBrowser()
-    const urls = ['/bomb', '/restless'].map((path) => site.url + path)
-    const env = { CHROME_MAX_MEMORY: '300mb', CHROME_SETTLE_TIMEOUT: '8' }
-    const { stdout, stderr } = await home.run(['add', '--run', '--json', ...urls], { env, deadlineMs: 120_000 })
+    const urls = ['/bomb', '/held'].map((path) => site.url + path)
+    const added = home.start(['add', '--run', '--json', ...urls], { env: { CHROME_MAX_MEMORY: '300mb' } })
+    await eventually(() => home.value("select true from snapshot where url like '%/bomb' and status = 'sealed'"))
+    picture.resolve()
+    const { stdout, stderr } = await added.finished()
     const pages = await captured(home, (JSON.parse(stdout) as { id: string }).id)
     expect(pages['/bomb']!.page, stderr).toMatchObject({
       outcome: 'partial',
       cause: expect.stringMatching(/the page crashed its tab: it took \d+ MB, more than 300 MB \(CHROME_MAX_MEMORY\)/),
     })
-    expect(pages['/restless']!.page).toMatchObject({ outcome: 'archived' })
+    expect(pages['/held']!.page).toMatchObject({ outcome: 'archived' })
   })
 
   it('visits a page again whose tab was ended', async () => {
     const home = await homeWithBrowser()
-    const before = site.hits('/restless')
-    const added = home.start(['add', '--run', '--json', `${site.url}/restless`])
-    await eventually(() => site.hits('/restless') > before + 1) // By our own request, and by the browser.
+    const added = home.start(['add', '--run', '--json', `${site.url}/held`])
+    await eventually(() => pictureHits > 0)
     const tabs = processesOf(home.dataDir).filter(({ command }) => command.includes('--type=renderer'))
     for (const { pid } of tabs) process.kill(pid, 'SIGKILL')
-    expect([(await added.finished(120_000)).code, tabs.length > 0]).toEqual([0, true])
+    await eventually(() => pictureHits > 1)
+    picture.resolve()
+    expect([(await added.finished()).code, tabs.length > 0]).toEqual([0, true])
     const outcomes = await home.value<string[]>('select array_agg(outcome) from snapshot')
     expect(outcomes).toEqual(['archived'])
   })
@@ -190,7 +215,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
   it('is started again when it is frozen or its launcher ended; a killed runner leaves none, the next finishes', async () => {
     const home = await homeWithBrowser()
     const urls = Array.from({ length: 8 }, (_, i) => `${site.url}/restless?${i}`)
-    const id = await home.add(...urls)
+    const id = await home.add(...RESTLESS, ...urls)
     const before = site.hits('/restless')
     const runner = home.start(['run'])
     const first = await eventually(() => browsers(home)[0])
@@ -198,7 +223,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     process.kill(first.pid, 'SIGSTOP')
     const archived = async (count: number) => {
       const select = `select count(*)::int from snapshot where status = 'sealed' and outcome = 'archived'`
-      await eventually(async () => (await home.value<number>(select)) >= count, 60_000)
+      await eventually(async () => (await home.value<number>(select)) >= count, 120_000)
     }
     const folder = await home.value<string>('select output_dir from crawl')
     const endpoint = join(home.dataDir, folder, 'chrome/cdp_url.txt')
@@ -217,7 +242,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     await archived(5)
     runner.signal('SIGKILL')
     await eventually(() => runner.isOver)
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { deadlineMs: 120_000 })
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
     expect(code, stderr).toBe(0)
     const pages = await pagesOf(home, id)
     expect(pages.map(({ outcome }) => outcome)).toEqual(urls.map(() => 'archived'))

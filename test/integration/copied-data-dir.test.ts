@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { newFolder } from '../support/homes.ts'
-import { killAll, processesOf } from '../support/processes.ts'
+import { endLeft, processesOf } from '../support/processes.ts'
 import { eventually, program } from '../support/program.ts'
 
 let folder: string
@@ -15,8 +15,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await cli('original', 'db', 'stop', '--force')
-  const left = processesOf(folder)
-  killAll(left)
+  const left = await endLeft(folder)
   rmSync(folder, { recursive: true, force: true })
   expect(left).toEqual([])
 })

@@ -42,7 +42,7 @@ describe('the lock on the data dir', () => {
     const [older, newer] = locks as [DataDirLock, DataDirLock]
     await eventually(() => older.take())
     expect(await newer.take()).toBe(false)
-    const [acquire] = waiting()
+    const [acquire] = await eventually(() => (waiting().length > 0 ? waiting() : undefined))
     expect(await newer.take()).toBe(false)
     expect(waiting()).toEqual([acquire])
     older.release()

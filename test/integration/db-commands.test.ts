@@ -1,10 +1,15 @@
-import { rmSync } from 'node:fs'
+import { readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openHome } from '../../src/cli/home.ts'
+import { isLed } from '../../src/cli/led-home.ts'
+import { atTheDoor } from '../../src/cli/settings.ts'
+import { ping } from '../../src/db/database.ts'
 import { migrations } from '../../src/db/migrate.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
-import { killAll, processesOf } from '../support/processes.ts'
-import { eventually, program } from '../support/program.ts'
+import { endLeft, processesOf } from '../support/processes.ts'
+import { eventually, program, start } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
@@ -23,6 +28,16 @@ const records = (stdout: string) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Fields)
 
+/** The files that this process has open. */
+const openFiles = () =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      return [] // The one of the folder itself.
+    }
+  })
+
 describe('db', () => {
   let folder: string
   const cli = (...args: string[]) => program(args, { env: { DATA_DIR: join(folder, 'data') } })
@@ -35,8 +50,7 @@ describe('db', () => {
   })
   afterAll(async () => {
     await cli('db', 'stop', '--force')
-    const left = processesOf(folder)
-    killAll(left)
+    const left = await endLeft(folder)
     rmSync(folder, { recursive: true, force: true })
     expect(left).toEqual([])
   })
@@ -82,6 +96,25 @@ describe('db', () => {
     const nothing = await cli('db', 'stop')
     expect(nothing.code).toBe(0)
     expect(nothing.stderr).toMatch(/was not running/)
+  })
+
+  it('is held up for a moment by the runner alone, and stopped by the last who leaves', async () => {
+    const dataDir = join(folder, 'data')
+    const runner = start(['run', '--daemon', '--exclude', 'crawl'], { env: { DATA_DIR: dataDir } })
+    await eventually(() => runner.stderr.includes('leading'))
+    const open = await openHome(await atTheDoor({ dataDir }, false), 'never', () => {}, { isBrief: true })
+    const { home } = open
+    expect(openFiles().filter((file) => file.includes('.postgres-users'))).toEqual([])
+    expect(await isLed(home)).toBe(true)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+    await ping(home.db) // The runner has seen our connection.
+    expect(await isLed(home)).toBe(false)
+    await sql`update process set status = 'running', ended_at = null, exit_code = null
+      where worker_type = 'worker_runner'`.execute(home.db)
+    expect(await isLed(home)).toBe(false) // A row that a crash has left says nothing.
+    await open.close()
+    await eventually(() => server().length === 0)
   })
 
   it('is down again after a command that follows a stop', async () => {

@@ -11,7 +11,7 @@ import { olderPrograms } from '../../src/db/embedded/older-programs.ts'
 import { startServer } from '../../src/db/embedded/start.ts'
 import { shutDown } from '../../src/db/embedded/stop.ts'
 import { newFolder } from '../support/homes.ts'
-import { killAll, processesOf } from '../support/processes.ts'
+import { endLeft, processesOf } from '../support/processes.ts'
 import { type Call, program } from '../support/program.ts'
 
 const MAJOR = 17
@@ -24,9 +24,8 @@ beforeAll(() => {
   folder = newFolder()
   dataDir = join(folder, 'data')
 })
-afterAll(() => {
-  const left = processesOf(folder)
-  killAll(left)
+afterAll(async () => {
+  const left = await endLeft(folder)
   rmSync(folder, { recursive: true, force: true })
   expect(left).toEqual([])
 })

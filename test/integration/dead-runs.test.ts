@@ -14,7 +14,7 @@ it('a test run that was killed leaves nothing to the next one, which ends nothin
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
   const [dead, alive, foreign] = ['dead00', 'alive0', 'other0'].map((name) => join(parent, `abx-${name}`))
   for (const folder of [dead!, alive!, foreign!]) mkdirSync(folder, { mode: 0o755 })
-  const run = spawn('sleep', ['60'])
+  const run = spawn('sleep', ['1000'])
   writeFileSync(join(dead!, OWNER), JSON.stringify(await identityOf(run.pid!)))
   await own(alive!)
   const dataDir = join(dead!, 'home')
@@ -24,7 +24,7 @@ it('a test run that was killed leaves nothing to the next one, which ends nothin
     expect(code, stderr).toBe(0)
   }
   // Of a person who wants to know what became of it.
-  const shell = spawn('sleep', ['60'], { cwd: dataDir, env: { ...process.env, PWD: dataDir } })
+  const shell = spawn('sleep', ['1000'], { cwd: dataDir, env: { ...process.env, PWD: dataDir } })
   onTestFinished(() => void shell.kill('SIGKILL'))
   const server = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
   const memory = readFileSync(`/proc/${server}/maps`, 'utf8').match(/\/dev\/shm\/PostgreSQL\.\d+/g)!

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOSTED_LOG } from '../../src/base/attempt-paths.ts'
 import { readRowLog } from '../../src/base/row-log.ts'
 import { expectComplete, pagesOf } from '../support/archive.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { sealedCrawl } from '../support/observer.ts'
 import { processesOf } from '../support/processes.ts'
@@ -118,7 +119,7 @@ describe('crawl delete', () => {
     expect(await counts(home)).toEqual({ crawls: 0, snapshots: 0, results: 0 })
   })
 
-  it('leaves what somebody does not let go of, and says who', { timeout: 120_000 }, async () => {
+  it('leaves what somebody does not let go of, and says who', async () => {
     const home = await homes.make()
     home.install('oracle')
     const runner = home.start(['run'])
@@ -127,7 +128,7 @@ describe('crawl delete', () => {
     await eventually(() => existsSync(join(home.dataDir, 'oracle.log'))) // Its hook is at work.
     // The workers stand still: they neither see that they have lost the page, nor end their hook.
     for (const { pid } of [...workers(), { pid: runner.pid }]) process.kill(pid, 'SIGSTOP')
-    const { code, stderr } = await home.run(['crawl', 'delete', '--yes', crawl], { deadlineMs: 90_000 })
+    const { code, stderr } = await home.run(['crawl', 'delete', '--yes', crawl])
     for (const { pid } of [...workers(), { pid: runner.pid }]) process.kill(pid, 'SIGCONT')
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(
@@ -181,10 +182,13 @@ describe('snapshot delete', () => {
     const home = await homes.make()
     home.install('slow')
     const crawl = await home.add('--plugins', 'slow', ...urls(1))
-    const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'claim.results_prepared=sleep:4000' } })
-    const page = await eventually(() => home.value<string>('select snapshot_id from archive_result limit 1'))
+    const step = 'claim.results_prepared'
+    const runner = home.start(['run'], { env: failpoints(home, `${step}=stop`) })
+    const worker = await eventually(() => fired(home).get(step))
+    const page = await home.value<string>('select snapshot_id from archive_result limit 1')
     await records(home, ['snapshot', 'delete', '--yes', page])
     expect(folders(home)).not.toContain(page)
+    process.kill(worker, 'SIGCONT')
     await runner.says(/claim lost/)
     expect(folders(home)).toEqual([crawl])
     await sealedCrawl(home, crawl)
@@ -251,10 +255,10 @@ describe('result delete', () => {
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(new RegExp(`error: result ${id}: its page is being worked on`))
     expect(await counts(home)).toMatchObject({ results: 2 })
-    for (const signal of ['SIGTERM', 'SIGTERM'] as const) {
-      runner.signal(signal)
-      await new Promise((resolve) => setTimeout(resolve, 300))
-    }
+    runner.signal('SIGTERM')
+    await runner.says(/draining/)
+    await new Promise((resolve) => setTimeout(resolve, 200)) // Two signals within 150 ms count as one.
+    runner.signal('SIGTERM')
     await runner.finished()
   })
 })

@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { enterServer, serverStatus, stopServer, urlOf } from '../../src/db/embedded/server.ts'
+import { eventually } from '../support/program.ts'
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 const isRoot = process.geteuid?.() === 0
@@ -169,15 +170,15 @@ test('a stale postmaster.pid that names a living process is left to PostgreSQL, 
   await (await enterServer(data)).leave()
   const owner = statSync(join(data, 'postgres'))
   if (process.platform !== 'linux') skip('needs /proc')
-  const stranger = spawn('sleep', ['1'], { uid: isRoot ? owner.uid : process.getuid!() })
+  const stranger = spawn('sleep', ['1000'], { uid: isRoot ? owner.uid : process.getuid!() })
   const pidFile = join(data, 'postgres', 'postmaster.pid')
   writeFileSync(pidFile, [stranger.pid, join(data, 'postgres'), '1', '5432', '.', '', '', 'ready'].join('\n'))
   chownSync(pidFile, owner.uid, owner.gid)
-  const lease = await enterServer(data)
+  const entered = enterServer(data)
+  const log = () => readFileSync(join(data, 'logs', 'postgres.log'), 'utf8')
+  await eventually(() => log().includes('lock file "postmaster.pid" already exists')).finally(() => stranger.kill())
+  const lease = await entered
   expect(lease.how).toBe('started')
-  expect(readFileSync(join(data, 'logs', 'postgres.log'), 'utf8')).toContain(
-    'lock file "postmaster.pid" already exists',
-  )
   expect(await lease.leave()).toEqual({ stopped: true })
 })
 

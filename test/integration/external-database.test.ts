@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf } from '../support/archive.ts'
 import { newFolder, TestHome } from '../support/homes.ts'
 import { openRows, sealedCrawl } from '../support/observer.ts'
-import { killAll, processesOf } from '../support/processes.ts'
+import { endLeft, processesOf } from '../support/processes.ts'
 import { eventually, program } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
 import { type Site, startSite } from '../support/site.ts'
@@ -32,8 +32,7 @@ beforeAll(async () => {
   admin.on('error', () => {})
 })
 afterEach(async ({ task }) => {
-  const left = homes.flatMap(({ dataDir }) => processesOf(dataDir))
-  killAll(left)
+  const left = (await Promise.all(homes.map(({ dataDir }) => endLeft(dataDir)))).flat()
   // Each data dir counts its own terms.
   const several = homes.length > 1 ? ['a term has one leader'] : []
   for (const home of homes.splice(0)) {
@@ -47,8 +46,7 @@ afterEach(async ({ task }) => {
 afterAll(async () => {
   await admin.end()
   await server('db', 'stop', '--force')
-  const left = processesOf(serverDir)
-  killAll(left)
+  const left = await endLeft(serverDir)
   rmSync(serverDir, { recursive: true, force: true })
   await site.close()
   expect(left).toEqual([])

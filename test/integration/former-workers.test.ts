@@ -3,6 +3,7 @@ import { uuidv7 } from '../../src/base/ids.ts'
 import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { isThere } from '../support/processes.ts'
+import { queuedPages } from '../support/queued.ts'
 import { Registry } from '../support/registry.ts'
 
 const homes = useHomes()
@@ -15,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => registry.close())
 
-it('a former worker is ended with its hook; one that works for another data dir of the same database is not', async () => {
+it('a former worker is ended with its hook, and no page beside is to blame; one that works for another data dir of the same database is not', async () => {
   const crawlId = uuidv7()
   const runnerId = registry.ownId
   const workerWithHook = async (dataDirId: string) => {
@@ -24,11 +25,14 @@ it('a former worker is ended with its hook; one that works for another data dir 
     const hook = await registry.start('sleep 1000', values)
     const ids = [worker.row.id, hook.row.id]
     await home.query('update process set data_dir_id = $1 where id = any($2)', [dataDirId, ids])
+    await home.query('update snapshot set claimed_by = $1, claim_token = $1, attempts = 1', [worker.row.id])
     return [worker.pid, hook.pid]
   }
-  const ours = await workerWithHook(registry.home.dataDirId)
+  await queuedPages(home, ['http://127.0.0.1:9/'])
   const theirs = await workerWithHook(uuidv7())
+  const ours = await workerWithHook(registry.home.dataDirId)
   await endFormerWorkers({ home: registry.home, processId: registry.ownId, term: 1 }, { crawlId })
   expect(ours.filter(isThere)).toEqual([])
   expect(theirs.filter(isThere)).toEqual(theirs)
+  expect(await home.query('select claimed_by, attempts from snapshot')).toEqual([{ claimed_by: null, attempts: 0 }])
 })

@@ -192,21 +192,15 @@ describe('background hooks', () => {
   it('are asked to end, waited for as long as their timeout or grace lasts, and killed if they do not listen', async () => {
     const { result, run, file } = await ran(
       ['order_bg', 'ignores_term', 'forks_grandchild', 'writes_late', 'slow'],
-      // When the page ends, writes_late and ignores_term have used up their own time.
-      [
-        'SLOW_SECONDS=1.1',
-        'WRITES_LATE_TIMEOUT=1',
-        'IGNORES_TERM_TIMEOUT=1',
-        'ORDER_BG_TIMEOUT=30',
-        'BACKGROUND_GRACE=3',
-      ],
+      // When the page ends, writes_late and ignores_term have used up their own time. They have it to be ready, too.
+      ['SLOW_SECONDS=4.1', 'WRITES_LATE_TIMEOUT=4', 'IGNORES_TERM_TIMEOUT=4', 'BACKGROUND_GRACE=6'],
       { LOG_LEVEL: 'debug' },
     )
     expect(result('order_bg')).toMatchObject({ status: 'succeeded' })
     expect(result('forks_grandchild').status).toMatch(/succeeded|noresults/)
     expect(result('ignores_term')).toMatchObject({
       status: 'failed',
-      output_str: 'killed: it did not end within 3 s of SIGTERM',
+      output_str: 'killed: it did not end within 6 s of SIGTERM',
     })
     expect(file('writes_late/profile.txt')).toBe('all')
     expect(run.stderr).toMatch(/SIGTERM to 4 background hooks/)
@@ -230,8 +224,7 @@ describe('what a hook leaves running', () => {
     const runner = home.start(['run'])
     await eventually(() => home.value<boolean>("select bool_and(status = 'sealed') from crawl"))
     const daemons = () => processesOf(home.dataDir).filter(({ command }) => command.startsWith('sleep 1000'))
-    await eventually(() => daemons().length === 0, 3_000).catch(() => {})
-    expect(daemons().map(({ command }) => command)).toEqual([])
+    await eventually(() => daemons().length === 0)
     runner.signal('SIGTERM')
     expect((await runner.finished()).code).toBe(0)
   })

@@ -20,6 +20,9 @@ function listIn(home: TestHome, lines: readonly string[]): string {
   return file
 }
 
+const WAITING =
+  'select 1 from pg_locks l join pg_database d on d.oid = l.database and datname = current_database() where not granted'
+
 /** Nobody writes to this table while `work` runs, which can ask whether somebody waits to. */
 async function withLock<T>(
   home: TestHome,
@@ -30,14 +33,14 @@ async function withLock<T>(
   await client.connect()
   try {
     await client.query(`begin; lock table ${table} in share mode`)
-    return await work(async () => (await client.query('select 1 from pg_locks where not granted')).rows.length > 0)
+    return await work(async () => (await client.query(WAITING)).rows.length > 0)
   } finally {
     await client.end()
   }
 }
 
 describe('a long list', () => {
-  it('is added within a minute: each URL once, bad lines counted, the first of both shown', async () => {
+  it('is added: each URL once, bad lines counted, the first of both shown', async () => {
     const home = await homes.make()
     const bad = Array.from({ length: 3_000 }, (_, n) => `not a url ${n}`)
     const lines = [...urls(MANY), ...urls(5_000), ...bad, '# a remark', '']

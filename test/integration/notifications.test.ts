@@ -60,7 +60,7 @@ describe('a listener', () => {
     proxy.silence()
     proxy.pass()
     await server.query('notify news')
-    await eventually(() => heard === 2, 30_000)
+    await eventually(() => heard === 2)
     await expectToHear()
   })
 

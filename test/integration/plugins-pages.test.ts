@@ -76,12 +76,12 @@ describe('html', () => {
     ['/never-ends', 'larger than 1 MB (HTML_MAX_SIZE); kept as far as it came: 1 MB', 'All work and no play. '],
     ['/bomb.gz', 'larger than 1 MB (HTML_MAX_SIZE); kept as far as it came: 1 MB', 'aaaaaa'],
     ['/nothing.gz', 'larger than 1 MB (HTML_MAX_SIZE)', undefined],
-    ['/slow', 'timed out after 0.5 s; kept as far as it came: ', 'x'],
+    ['/slow', 'timed out after 2 s; kept as far as it came: ', 'x'],
     ['/reset-body', 'before the end of the body; kept as far as it came: 19 bytes', '<title>Half</title>'],
     ['/half.gz', 'before the end of the body; kept as far as it came: ', '<title>'],
     ['/gzip-broken', 'damaged compressed body', undefined],
   ])('fails at %s: %s, and keeps what came', async (path, reason, start) => {
-    const env = { HTML_MAX_SIZE: '1mb', HTML_TIMEOUT: path === '/slow' ? '0.5' : '20' }
+    const env = { HTML_MAX_SIZE: '1mb', HTML_TIMEOUT: path === '/slow' ? '2' : '60' }
     const served = start === undefined ? undefined : 'html/truncated.html'
     const result = await run('html', at(path), env)
     expect(result).toMatchObject({ status: 'failed', output: expect.stringContaining(reason) as string })
@@ -143,7 +143,7 @@ describe('staticfile', () => {
 
   it.each([
     ['/stream.bin', { STATICFILE_MAX_SIZE: '1mb' }, 'larger than 1 MB (STATICFILE_MAX_SIZE); kept as far as it came: '],
-    ['/stream.bin', { STATICFILE_TIMEOUT: '0.5' }, 'timed out after 0.5 s; kept as far as it came: '],
+    ['/stream.bin', { STATICFILE_TIMEOUT: '2' }, 'timed out after 2 s; kept as far as it came: '],
     ['/half.bin', {}, 'before the end of the body; kept as far as it came: 100 bytes'],
   ])('keeps what came of %s with %o, under a name that says so', async (path, env, reason) => {
     const served = `staticfile/truncated-${path.slice(1)}`

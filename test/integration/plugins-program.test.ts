@@ -51,7 +51,7 @@ beforeAll(async () => {
     '/': '<title>Start</title><a href="/next">next</a>',
     '/links': Array.from({ length: 10_000 }, (_, i) => `<a href="/link-${i}">${i}</a>`).join('\n'),
   })
-}, 60_000)
+})
 
 afterAll(async () => {
   for (const child of running) child.kill('SIGKILL')
@@ -77,7 +77,7 @@ function start(file: string, args: readonly string[], env: Record<string, string
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter)
   const child = spawn(join(place, 'dist/plugins', file), args, {
     cwd,
-    env: { PATH, TIMEOUT: '20', ...env },
+    env: { PATH, TIMEOUT: '60', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
@@ -213,7 +213,7 @@ describe('a built hook', () => {
       hashes: 'succeeded',
     })
     expect(readFileSync(join(snapshot, 'title/title.txt'), 'utf8')).toBe('Start')
-  }, 60_000)
+  })
 
   it('needs no page of another hook', async () => {
     expect((await run('title', `${site.url}/`)).records).toEqual([

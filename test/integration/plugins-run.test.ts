@@ -136,7 +136,7 @@ describe('every hook that asks the network', () => {
     for (const plugin of ['headers', 'html', 'title']) {
       // Each in a snapshot of its own: nothing to read from the others.
       rmSync(snapshot, { recursive: true, force: true })
-      const result = await run(plugin, url, { TIMEOUT: target === '/hangs' ? '0.3' : '20' })
+      const result = await run(plugin, url, { TIMEOUT: target === '/hangs' ? '0.3' : '60' })
       expect(result.status, plugin).toBe('failed')
       if (typeof reason === 'string') expect(result.output, plugin).toBe(reason)
       else expect(result.output, plugin).toMatch(reason)

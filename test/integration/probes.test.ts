@@ -44,7 +44,7 @@ it('bad plugins on one page have their outcome each, and no other goes down with
   writeFileSync(join(home.dataDir, 'plugins', 'bad_config', 'config.json'), '{ "required_plugins": [')
   home.install('env_dump')
   const plugins = [...Object.keys(OUTCOMES), 'headers', 'hashes', 'env_dump'].join()
-  const crawl = await home.add('--depth', '0', '--plugins', plugins, `${site.url}/page-1.html`)
+  const crawl = await home.add('--plugins', plugins, '-c', 'TIMEOUT=600', `${site.url}/page-1.html`)
   const run = await home.run(['run', '--exit-on-idle'], { env: { AWS_SECRET_ACCESS_KEY: CANARY } })
   expect(run.code, run.stderr).toBe(0)
   const [page, ...others] = await expectComplete(home, crawl)

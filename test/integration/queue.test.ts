@@ -97,13 +97,12 @@ describe('the queue', () => {
   })
 
   it('wakes an idle runner by notification: it listens, and works at once on what is added while it waits', async () => {
-    // By itself it looks when it begins to lead, and 5 s later. On a drowned machine we may be too late to tell: once
-    // more.
-    const { s: seconds } = await eventually(async () => {
-      const noticed = await untilNoticed()
-      return noticed.late < 1.5 ? noticed : undefined
-    }, 60_000)
-    expect(seconds).toBeLessThan(2.5)
+    // By itself it looks when it begins to lead, and 5 s later: what it noticed before that it was told. On a drowned
+    // machine we may be too late to tell: once more.
+    await eventually(async () => {
+      const { late, s } = await untilNoticed()
+      return late + s < 5
+    }, 120_000)
   })
 
   it('works on what is added when the notification is lost, by its poll', async () => {

@@ -81,12 +81,12 @@ describe('the current row', () => {
 describe('the end of a process', () => {
   it('is what its parent’s wait reported', async () => {
     const { row } = await registry.start('sleep 0.2; exit 7')
-    expect(await waitForEnd(registry.home, row, 5_000)).toEqual({ code: 7, signal: null, closed: true })
+    expect(await waitForEnd(registry.home, row, 60_000)).toEqual({ code: 7, signal: null, closed: true })
   })
 
   it('that nobody saw has no exit code: the row is lost, never a success', async () => {
     const { row } = await registry.start('sleep 0.2', {}, false)
-    expect(await waitForEnd(registry.home, row, 5_000)).toEqual({ code: null, signal: null, closed: true })
+    expect(await waitForEnd(registry.home, row, 60_000)).toEqual({ code: null, signal: null, closed: true })
     expect(await registry.again(row)).toMatchObject({ status: 'lost', exit_code: null, exit_signal: null })
   })
 

@@ -92,7 +92,7 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     const { relay } = browser
     const alone = await Cdp.connect(relay.endpoint + ALONE)
     await alone.send('Browser.getVersion')
-    expect(await page(async () => {}, 2)).toBe('backoff: other pages have the browser for themselves')
+    expect(await page(async () => {}, 5)).toBe('backoff: other pages have the browser for themselves')
     const waiting = page(async () => {})
     alone.close()
     expect(await waiting).toBe('succeeded: page')

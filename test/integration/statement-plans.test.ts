@@ -165,6 +165,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await binaries.binariesOf(db, home.machineId)
     await binaries.binariesOf(db, home.machineId, ['wget'])
   },
+  'db/binaries.ts binariesToCheck': () => binaries.binariesToCheck(db, home.machineId, ['wget']),
   'db/binaries.ts loseBinary': () => binaries.loseBinary(db, program),
   'db/binaries.ts lookUpNow': () => binaries.lookUpNow(db, program),
   'db/binaries.ts hintBinary': () => binaries.hintBinary(db, home.machineId, 'wget', '/x'),
@@ -237,6 +238,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     for (const noun of ['crawl', 'snapshot', 'result'] as const) await countBelow(db, noun, [other])
   },
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
+  'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
   'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
   'db/runners.ts withdrawHandoff': () => runners.withdrawHandoff(home, other, worker),
   'db/runners.ts goToGate': async () => {

@@ -28,7 +28,7 @@ async function expectReason(home: TestHome, pattern: RegExp): Promise<void> {
     last = await reason(home)
     return pattern.test(last)
   }
-  await eventually(told, 30_000).catch(() => expect(last).toMatch(pattern))
+  await eventually(told, 120_000).catch(() => expect(last).toMatch(pattern))
 }
 
 const queued = (home: TestHome) => home.add('--plugins', 'html', `${site.url}/page-1.html`)
@@ -57,6 +57,7 @@ describe('with a leader that is well', () => {
     await eventually(async () => (await pidsOf(home, 'hook')).length > 0)
     expect(await reason(home)).toBe('')
     runner.signal('SIGTERM')
+    await runner.says(/draining/)
     await new Promise((resolve) => setTimeout(resolve, 300)) // Two signals within 150 ms count as one.
     await leave(runner)
   })
@@ -135,11 +136,15 @@ describe('with a leader that is well', () => {
 })
 
 describe('with a leader that is not', () => {
-  it('it is stopped, and a standby is there or not', async () => {
+  it('it is stopped, and a standby is there or not', async ({ onTestFinished }) => {
     const home = await homes.make()
     await queued(home)
     const runner = await leading(home, '--exclude', 'crawl')
     runner.signal('SIGSTOP')
+    // However long we take to look, it has only just stopped: else the standby goes before it.
+    const beat = () => home.query("update process set heartbeat_at = now() where worker_type = 'worker_runner'")
+    const beats = setInterval(() => void beat().catch(() => {}), 2_000)
+    onTestFinished(() => clearInterval(beats))
     await expectReason(
       home,
       new RegExp(`runner pid ${runner.pid} is stopped .kill -CONT .*start another runner, which takes over`),
@@ -147,6 +152,7 @@ describe('with a leader that is not', () => {
     const standby = home.start(['run', '--standby'])
     await standby.says(/standing by/)
     await expectReason(home, /is stopped .*; a standby takes over/)
+    clearInterval(beats)
     await leave(standby, runner)
   })
 

@@ -73,7 +73,7 @@ async function killServer(): Promise<void> {
 
 /** Waits for a recovery that stands still, and stops its process: it heeds no signal either. */
 async function recoveryHeld(): Promise<{ server: number; startup: number }> {
-  await eventually(() => existsSync(aside('held')), 30_000)
+  await eventually(() => existsSync(aside('held')))
   const startup = Number(readFileSync(aside('held'), 'utf8'))
   process.kill(startup, 'SIGSTOP')
   held.add(startup)
@@ -165,7 +165,7 @@ describe('commands that are started while the database recovers', () => {
 
   it('and whose server is killed again while it starts start it once more', async () => {
     await killServer()
-    const add = begin(['add', 'http://127.0.0.1:1/'], { env: { WAIT_DB: '60' } })
+    const add = begin(['add', 'http://127.0.0.1:1/'], { env: { WAIT_DB: '600' } })
     const { server, startup } = await recoveryHeld()
     process.kill(server, 'SIGKILL')
     process.kill(startup, 'SIGKILL')
@@ -179,25 +179,23 @@ describe('a command that has waited long enough', () => {
   it('says for what, for how long and what to do, and ends with 1; with nobody left it stops the server', async () => {
     await killServer()
     forgetDbStart()
-    const began = performance.now()
-    const status = begin(['--wait-db', '2', 'status'])
+    const status = begin(['--wait-db', '5', 'status'], { env: { WAIT_DB: '3600' } })
     await recoveryHeld()
     const { code, stdout, stderr } = await status.finished()
     expect(code, stderr).toBe(1)
-    expect(performance.now() - began).toBeLessThan(12_000)
     expect(stdout).toBe('')
-    expect(stderr).toMatch(/^error: waited 2 s for the database in \S+\/postgres: .*(start|recover)/m)
+    expect(stderr).toMatch(/^error: waited 5 s for the database in \S+\/postgres: .*(start|recover)/m)
     expect(stderr).toMatch(/^hint: .*--wait-db/m)
-    await eventually(() => servers().length === 0, 5_000)
+    await eventually(() => servers().length === 0)
     release()
-    const after = await cli(['--wait-db', '60', 'status'])
+    const after = await cli(['--wait-db', '600', 'status'])
     expect(after.code, after.stderr).toBe(3)
   })
 
   it('leaves the server to others who wait for it', async () => {
     await killServer()
     forgetDbStart()
-    const patient = begin(['add', 'http://127.0.0.1:1/'], { env: { WAIT_DB: '60' } })
+    const patient = begin(['add', 'http://127.0.0.1:1/'], { env: { WAIT_DB: '600' } })
     const { server } = await recoveryHeld()
     await patient.says(WAITS)
     const hasty = await cli(['--wait-db=0', 'status'])
@@ -207,7 +205,7 @@ describe('a command that has waited long enough', () => {
     expect(isThere(server)).toBe(true)
     release()
     expectFine(await patient.finished())
-    await eventually(() => servers().length === 0, 5_000)
+    await eventually(() => servers().length === 0)
   })
 
   it.each(sampled(['SIGINT', 'SIGTERM'] as const, 1, 'waits'))(
@@ -215,16 +213,14 @@ describe('a command that has waited long enough', () => {
     async (signal) => {
       await killServer()
       forgetDbStart()
-      const run = begin(['run'])
+      const run = begin(['--wait-db', '3600', 'run'])
       await recoveryHeld()
       await run.says(WAITS)
-      const began = performance.now()
       run.signal(signal)
-      const { code, stderr } = await run.finished(10_000)
-      expect(performance.now() - began).toBeLessThan(3_000)
+      const { code, stderr } = await run.finished()
       expect(code, stderr).toBe(130)
       expect(stderr).toMatch(/^error: interrupted while waiting for the database$/m)
-      await eventually(() => processesOf(dataDir).length === 0, 5_000)
+      await eventually(() => processesOf(dataDir).length === 0)
       release()
     },
   )
@@ -234,12 +230,10 @@ describe('a server that cannot recover', () => {
   it('is not waited for: its reason is said at once', async () => {
     await cli(['db', 'stop'])
     rmSync(join(dataDir, 'postgres', 'pg_wal'), { recursive: true })
-    const began = performance.now()
-    const { code, stderr } = await cli(['status'])
+    const { code, stderr } = await cli(['--wait-db', '3600', 'status'])
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(/^error: PostgreSQL did not start: .*pg_wal/m)
     expect(stderr).not.toMatch(WAITS)
-    expect(performance.now() - began).toBeLessThan(5_000)
   })
 })
 

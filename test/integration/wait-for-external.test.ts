@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { appendFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -49,13 +50,17 @@ afterEach(() => {
 })
 afterAll(() => rmSync(serverDir, { recursive: true, force: true }))
 
+/** A port at which nobody listens, below those from which connections of others are given theirs. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: free } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return free
+  for (;;) {
+    const server = createServer().listen(randomInt(10_000, 32_000), '127.0.0.1')
+    const isFree = await once(server, 'listening').catch(() => undefined)
+    if (!isFree) continue
+    const { port: free } = server.address() as AddressInfo
+    server.close()
+    await once(server, 'close')
+    return free
+  }
 }
 
 /** `pg_ctl` on that cluster, as its owner. */
@@ -74,7 +79,7 @@ function control(...args: string[]): void {
   }
 }
 
-const call = (databaseUrl = url) => ({ env: { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } })
+const call = (databaseUrl = url) => ({ env: { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, WAIT_DB: '600' } })
 
 function begin(...args: string[]): Running {
   const running = start(args, call())
@@ -105,7 +110,7 @@ describe('a server that is not there yet', () => {
 
   it('is waited for as long as --wait-db and WAIT_DB say, the option winning; then one line, and 1', async () => {
     const began = performance.now()
-    const waited = await program(['--wait-db', '2', 'status'], { env: { ...call().env, WAIT_DB: '50' } })
+    const waited = await program(['--wait-db', '2', 'status'], { env: { ...call().env, WAIT_DB: '3600' } })
     expectRefusal(
       waited,
       1,
@@ -113,7 +118,6 @@ describe('a server that is not there yet', () => {
     )
     expect(waited.stderr).toMatch(/^hint: .*DATABASE_URL.*--wait-db/m)
     expect(performance.now() - began).toBeGreaterThan(2_000)
-    expect(performance.now() - began).toBeLessThan(6_000)
     const short = await program(['run'], { env: { ...call().env, WAIT_DB: '1' } })
     expectRefusal(short, 1, /^error: waited 1 s for the database/m)
   })
@@ -131,12 +135,10 @@ describe('a server that is not there yet', () => {
   })
 
   it('is left at once on Ctrl-C, with 130', async () => {
-    const run = begin('run')
+    const run = begin('--wait-db', '3600', 'run')
     await run.says(WAITS)
-    const began = performance.now()
     run.signal('SIGINT')
     expect((await run.finished()).code, run.stderr).toBe(130)
-    expect(performance.now() - began).toBeLessThan(1_500)
   })
 })
 
@@ -180,11 +182,9 @@ describe('what is misconfigured', () => {
       ['http://127.0.0.1/', /not a database URL/],
     ]
     for (const [to, message] of wrong) {
-      const began = performance.now()
-      const ended = await program(['status'], call(to))
+      const ended = await program(['--wait-db', '3600', 'status'], call(to))
       expectRefusal(ended, 2, message)
       expect(ended.stderr).not.toMatch(WAITS)
-      expect(performance.now() - began, ended.stderr).toBeLessThan(5_000)
     }
   })
 

@@ -53,7 +53,10 @@ export const hardPages: Routes = {
      </script>`,
   ),
   '/cyrillic': bytes('text/html; charset=windows-1251', windows1251(`<title>x</title><p>${RUSSIAN}</p>`)),
-  '/moves': page('moves', '<p>first</p><script>setTimeout(() => { location = "/second" }, 300)</script>'),
+  '/moves': page(
+    'moves',
+    '<p>first</p><script>fetch("/hangs"); setTimeout(() => { location = "/second" }, 300)</script>',
+  ),
   '/second': page('second', '<p>second</p>'),
   '/leads-nowhere': page('leads', '<p>first</p><script>location = "http://127.0.0.1:1/"</script>'),
   '/restless': page(

@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, expect } from 'vitest'
@@ -76,6 +76,15 @@ export class TestHome {
     for (const name of plugins) {
       cpSync(join(ROOT, 'test', 'fixtures', 'plugins', name), join(this.dataDir, 'plugins', name), { recursive: true })
     }
+  }
+
+  /** Has the hooks of this fixture stand still in their middle until they are let go. */
+  hold(fixture: 'oracle' | 'slow'): void {
+    writeFileSync(join(this.dataDir, `hold-${fixture}`), '')
+  }
+
+  letGo(fixture: 'oracle' | 'slow'): void {
+    rmSync(join(this.dataDir, `hold-${fixture}`))
   }
 
   async close(): Promise<void> {

@@ -146,7 +146,7 @@ export async function run(
   const context = {
     url,
     outputDir,
-    env: { PATH: process.env['PATH'], TIMEOUT: '20', ...env },
+    env: { PATH: process.env['PATH'], TIMEOUT: '60', ...env },
     signal,
     visit,
     emit: (record: object) => records.push({ ...record }),

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -44,7 +45,7 @@ export async function openRows(home: TestHome): Promise<object[]> {
 export async function sealedPages(home: TestHome, count: number): Promise<void> {
   await eventually(
     () => home.value<boolean>("select count(*) >= $1 from snapshot where status = 'sealed'", [count]),
-    60_000,
+    120_000,
   )
 }
 
@@ -78,6 +79,18 @@ export function expectOneAtATime(home: TestHome): string[] {
   return runners
 }
 
+/** Nobody has waited for a lease to run out, which takes a minute: something happened all the time. */
+export async function expectNoPause(home: TestHome): Promise<void> {
+  const pauses = await home.query(
+    `select at, next - at as long from (
+       select at, lead(at) over (order by at) as next from (
+         select at from transition union all
+         select unnest(array[created_at, ended_at]) from process where process_type <> 'cli') as events) as pauses
+     where next - at > interval '45 s'`,
+  )
+  expect(pauses).toEqual([])
+}
+
 /** What the outside observer saw of one data dir. */
 export interface Observed {
   readonly dataDir: string
@@ -88,6 +101,8 @@ export interface Observed {
 
 /** The outside observer: one process for all homes of a test file. */
 export class Observer {
+  /** It has started, which takes its time on a busy machine. */
+  readonly up: Promise<unknown>
   readonly #child: ChildProcess
   readonly #waiting = new Map<string, (observed: Observed) => void>()
 
@@ -99,6 +114,7 @@ export class Observer {
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       },
     )
+    this.up = once(this.#child, 'message')
     this.#child.on('message', (observed: Observed) => this.#waiting.get(observed.dataDir)?.(observed))
     this.#child.once('exit', (code) => {
       for (const answer of this.#waiting.values())

@@ -68,7 +68,7 @@ class Watch {
       connectionString: databaseUrl,
       max: 1,
       application_name: 'the observer',
-      connectionTimeoutMillis: 2_000,
+      connectionTimeoutMillis: 10_000,
     })
     this.#pool.on('error', () => {})
   }
@@ -209,6 +209,7 @@ process.on('message', async (order: Order) => {
   }
 })
 process.on('disconnect', () => process.exit(0))
+process.send?.('up')
 
 for (;;) {
   // Once for all: reading /proc is most of the work.

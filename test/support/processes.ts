@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { eventually } from './program.ts'
 
 /** One live process, as somebody outside sees it. */
 export interface Seen {
@@ -92,6 +93,14 @@ export function killAll(processes: readonly Seen[]): void {
       // Gone already.
     }
   }
+}
+
+/** Gives what has to do with a directory the time to leave, and ends what has not left; that is returned. */
+export async function endLeft(dir: string): Promise<Seen[]> {
+  await eventually(() => processesOf(dir).length === 0, 30_000).catch(() => {})
+  const left = processesOf(dir)
+  killAll(left)
+  return left
 }
 
 /** The private folders in /tmp that lead to sockets below `dir`. */

@@ -35,14 +35,14 @@ export class RealTabs {
   /** A tab that has visited a page. */
   async visit(url: string, env: Readonly<Record<string, string>> = {}, { isLoggedIn = false } = {}): Promise<Tab> {
     const tab = await this.empty(env)
-    await tab.visit(url, env, 30_000, isLoggedIn)
+    await tab.visit(url, env, 60_000, isLoggedIn)
     return tab
   }
 
   /** How a visit goes. */
   async seen(url: string): Promise<Visited> {
     const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
-    return await tab.visit(url, { CHROME_SETTLE_TIMEOUT: '2' }, 30_000, false).finally(() => tab.close())
+    return await tab.visit(url, { CHROME_SETTLE_TIMEOUT: '30' }, 60_000, false).finally(() => tab.close())
   }
 
   /** A tab that shows a file, without any network. */
@@ -50,7 +50,7 @@ export class RealTabs {
     const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
     const cut = { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 }
     await tab.send('Network.emulateNetworkConditions', cut)
-    await tab.visit(`file://${file}`, {}, 30_000, false)
+    await tab.visit(`file://${file}`, {}, 60_000, false)
     return tab
   }
 

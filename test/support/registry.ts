@@ -73,12 +73,15 @@ export class Registry {
       [MARKER.runner]: values.runnerId ?? undefined,
       [MARKER.worker]: values.processType === 'hook' ? (values.parentId ?? undefined) : undefined,
     }
-    const child = spawn('/bin/bash', ['-c', script], { env, detached: true, stdio: 'ignore' })
+    // However short the script is, it begins when its row is there.
+    const held = ['-c', 'read -r _; exec bash -c "$1" </dev/null', 'held', script]
+    const child = spawn('/bin/bash', held, { env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
     this.#children.push(child)
     const identity = await identityOf(child.pid!)
     await markRunning(this.home.db, id, identity!)
     if (supervised)
       child.once('exit', (code, signal) => void markEnded(this.home.db, id, { code, signal }).catch(() => {}))
+    child.stdin?.on('error', () => {}).end('\n') // A test may have killed it.
     return { row: (await rowById(this.home, id))!, pid: child.pid! }
   }
 

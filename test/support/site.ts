@@ -168,6 +168,7 @@ function redirect(location: string): (request: IncomingMessage, response: Server
 function drip(piece: () => string, everyMs: number): Route {
   return (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' })
+    response.write(piece())
     const timer = setInterval(() => response.write(piece()), everyMs)
     response.on('close', () => clearInterval(timer))
   }

@@ -95,7 +95,18 @@ function built(...args: string[]): { said: string; loaded: string[] } {
 }
 
 describe('the built program', () => {
-  const RARE = ['dns', 'fs/promises', 'http', 'http2', 'readline', 'tls', 'v8', 'worker_threads', 'zlib']
+  const RARE = [
+    'child_process',
+    'dns',
+    'fs/promises',
+    'http',
+    'http2',
+    'readline',
+    'tls',
+    'v8',
+    'worker_threads',
+    'zlib',
+  ]
   const rare = RARE.map((name) => `NativeModule ${name}`)
 
   it('loads of Node what it needs: not what is about other connections, threads and archives', () => {

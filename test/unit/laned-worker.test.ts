@@ -7,6 +7,7 @@ import type { FromWorker } from '../../src/workers/lane-messages.ts'
 import { LanedWorker } from '../../src/workers/laned-worker.ts'
 
 const OPENING = { settings: {}, holds: false }
+const EXITED: Exit = { code: 0, signal: null }
 
 /** A worker of two lanes, at the other end of whose channel is the test. */
 function twoLanes() {
@@ -28,20 +29,20 @@ function twoLanes() {
 it('has room for another lane where one ended alone', async () => {
   const { worker, lanes, say } = twoLanes()
   expect(worker.hasRoom).toBe(false)
-  say({ lane: 1, endedWith: 0, isLeaving: false })
+  say({ lane: 1, endedWith: 0, isFull: false })
   expect(await lanes[0]!.gone).toEqual({ code: 0, signal: null, othersGoOn: true })
   expect(worker.hasRoom).toBe(true)
 })
 
-it('has no room once it leaves', () => {
+it('has no room once it is full', () => {
   const { worker, say } = twoLanes()
-  say({ lane: 1, endedWith: 0, isLeaving: true })
+  say({ lane: 1, endedWith: 0, isFull: true })
   expect(worker.hasRoom).toBe(false)
 })
 
 it('ends with all lanes that are open, and has no room then', async () => {
   const { worker, lanes, say, exit } = twoLanes()
-  say({ lane: 2, endedWith: 1, isLeaving: false })
+  say({ lane: 2, endedWith: 1, isFull: false })
   const killed = { code: null, signal: 'SIGKILL' }
   exit(killed)
   expect(await Promise.all(lanes.map(({ gone }) => gone))).toEqual([
@@ -50,6 +51,14 @@ it('ends with all lanes that are open, and has no room then', async () => {
   ])
   await setImmediate()
   expect(worker.hasRoom).toBe(false)
+})
+
+it('ends at once in a worker that has ended: a lane that is opened too late', async () => {
+  const { worker, say, exit } = twoLanes()
+  say({ lane: 1, endedWith: 0, isFull: false })
+  exit(EXITED)
+  await setImmediate()
+  expect(await worker.open(OPENING).gone).toEqual(EXITED)
 })
 
 it('has each lane told, and heard, apart', () => {

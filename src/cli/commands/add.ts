@@ -90,7 +90,8 @@ async function queue(options: GlobalOptions, intake: Intake, limits: Limits, ver
   const runner = new OwnRunner(options)
   if (verb.run && !verb.dryRun) runner.startAhead()
   try {
-    const open = await openHome(options, verb.dryRun ? 'never' : 'if-empty', (line) => terminal.say(line))
+    const isBrief = !verb.run && !verb.wait
+    const open = await openHome(options, verb.dryRun ? 'never' : 'if-empty', (line) => terminal.say(line), { isBrief })
     try {
       runner.mayOpen()
       const fresh = isAgain ? { list: all, archived: 0 } : await newUrls(open.home.db, all)

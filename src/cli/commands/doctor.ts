@@ -1,4 +1,5 @@
 import { EXIT } from '../../base/errors.ts'
+import { quietMs } from '../../base/quiet-ms.ts'
 import { type Check, examine, type Found, type Status } from '../doctor/check.ts'
 import { DATA_DIR_CHECKS } from '../doctor/data-dir-checks.ts'
 import { DATABASE_CHECKS } from '../doctor/database-checks.ts'
@@ -11,7 +12,7 @@ import { isAscii, onStdout } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
-/** All that is looked at must be known by then: the whole command takes 1.5 s at most. */
+/** All that is looked at must be known by then: on a quiet machine the whole command takes 1.5 s at most. */
 const PATIENCE_MS = 1_200
 
 const ALL: readonly Check[] = [
@@ -30,11 +31,11 @@ const ALL: readonly Check[] = [
  * no rights.
  */
 export async function doctor(asked: Asked, { fix }: { fix?: boolean }): Promise<void> {
-  let found = await examine(asked, ALL, PATIENCE_MS)
+  let found = await examine(asked, ALL, quietMs(PATIENCE_MS))
   const mendable = found.filter((each) => each.fix !== undefined)
   if (fix && mendable.length > 0) {
     for (const each of mendable) terminal.say(`${each.name}: ${await each.fix!()}`)
-    found = await examine(asked, ALL, PATIENCE_MS)
+    found = await examine(asked, ALL, quietMs(PATIENCE_MS))
   }
   const width = Math.max(...found.map(({ name }) => name.length))
   for (const each of found) {

@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.ts'
+import { quietMs } from '../../base/quiet-ms.ts'
 import { oneLine } from '../screen/clean.ts'
 import type { Asked } from '../settings.ts'
 import { examine } from './check.ts'
@@ -10,7 +11,7 @@ const PATIENCE_MS = 1_000
 
 /** What is wrong with this machine, for a runner's log: as far as it costs nothing to find out. */
 export async function sayWhatIsWrong(asked: Asked, log: Log): Promise<void> {
-  const found = await examine(asked, [...MACHINE_CHECKS, QUICK_PLUGINS_CHECK], PATIENCE_MS)
+  const found = await examine(asked, [...MACHINE_CHECKS, QUICK_PLUGINS_CHECK], quietMs(PATIENCE_MS))
   for (const { name, status, message, command } of found)
     if (status !== 'green') log.warn(oneLine(`${name}: ${message}${command === undefined ? '' : ` -> ${command}`}`))
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Texts } from '../../base/config.ts'
 import { findProgram } from '../../base/find-program.ts'
+import { quietMs } from '../../base/quiet-ms.ts'
 import { unsandboxedBy } from '../../base/sandbox.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
@@ -86,7 +87,7 @@ function packagedVersion(): string | undefined {
 
 async function answering(path: string, texts: Texts, more = ''): Promise<Finding> {
   const environment = { PATH: texts['PATH'] ?? '', HOME: texts['HOME'] ?? '' }
-  return green(`${await versionOf(path, environment, VERSION_MS)} (${path})${more}`.trim())
+  return green(`${await versionOf(path, environment, quietMs(VERSION_MS))} (${path})${more}`.trim())
 }
 
 /** What plugins lack here, each of it by itself. */

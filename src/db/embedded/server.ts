@@ -117,6 +117,12 @@ export async function reviveServer(dataDir: string, wait: Wait = defaultWait): P
   return (await raise(clusterOf(dataDir), () => undefined, wait)) !== 'adopted'
 }
 
+/** Leaves a server that was used without a share: that of somebody who may have left it since. */
+export async function leaveServer(dataDir: string): Promise<void> {
+  const cluster = clusterOf(dataDir)
+  await leave(cluster, new FileLock(cluster.usersLock))
+}
+
 /** From now on the last one out leaves the server running, until `stopServer`. */
 export function keepServer(dataDir: string): void {
   writeFileSync(clusterOf(dataDir).keepMark, '')

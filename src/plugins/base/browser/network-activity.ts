@@ -18,6 +18,7 @@ interface Asker {
   readonly frameId: string | undefined
   /** Also the id of the request for that document. */
   readonly loaderId: string
+  readonly type: string | undefined
 }
 
 /** What a tab requests: the answer to its main document, the way there, and whether anything is still under way. */
@@ -44,7 +45,7 @@ export class NetworkActivity {
         this.redirects.push({ from: redirectResponse.url, to: request.url, status: redirectResponse.status })
       // The end of a worker's own script, which no document loads, is told to nobody.
       if (loaderId !== '' && (type === undefined || !ENDLESS.has(type)))
-        this.#open.set(requestId, { frameId, loaderId })
+        this.#open.set(requestId, { frameId, loaderId, type })
     })
     let answered = ''
     session.on('Network.responseReceived', ({ requestId, frameId, type, response }) => {
@@ -61,8 +62,8 @@ export class NetworkActivity {
       this.failure = { url, errorText }
       if (requestId === answered && !canceled) this.brokenOff = errorText
     })
-    // The end of some requests is told to nobody: of those of a document that was left, and of one that is loaded
-    // though a frame in it was refused.
+    // The end of some requests is told to nobody: of those of a document that was left, of a document that stopped its
+    // own loading, and of style sheets that made another document of it (XSLT). Loading ends after all of them.
     const shown = new Map<string, string>()
     session.on('Page.frameNavigated', ({ frame: { id, loaderId: now } }) => {
       shown.set(id, now)
@@ -70,7 +71,14 @@ export class NetworkActivity {
         ({ frameId, loaderId }, requestId) => frameId === id && loaderId !== now && loaderId !== requestId,
       )
     })
-    session.on('Page.frameStoppedLoading', ({ frameId }) => this.#over(shown.get(frameId) ?? ''))
+    session.on('Page.frameStoppedLoading', (loaded) =>
+      this.#overWhere(
+        ({ frameId, loaderId, type }) =>
+          frameId === loaded.frameId &&
+          loaderId === shown.get(frameId) &&
+          (type === 'Document' || type === 'Stylesheet'),
+      ),
+    )
     session.on('Page.frameDetached', (gone) => this.#overWhere(({ frameId }) => frameId === gone.frameId))
   }
 

@@ -1,0 +1,14 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { publishFile } from '../../src/workers/publish-file.ts'
+import { newFolder } from '../support/folders.ts'
+
+it('may be called for the same file twice at once: by two pages that one worker has at work', async () => {
+  const dir = newFolder()
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const file = join(dir, 'pages.css')
+  await Promise.all([publishFile(file, 'the same'), publishFile(file, 'the same')])
+  expect(readdirSync(dir)).toEqual(['pages.css'])
+  expect(readFileSync(file, 'utf8')).toBe('the same')
+})
