@@ -1,11 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'
+import type { Exit } from '../../src/engine/actor-slot.ts'
+import type { FromWorker } from '../../src/workers/lane-messages.ts'
 import { LanedWorker } from '../../src/workers/laned-worker.ts'
 
-it('ends a lane that is opened when its worker has just gone', async () => {
-  const exit = { code: 0, signal: null }
-  const body = { owner: 'a', pid: 1, gone: Promise.resolve(exit), send: () => {}, listen: () => {}, kill: () => {} }
+const OPENING = { settings: {}, holds: false }
+const EXITED: Exit = { code: 0, signal: null }
+
+/** A worker of two lanes, at the other end of whose channel is the test. */
+function twoLanes() {
+  const { promise: gone, resolve: exit } = Promise.withResolvers<Exit>()
+  const told: ToActor[] = []
+  let hear: (message: FromActor) => void = () => {}
+  const body = {
+    ...{ owner: randomUUID(), pid: 1, gone, kill: () => {} },
+    send: (order: ToActor) => void told.push(order),
+    listen: (listener: typeof hear) => {
+      hear = listener
+    },
+  }
   const worker = new LanedWorker(body, 2)
-  await new Promise(setImmediate)
+  const lanes = [worker.open(OPENING), worker.open(OPENING)]
+  return { worker, lanes, told, exit, say: (note: FromWorker) => hear({ type: 'note', note }) }
+}
+
+it('has room for another lane where one ended alone', async () => {
+  const { worker, lanes, say } = twoLanes()
   expect(worker.hasRoom).toBe(false)
-  expect(await worker.open({ settings: {}, holds: false }).gone).toEqual(exit)
+  say({ lane: 1, endedWith: 0, isFull: false })
+  expect(await lanes[0]!.gone).toEqual({ code: 0, signal: null, othersGoOn: true })
+  expect(worker.hasRoom).toBe(true)
+})
+
+it('has no room once it is full', () => {
+  const { worker, say } = twoLanes()
+  say({ lane: 1, endedWith: 0, isFull: true })
+  expect(worker.hasRoom).toBe(false)
+})
+
+it('ends with all lanes that are open, and has no room then', async () => {
+  const { worker, lanes, say, exit } = twoLanes()
+  say({ lane: 2, endedWith: 1, isFull: false })
+  const killed = { code: null, signal: 'SIGKILL' }
+  exit(killed)
+  expect(await Promise.all(lanes.map(({ gone }) => gone))).toEqual([
+    killed,
+    { code: 1, signal: null, othersGoOn: true },
+  ])
+  await setImmediate()
+  expect(worker.hasRoom).toBe(false)
+})
+
+it('ends at once in a worker that has ended: a lane that is opened too late', async () => {
+  const { worker, say, exit } = twoLanes()
+  say({ lane: 1, endedWith: 0, isFull: false })
+  exit(EXITED)
+  await setImmediate()
+  expect(await worker.open(OPENING).gone).toEqual(EXITED)
+})
+
+it('has each lane told, and heard, apart', () => {
+  const { lanes, told, say } = twoLanes()
+  const heard: [number, FromActor][] = []
+  for (const [index, lane] of lanes.entries()) lane.listen((message) => heard.push([index, message]))
+  lanes[1]!.send({ type: 'wake' })
+  expect(told.at(-1)).toEqual({ type: 'note', note: { lane: 2, order: { type: 'wake' } } })
+  say({ lane: 2, message: { type: 'idle' } })
+  say({ lane: 1, message: { type: 'here' } })
+  expect(heard).toEqual([
+    [1, { type: 'idle' }],
+    [0, { type: 'here' }],
+  ])
 })

@@ -90,4 +90,12 @@ export const ENGINE: readonly Mutant[] = [
     test: 'test/integration/engine-held.test.ts',
     only: 'released by its handler',
   },
+  {
+    name: 'a worker is reaped once for each actor in it',
+    file: 'src/engine/actor-pool.ts',
+    find: '    if (!exit.othersGoOn && [...there].some(({ owner }) => owner === slot.owner)) return\n',
+    replacement: '',
+    test: 'test/integration/engine-actor-pool.test.ts',
+    only: 'are reaped once',
+  },
 ]
