@@ -101,7 +101,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'a lane stays in a worker beside a page that is alone',
     file: 'src/workers/snapshot-worker.ts',
-    find: '      if (isToBeAlone) context.separate(company.isEmpty)\n',
+    find: '      if (isToBeAlone) closing.abort()\n',
     replacement: '',
     test: 'test/crash/side-by-side.test.ts',
     only: 'that is killed loses both',
@@ -117,7 +117,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'a page that is to be alone enters a worker beside another',
     file: 'src/workers/company.ts',
-    find: ' || (isToBeAlone && !this.isEmpty)',
+    find: ' || (isToBeAlone && this.#pages.size > 0)',
     replacement: '',
     test: 'test/unit/company.test.ts',
     only: 'gives the worker to one page alone',
