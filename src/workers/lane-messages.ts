@@ -2,8 +2,13 @@ import type { Texts } from '../base/config.ts'
 import type { LogLine } from '../base/log.ts'
 import type { FromActor, ToActor } from '../engine/actor-messages.ts'
 
-/** Notes from a supervisor to a worker, for one of its lanes. The first one of a lane opens it. */
-export type ToLane = { readonly lane: number } & ({ readonly open: Opening } | { readonly order: ToActor })
+/** Notes from a supervisor to a worker, mostly for one of its lanes. The first one of a lane opens it. */
+export type ToWorker =
+  | ({ readonly lane: number } & ({ readonly open: Opening } | { readonly order: ToActor }))
+  | typeof ARE_YOU_HERE
+
+/** Answered at once with the message `here`. */
+export const ARE_YOU_HERE = 'are you here'
 
 export interface Opening {
   readonly settings: Texts

@@ -1,6 +1,10 @@
+import { sleep } from '../base/abort.ts'
 import type { FromActor, ToActor } from '../engine/actor-messages.ts'
 import type { ActorBody, Exit } from '../engine/actor-slot.ts'
-import type { FromWorker, Opening, ToLane } from './lane-messages.ts'
+import { ARE_YOU_HERE, type FromWorker, type Opening, type ToWorker } from './lane-messages.ts'
+
+/** A worker that stands still for so long gets no further lane; but one that is only slow may, later. */
+const ANSWER_MS = 1_000
 
 /** The supervisor's end of a lane. */
 interface LaneEnd {
@@ -17,12 +21,17 @@ export class LanedWorker {
   opened = 0
   /** Is no further lane to be opened in it? */
   #isFull = false
+  /** Has it said anything yet? */
+  #hasBegun = false
+  #onMessage = () => {}
 
   /** @param most how many lanes it may have at once */
   constructor(body: ActorBody, most: number) {
     this.#body = body
     this.#most = most
     body.listen((message) => {
+      this.#hasBegun = true
+      this.#onMessage()
       if (message.type === 'note') this.#hear(message.note as FromWorker)
     })
     void body.gone.then(() => {
@@ -30,8 +39,18 @@ export class LanedWorker {
     })
   }
 
-  get hasRoom(): boolean {
-    return !this.#isFull && this.#lanes.size < this.#most
+  /**
+   * Can another lane be opened in it now? Not where it does not answer: what is due would wait for it, while another
+   * worker could be started.
+   */
+  async hasRoom(): Promise<boolean> {
+    const isRoomy = () => !this.#isFull && this.#lanes.size < this.#most
+    if (!isRoomy() || !this.#hasBegun) return isRoomy()
+    const answered = new AbortController()
+    this.#onMessage = () => answered.abort()
+    this.#send(ARE_YOU_HERE)
+    await sleep(ANSWER_MS, answered.signal)
+    return answered.signal.aborted && isRoomy()
   }
 
   /** Opens a lane. When the worker is about to exit, that ends at once, with the worker. */
@@ -51,7 +70,7 @@ export class LanedWorker {
     return { owner, pid, gone, send, listen, kill }
   }
 
-  #send(note: ToLane): void {
+  #send(note: ToWorker): void {
     this.#body.send({ type: 'note', note })
   }
 

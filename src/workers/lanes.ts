@@ -1,6 +1,6 @@
 import { aborted } from '../base/abort.ts'
 import { Supervised, supervisedProcess } from '../engine/supervised.ts'
-import { BEGIN, type FromWorker, type Opening, type ToLane } from './lane-messages.ts'
+import { ARE_YOU_HERE, BEGIN, type FromWorker, type Opening, type ToWorker } from './lane-messages.ts'
 
 /** One of the loops of a worker, with its own orders from the supervisor. */
 export class Lane {
@@ -39,7 +39,7 @@ export class Lanes {
 
   constructor() {
     const { stop } = this.#process
-    this.#process.onNote = (note) => this.#hear(note as ToLane)
+    this.#process.onNote = (note) => this.#hear(note as ToWorker)
     stop.watch(() => this.#stop())
     void aborted(this.force).then(() => {
       this.#stop()
@@ -96,7 +96,11 @@ export class Lanes {
     }
   }
 
-  #hear(note: ToLane): void {
+  #hear(note: ToWorker): void {
+    if (note === ARE_YOU_HERE) {
+      this.#process.tell({ type: 'here' })
+      return
+    }
     const { lane: number } = note
     if (this.#isOver) return // It ends with us.
     if ('open' in note) {

@@ -42,8 +42,8 @@ export function workerPool(
   const { db } = owner.home
   const workers = new Map<string, LanedWorker>()
   const withRoom = async () => {
-    const found = [...workers.values()].find(({ hasRoom }) => hasRoom)
-    return found ?? (await startWorker(context, kind, slots !== undefined))
+    for (const worker of workers.values()) if (await worker.hasRoom()) return worker
+    return await startWorker(context, kind, slots !== undefined)
   }
   return new ActorPool({
     sql: kyselySql(db),

@@ -7,7 +7,7 @@ import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'
 import type { Containment } from '../../src/processes/containment/containment.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { homeEnvironment } from '../../src/workers/home-environment.ts'
-import type { FromWorker, ToLane } from '../../src/workers/lane-messages.ts'
+import type { FromWorker, ToWorker } from '../../src/workers/lane-messages.ts'
 import { WORKER_ENV } from '../../src/workers/worker-env.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
@@ -105,7 +105,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
   }
   const begun = performance.now()
   const child = startNode(argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  const tell = (note: ToLane) => child.send({ type: 'note', note } satisfies ToActor)
+  const tell = (note: ToWorker) => child.send({ type: 'note', note } satisfies ToActor)
   tell({ lane: 1, open: { settings: {}, holds: false } })
   const exited = once(child, 'exit')
   const ready = Promise.withResolvers<number>()

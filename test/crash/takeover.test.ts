@@ -151,7 +151,7 @@ describe('a second runner', () => {
     await sealedPages(home, 2)
     const [worker] = await pidsOf(home, 'crawl')
     process.kill(worker!, 'SIGSTOP')
-    const second = await home.run(['run', '--exit-on-idle', '--handoff-grace', '100'])
+    const second = await home.run(['run', '--exit-on-idle', '--handoff-grace', '40'])
     expect(second.code, second.stderr).toBe(0)
     const { code, stderr } = await first.finished()
     expect(code, stderr).toBe(0)

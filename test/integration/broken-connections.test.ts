@@ -42,7 +42,7 @@ describe.skipIf(lacks)(`a browser${lacks}`, () => {
   it('has what comes over HTTP/2, and says what does not, and why', async () => {
     const paths = '/ /leaves /needs-it /resets-late /ends-late /resets /cancels /ends'.split(' ')
     const told = async (path: string) => {
-      const seen = unchecked.seen(http2.url + path)
+      const seen = unchecked.seen(http2.url + path, 4)
       return await seen.then(({ title, broken_off }) => `${title}: ${broken_off}`, messageOf)
     }
     const closed = expect.stringMatching(/^connection closed by 127\S+/)
@@ -52,7 +52,7 @@ describe.skipIf(lacks)(`a browser${lacks}`, () => {
   })
 
   it('has what came of a page that broke off over HTTP/1.1', async () => {
-    const seen = await tabs.seen(`${site.url}/reset-body`)
+    const seen = await tabs.seen(`${site.url}/reset-body`, 4)
     expect(seen).toMatchObject({ title: 'Half', broken_off: expect.stringMatching(/^connection closed by 127/) })
   })
 })

@@ -39,10 +39,12 @@ export class RealTabs {
     return tab
   }
 
-  /** How a visit goes. */
-  async seen(url: string): Promise<Visited> {
+  /** How a visit goes. @param settleSeconds how long a page may take to come to rest; a broken one takes half of it */
+  async seen(url: string, settleSeconds = 30): Promise<Visited> {
     const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
-    return await tab.visit(url, { CHROME_SETTLE_TIMEOUT: '30' }, 60_000, false).finally(() => tab.close())
+    return await tab
+      .visit(url, { CHROME_SETTLE_TIMEOUT: String(settleSeconds) }, 60_000, false)
+      .finally(() => tab.close())
   }
 
   /** A tab that shows a file, without any network. */

@@ -3,10 +3,11 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'
 import type { Exit } from '../../src/engine/actor-slot.ts'
-import type { FromWorker } from '../../src/workers/lane-messages.ts'
+import { ARE_YOU_HERE, type FromWorker } from '../../src/workers/lane-messages.ts'
 import { LanedWorker } from '../../src/workers/laned-worker.ts'
 
 const OPENING = { settings: {}, holds: false }
+const HERE: FromActor = { type: 'here' }
 const EXITED: Exit = { code: 0, signal: null }
 
 /** A worker of two lanes, at the other end of whose channel is the test. */
@@ -14,30 +15,43 @@ function twoLanes() {
   const { promise: gone, resolve: exit } = Promise.withResolvers<Exit>()
   const told: ToActor[] = []
   let hear: (message: FromActor) => void = () => {}
+  const line = { stands: false }
   const body = {
     ...{ owner: randomUUID(), pid: 1, gone, kill: () => {} },
-    send: (order: ToActor) => void told.push(order),
+    send: (order: ToActor) => {
+      told.push(order)
+      if (order.type === 'note' && order.note === ARE_YOU_HERE && !line.stands) queueMicrotask(() => hear(HERE))
+    },
     listen: (listener: typeof hear) => {
       hear = listener
     },
   }
   const worker = new LanedWorker(body, 2)
   const lanes = [worker.open(OPENING), worker.open(OPENING)]
-  return { worker, lanes, told, exit, say: (note: FromWorker) => hear({ type: 'note', note }) }
+  return { worker, lanes, told, exit, line, say: (note: FromWorker) => hear({ type: 'note', note }) }
 }
 
 it('has room for another lane where one ended alone', async () => {
   const { worker, lanes, say } = twoLanes()
-  expect(worker.hasRoom).toBe(false)
+  expect(await worker.hasRoom()).toBe(false)
   say({ lane: 1, endedWith: 0, isFull: false })
   expect(await lanes[0]!.gone).toEqual({ code: 0, signal: null, othersGoOn: true })
-  expect(worker.hasRoom).toBe(true)
+  expect(await worker.hasRoom()).toBe(true)
 })
 
-it('has no room once it is full', () => {
+it('has no room while it stands still', async () => {
+  const { worker, line, say } = twoLanes()
+  say({ lane: 1, endedWith: 0, isFull: false })
+  line.stands = true
+  expect(await worker.hasRoom()).toBe(false)
+  line.stands = false
+  expect(await worker.hasRoom()).toBe(true)
+})
+
+it('has no room once it is full', async () => {
   const { worker, say } = twoLanes()
   say({ lane: 1, endedWith: 0, isFull: true })
-  expect(worker.hasRoom).toBe(false)
+  expect(await worker.hasRoom()).toBe(false)
 })
 
 it('ends with all lanes that are open, and has no room then', async () => {
@@ -50,7 +64,7 @@ it('ends with all lanes that are open, and has no room then', async () => {
     { code: 1, signal: null, othersGoOn: true },
   ])
   await setImmediate()
-  expect(worker.hasRoom).toBe(false)
+  expect(await worker.hasRoom()).toBe(false)
 })
 
 it('ends at once in a worker that has ended: a lane that is opened too late', async () => {

@@ -139,6 +139,14 @@ export const WORKERS: readonly Mutant[] = [
     only: 'has no room once it is full',
   },
   {
+    name: 'a worker that stands still is given a further lane',
+    file: 'src/workers/laned-worker.ts',
+    find: 'return answered.signal.aborted && isRoomy()',
+    replacement: 'return isRoomy()',
+    test: 'test/unit/laned-worker.test.ts',
+    only: 'while it stands still',
+  },
+  {
     name: 'a lane that is opened in a worker whose end was just seen goes on',
     file: 'src/workers/laned-worker.ts',
     find: '    void this.#body.gone.then(end)\n',
