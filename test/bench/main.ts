@@ -10,6 +10,7 @@ import { removeAllDataDirs } from './home.ts'
 import { hooks } from './hooks.ts'
 import { imports } from './imports.ts'
 import { list } from './list.ts'
+import { memory } from './memory.ts'
 import { backedUp, exported, verified } from './out.ts'
 import { page } from './page.ts'
 import { pageShare } from './page-share.ts'
@@ -31,6 +32,7 @@ const BENCHES = {
   history: { run: history, rounds: 9 },
   page: { run: page, rounds: 5 },
   crawl: { run: crawl, rounds: 3 },
+  memory: { run: memory, rounds: 1 },
   captures: { run: captures, rounds: 3 },
   list: { run: list, rounds: 2 },
   imports: { run: imports, rounds: 3 },

@@ -149,4 +149,15 @@ describe('a row of hooks', () => {
     const before = await jobs(10)
     expect((await jobs(50)) - before).toBeLessThan(50)
   })
+
+  it('comes to a fresh host after some hundred others, since what a host cannot give back grows', async () => {
+    writeFileSync(join(test.dataDir, 'quick.mjs'), QUICK)
+    const row = [endless('quick', 60_000, 'quick.mjs')]
+    let jobs = 0
+    for (; host.usable && jobs < 2_000; jobs += 1)
+      for await (const [end] of host.run(scope, rowLog(), row, force.signal, new AbortController().signal))
+        expect(end).toMatchObject({ cause: 'exit', exit: { code: 0 } })
+    expect(jobs).toBeGreaterThan(100)
+    expect(jobs).toBeLessThan(2_000)
+  })
 })
