@@ -42,7 +42,7 @@ import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
 import * as recorded from '../../src/db/recorded-files.ts'
-import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src/db/results.ts'
+import { countBelow, latestResults, resultsOfPage } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
 import * as schedules from '../../src/db/schedules.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
@@ -233,7 +233,6 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/cancelled-pages.ts cancelledPages': () => cancelledPages(db, 500),
   'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
   'db/processes.ts sayThere': () => processes.sayThere(db, other),
-  'db/results.ts hooksAtWork': () => hooksAtWork(db),
   'db/results.ts countBelow': async () => {
     for (const noun of ['crawl', 'snapshot', 'result'] as const) await countBelow(db, noun, [other])
   },
