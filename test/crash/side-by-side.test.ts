@@ -104,6 +104,31 @@ describe('a worker with two pages side by side', () => {
     ])
   })
 
+  it('that is forced to stop, and cannot release one of them, waits for the other one', async () => {
+    const { home, runner, worker } = await withPages(2, (home) =>
+      failpoints(home, 'publish.late_hook_killed=sleep:1000'),
+    )
+    await home.query('create sequence cut_page start 100')
+    await home.query(`create function cut_off() returns trigger language plpgsql as $$
+      declare
+        page int := substring(new.url from 'page-([0-9])')::int;
+        cut int := last_value from cut_page;
+      begin
+        if cut = 100 then cut := setval('cut_page', page); end if;
+        if cut = page then perform pg_terminate_backend(pg_backend_pid()), pg_sleep(1); end if;
+        return new;
+      end $$`)
+    await home.query(`create trigger cut_off before update on snapshot for each row
+      when (new.claimed_by is null and current_setting('application_name') like '%snapshot%')
+      execute function cut_off()`)
+    runner.signal('SIGTERM')
+    await runner.says(/draining/)
+    await new Promise((resolve) => setTimeout(resolve, 200)) // Two signals within 150 ms count as one.
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(130)
+    expect(runner.stderr).toContain(`worker ${worker} died (exit code 1): 1 claims are due again`)
+  })
+
   it('does not begin a page again that was taken from it before it has noticed', async () => {
     const { home, haveBegun, ends } = await withPages(1, (home) => failpoints(home, 'claim.renewed=sleep:2000'))
     const db = openDatabase(home.databaseUrl, { name: 'the test' })
