@@ -1,5 +1,10 @@
-// The intervals by which runners know of each other. They depend on each other: a runner stops trusting its lead before
-// any other may take it for dead.
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+import type { Home } from './home.ts'
+import type { Identity } from './processes.ts'
+
+// The signs of life by which runners know of each other. Their intervals depend on each other: a runner stops trusting
+// its lead before any other may take it for dead.
 
 /** How often a runner writes its heartbeat. */
 export const BEAT_MS = 5_000
@@ -14,3 +19,46 @@ export const TRUST_MS = 25_000
  * A process that cannot be seen from here counts as alive while its heartbeat is this fresh, by the database's clock.
  */
 export const UNSEEN_SECONDS = 30
+
+/** What a leader learns from its heartbeat. */
+export interface Beat {
+  /** The newer runner that asked for the lead, and how long it waits at most, from when it asked. */
+  readonly askedBy: string | null
+  readonly handoffGraceMs: number
+}
+
+/**
+ * Writes the leader's heartbeat, who it is (in case somebody has changed that), and what keeps it from starting work.
+ * Null: its row is closed or another term has begun, so it no longer leads.
+ */
+export async function heartbeat(
+  home: Home,
+  id: string,
+  me: Identity,
+  blockedReason: string | null,
+): Promise<Beat | null> {
+  const { rows } = await sql<{ handoff_requested_by: string | null; handoff_grace_s: number | null }>`
+    update process
+    set heartbeat_at = now(), blocked_reason = ${blockedReason},
+        boot_id = ${me.bootId}, pid_namespace = ${me.pidNamespace}, pid = ${me.pid}, start_ticks = ${me.startTicks}
+    where id = ${id} and status in ('running', 'draining')
+      and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
+    returning handoff_requested_by, handoff_grace_s`.execute(home.db)
+  const [row] = rows
+  if (!row) return null
+  return { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 }
+}
+
+/** Writes heartbeats until the returned function is called; others notice when the database is away. */
+export function heartbeatWhileWaiting(db: Database, id: string): () => void {
+  const timer = setInterval(() => void sayThere(db, id).catch(() => {}), BEAT_MS).unref()
+  return () => clearInterval(timer)
+}
+
+/** Writes the heartbeat of a process that does not lead, and whom it waits for. False: its row is closed or deleted. */
+export async function sayThere(db: Database, id: string, blockedReason: string | null = null): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update process set heartbeat_at = now(), blocked_reason = ${blockedReason}
+    where id = ${id} and status = 'running'`.execute(db)
+  return numAffectedRows === 1n
+}

@@ -1,8 +1,9 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import { eachRow, type Visit } from './each-row.ts'
 import type { Home } from './home.ts'
 import { ages, type Identity, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
+import { withRetry } from './retry.ts'
 import type { Tables } from './tables.ts'
 
 // Queries for rows of processes, for people and supervisors. Changes to them are in processes.ts.
@@ -86,4 +87,33 @@ function matching(home: Home, filters: ProcessFilters): SelectQueryBuilder<Table
     query = query.where(sql`worker_type`, '=', filters.workerType).where('process_type', '<>', sql.lit('hook'))
   if (filters.status !== undefined) query = query.where(sql`status`, '=', sql.lit(filters.status))
   return query.orderBy('seq', 'desc')
+}
+
+/** Does this process belong to another data dir of the same database? False for one without a row. */
+export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promise<boolean> {
+  const select = sql`select 1 from process where id = ${id} and data_dir_id <> ${dataDirId}`
+  const { rows } = await withRetry(db, () => select.execute(db))
+  return rows.length > 0
+}
+
+/** Whose hooks are looked for: those of a page, or those of a crawl as a whole. */
+export type HookTarget = { readonly snapshotId: string } | { readonly crawlId: string }
+
+/** The processes of this data dir that supervise a live hook of the target, or the host that runs one. */
+export async function supervisorsOfHooks(home: Home, of: HookTarget): Promise<string[]> {
+  const select = sql<{ ids: string[] }>`select ${hookSupervisors(home, of)} as ids`
+  const { rows } = await withRetry(home.db, () => select.execute(home.db))
+  return rows[0]!.ids
+}
+
+/** The same as an expression. */
+export function hookSupervisors({ dataDirId }: Pick<Home, 'dataDirId'>, of: HookTarget): RawBuilder<string[]> {
+  const hooks =
+    'snapshotId' in of
+      ? sql`(snapshot_id = ${of.snapshotId}
+          or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
+      : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
+  return sql`array(
+    select distinct parent_id from process
+    where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type = 'hook' and parent_id is not null and ${hooks})`
 }

@@ -1,8 +1,7 @@
 import { relative } from 'node:path'
-import { type InsertObject, type RawBuilder, type Selectable, sql } from 'kysely'
+import { type InsertObject, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
-import { BEAT_MS } from './heartbeats.ts'
 import type { Home } from './home.ts'
 import { withRetry } from './retry.ts'
 import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tables.ts'
@@ -271,76 +270,4 @@ export function isRunner(row: Pick<ProcessRow, 'worker_type'>): boolean {
 export function identityIn(row: ProcessRow): Identity | null {
   if (row.pid === null || row.start_ticks === null || row.boot_id === null || row.pid_namespace === null) return null
   return { bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, startTicks: row.start_ticks }
-}
-
-/** What a leader learns from its heartbeat. */
-export interface Beat {
-  /** The newer runner that asked for the lead, and how long it waits at most, from when it asked. */
-  readonly askedBy: string | null
-  readonly handoffGraceMs: number
-}
-
-/**
- * Writes the leader's heartbeat, who it is (in case somebody has changed that), and what keeps it from starting work.
- * Null: its row is closed or another term has begun, so it no longer leads.
- */
-export async function heartbeat(
-  home: Home,
-  id: string,
-  me: Identity,
-  blockedReason: string | null,
-): Promise<Beat | null> {
-  const { rows } = await sql<{ handoff_requested_by: string | null; handoff_grace_s: number | null }>`
-    update process
-    set heartbeat_at = now(), blocked_reason = ${blockedReason},
-        boot_id = ${me.bootId}, pid_namespace = ${me.pidNamespace}, pid = ${me.pid}, start_ticks = ${me.startTicks}
-    where id = ${id} and status in ('running', 'draining')
-      and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
-    returning handoff_requested_by, handoff_grace_s`.execute(home.db)
-  const [row] = rows
-  if (!row) return null
-  return { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 }
-}
-
-/** Writes heartbeats until the returned function is called; others notice when the database is away. */
-export function heartbeatWhileWaiting(db: Database, id: string): () => void {
-  const timer = setInterval(() => void sayThere(db, id).catch(() => {}), BEAT_MS).unref()
-  return () => clearInterval(timer)
-}
-
-/** Writes the heartbeat of a process that does not lead, and whom it waits for. False: its row is closed or deleted. */
-export async function sayThere(db: Database, id: string, blockedReason: string | null = null): Promise<boolean> {
-  const { numAffectedRows } = await sql`
-    update process set heartbeat_at = now(), blocked_reason = ${blockedReason}
-    where id = ${id} and status = 'running'`.execute(db)
-  return numAffectedRows === 1n
-}
-
-/** Does this process belong to another data dir of the same database? False for one without a row. */
-export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promise<boolean> {
-  const select = sql`select 1 from process where id = ${id} and data_dir_id <> ${dataDirId}`
-  const { rows } = await withRetry(db, () => select.execute(db))
-  return rows.length > 0
-}
-
-/** Whose hooks are looked for: those of a page, or those of a crawl as a whole. */
-export type HookTarget = { readonly snapshotId: string } | { readonly crawlId: string }
-
-/** The processes of this data dir that supervise a live hook of the target, or the host that runs one. */
-export async function supervisorsOfHooks(home: Home, of: HookTarget): Promise<string[]> {
-  const select = sql<{ ids: string[] }>`select ${hookSupervisors(home, of)} as ids`
-  const { rows } = await withRetry(home.db, () => select.execute(home.db))
-  return rows[0]!.ids
-}
-
-/** The same as an expression. */
-export function hookSupervisors({ dataDirId }: Pick<Home, 'dataDirId'>, of: HookTarget): RawBuilder<string[]> {
-  const hooks =
-    'snapshotId' in of
-      ? sql`(snapshot_id = ${of.snapshotId}
-          or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
-      : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
-  return sql`array(
-    select distinct parent_id from process
-    where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type = 'hook' and parent_id is not null and ${hooks})`
 }

@@ -101,6 +101,8 @@ export function processRecord(row: ProcessRow) {
     exit_signal: row.exit_signal,
     timeout: row.timeout,
     url: row.url,
+    crawl_id: row.crawl_id,
+    snapshot_id: row.snapshot_id,
     term: row.term,
   }
 }

@@ -36,13 +36,6 @@ export async function latestResults(db: Database, snapshotIds: readonly string[]
   return rows
 }
 
-/** The running hooks, by the ids of their processes. */
-export async function hooksAtWork(db: Database): Promise<Map<string, string>> {
-  const { rows } = await sql<{ process_id: string; hook_name: string }>`
-    select process_id, hook_name from archive_result where status = 'started' and process_id is not null`.execute(db)
-  return new Map(rows.map(({ process_id, hook_name }) => [process_id, hook_name]))
-}
-
 /** What a deletion removes: pages, their results, and the bytes of these. */
 export interface Below {
   readonly snapshots: number

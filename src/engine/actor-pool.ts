@@ -189,7 +189,8 @@ export class ActorPool {
   }
 
   #kill(why: string, slots: readonly ActorSlot[]): void {
-    for (const { body, pid } of slots) {
+    const processes = new Map(slots.map(({ owner, body, pid }) => [owner, { body, pid }]))
+    for (const { body, pid } of processes.values()) {
       this.#report(new Error(`${this.#name} ${pid ?? ''} ${why}: killing it`))
       body.kill()
     }

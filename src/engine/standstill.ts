@@ -18,7 +18,10 @@ export class Standstill {
     this.#queue = queue
   }
 
-  /** Actors that do not answer: they would count as available for due rows. */
+  /**
+   * Actors that do not answer: they would count as available for due rows. Where another one of the same process holds
+   * a row, that one's lease decides.
+   */
   mute(slots: Iterable<ActorSlot>, silentMs: number): ActorSlot[] {
     const now = performance.now()
     const wasAway = now - this.#lookedAt > LONGEST_GAP_MS
@@ -27,7 +30,9 @@ export class Standstill {
       if (slot.askedAt !== undefined) slot.askedAt = now
       slot.busyUntil = Math.max(slot.busyUntil, now)
     }
-    return [...slots].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > silentMs)
+    const silent = [...slots].filter(({ askedAt }) => askedAt !== undefined && now - askedAt > silentMs)
+    const holding = [...slots].filter(({ state, askedAt }) => state === 'busy' && askedAt === undefined)
+    return silent.filter(({ owner }) => !holding.some((slot) => slot.owner === owner))
   }
 
   /** Actors whose work has taken longer than allowed without progress. Call `mute` first. */

@@ -1,7 +1,6 @@
 import { messageOf } from '../base/errors.ts'
 import type { Stop } from '../base/stop.ts'
-import { BEAT_MS } from '../db/heartbeats.ts'
-import { sayThere } from '../db/processes.ts'
+import { BEAT_MS, sayThere } from '../db/heartbeats.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import type { Run } from './options.ts'
 

@@ -88,9 +88,10 @@ export class HookEnds {
   /**
    * Judges hooks that have ended, publishes their files and records their results.
    * @param rowIsOver no hook is running in the host
+   * @returns the verdicts, in the order of `ends`
    */
-  async settle(ends: readonly HookEnd[], rowIsOver = false): Promise<void> {
-    if (ends.length === 0) return
+  async settle(ends: readonly HookEnd[], rowIsOver = false): Promise<Verdict[]> {
+    if (ends.length === 0) return []
     const ended = ends.map((end) => ({ end, ...this.open.get(end.hook) }))
     const rest = this.open.all.filter(({ hook }) => !ends.some((end) => end.hook === hook))
     const verdicts = await settleHooks(
@@ -110,6 +111,7 @@ export class HookEnds {
     for (const [index, { hook, result, end }] of ended.entries()) await this.#take(hook, result, end, verdicts[index]!)
     if (!this.isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#work.results.write()
     await failpoint('publish.hook_settled')
+    return verdicts
   }
 
   #hasRoom(): boolean {

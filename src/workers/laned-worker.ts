@@ -17,8 +17,9 @@ export class LanedWorker {
   readonly #body: ActorBody
   readonly #most: number
   readonly #lanes = new Map<number, LaneEnd>()
-  /** How many lanes it has had. */
-  opened = 0
+  /** Resolves when its row says which process it is. */
+  readonly recorded: Promise<void>
+  #opened = 0
   /** Is no further lane to be opened in it? */
   #isFull = false
   /** Has it said anything yet? */
@@ -26,9 +27,10 @@ export class LanedWorker {
   #onMessage = () => {}
 
   /** @param most how many lanes it may have at once */
-  constructor(body: ActorBody, most: number) {
+  constructor(body: ActorBody, most: number, recorded: Promise<void>) {
     this.#body = body
     this.#most = most
+    this.recorded = recorded
     body.listen((message) => {
       this.#hasBegun = true
       this.#onMessage()
@@ -55,8 +57,8 @@ export class LanedWorker {
 
   /** Opens a lane. When the worker is about to exit, that ends at once, with the worker. */
   open(opening: Opening): ActorBody {
-    this.opened += 1
-    const lane = this.opened
+    this.#opened += 1
+    const lane = this.#opened
     const { owner, pid, kill } = this.#body
     const { promise: gone, resolve: end } = Promise.withResolvers<Exit>()
     void this.#body.gone.then(end)

@@ -1,6 +1,9 @@
-import { aborted } from '../base/abort.ts'
+import { aborted, sleep } from '../base/abort.ts'
 import { Supervised, supervisedProcess } from '../engine/supervised.ts'
 import { ARE_YOU_HERE, BEGIN, type FromWorker, type Opening, type ToWorker } from './lane-messages.ts'
+
+/** How long a lane that fails in a forced stop waits for the others: a supervisor kills us after 3 s. */
+const OTHERS_MS = 2_500
 
 /** One of the loops of a worker, with its own orders from the supervisor. */
 export class Lane {
@@ -59,7 +62,8 @@ export class Lanes {
   /**
    * Runs `work` for each lane, also for those that are opened meanwhile, until none is left.
    * @returns the exit code: 0 done, 1 the last one could not claim
-   * @throws what `work` throws, CannotClaim excepted: at once, whatever the others do
+   * @throws what `work` throws, CannotClaim excepted: at once, whatever the others do; in a forced stop when they have
+   * put back what they had
    */
   async serve(work: (lane: Lane) => Promise<void>, report: (error: Error) => void): Promise<number> {
     const { promise: over, resolve, reject } = Promise.withResolvers<number>()
@@ -80,7 +84,18 @@ export class Lanes {
       this.#isOver = true
       resolve(endedWith)
     }
-    this.#live = (number, lane) => void live(number, lane).catch(reject)
+    const lives = new Set<Promise<void>>()
+    this.#live = (number, lane) => {
+      const life = live(number, lane)
+      lives.add(life)
+      void life.then(
+        () => lives.delete(life),
+        async (error: unknown) => {
+          if (this.force.aborted) await Promise.race([Promise.allSettled(lives), sleep(OTHERS_MS)])
+          reject(error)
+        },
+      )
+    }
     for (const [number, lane] of this.#open) this.#live(number, lane)
     if (this.#open.size === 0) resolve(0)
     return await over

@@ -10,7 +10,9 @@ import type { ResultRow } from '../machines/results.ts'
 import { earlierEnd, endedBefore } from './ended-before.ts'
 import { HookEnds, type PageWork } from './hook-ends.ts'
 import { inRows, isFinal, type OpenHook, pairsOf } from './hook-rows.ts'
-import { logsFor } from './hook-sequence.ts'
+import { type HookEnd, logsFor } from './hook-sequence.ts'
+import type { Verdict } from './hook-settle.ts'
+import { keepStaticfileLog } from './staticfile-log.ts'
 
 /** The hooks of one snapshot: runs those without a final result in order, and keeps the rows of their results true. */
 export class SnapshotHooks {
@@ -157,16 +159,18 @@ export class SnapshotHooks {
   ): Promise<OpenHook[]> {
     const all = pairsOf(hooks, results)
     this.ends.late.note(hooks, all)
-    const log = readRowLog(join(this.#work.tree.root, HOSTED_LOG))
-    const adopted = this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log, missing) : []
-    this.#forget(
-      all.filter((one) => !isFinal(one.result) && !adopted.includes(one)),
-      log,
-    )
-    await this.#work.tree.open(this.#work.repeated.files)
-    for (const { hook } of adopted) this.#work.tree.dirFor(hook.plugin)
+    const { tree } = this.#work
+    const log = readRowLog(join(tree.root, HOSTED_LOG))
+    const adopted = tree.hasLeftovers ? await this.#adopt(all, results, log, missing) : []
+    const open = all.filter((one) => !isFinal(one.result) && !adopted.some(({ end }) => end.hook === one.hook))
+    this.#forget(open, log)
+    await tree.open(this.#work.repeated.files)
+    for (const { end, verdict } of adopted) {
+      tree.dirFor(end.hook.plugin)
+      if (verdict.event === 'succeed') keepStaticfileLog(tree, end.hook.plugin, end, verdict.output)
+    }
     for (const one of all) if (isFinal(one.result)) await this.ends.recall(one, all, log)
-    return all.filter((one) => !isFinal(one.result) && !adopted.includes(one))
+    return open
   }
 
   /** Takes over the hosted hooks that ended although their worker died before it wrote that down. */
@@ -175,13 +179,14 @@ export class SnapshotHooks {
     results: readonly ResultRow[],
     log: ReadonlyMap<string, LoggedEnd>,
     missing: ReadonlyMap<string, string>,
-  ): Promise<OpenHook[]> {
+  ): Promise<{ readonly end: HookEnd; readonly verdict: Verdict }[]> {
     const { tree, repeated, context } = this.#work
     const finished = endedBefore(all, results, log, repeated.results, missing)
     await tree.reconcilePublished()
     for (const one of finished) this.ends.open.add(one)
-    await this.ends.settle(finished.map((one) => earlierEnd(one, tree, log, context.owner.processId)))
-    return finished
+    const ends = finished.map((one) => earlierEnd(one, tree, log, context.owner.processId))
+    const verdicts = await this.ends.settle(ends)
+    return ends.map((end, index) => ({ end, verdict: verdicts[index]! }))
   }
 
   /** Lets ends of hooks that run again count no more: their files go with the work tree. */

@@ -65,7 +65,8 @@ export async function startWorker(
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] satisfies StdioOptions
   try {
     const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
-    return new LanedWorker(processBody(row.id, child), LANES[kind])
+    const body = processBody(row.id, child)
+    return new LanedWorker(body, LANES[kind], recordWorker(context, body))
   } catch (error) {
     log.error(`cannot start a ${kind} worker: ${messageOf(error)}`)
   }
@@ -74,10 +75,7 @@ export async function startWorker(
 }
 
 /** Records the worker's pid and start time, by which others can see and end it. */
-export async function recordWorker(
-  { owner, stop, log }: WorkerContext,
-  { owner: processId, pid }: ActorBody,
-): Promise<void> {
+async function recordWorker({ owner, stop, log }: WorkerContext, { owner: processId, pid }: ActorBody): Promise<void> {
   await failpoint('spawn.worker_spawned')
   await retryTransient(async () => {
     const identity = await identityOf(pid!)

@@ -12,7 +12,7 @@ import { snapshotMachine } from '../machines/snapshot.ts'
 import type { LanedWorker } from './laned-worker.ts'
 import { reapWorker } from './reap.ts'
 import { retryTransient } from './retry-transient.ts'
-import { recordWorker, startWorker, type WorkerKind } from './worker-child.ts'
+import { startWorker, type WorkerKind } from './worker-child.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 /** Crashes in a row that count as trouble. */
@@ -57,9 +57,7 @@ export function workerPool(
         if (lane) workers.set(lane.owner, worker!)
         return lane
       },
-      started: async (lane) => {
-        if (workers.get(lane.owner)?.opened === 1) await recordWorker(context, lane)
-      },
+      started: async (lane) => await workers.get(lane.owner)?.recorded,
     },
     name: `${kind} worker`,
     ...{ maxConcurrentActors: size, slots, stop, bell },

@@ -92,6 +92,22 @@ describe('a worker that dies when a row of hooks has ended', () => {
   })
 })
 
+it.each(['publish.hosted_hook_ended', 'publish.files_published'])(
+  'what staticfile printed is there for the hooks to come, although its worker died at %s',
+  async (step) => {
+    const home = await homes.make()
+    hook(home, 'looks', '40_looks.sh', 'cat ../staticfile/stdout.log >seen.jsonl')
+    const before = site.hits('/notes.txt')
+    const crawl = await home.add('--plugins', 'staticfile,looks', `${site.url}/notes.txt`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=kill9`) })
+    expect(code, stderr).toBe(0)
+    await expectComplete(home, crawl)
+    expect([...fired(home).keys()]).toEqual([step])
+    expect(site.hits('/notes.txt') - before).toBe(1)
+    expect(await statuses(home, crawl)).toEqual({ staticfile: 'succeeded', looks: 'succeeded' })
+  },
+)
+
 it('what a plugin published before its hook was renamed is not taken for the output of the new one', async () => {
   const home = await homes.make()
   const crawl = await home.add('--plugins', 'html,title', `${site.url}/page-1.html`)

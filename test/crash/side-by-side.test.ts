@@ -9,6 +9,7 @@ import { expectComplete, resultsOf } from '../support/archive.ts'
 import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
+import { bringToStand } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -57,7 +58,7 @@ async function withPages(count: number, env: (home: TestHome) => Record<string, 
     expect((await resultsOf(home, crawl)).map(({ status }) => status)).toEqual(urls.map(() => 'succeeded'))
     expect(existsSync(join(home.dataDir, 'overlaps.log'))).toBe(false)
   }
-  return { home, worker: worker!, begun, haveBegun, go, ends }
+  return { home, runner, worker: worker!, begun, haveBegun, go, ends }
 }
 
 describe('a worker with two pages side by side', () => {
@@ -89,6 +90,43 @@ describe('a worker with two pages side by side', () => {
     expect(new Set(begun().map(([, by]) => by)).size).toBe(4)
     await ends()
     expect(begun()).toHaveLength(6)
+  })
+
+  it('that stands still is killed, and said to be, once', async () => {
+    const { home, runner, worker, haveBegun, ends } = await withPages(2)
+    expect(await bringToStand(worker)).toBe(true)
+    await home.query("update snapshot set retry_at = now() - interval '20 s'") // Its leases ran out long ago.
+    await haveBegun(4)
+    await ends()
+    expect(runner.stderr.match(/.*(killing it|died \().*/g)).toEqual([
+      expect.stringContaining(`worker ${worker} does not renew its lease: killing it`),
+      expect.stringContaining(`worker ${worker} died (SIGKILL): 2 claims are due again`),
+    ])
+  })
+
+  it('that is forced to stop, and cannot release one of them, waits for the other one', async () => {
+    const { home, runner, worker } = await withPages(2, (home) =>
+      failpoints(home, 'publish.late_hook_killed=sleep:1000'),
+    )
+    await home.query('create sequence cut_page start 100')
+    await home.query(`create function cut_off() returns trigger language plpgsql as $$
+      declare
+        page int := substring(new.url from 'page-([0-9])')::int;
+        cut int := last_value from cut_page;
+      begin
+        if cut = 100 then cut := setval('cut_page', page); end if;
+        if cut = page then perform pg_terminate_backend(pg_backend_pid()), pg_sleep(1); end if;
+        return new;
+      end $$`)
+    await home.query(`create trigger cut_off before update on snapshot for each row
+      when (new.claimed_by is null and current_setting('application_name') like '%snapshot%')
+      execute function cut_off()`)
+    runner.signal('SIGTERM')
+    await runner.says(/draining/)
+    await new Promise((resolve) => setTimeout(resolve, 200)) // Two signals within 150 ms count as one.
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(130)
+    expect(runner.stderr).toContain(`worker ${worker} died (exit code 1): 1 claims are due again`)
   })
 
   it('does not begin a page again that was taken from it before it has noticed', async () => {

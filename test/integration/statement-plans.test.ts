@@ -21,6 +21,7 @@ import * as crawls from '../../src/db/crawls.ts'
 import { connectAhead, type Database, openDatabase, ping } from '../../src/db/database.ts'
 import { eachRow } from '../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
+import { heartbeat, sayThere } from '../../src/db/heartbeats.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
 import * as turns from '../../src/db/host-turns.ts'
@@ -42,7 +43,7 @@ import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
 import * as recorded from '../../src/db/recorded-files.ts'
-import { countBelow, hooksAtWork, latestResults, resultsOfPage } from '../../src/db/results.ts'
+import { countBelow, latestResults, resultsOfPage } from '../../src/db/results.ts'
 import * as runners from '../../src/db/runners.ts'
 import * as schedules from '../../src/db/schedules.ts'
 import { SealedPages } from '../../src/db/sealed-pages.ts'
@@ -183,10 +184,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await crawls.insertCrawl(db, newCrawl('https://example.com/b'))
   },
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
-  'db/processes.ts hookSupervisors': () => Promise.resolve(), // In the next.
+  'db/process-rows.ts hookSupervisors': () => Promise.resolve(), // In the next.
   'db/crawls.ts crawlOfPage': () =>
     crawls.crawlOfPage(db, crawl, {
-      former: processes.hookSupervisors(home, { snapshotId: other }),
+      former: rows.hookSupervisors(home, { snapshotId: other }),
       earlier: archived.latestOtherCopy({ id: other, url_hash: Buffer.alloc(32) }),
     }),
   'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
@@ -223,17 +224,16 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts markRan': () => processes.markRan(db, other, { ...identity, pid: 3 }, { code: 0, signal: null }, 1),
   'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
   'db/processes.ts liveRows': () => processes.liveRows(home),
-  'db/processes.ts heartbeat': () => processes.heartbeat(home, other, identity, null),
-  'db/processes.ts worksElsewhere': () => processes.worksElsewhere(home, other),
-  'db/processes.ts supervisorsOfHooks': async () => {
-    await processes.supervisorsOfHooks(home, { crawlId: other })
-    await processes.supervisorsOfHooks(home, { snapshotId: other })
+  'db/heartbeats.ts heartbeat': () => heartbeat(home, other, identity, null),
+  'db/process-rows.ts worksElsewhere': () => rows.worksElsewhere(home, other),
+  'db/process-rows.ts supervisorsOfHooks': async () => {
+    await rows.supervisorsOfHooks(home, { crawlId: other })
+    await rows.supervisorsOfHooks(home, { snapshotId: other })
   },
   'db/crawl-hooks.ts crawlHooks': () => crawlHooks(home, other, other),
   'db/cancelled-pages.ts cancelledPages': () => cancelledPages(db, 500),
   'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
-  'db/processes.ts sayThere': () => processes.sayThere(db, other),
-  'db/results.ts hooksAtWork': () => hooksAtWork(db),
+  'db/heartbeats.ts sayThere': () => sayThere(db, other),
   'db/results.ts countBelow': async () => {
     for (const noun of ['crawl', 'snapshot', 'result'] as const) await countBelow(db, noun, [other])
   },

@@ -8,7 +8,7 @@ import { useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
 import { noTerminal, onTerminal } from '../support/on-terminal.ts'
 import { processesOf } from '../support/processes.ts'
-import { NODE, PROGRAM, program, ROOT } from '../support/program.ts'
+import { eventually, NODE, PROGRAM, program, ROOT } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 import { working } from '../support/working.ts'
 
@@ -95,12 +95,9 @@ describe('process', () => {
     if (!noTerminal) {
       const lines = (await onTerminal(home, ['process', 'tree'])).split('\n')
       const depth = (what: RegExp) => lines.find((line) => what.test(line))?.search(/[a-z]/) ?? -1
-      const levels = [
-        /^runner, leading \(term 1\)/,
-        /─ crawl worker/,
-        /─ snapshot worker/,
-        /─ hook on_Snapshot__41_slow\.sh/,
-      ].map(depth)
+      const levels = [/^runner, leading \(term 1\)/, /─ crawl worker/, /─ snapshot worker/, /─ hook slow pid/].map(
+        depth,
+      )
       expect(levels[0]).toBe(0)
       for (const [index, level] of levels.entries())
         if (index > 0) expect(level, lines.join('\n')).toBeGreaterThan(levels[index - 1]!)
@@ -108,6 +105,37 @@ describe('process', () => {
     await end()
     const nothing = await home.run(['process', 'tree'])
     expect({ code: nothing.code, stdout: nothing.stdout }).toEqual({ code: 0, stdout: '' })
+  })
+
+  it.skipIf(noTerminal)('says on which page a hook or a worker is, also in a host', async () => {
+    const home = await homes.make('slow')
+    const settings = ['-c', 'SLOW_SECONDS=1000', '-c', 'TIMEOUT=1000']
+    const [hosted, own] = [`${site.url}/hangs`, `${site.url}/page-1.html`]
+    await home.add('--plugins', 'headers,slow', ...settings, hosted, own)
+    const runner = home.start(['run'])
+    const atWork = () => home.value("select count(*)::int = 2 from archive_result where status = 'started'")
+    await eventually(async () => (await atWork()) && (await pidsOf(home, 'hook')).length === 1)
+
+    const tree = (await onTerminal(home, ['process', 'tree'])).split('\n')
+    const list = (await onTerminal(home, ['process', 'list'])).split('\n')
+    for (const [hook, url] of [
+      ['headers', hosted],
+      ['slow', own],
+    ] as const) {
+      expect(tree.filter((line) => line.includes(url))).toEqual([expect.stringContaining(`─ hook ${hook} pid `)])
+      const end = url.slice(url.lastIndexOf('/') + 1) // The list has less room.
+      expect(list.filter((line) => line.endsWith(end))).toContainEqual(expect.stringContaining(` hook ${hook} `))
+    }
+    expect(tree.filter((line) => line.includes('worker pid')).join()).not.toContain('://')
+    const workers = await pidsOf(home, 'snapshot')
+    const shown = await Promise.all(workers.map((pid) => onTerminal(home, ['process', 'show', String(pid)])))
+    expect(
+      shown
+        .join('')
+        .match(/(?<=^url +)\S+$/gm)
+        ?.sort(),
+    ).toEqual([hosted, own])
+    await home.kill(runner)
   })
 
   it('tree does not show who is dead, although nobody closed its row', async () => {

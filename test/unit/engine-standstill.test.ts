@@ -41,6 +41,18 @@ it('an actor that was started, or asked, and does not answer is mute; one that a
   expect(standstill.mute([started, idle, woken], 30_000)).toEqual([started, woken])
 })
 
+it('an actor that shares its process with one that holds a row is not mute: the lease of that one decides', async () => {
+  const standstill = standstillOf([])
+  const [holding, started] = [actor({ type: 'busy', forMs: HOUR_MS }), actor()]
+  for (let second = 0; second < 31; second += 5) {
+    vi.advanceTimersByTime(5_000)
+    standstill.mute([], 0)
+  }
+  expect(standstill.mute([holding, started], 30_000)).toEqual([])
+  await standstill.late([holding]) // It holds none.
+  expect(standstill.mute([holding, started], 30_000)).toEqual([started])
+})
+
 it('nobody is mute after a time in which nobody was asked', () => {
   const standstill = standstillOf([])
   const started = actor()

@@ -26,7 +26,7 @@ function twoLanes() {
       hear = listener
     },
   }
-  const worker = new LanedWorker(body, 2)
+  const worker = new LanedWorker(body, 2, Promise.resolve())
   const lanes = [worker.open(OPENING), worker.open(OPENING)]
   return { worker, lanes, told, exit, line, say: (note: FromWorker) => hear({ type: 'note', note }) }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { LinesOf } from '../../base/log-lines.ts'
 import type { Home } from '../../db/home.ts'
+import { pagesInWork } from '../../db/pages-in-work.ts'
 import { rowById } from '../../db/process-rows.ts'
 import { isRunner, type LiveRow, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
@@ -16,7 +17,7 @@ import type { GlobalOptions } from '../options.ts'
 import { harmless } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { describe } from './process.ts'
+import { doingOf } from './process-doing.ts'
 
 const LINES = 50
 /** Before following: what was said last. */
@@ -35,7 +36,8 @@ export async function processShow(options: GlobalOptions, which: string): Promis
     const line = (key: string, value: string | null) => {
       if (value) process.stdout.write(`${onStdout.dim(key.padEnd(12))} ${value}\n`)
     }
-    line('what', describe(row))
+    const { what, pages } = doingOf(row, await pagesInWork(home.db))
+    line('what', what)
     line('id', row.id)
     line('pid', row.pid === null ? null : String(row.pid))
     line('status', `${row.status}${row.ended_at ? '' : ` (${presence})`}`)
@@ -44,8 +46,8 @@ export async function processShow(options: GlobalOptions, which: string): Promis
     line('containment', row.containment)
     line('command', row.cmd.join(' '))
     line('in', row.pwd)
-    line('url', row.url)
-    line('started by', ancestors.map((ancestor) => `${describe(ancestor)} (pid ${ancestor.pid ?? '-'})`).join(', by '))
+    for (const url of pages.length > 0 ? pages.map((page) => page.url) : [row.url]) line('url', url)
+    line('started by', ancestors.map(nameOf).join(', by '))
     if (below.length > 0) line('below it', `${children.length} started by itself, ${below.length} in all`)
   })
 }
@@ -84,7 +86,7 @@ export async function processLogs(
 export async function processKill(options: GlobalOptions, which: string, verb: { force?: boolean }): Promise<void> {
   await withHome(options, async (home) => {
     const row = await find(home, which)
-    const what = `${describe(row)} (pid ${row.pid ?? '-'})`
+    const what = nameOf(row)
     const presence = await presenceOf(home, row)
     if (presence === 'unseen') throw new AppError(`${what} runs in another container`, { hint: 'end it from in there' })
     if (row.ended_at || presence === 'gone') throw new AppError(`${what} is no longer running`)
@@ -127,6 +129,8 @@ async function find(home: Home, which: string): Promise<LiveRow> {
 }
 
 const PROCESS = { noun: 'process', table: 'process' } as const
+
+const nameOf = (row: ProcessRow) => `${doingOf(row, []).what} (pid ${row.pid ?? '-'})`
 
 function endOf(row: ProcessRow): string {
   if (row.exit_signal) return `ended by ${row.exit_signal}`

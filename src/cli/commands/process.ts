@@ -1,19 +1,20 @@
+import { pagesInWork } from '../../db/pages-in-work.ts'
 import { eachProcess, listProcesses, type ProcessFilters } from '../../db/process-rows.ts'
 import type { ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
-import { hooksAtWork } from '../../db/results.ts'
 import { presentRows } from '../../processes/presence.ts'
 import { ago, shortId, TABLE_LINES } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
-import { oneLine } from '../screen/clean.ts'
-import { cutEnd } from '../screen/fit.ts'
+import { cutEnd, cutUrl } from '../screen/fit.ts'
 import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
+import { loadWidths, widthOf } from '../screen/width.ts'
 import { printRecord, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
+import { type Doing, doingOf, isHook } from './process-doing.ts'
 
-/** What a process is says nothing in fewer columns. */
-const LEAST = 12
+/** What a process is says nothing in fewer columns, nor a URL beside it. */
+const LEAST = { what: 12, url: 24 }
 
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
 export async function processList(options: GlobalOptions, verb: ProcessFilters): Promise<void> {
@@ -25,20 +26,24 @@ export async function processList(options: GlobalOptions, verb: ProcessFilters):
       })
     }
     const rows = await listProcesses(home, verb, TABLE_LINES + 1)
-    const shown = rows.slice(0, TABLE_LINES)
+    const inWork = await pagesInWork(home.db)
+    const shown = rows.slice(0, TABLE_LINES).map((row) => ({ ...row, ...doingOf(row, inWork) }))
     const width = process.stdout.columns || 80
     process.stdout.write(await table(COLUMNS, shown, { width, palette: onStdout }))
     if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; --json shows all`)
   })
 }
 
-/** `process tree`: who started whom, of what is alive. */
+/** `process tree`: who started whom, of what is alive, and the pages that are worked on. */
 export async function processTree(options: GlobalOptions): Promise<void> {
   await withHome(options, async (home) => {
-    const rows = await presentRows(home)
-    if (wantsJson(options)) return printAll(rows)
-    if (rows.length === 0) return terminal.say('nothing runs')
-    const hooks = await hooksAtWork(home.db)
+    const present = await presentRows(home)
+    if (wantsJson(options)) return printAll(present)
+    if (present.length === 0) return terminal.say('nothing runs')
+    const inWork = await pagesInWork(home.db)
+    const rows = present.map((row) => ({ ...row, ...doingOf(row, inWork) }))
+    await loadWidths(rows.flatMap(({ pages }) => pages.map(({ url }) => url)))
+    const ofHooks = new Set(rows.filter(isHook).flatMap(({ pages }) => pages.map(({ id }) => id)))
     const draw = (parent: string | null, indent: string) => {
       const level = rows.filter((row) =>
         parent === null ? !rows.some((other) => other.id === row.parent_id) : row.parent_id === parent,
@@ -46,40 +51,46 @@ export async function processTree(options: GlobalOptions): Promise<void> {
       for (const [index, row] of level.entries()) {
         const last = index === level.length - 1
         const branch = parent === null ? '' : `${indent}${last ? '└─ ' : '├─ '}`
-        const about = `pid ${row.pid ?? '-'}, ${ago(row.started_at)}`
-        const room = (process.stdout.columns || 80) - branch.length
-        const what = cutEnd(oneLine(describe(row, hooks.get(row.id))), Math.max(LEAST, room - about.length - 1))
-        process.stdout.write(`${branch}${what}${room - what.length > about.length ? ` ${onStdout.dim(about)}` : ''}\n`)
-        draw(row.id, parent === null ? '' : `${indent}${last ? '   ' : '│  '}`)
+        const below = parent === null ? '' : `${indent}${last ? '   ' : '│  '}`
+        const rest = rows.some(({ parent_id }) => parent_id === row.id) ? `${below}│  ` : `${below}   `
+        // A page stands with the hook that works on it; between two hooks with the worker.
+        const urls = row.pages.filter(({ id }) => isHook(row) || !ofHooks.has(id)).map(({ url }) => url)
+        process.stdout.write(`${entry(row, urls, branch, rest).join('\n')}\n`)
+        draw(row.id, below)
       }
     }
     draw(null, '')
   })
 }
 
-/** What a process is, in words. */
-export function describe(row: ProcessRow, hook?: string): string {
-  if (row.worker_type === 'worker_runner')
-    return `runner, leading (term ${row.term}${row.status === 'draining' ? ', draining' : ''})`
-  if (row.worker_type === 'runner_waiting') return row.standby ? 'runner, standing by' : 'runner, waiting'
-  if (row.process_type === 'worker') return `${row.worker_type} worker`
-  if (row.process_type === 'hook') return `hook ${hook ?? hookName(row.cmd)}`
-  return row.process_type
+/** The lines of one process: what it is, and its pages beside that or, where there is no room, below. */
+function entry(row: ProcessRow & Doing, urls: readonly string[], branch: string, rest: string): string[] {
+  const width = process.stdout.columns || 80
+  const about = ` pid ${row.pid ?? '-'}, ${ago(row.since)}`
+  const room = width - branch.length
+  const what = cutEnd(row.what, Math.max(LEAST.what, room - about.length))
+  const left = room - widthOf(what) - about.length
+  const line = `${branch}${what}${left >= 0 ? onStdout.dim(about) : ''}`
+  const [url = ''] = urls
+  const fits = urls.length === 1 && left > Math.min(LEAST.url, widthOf(url))
+  return fits
+    ? [`${line} ${cutUrl(url, left - 1)}`]
+    : [line, ...urls.map((each) => `${rest}${cutUrl(each, width - rest.length)}`)]
 }
 
-function hookName(cmd: readonly string[]): string {
-  const name = cmd.map((word) => word.split('/').at(-1) ?? '').find((word) => word.startsWith('on_'))
-  return name ?? 'host (idle)'
-}
-
-const COLUMNS: readonly Column<ProcessRow>[] = [
+const COLUMNS: readonly Column<ProcessRow & Doing>[] = [
   { name: 'pid', value: ({ pid }) => String(pid ?? '-'), right: true },
-  { name: 'what', value: (row) => oneLine(describe(row)), cut: 'end' },
+  { name: 'what', value: ({ what }) => what, cut: 'end' },
   { name: 'status', value: ({ status }) => status },
-  { name: 'since', value: ({ started_at }) => ago(started_at), right: true, rank: 2 },
+  { name: 'since', value: ({ since }) => ago(since), right: true, rank: 2 },
   { name: 'exit', value: exitOf, rank: 3, optional: true },
   { name: 'id', value: ({ id }) => shortId(id), rank: 1 },
+  { name: 'page', value: pageOf, cut: 'middle', rank: 4, optional: true, below: true },
 ]
+
+function pageOf({ pages }: Doing): string {
+  return pages.length > 1 ? `${pages.length} pages` : (pages[0]?.url ?? '')
+}
 
 function exitOf({ exit_signal: signal, exit_code: code }: ProcessRow): string {
   return signal ?? (code === null ? '' : String(code))

@@ -35,6 +35,14 @@ export const ENGINE: readonly Mutant[] = [
     only: 'is killed by its supervisor, and its work goes on',
   },
   {
+    name: 'an idle lane that is silent costs the one beside it its lease',
+    file: 'src/engine/standstill.ts',
+    find: 'slot.owner === owner',
+    replacement: 'slot.owner !== owner',
+    test: 'test/unit/engine-standstill.test.ts',
+    only: 'shares its process',
+  },
+  {
     name: 'an actor that gets nowhere is left alone',
     file: 'src/engine/standstill.ts',
     find: 'performance.now() > busyUntil + OVERTIME_MS',

@@ -21,10 +21,18 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'hooks that ended with their worker run again',
     file: 'src/workers/snapshot-hooks.ts',
-    find: 'this.#work.tree.hasLeftovers ? await this.#adopt(all, results, log, missing) : []',
+    find: 'tree.hasLeftovers ? await this.#adopt(all, results, log, missing) : []',
     replacement: '[]',
     test: 'test/crash/hooks-in-a-row.test.ts',
     only: 'none of them runs again',
+  },
+  {
+    name: 'what staticfile printed goes with its worker',
+    file: 'src/workers/snapshot-hooks.ts',
+    find: "if (verdict.event === 'succeed') keep",
+    replacement: 'if (false) keep',
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'what staticfile printed',
   },
   {
     name: 'nothing runs again with an interrupted background hook',
@@ -145,6 +153,14 @@ export const WORKERS: readonly Mutant[] = [
     replacement: 'return isRoomy()',
     test: 'test/unit/laned-worker.test.ts',
     only: 'while it stands still',
+  },
+  {
+    name: 'a lane that cannot release its page in a forced stop ends the process at once',
+    file: 'src/workers/lanes.ts',
+    find: 'if (this.force.aborted) await Promise.race',
+    replacement: 'if (false) await Promise.race',
+    test: 'test/crash/side-by-side.test.ts',
+    only: 'that is forced to stop',
   },
   {
     name: 'a lane that is opened in a worker whose end was just seen goes on',
