@@ -138,6 +138,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
   it.each([
     ['/asks-for-ever', RESTLESS, { title: 'asks' }],
     ['/holds-on', RESTS, { title: 'left', settled: true }],
+    ['/trickles', RESTS, { title: 'left', settled: true }],
     ['/floods', RESTLESS, { title: 'floods' }],
     ['/prints', RESTLESS, { title: 'prints' }],
     ['/opens', RESTS, { title: 'opens' }],
