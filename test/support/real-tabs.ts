@@ -5,6 +5,9 @@ import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/brows
 import { Tab, type Visited } from '../../src/plugins/base/browser/tab.ts'
 import { packagedBrowser } from './packaged-browser.ts'
 
+/** A page may take so long to come to rest. */
+export const REST_MS = 30_000
+
 const UNDRESSED = async () => {}
 
 /** The packaged browser and its tabs, without a crawl. */
@@ -39,11 +42,11 @@ export class RealTabs {
     return tab
   }
 
-  /** How a visit goes. @param settleSeconds how long a page may take to come to rest; a broken one takes half of it */
-  async seen(url: string, settleSeconds = 30): Promise<Visited> {
-    const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
+  /** How a visit goes, of a page that comes to rest. */
+  async seen(url: string): Promise<Visited> {
+    const tab = await this.empty()
     return await tab
-      .visit(url, { CHROME_SETTLE_TIMEOUT: String(settleSeconds) }, 60_000, false)
+      .visit(url, { CHROME_SETTLE_TIMEOUT: String(REST_MS / 1000) }, 2 * REST_MS, false)
       .finally(() => tab.close())
   }
 
