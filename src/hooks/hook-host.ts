@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { attemptName } from '../base/attempt-paths.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
-import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
+import { readRowLog } from '../base/row-log.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import {
   type Container,
@@ -17,12 +16,11 @@ import {
 } from '../processes/containment/containment.ts'
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
-import { bootId, hasProc } from '../processes/proc.ts'
 import { spawned } from '../processes/spawned.ts'
-import type { Hook } from './discover.ts'
 import { extraContext, hookEnvironment } from './environment.ts'
-import { type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
-import { closeUnstarted, type Exit, type HookLogs, type HookScope } from './launch.ts'
+import { type HostJob, type HostReply, STOP } from './host-protocol.ts'
+import { endedBy, endOf, type HostedEnd, type HostedRun, nameOf } from './hosted-ends.ts'
+import { closeUnstarted, type Exit, type HookScope } from './launch.ts'
 
 /**
  * A bounded heap: a hook that needs more dies of it and runs again alone. A young generation of 4 MB instead of 1 saves
@@ -47,33 +45,6 @@ const LEAVE_MS = 2_000
  * the originals: less often is cheaper where a machine has more to do than it can.
  */
 const LOOK_MS = 1_000
-
-/** One hook, to be run by the host. */
-export interface HostedRun {
-  readonly hook: Hook
-  readonly attempt: number
-  readonly outputDir: string
-  /** The files for what it says on stderr, and for its stdout if it must run in a process of its own. */
-  readonly logs: HookLogs
-}
-
-/**
- * How a hosted hook ended: with the exit code that its own process would have had, at its deadline, or because the host
- * was killed.
- */
-export interface HostedEnd {
-  readonly hook: Hook
-  readonly logs: HookLogs
-  readonly exit: Exit
-  readonly cause: 'exit' | 'timeout' | 'force'
-  /** By `performance.now()`. */
-  readonly began: number
-  readonly ended: number
-  /** What it printed. */
-  readonly stdout: string
-  /** It printed nothing on stderr. */
-  readonly isQuiet?: boolean
-}
 
 /**
  * The supervisor's end of the warm host process (host.ts), which is started when first needed and replaced when a hook
@@ -214,7 +185,8 @@ export class HookHost {
         if (end !== undefined && !endedAfterAll && done < row.length) {
           const exit = end === 'gone' ? await this.#exited : KILLED
           const cause = end === 'gone' ? 'exit' : end
-          ends.push({ ...startOf(row[done]!), exit, cause, began: since, ended: performance.now(), stdout: '' })
+          const { hook, logs } = row[done]!
+          ends.push({ hook, logs, exit, cause, began: since, ended: performance.now(), stdout: '' })
         }
         if (ends.length > 0) yield ends
         if (end !== undefined) return
@@ -265,63 +237,6 @@ export class HookHost {
 }
 
 const KILLED: Exit = { code: null, signal: 'SIGKILL' }
-
-const startOf = ({ hook, logs }: Pick<HostedRun, 'hook' | 'logs'>) => ({ hook, logs })
-
-const nameOf = ({ hook, attempt }: Pick<HostedRun, 'hook' | 'attempt'>) => attemptName(hook.plugin, hook.name, attempt)
-
-function endOf(run: HostedRun, { code, stdout, complained, began, ended }: HostedOutcome, log: string): HostedEnd {
-  const now = performance.now()
-  return {
-    ...startOf(run),
-    exit: { code, signal: null },
-    cause: 'exit',
-    began: now - began,
-    ended: now - ended,
-    stdout: stdout ?? readRowLog(log).get(nameOf(run))!.stdout,
-    isQuiet: !complained,
-  }
-}
-
-/**
- * The ends of those hooks of a row that have ended, in order: each began when the one before it had ended.
- * @param since when the first of them began, by `performance.now()`
- */
-export function endedBy(
-  log: ReadonlyMap<string, LoggedEnd>,
-  row: readonly Pick<HostedRun, 'hook' | 'attempt' | 'logs'>[],
-  since: number,
-): HostedEnd[] {
-  const ends: HostedEnd[] = []
-  let began = since
-  for (const run of row) {
-    const logged = log.get(nameOf(run))
-    if (!logged) break
-    const now = performance.now()
-    // The clock of the system may have been set meanwhile.
-    const ended = Math.min(Math.max(began, now - (Date.now() - logged.at)), now)
-    ends.push(loggedEnd(run, logged, began, ended))
-    began = ended
-  }
-  return ends
-}
-
-/**
- * Does the end of a hook still count? One from before the machine booted may be on disk while the hook's files were
- * lost on their way there.
- */
-export const isOfNow = (end: LoggedEnd): boolean => hasProc && end.bootId === bootId()
-
-/** The end of a hook as the log tells it. */
-export function loggedEnd(
-  run: Pick<HostedRun, 'hook' | 'logs'>,
-  { stdout }: LoggedEnd,
-  began: number,
-  ended: number,
-): HostedEnd {
-  // Its own record decides over the exit code.
-  return { ...startOf(run), exit: { code: 0, signal: null }, cause: 'exit', began, ended, stdout }
-}
 
 /** The value of a promise, or undefined after `ms` milliseconds. */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {

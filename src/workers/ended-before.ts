@@ -1,6 +1,6 @@
 import { attemptName } from '../base/attempt-paths.ts'
 import type { LoggedEnd } from '../base/row-log.ts'
-import { isOfNow, loggedEnd } from '../hooks/hook-host.ts'
+import { isOfNow, loggedEnd } from '../hooks/hosted-ends.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
 import type { ResultRow } from '../machines/results.ts'
 import { isFinal, type OpenHook } from './hook-rows.ts'

@@ -6,7 +6,7 @@ import { messageOf } from '../../src/base/errors.ts'
 import { certificate, noCertificates } from '../support/certificates.ts'
 import { startHttp2Site } from '../support/http2-site.ts'
 import { noPackage } from '../support/packaged-browser.ts'
-import { RealTabs } from '../support/real-tabs.ts'
+import { REST_MS, RealTabs } from '../support/real-tabs.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const lacks = noPackage || (noCertificates && ` (${noCertificates})`)
@@ -42,7 +42,7 @@ describe.skipIf(lacks)(`a browser${lacks}`, () => {
   it('has what comes over HTTP/2, and says what does not, and why', async () => {
     const paths = '/ /leaves /needs-it /resets-late /ends-late /resets /cancels /ends'.split(' ')
     const told = async (path: string) => {
-      const seen = unchecked.seen(http2.url + path, 4)
+      const seen = unchecked.seen(http2.url + path)
       return await seen.then(({ title, broken_off }) => `${title}: ${broken_off}`, messageOf)
     }
     const closed = expect.stringMatching(/^connection closed by 127\S+/)
@@ -51,8 +51,10 @@ describe.skipIf(lacks)(`a browser${lacks}`, () => {
     expect(await Promise.all(paths.map(told))).toEqual([whole, whole, whole, half, half, closed, closed, closed])
   })
 
-  it('has what came of a page that broke off over HTTP/1.1', async () => {
-    const seen = await tabs.seen(`${site.url}/reset-body`, 4)
-    expect(seen).toMatchObject({ title: 'Half', broken_off: expect.stringMatching(/^connection closed by 127/) })
+  it('has what came of a page that broke off over HTTP/1.1, and waits for nothing more', async () => {
+    const seen = await tabs.seen(`${site.url}/reset-body`)
+    const brokenOff = expect.stringMatching(/^connection closed by 127/)
+    expect(seen).toMatchObject({ title: 'Half', broken_off: brokenOff, settled: true })
+    expect(seen.ms).toBeLessThan(REST_MS / 2)
   })
 })

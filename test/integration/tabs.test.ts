@@ -8,6 +8,7 @@ import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
 import type { Tab } from '../../src/plugins/base/browser/tab.ts'
+import { visitPage } from '../../src/plugins/base/browser/visit-page.ts'
 import { coveredPages, KEPT } from '../support/covered-pages.ts'
 import { foldedPage } from '../support/folded-page.ts'
 import { latePages } from '../support/late-pages.ts'
@@ -87,7 +88,7 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
         return await send(method as 'Page.stopLoading', ...params)
       }
       Object.assign(tab.session, { send: refusing })
-      await tab.visit(`${site.url}/restless`, { CHROME_SETTLE_TIMEOUT: '1' }, 60_000, false)
+      await visitPage(tab, `${site.url}/restless`, { CHROME_SETTLE_TIMEOUT: '1' }, 60_000, false)
       expect(left).toBeLessThan(0)
       await tab.close()
     },

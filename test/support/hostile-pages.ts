@@ -9,7 +9,15 @@ const BUSY = `const busy = new AbortController(); fetch('/hangs', { signal: busy
 /** Pages that want more than a visitor gives: each is visited without harm to the next one. */
 export const hostilePages: Routes = {
   '/asks-for-ever': script('asks', 'for (;;) confirm("more?")'),
-  '/holds-on': script('holds', `${BUSY} onbeforeunload = () => 'stay'; setTimeout(() => { location = '/left' }, 100)`),
+  '/holds-on': script(
+    'holds',
+    `${BUSY} document.body.append(Object.assign(document.createElement('iframe'), { srcdoc: '<img src=/hangs>' }))
+     onbeforeunload = () => 'stay'; setTimeout(() => { location = '/left' }, 100)`,
+  ),
+  '/trickles': (_request, response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .write(script('trickles', `setTimeout(() => { location = '/left' }, 100)`)),
   '/left': script('left', ''),
   '/floods': script('floods', 'setInterval(() => { for (let i = 0; i < 2e3; i++) console.log("x".repeat(1e3)) }, 1)'),
   '/prints': script('prints', 'setInterval(print, 10)'),

@@ -1,7 +1,7 @@
 import { Log } from '../../src/base/log.ts'
 import { Stop } from '../../src/base/stop.ts'
 import type { Hook } from '../../src/hooks/discover.ts'
-import type { HostedRun } from '../../src/hooks/hook-host.ts'
+import type { HostedRun } from '../../src/hooks/hosted-ends.ts'
 import type { ResultChange, ResultRow } from '../../src/machines/results.ts'
 import type { PageWork } from '../../src/workers/hook-ends.ts'
 import type { HookEnd } from '../../src/workers/hook-sequence.ts'

@@ -2,8 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
-import { Tab, type Visited } from '../../src/plugins/base/browser/tab.ts'
+import { Tab } from '../../src/plugins/base/browser/tab.ts'
+import { type Visited, visitPage } from '../../src/plugins/base/browser/visit-page.ts'
 import { packagedBrowser } from './packaged-browser.ts'
+
+/** A page may take so long to come to rest. */
+export const REST_MS = 30_000
 
 const UNDRESSED = async () => {}
 
@@ -35,16 +39,15 @@ export class RealTabs {
   /** A tab that has visited a page. */
   async visit(url: string, env: Readonly<Record<string, string>> = {}, { isLoggedIn = false } = {}): Promise<Tab> {
     const tab = await this.empty(env)
-    await tab.visit(url, env, 60_000, isLoggedIn)
+    await visitPage(tab, url, env, 60_000, isLoggedIn)
     return tab
   }
 
-  /** How a visit goes. @param settleSeconds how long a page may take to come to rest; a broken one takes half of it */
-  async seen(url: string, settleSeconds = 30): Promise<Visited> {
-    const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
-    return await tab
-      .visit(url, { CHROME_SETTLE_TIMEOUT: String(settleSeconds) }, 60_000, false)
-      .finally(() => tab.close())
+  /** How a visit goes, of a page that comes to rest. */
+  async seen(url: string): Promise<Visited> {
+    const tab = await this.empty()
+    const env = { CHROME_SETTLE_TIMEOUT: String(REST_MS / 1000) }
+    return await visitPage(tab, url, env, 2 * REST_MS, false).finally(() => tab.close())
   }
 
   /** A tab that shows a file, without any network. */
@@ -52,7 +55,7 @@ export class RealTabs {
     const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
     const cut = { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 }
     await tab.send('Network.emulateNetworkConditions', cut)
-    await tab.visit(`file://${file}`, {}, 60_000, false)
+    await visitPage(tab, `file://${file}`, {}, 60_000, false)
     return tab
   }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { LoggedEnd } from '../../src/base/row-log.ts'
 import type { Hook } from '../../src/hooks/discover.ts'
-import { endedBy } from '../../src/hooks/hook-host.ts'
+import { endedBy } from '../../src/hooks/hosted-ends.ts'
 
 const run = (name: string) => ({
   hook: { plugin: name, name } as Hook,

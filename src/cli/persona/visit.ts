@@ -13,6 +13,7 @@ import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { personaDress } from '../../plugins/base/browser/persona.ts'
 import { socksArguments, startSocksFilter } from '../../plugins/base/browser/socks-filter.ts'
 import { Tab } from '../../plugins/base/browser/tab.ts'
+import { visitPage } from '../../plugins/base/browser/visit-page.ts'
 import { get } from '../../plugins/base/fetch.ts'
 import { scanHtml } from '../../plugins/base/scan-html.ts'
 
@@ -47,7 +48,7 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
     const running = await launchBrowser(browser, folder, sockets, env, proxy && socksArguments(proxy.port))
     try {
       const tab = await Tab.open(running.relay.endpoint, env, dress)
-      const { final_url, http_status } = await tab.visit(url, env, timeoutOf(undefined, env) * 1000, true)
+      const { final_url, http_status } = await visitPage(tab, url, env, timeoutOf(undefined, env) * 1000, true)
       const hasField = await tab.evaluate<boolean>(HAS_PASSWORD_FIELD)
       return { url: final_url, http_status, has_password_field: hasField, by: 'browser' }
     } finally {

@@ -70,7 +70,7 @@ export const HOOKS: readonly Mutant[] = [
   },
   {
     name: 'what lies in .work after a power cut is published',
-    file: 'src/hooks/hook-host.ts',
+    file: 'src/hooks/hosted-ends.ts',
     find: 'hasProc && end.bootId === bootId()',
     replacement: 'hasProc',
     test: 'test/crash/hooks-in-a-row.test.ts',

@@ -62,14 +62,23 @@ export class NetworkActivity {
       this.failure = { url, errorText }
       if (requestId === answered && !canceled) this.brokenOff = errorText
     })
-    // The end of some requests is told to nobody: of those of a document that was left, of a document that stopped its
-    // own loading, and of style sheets that made another document of it (XSLT). Loading ends after all of them.
+    // The end of some requests is told to nobody: of a document that was left before it was whole, of what it and its
+    // frames requested (that these are gone is not told, either), of a document that stopped its own loading, and of
+    // style sheets that made another document of it (XSLT). Loading ends after all of them.
     const shown = new Map<string, string>()
+    const parents = new Map<string, string>()
+    const isWithin = (frameId: string | undefined, outer: string): boolean => {
+      const parent = parents.get(frameId ?? '')
+      return parent !== undefined && (parent === outer || isWithin(parent, outer))
+    }
+    session.on('Page.frameAttached', ({ frameId, parentFrameId }) => parents.set(frameId, parentFrameId))
     session.on('Page.frameNavigated', ({ frame: { id, loaderId: now } }) => {
+      const before = shown.get(id)
       shown.set(id, now)
-      this.#overWhere(
-        ({ frameId, loaderId }, requestId) => frameId === id && loaderId !== now && loaderId !== requestId,
-      )
+      this.#overWhere(({ frameId, loaderId }, requestId) => {
+        const isOnItsWay = loaderId === requestId && loaderId !== before // The document after this one.
+        return isWithin(frameId, id) || (frameId === id && loaderId !== now && !isOnItsWay)
+      })
     })
     session.on('Page.frameStoppedLoading', (loaded) =>
       this.#overWhere(

@@ -106,7 +106,7 @@ async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
     else {
       const body = await bodyOf(tab, listed).catch(unlessGone)
       if (!body) continue
-      files.set(url, { url: tab.locationOf(url), type: type.toLowerCase(), body })
+      files.set(url, { url: tab.network.locationOf(url), type: type.toLowerCase(), body })
       bytes += body.length
     }
   }

@@ -14,9 +14,10 @@ import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone, NoTurn, TabCrashed } from './cdp.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { personaDress } from './persona.ts'
-import { Tab, type Visited } from './tab.ts'
+import { Tab } from './tab.ts'
 import { recordTraffic } from './traffic.ts'
 import { ALONE } from './turns.ts'
+import { type Visited, visitPage } from './visit-page.ts'
 
 /** The crawl's browser says here how it is reached, or why there is none. */
 export const ENDPOINT = 'cdp_url.txt'
@@ -152,7 +153,7 @@ async function open(context: HookContext, chrome: string, isAlone: boolean): Pro
     const { cookies, headers, origins } = await credentialsFor(context)
     if (recording) await recordTraffic(tab.session, recording, headerNames(headers))
     const isLoggedIn = cookies.length + headers.size + origins.length > 0
-    const visited = await tab.visit(context.url, context.env, budgetMs, isLoggedIn).finally(() => {
+    const visited = await visitPage(tab, context.url, context.env, budgetMs, isLoggedIn).finally(() => {
       const isCut = waitedMs > wholeMs * WAIT_SHARE && performance.now() - began >= budgetMs
       if (isCut) throw new NoTurn('the wait for the browser left too little time')
     })

@@ -16,5 +16,7 @@ export const LOAD_LATE = `async (until, pause) => {
   const loaded = pictures.map((image) => new Promise((resolve) => {
     for (const event of ['load', 'error']) image.addEventListener(event, resolve, { once: true })
   }))
-  await Promise.race([Promise.all([...loaded, document.fonts.ready]), pause(Math.max(0, until - performance.now()))])
+  // A document whose loading broke off or was stopped, and that loads no font, never says that they are ready.
+  const fonts = document.fonts.status === 'loading' ? document.fonts.ready : undefined
+  await Promise.race([Promise.all([...loaded, fonts]), pause(Math.max(0, until - performance.now()))])
 }`

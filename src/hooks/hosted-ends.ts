@@ -1,0 +1,96 @@
+import { attemptName } from '../base/attempt-paths.ts'
+import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
+import { bootId, hasProc } from '../processes/proc.ts'
+import type { Hook } from './discover.ts'
+import type { HostedOutcome } from './host-protocol.ts'
+import type { Exit, HookLogs } from './launch.ts'
+
+/** One hook, to be run by the host. */
+export interface HostedRun {
+  readonly hook: Hook
+  readonly attempt: number
+  readonly outputDir: string
+  /** The files for what it says on stderr, and for its stdout if it must run in a process of its own. */
+  readonly logs: HookLogs
+}
+
+/**
+ * How a hosted hook ended: with the exit code that its own process would have had, at its deadline, or because the host
+ * was killed.
+ */
+export interface HostedEnd {
+  readonly hook: Hook
+  readonly logs: HookLogs
+  readonly exit: Exit
+  readonly cause: 'exit' | 'timeout' | 'force'
+  /** By `performance.now()`. */
+  readonly began: number
+  readonly ended: number
+  /** What it printed. */
+  readonly stdout: string
+  /** It printed nothing on stderr. */
+  readonly isQuiet?: boolean
+}
+
+/** What an attempt is called in the log. */
+export const nameOf = ({ hook, attempt }: Pick<HostedRun, 'hook' | 'attempt'>): string =>
+  attemptName(hook.plugin, hook.name, attempt)
+
+/** The end of a hook as the host tells it. @param log has what it printed, unless the host tells that, too */
+export function endOf(
+  run: HostedRun,
+  { code, stdout, complained, began, ended }: HostedOutcome,
+  log: string,
+): HostedEnd {
+  const now = performance.now()
+  return {
+    hook: run.hook,
+    logs: run.logs,
+    exit: { code, signal: null },
+    cause: 'exit',
+    began: now - began,
+    ended: now - ended,
+    stdout: stdout ?? readRowLog(log).get(nameOf(run))!.stdout,
+    isQuiet: !complained,
+  }
+}
+
+/**
+ * The ends of those hooks of a row that have ended, in order: each began when the one before it had ended.
+ * @param since when the first of them began, by `performance.now()`
+ */
+export function endedBy(
+  log: ReadonlyMap<string, LoggedEnd>,
+  row: readonly Pick<HostedRun, 'hook' | 'attempt' | 'logs'>[],
+  since: number,
+): HostedEnd[] {
+  const ends: HostedEnd[] = []
+  let began = since
+  for (const run of row) {
+    const logged = log.get(nameOf(run))
+    if (!logged) break
+    const now = performance.now()
+    // The clock of the system may have been set meanwhile.
+    const ended = Math.min(Math.max(began, now - (Date.now() - logged.at)), now)
+    ends.push(loggedEnd(run, logged, began, ended))
+    began = ended
+  }
+  return ends
+}
+
+/**
+ * Does the end of a hook still count? One from before the machine booted may be on disk while the hook's files were
+ * lost on their way there.
+ */
+export const isOfNow = (end: LoggedEnd): boolean => hasProc && end.bootId === bootId()
+
+/** The end of a hook as the log tells it. */
+export function loggedEnd(
+  { hook, logs }: Pick<HostedRun, 'hook' | 'logs'>,
+  { stdout }: LoggedEnd,
+  began: number,
+  ended: number,
+): HostedEnd {
+  // Its own record decides over the exit code.
+  return { hook, logs, exit: { code: 0, signal: null }, cause: 'exit', began, ended, stdout }
+}
