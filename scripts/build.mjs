@@ -149,6 +149,8 @@ for (const hook of hooks) chmodSync(join(out, relative('src', hook).replace(/\.t
 const configs = globSync('*/config.json', { cwd: join(root, 'src/plugins') })
 for (const file of configs) cpSync(join(root, 'src/plugins', file), join(out, 'plugins', file))
 removeStale('*/{on_*.js,config.json}', join(out, 'plugins'), [...hookNames.map(([name]) => `${name}.js`), ...configs])
+const { pluginFolders } = await import('../src/hooks/plugin-folders.ts')
+writeFileSync(join(out, 'plugins.json'), JSON.stringify(pluginFolders(join(out, 'plugins'), false)))
 for (const [from, to] of [
   ['src/db/migrations', 'migrations'],
   ['src/demo/site', 'demo-site'],

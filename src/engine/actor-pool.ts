@@ -105,15 +105,21 @@ export class ActorPool {
     clearTimeout(late)
   }
 
+  /** Has idle actors look for work. @returns how many */
+  wake(): number {
+    const idle = this.#roster.in('idle')
+    for (const slot of idle) slot.ask({ type: 'wake' })
+    return idle.length
+  }
+
   /**
    * One round of the spawn policy for `due` waiting rows: wakes idle actors and starts missing ones, at most two at a
    * time.
    */
   async fill(due: number): Promise<void> {
     if (due === 0) return
-    const idle = this.#roster.in('idle')
-    for (const slot of idle) slot.ask({ type: 'wake' })
-    const missing = due - idle.length - this.#roster.in('starting').length
+    const idle = this.wake()
+    const missing = due - idle - this.#roster.in('starting').length
     const count = this.#pause.isOver ? Math.min(missing, actorsToSpawn(due, this.size, this.#max)) : 0
     for (let started = 0; started < count; started += 1) await this.#start()
   }

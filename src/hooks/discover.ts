@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
 import type { Kind } from '../base/kinds.ts'
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
+import { type PluginFolder, pluginFolders } from './plugin-folders.ts'
 import { pythonNeeds, type RequiredBinary, requiredBinaries } from './required-binaries.ts'
 import { readDeclared } from './resolved.ts'
 import { speaksUpstream } from './shebang.ts'
@@ -113,16 +114,14 @@ function lookOf(path: string): string {
 function readPlugins(trees: readonly string[]): Plugin[] {
   const plugins = new Map<string, Plugin>()
   for (const [index, tree] of trees.entries()) {
-    for (const name of entriesOf(tree) ?? []) {
-      if (/^[._]/.test(name) || name === 'base') continue
+    const builtIn = index === 0
+    for (const { name, files, config } of pluginFolders(tree, builtIn)) {
       const folder = join(tree, name)
-      const hooks = entriesOf(folder)?.filter((file) => HOOK_NAME.test(file))
-      if (!hooks) continue
-      const config = configOf(folder)
-      const binaries = [...config.binaries, ...pythonNeeds(tree, hooks)]
-      const builtIn = index === 0
+      const hooks = files.filter((file) => HOOK_NAME.test(file))
+      const said = saidBy(config)
+      const binaries = [...said.binaries, ...pythonNeeds(tree, hooks)]
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
-      plugins.set(name, { name, folder, tree, builtIn, ...config, binaries, hooks, upstream })
+      plugins.set(name, { name, folder, tree, builtIn, ...said, binaries, hooks, upstream })
     }
   }
   const isStranded = ({ builtIn, requires }: Plugin) =>
@@ -135,15 +134,6 @@ function readPlugins(trees: readonly string[]): Plugin[] {
  * replaces it, they would visit the page once more, in a browser of their own: they are left out.
  */
 const BROWSER = 'chrome'
-
-/** The entries of a folder; undefined when there is none: a missing tree, a stray file, a dangling link. */
-function entriesOf(folder: string): string[] | undefined {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return undefined
-  }
-}
 
 /**
  * The enabled hooks of one event in the order in which they run: by file name across all plugins.
@@ -212,8 +202,7 @@ export function isEnabled({ name, declares, runtimes }: Plugin, settings: HookSe
 type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks' | 'upstream'>
 
 /** What its config.json says. The file is optional; one that is not JSON counts as missing. */
-function configOf(folder: string): PluginConfig {
-  const config = jsonIn(join(folder, 'config.json'))
+function saidBy(config: PluginFolder['config']): PluginConfig {
   const words = (key: string) => (Array.isArray(config[key]) ? config[key].map(String) : [])
   return {
     means: typeof config['description'] === 'string' ? config['description'] : '',
@@ -235,14 +224,6 @@ function patternOf(text: unknown): RegExp | undefined {
     return typeof text === 'string' ? new RegExp(text, 'i') : undefined
   } catch {
     return undefined
-  }
-}
-
-function jsonIn(file: string): Record<string, unknown> {
-  try {
-    return ((JSON.parse(readFileSync(file, 'utf8')) as unknown) ?? {}) as Record<string, unknown>
-  } catch {
-    return {}
   }
 }
 

@@ -83,6 +83,7 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat, g
   const scheduled = new Scheduled(context)
   const listener = listen(home.databaseUrl, context.runnerId, {
     [CHANNELS.work]: () => {
+      if (guardian.isUp) pool.wake() // The round counts first what is due.
       scheduled.look()
       bell.wake()
     },

@@ -72,13 +72,17 @@ export async function runCrawl(
   tick.holds(started)
   sequence.onStep = (withinMs) => tick.progress(withinMs)
   await failpoint('claim.crawl_started')
-  await endFormerWorkers(owner, { crawlId: crawl.id })
   const before = pool.changes
+  const hasSpace = () => !lacksSpace(home.dataDir, context.settings.config.DISK_FLOOR)
+  const mayBegin = () => hasSpace() && !excludes(scope, 'snapshot') && !stop.drain.aborted && !abort.aborted
+  // Nothing prepares a crawl for which workers were kept: a page can begin while we look after the rest.
+  if (isQueued(claim) && pool.size > 0 && !first.isHeld && mayBegin()) await pool.fill(1)
+  await endFormerWorkers(owner, { crawlId: crawl.id })
   const services = new Services(context, queue, sequence, started, abort)
   await services.start()
   // A page that is begun in a stop comes to nothing, and would count as tried.
   if (!stop.drain.aborted && !abort.aborted) await first.begin()
-  let { changes } = pool
+  let changes = before
   let doubtSince: number | undefined
   const page = new CrawlPageWriter(context, crawl, pool)
   try {
@@ -119,10 +123,9 @@ export async function runCrawl(
       if (stop.drain.aborted || abort.aborted || isIdle(now)) break
       if (!allPagesWithin(scope) && !(await isWithin(home.db, scope, crawl.id))) break
       await pool.killStuck()
-      const hasSpace = !lacksSpace(home.dataDir, context.settings.config.DISK_FLOOR)
-      await pool.fill(hasSpace && !excludes(scope, 'snapshot') ? now.due : 0)
+      await pool.fill(mayBegin() ? now.due : 0)
       await page.whenDue()
-      if (now.listed && hasSpace) await expandPart(home.db, started)
+      if (now.listed && hasSpace()) await expandPart(home.db, started)
       else {
         if (now.due >= MOST_DUE) await sleep(PACE_MS, abort)
         await bell.wait(doubtSince === undefined ? LOOK_MS : DOUBT_MS, abort)

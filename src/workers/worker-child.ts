@@ -22,6 +22,9 @@ export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 /** How many rows a worker has at work at once. A process takes 30 MB, and its connection 10 in the server. */
 const LANES: Readonly<Record<WorkerKind, number>> = { crawl: 1, snapshot: 2 }
 
+/** A page has some fifteen files and folders: what a disk is asked for at once it writes at once, not in fours. */
+const FLUSHES_AT_ONCE = '16'
+
 /**
  * Starts a worker; writes its row first.
  * @param sharesSlots its supervisor tells it how many workers of its own it may have
@@ -51,6 +54,7 @@ export async function startWorker(
   await failpoint('spawn.worker_row')
   const env = {
     ...FRUGAL_ENV,
+    UV_THREADPOOL_SIZE: FLUSHES_AT_ONCE,
     ...process.env,
     ...homeEnvironment(home),
     [MARKER.process]: row.id,
