@@ -19,6 +19,7 @@ import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-
 import * as summaries from '../../src/db/crawl-summaries.ts'
 import * as crawls from '../../src/db/crawls.ts'
 import { connectAhead, type Database, openDatabase, ping } from '../../src/db/database.ts'
+import { eachListed } from '../../src/db/each-listed.ts'
 import { eachRow } from '../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
@@ -29,7 +30,6 @@ import { isThere } from '../../src/db/is-there.ts'
 import { latestRows } from '../../src/db/latest-rows.ts'
 import {
   CRAWLS,
-  eachListed,
   type Filters,
   idsInRanges,
   type Listing,

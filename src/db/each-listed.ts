@@ -1,0 +1,77 @@
+import { type RawBuilder, sql } from 'kysely'
+import { firstIdOf } from '../base/ids.ts'
+import { byIndex, merging, walking } from './by-index.ts'
+import type { Database } from './database.ts'
+import { eachRow, type Visit } from './each-row.ts'
+import { type Asked, firstIds, isByPage, type Question } from './list-walks.ts'
+import type { Filters, Listing, Meanings } from './listings.ts'
+import { all, isPlace, of } from './places.ts'
+import { transact } from './retry.ts'
+
+/** More are shown as they come, or by a plan of the server's own. */
+const MOST_AT_ONCE = 1_000
+const MOST_WALKED = 10_000
+/** A page is older than its results, by the clocks of the machines that made their ids. */
+const MOST_CLOCKS_DIFFER_MS = 24 * 3_600_000
+
+/**
+ * Passes the rows that match every filter to `visit`, newest first: by id, since ids are made in the order of time.
+ * Results that are filtered by their page go by page.
+ * @param limit at most this many; all when not given
+ */
+export async function eachListed<Row extends { readonly id: string }>(
+  db: Database,
+  listing: Listing<Row>,
+  options: { readonly filters?: Partial<Filters>; readonly limit?: number },
+  visit: Visit<Row>,
+): Promise<void> {
+  const { limit } = options
+  const question = questionOf(listing, options.filters ?? {})
+  const order = isByPage(question) ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`
+  const show = (conditions: readonly RawBuilder<unknown>[]) => sql<Row>`
+    ${listing.rows} where ${all(conditions)} order by ${order} ${limit === undefined ? sql`` : sql`limit ${limit}`}`
+  if (limit === undefined || limit > MOST_WALKED) {
+    const conditions = question.asked.map((each) => isAmong(listing, each))
+    return await eachRow(db, show([...conditions, ...question.times(sql`it.id`)]), visit)
+  }
+  const { ids, merges } = await byIndex(db, (tx) => firstIds(tx, question, limit))
+  const [query, plan] = [show([sql`it.id = any(array(${ids}))`]), merges ? merging : walking]
+  if (limit > MOST_AT_ONCE) return await eachRow(db, query, visit, plan)
+  // Without a cursor: a cursor is planned for the first tenth of the rows.
+  const { rows } = await transact(db, async (tx) => {
+    await plan(tx)
+    return await query.execute(tx)
+  })
+  for (const row of rows) if (!(await visit(row))) return
+}
+
+function questionOf<Row extends { readonly id: string }>(
+  { table, means, ofPage }: Listing<Row>,
+  { after, before, ...filters }: Partial<Filters>,
+): Question {
+  const asked = (Object.keys(filters) as (keyof Meanings)[]).map((name) => ({
+    any: valuesOf(filters[name]).map(means[name] as (value: unknown) => Asked['any'][number]),
+    isOfPage: ofPage?.includes(name) ?? false,
+  }))
+  const earlier = (moment: Date) => (id: RawBuilder<unknown>) => sql`${id} < ${firstIdOf(moment)}::uuid`
+  const times = (id: RawBuilder<unknown>) => [
+    ...(after ? [sql`${id} >= ${firstIdOf(after)}::uuid`] : []),
+    ...(before ? [earlier(before)(id)] : []),
+  ]
+  const pageTimes = (id: RawBuilder<unknown>) =>
+    before ? [earlier(new Date(before.getTime() + MOST_CLOCKS_DIFFER_MS))(id)] : []
+  return { table, asked, times, pageTimes }
+}
+
+const valuesOf = (given: unknown): readonly unknown[] => (Array.isArray(given) ? [...new Set(given)] : [given])
+
+/** Whether the row `it` matches a filter: for all rows that do, in whichever way they are found. */
+function isAmong({ table }: { readonly table: string }, { any, isOfPage }: Asked): RawBuilder<unknown> {
+  const id = isOfPage ? sql`it.snapshot_id` : sql`it.id`
+  const each = any.map((one) =>
+    isPlace(one) && one.table !== table
+      ? sql`${id} in (select ${of('at', one.id)} from ${sql.table(one.table)} at where ${one.is('at')})`
+      : one.is('it'),
+  )
+  return sql`(${sql.join(each, sql` or `)})`
+}
