@@ -26,11 +26,12 @@ export async function eachListed<Row extends { readonly id: string }>(
   visit: Visit<Row>,
 ): Promise<void> {
   const { limit } = options
-  const question = questionOf(listing, options.filters ?? {})
+  const isWhole = limit === undefined || limit > MOST_WALKED
+  const question = questionOf(listing, options.filters ?? {}, isWhole)
   const order = isByPage(question) ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`
   const show = (conditions: readonly RawBuilder<unknown>[]) => sql<Row>`
     ${listing.rows} where ${all(conditions)} order by ${order} ${limit === undefined ? sql`` : sql`limit ${limit}`}`
-  if (limit === undefined || limit > MOST_WALKED) {
+  if (isWhole) {
     const conditions = question.asked.map((each) => isAmong(listing, each))
     return await eachRow(db, show([...conditions, ...question.times(sql`it.id`)]), visit)
   }
@@ -46,13 +47,23 @@ export async function eachListed<Row extends { readonly id: string }>(
 }
 
 function questionOf<Row extends { readonly id: string }>(
-  { table, means, ofPage }: Listing<Row>,
+  { table, statuses, means, ofPage = [], ofPluginAndStatus }: Listing<Row>,
   { after, before, ...filters }: Partial<Filters>,
+  isWhole: boolean,
 ): Question {
-  const asked = (Object.keys(filters) as (keyof Meanings)[]).map((name) => ({
-    any: valuesOf(filters[name]).map(means[name] as (value: unknown) => Asked['any'][number]),
-    isOfPage: ofPage?.includes(name) ?? false,
-  }))
+  const names = Object.keys(filters) as (keyof Meanings)[]
+  const { plugins, status = statuses } = filters
+  const pairs =
+    isWhole || names.some((name) => ofPage.includes(name)) || !ofPluginAndStatus
+      ? undefined
+      : plugins?.flatMap((plugin) => status.map((one) => ofPluginAndStatus(plugin, one)))
+  const asked: Asked[] = names
+    .filter((name) => !(pairs && (name === 'plugins' || name === 'status')))
+    .map((name) => ({
+      any: valuesOf(filters[name]).map(means[name] as (value: unknown) => Asked['any'][number]),
+      isOfPage: ofPage.includes(name),
+    }))
+  if (pairs) asked.push({ any: pairs, isOfPage: false })
   const earlier = (moment: Date) => (id: RawBuilder<unknown>) => sql`${id} < ${firstIdOf(moment)}::uuid`
   const times = (id: RawBuilder<unknown>) => [
     ...(after ? [sql`${id} >= ${firstIdOf(after)}::uuid`] : []),

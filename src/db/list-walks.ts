@@ -35,7 +35,7 @@ export interface Question {
 
 /** So few ids are all looked at. */
 const FEW = 10_000
-const MOST_CHOICES = 30
+const MOST_CHOICES = 100
 
 /**
  * A query for the ids of the first rows, which reads few others. Where few match one of the filters, these are looked
@@ -54,8 +54,8 @@ export async function firstIds(
   const isOneWalk = rest.length === 0 && ordered.length < 2 && !(byPage && times(sql`id`).length > 0)
   const few = isOneWalk ? undefined : await findFew(tx, question)
   if (few) {
-    const others = asked.filter((each) => each !== few.of)
-    const among = inOrder(few.of?.isOfPage ? 'snapshot' : table, (id) => [
+    const others = asked.filter((each) => !few.of.includes(each))
+    const among = inOrder(few.isOfPage ? 'snapshot' : table, (id) => [
       sql`${id} = any(array(select unnest(${few.ids}::uuid[])))`,
     ])
     const isPageAskedOfRow = byPage && among.table === table
@@ -79,32 +79,55 @@ export async function firstIds(
 /** The filters of results that are of their page have them go by page. */
 export const isByPage = ({ asked }: Question): boolean => asked.some(({ isOfPage }) => isOfPage)
 
-/** The ids that match one of the filters, when they are few. */
-async function findFew(
-  tx: Database,
-  { table, asked, times }: Question,
-): Promise<{ readonly ids: readonly string[]; readonly of?: Asked } | undefined> {
-  const found = asked.filter(({ any }) => any.every(isPlace))
-  const [indexed, searched] = [true, false].map((is) => found.filter(({ any }) => any.every(hasIndex) === is))
-  const time = times(sql`id`).length > 0 ? [{ any: [inOrder(table, times)], isOfPage: false }] : []
-  for (const one of [...indexed!, ...time, ...searched!]) {
-    const parts = (one.any as readonly Place[]).map(({ id, index, is, ...place }) => {
-      const inTime = one.isOfPage || place.table !== table ? [] : times(of('at', id))
-      return sql`(
-        select ${of('at', id)} as id from ${sql.table(place.table)} at
-        where ${all([(index?.within ?? is)('at'), ...inTime])}
-        order by ${index?.order('at', 'desc') ?? sql`${of('at', id)} desc`} limit ${FEW + 1})`
-    })
+/** All ids that match some of the filters. */
+interface Few {
+  readonly ids: readonly string[]
+  readonly of: readonly Asked[]
+  readonly isOfPage: boolean
+}
+
+/** The ids that match those filters which few match. A search, which costs more, is made where there is none else. */
+async function findFew(tx: Database, { table, asked, times, pageTimes }: Question): Promise<Few | undefined> {
+  const found: Few[] = []
+  const look = async (one: Asked) => {
+    const { any, isOfPage } = one
+    const parts = any.map((each) => each.ids ?? newest(each as Place, isOfPage ? pageTimes : times))
     const { rows } = await sql<{ ids: string[] }>`
-      select coalesce(array_agg(distinct id), '{}') as ids from (${sql.join(parts, sql` union all `)}) at
+      select coalesce(array_agg(distinct id), '{}') as ids
+      from (${sql.join(
+        parts.map((part) => sql`(${part} limit ${FEW + 1})`),
+        sql` union all `,
+      )}) at
       having count(*) <= ${FEW}`.execute(tx)
-    if (rows[0]) return { ids: rows[0].ids, ...(asked.includes(one) && { of: one }) }
+    if (rows[0]) found.push({ ids: rows[0].ids, of: [one], isOfPage })
   }
-  return undefined
+  const isSearch = ({ any }: Asked) => any.some((one) => isPlace(one) && !one.index)
+  const places = asked.filter(({ any }) => any.every((one) => one.ids || isPlace(one)))
+  for (const one of places.filter((each) => !isSearch(each))) await look(one)
+  if (times(sql`id`).length > 0) await look({ any: [inOrder(table, times)], isOfPage: false })
+  for (const one of places.filter(isSearch)) if (found.length === 0) await look(one)
+  const inAll = [true, false].flatMap((isOfPage) => {
+    const same = found.filter((few) => few.isOfPage === isOfPage)
+    return same.length === 0 ? [] : [same.reduce(both)]
+  })
+  return inAll.sort((a, b) => a.ids.length - b.ids.length)[0]
+}
+
+function both(a: Few, b: Few): Few {
+  const other = new Set(b.ids)
+  return { ids: a.ids.filter((id) => other.has(id)), of: [...a.of, ...b.of], isOfPage: a.isOfPage }
+}
+
+/** A query for the ids of a place, of this time where their order tells it. */
+function newest({ table, id, is, index }: Place, times: Question['times']): Sql {
+  const column = of('at', id)
+  const inTime = index?.isById === false ? [] : times(column)
+  return sql`
+    select ${column} as id from ${sql.table(table)} at where ${all([(index?.within ?? is)('at'), ...inTime])}
+    order by ${index?.order('at', 'desc') ?? sql`${column} desc`}`
 }
 
 const isOfResults = (means: Condition): boolean => isPlace(means) && means.table === 'archive_result'
-const hasIndex = (means: Condition): boolean => 'index' in means
 
 /** The first ids along some indexes, or of all, that match the rest. */
 function along(question: Question, places: readonly Ordered[], rest: readonly Asked[], limit: number): Sql {

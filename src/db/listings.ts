@@ -42,6 +42,8 @@ export interface Model {
 export interface Listing<Row extends { readonly id: string }> extends Model {
   readonly rows: RawBuilder<Row>
   readonly means: Meanings
+  /** What a plugin and a status mean together, where an index holds the rows of each pair in order. */
+  readonly ofPluginAndStatus?: (plugin: string, status: string) => Place
   /** The filters that mean something of the page of a row, not of the row: with these, rows go by page. */
   readonly ofPage?: readonly (keyof Meanings)[]
   readonly record: (row: Row) => object
@@ -58,7 +60,7 @@ const listsHost = (urls: RawBuilder<unknown>, host: string) => sql`
     select from string_to_table(lower(${urls}), e'\\n') line where url_host(line) = ${host}))`
 
 const pages = { table: 'snapshot' } as const
-const ofCrawl = (id: RawBuilder<unknown>) => place(pages, (row) => of(row, 'crawl_id'), id) as Ordered
+const ofCrawl = (id: RawBuilder<unknown>) => place(pages, { crawl_id: id }) as Ordered
 
 const crawls = { table: 'crawl' } as const
 export const CRAWLS: Listing<ListedCrawl> = {
@@ -70,8 +72,8 @@ export const CRAWLS: Listing<ListedCrawl> = {
     select it.*, count.pages, count.sealed, count.counts
     from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
   means: {
-    status: (status) => place(crawls, (row) => of(row, 'status'), sql`${status}`),
-    crawlId: (id) => place(crawls, (row) => of(row, 'id'), sql`${id}::uuid`),
+    status: (status) => place(crawls, { status: sql`${status}` }),
+    crawlId: (id) => place(crawls, { id: sql`${id}::uuid` }),
     outcomes: (outcome) => ({
       is: (row) => sql`(
         select sum(p.pages) from crawl_pages p where p.crawl_id = ${of(row, 'id')} and p.outcome = ${outcome}) > 0`,
@@ -86,10 +88,13 @@ export const CRAWLS: Listing<ListedCrawl> = {
     }),
     snapshotId: (id) => ({ is: (row) => sql`${of(row, 'id')} = (select crawl_id from snapshot where id = ${id})` }),
     plugins: (plugin) => ({
-      is: (row) => sql`
-        exists (select 1 from snapshot s join archive_result r on r.snapshot_id = s.id
-          where s.crawl_id = ${of(row, 'id')} and r.plugin = ${plugin}
-            and s.id <= ${lastWithResults(ofCrawl(of(row, 'id')), () => [])})`,
+      is: (row) => sql`(
+        select true from snapshot s join archive_result r on r.snapshot_id = s.id
+        where s.crawl_id = ${of(row, 'id')} and r.plugin = ${plugin}
+          and s.id <= ${lastWithResults(ofCrawl(of(row, 'id')), () => [])} limit 1)`,
+      ids: sql`
+        select s.crawl_id as id from archive_result r join snapshot s on s.id = r.snapshot_id
+        where r.plugin between ${plugin} and ${plugin} order by r.plugin desc, r.status desc`,
     }),
     tags: (tag) => ({ is: (row) => sql`${tag} = any(${of(row, 'tags')})` }),
   },
@@ -103,18 +108,14 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   statuses: WORK_STATUSES,
   rows: sql`select it.*, ${tagsOf(sql`it.id`)} as tags from snapshot it`,
   means: {
-    status: (status) => place(pages, (row) => of(row, 'status'), sql`${status}`),
-    outcomes: (outcome) => place(pages, (row) => of(row, 'outcome'), sql`${outcome}`),
+    status: (status) => place(pages, { status: sql`${status}` }),
+    outcomes: (outcome) => place(pages, { outcome: sql`${outcome}` }),
     crawlId: (id) => ofCrawl(sql`${id}::uuid`),
-    snapshotId: (id) => place(pages, (row) => of(row, 'id'), sql`${id}::uuid`),
+    snapshotId: (id) => place(pages, { id: sql`${id}::uuid` }),
     tags: (tag) =>
-      place(
-        { table: 'snapshot_tag', id: 'snapshot_id' },
-        (row) => of(row, 'tag_id'),
-        sql`(select id from tag where name = ${tag})`,
-      ),
+      place({ table: 'snapshot_tag', id: 'snapshot_id' }, { tag_id: sql`(select id from tag where name = ${tag})` }),
     host: (host) =>
-      place({ table: 'page_url', id: 'snapshot_id' }, (row) => sql`url_host(${of(row, 'url')})`, sql`${host}`),
+      place({ table: 'page_url', id: 'snapshot_id' }, { url: sql`${host}` }, (url) => sql`url_host(${url})`),
     // In any case; the trigram index on page_url serves only patterns.
     urlContains: (text) => ({
       table: 'page_url',
@@ -122,7 +123,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
       is: (row) => sql`${of(row, 'url')} like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%'`,
     }),
     plugins: (plugin) =>
-      place({ table: 'archive_result', id: 'snapshot_id', next: 'id' }, (row) => of(row, 'plugin'), sql`${plugin}`),
+      place({ table: 'archive_result', id: 'snapshot_id', next: 'status' }, { plugin: sql`${plugin}` }),
   },
   record: snapshotRecord,
 }
@@ -136,10 +137,11 @@ export const RESULTS: Listing<ListedResult> = {
   rows: sql`select it.*, (select url from snapshot page where page.id = it.snapshot_id) as url from archive_result it`,
   means: {
     ...SNAPSHOTS.means,
-    status: (status) => place(results, (row) => of(row, 'status'), sql`${status}`),
-    plugins: (plugin) => place(results, (row) => of(row, 'plugin'), sql`${plugin}`),
-    snapshotId: (id) => place({ ...results, next: 'plugin' }, (row) => of(row, 'snapshot_id'), sql`${id}::uuid`),
+    status: (status) => place(results, { status: sql`${status}` }),
+    plugins: (plugin) => place({ ...results, next: 'status' }, { plugin: sql`${plugin}` }),
+    snapshotId: (id) => place({ ...results, next: 'plugin' }, { snapshot_id: sql`${id}::uuid` }),
   },
+  ofPluginAndStatus: (plugin, status) => place(results, { plugin: sql`${plugin}`, status: sql`${status}` }),
   ofPage: ['outcomes', 'crawlId', 'tags', 'host', 'urlContains'],
   record: resultRecord,
 }

@@ -5,6 +5,8 @@ type Sql = RawBuilder<unknown>
 /** What one value of a filter means of a row, whose name in the statement is given. */
 export interface Condition {
   readonly is: (row: string) => Sql
+  /** A query for the ids of these rows, along an index. */
+  readonly ids?: Sql
 }
 
 /** Where the ids are that have one value of a filter. */
@@ -16,8 +18,8 @@ export interface Place extends Condition {
 }
 
 /**
- * An index that holds the rows of each value together. Where its column is compared as a range, and rows are asked for
- * in its order, the planner has no other way: for an equality, whose rows are in the order of ids alone, it takes a
+ * An index that holds the rows of each value together. Where its columns are compared as ranges, and rows are asked
+ * for in its order, the planner has no other way: for an equality, whose rows are in the order of ids alone, it takes a
  * value for frequent, and walks through all rows, newest first, to find what there is of it.
  */
 export interface Index {
@@ -30,19 +32,24 @@ export interface Index {
 /** A place whose index holds the ids of a value in their order. */
 export type Ordered = Place & { readonly index: Index & { readonly isById: true } }
 
-/** The rows of a table with this value in a column that an index begins with, and the column that comes next in it. */
+/**
+ * The rows of a table with these values in the columns that an index begins with.
+ * @param next the column that comes after them in the index
+ * @param kept what the index keeps of a column, when that is not the column itself
+ */
 export function place(
   { table, id = 'id', next = id }: { table: Place['table']; id?: Place['id']; next?: string },
-  column: (row: string) => Sql,
-  value: Sql,
+  values: Readonly<Record<string, Sql>>,
+  kept = (column: Sql): Sql => column,
 ): Place {
+  const columns = (row: string) => Object.entries(values).map(([name, value]) => [kept(of(row, name)), value] as const)
   return {
     table,
     id,
-    is: (row) => sql`${column(row)} = ${value}`,
+    is: (row) => all(columns(row).map(([column, value]) => sql`${column} = ${value}`)),
     index: {
-      within: (row) => sql`${column(row)} between ${value} and ${value}`,
-      order: (row, way) => sql`${column(row)} ${sql.raw(way)}, ${of(row, next)} ${sql.raw(way)}`,
+      within: (row) => all(columns(row).map(([column, value]) => sql`${column} between ${value} and ${value}`)),
+      order: (row, way) => inWay([...columns(row).map(([column]) => column), of(row, next)], way),
       isById: next === id,
     },
   }
@@ -51,9 +58,11 @@ export function place(
 /** The rows of a table whose id is as said, in the order of their ids. */
 export function inOrder(table: Place['table'], within: (id: Sql) => readonly Sql[]): Ordered {
   const is = (row: string) => all(within(of(row, 'id')))
-  const order = (row: string, way: 'asc' | 'desc') => sql`${of(row, 'id')} ${sql.raw(way)}`
-  return { table, id: 'id', is, index: { within: is, order, isById: true } }
+  return { table, id: 'id', is, index: { within: is, order: (row, way) => inWay([of(row, 'id')], way), isById: true } }
 }
+
+const inWay = (columns: readonly Sql[], way: 'asc' | 'desc') =>
+  sql.join(columns.map((column) => sql`${column} ${sql.raw(way)}`))
 
 export const isPlace = (means: Condition): means is Place => 'table' in means
 export const isOrdered = (means: Condition): means is Ordered => 'index' in means && (means as Place).index!.isById

@@ -134,7 +134,7 @@ async function tagEach(tx: Database, pairs: readonly { readonly id: string; read
     on conflict do nothing`.execute(tx)
 }
 
-/** The names of a page's tags, in order: an SQL expression, without a join, however the statement around it is planned. */
+/** The names of a page's tags, in order: an SQL expression, which has no join that a statement could have planned. */
 export function tagsOf(snapshotId: RawBuilder<unknown>): RawBuilder<string[]> {
   return sql`array(
     select (select name from tag where id = st.tag_id) from snapshot_tag st where st.snapshot_id = ${snapshotId}
