@@ -5,11 +5,13 @@ import type { Database } from './database.ts'
 import { eachRow, type Visit } from './each-row.ts'
 import { type Asked, firstIds, isByPage, type Question } from './list-walks.ts'
 import type { Filters, Listing, Meanings } from './listings.ts'
-import { all, isPlace, of } from './places.ts'
+import { all } from './places.ts'
 import { transact } from './retry.ts'
+import { wholeOf } from './whole-lists.ts'
 
-/** More are shown as they come, or by a plan of the server's own. */
+/** More are shown as they come. */
 const MOST_AT_ONCE = 1_000
+/** More are found in whichever way the server finds all of them. */
 const MOST_WALKED = 10_000
 /** A page is older than its results, by the clocks of the machines that made their ids. */
 const MOST_CLOCKS_DIFFER_MS = 24 * 3_600_000
@@ -31,10 +33,7 @@ export async function eachListed<Row extends { readonly id: string }>(
   const order = isByPage(question) ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`
   const show = (conditions: readonly RawBuilder<unknown>[]) => sql<Row>`
     ${listing.rows} where ${all(conditions)} order by ${order} ${limit === undefined ? sql`` : sql`limit ${limit}`}`
-  if (isWhole) {
-    const conditions = question.asked.map((each) => isAmong(listing, each))
-    return await eachRow(db, show([...conditions, ...question.times(sql`it.id`)]), visit)
-  }
+  if (isWhole) return await eachRow(db, show(wholeOf(question)), visit)
   const { ids, merges } = await byIndex(db, (tx) => firstIds(tx, question, limit))
   const [query, plan] = [show([sql`it.id = any(array(${ids}))`]), merges ? merging : walking]
   if (limit > MOST_AT_ONCE) return await eachRow(db, query, visit, plan)
@@ -75,14 +74,3 @@ function questionOf<Row extends { readonly id: string }>(
 }
 
 const valuesOf = (given: unknown): readonly unknown[] => (Array.isArray(given) ? [...new Set(given)] : [given])
-
-/** Whether the row `it` matches a filter: for all rows that do, in whichever way they are found. */
-function isAmong({ table }: { readonly table: string }, { any, isOfPage }: Asked): RawBuilder<unknown> {
-  const id = isOfPage ? sql`it.snapshot_id` : sql`it.id`
-  const each = any.map((one) =>
-    isPlace(one) && one.table !== table
-      ? sql`${id} in (select ${of('at', one.id)} from ${sql.table(one.table)} at where ${one.is('at')})`
-      : one.is('it'),
-  )
-  return sql`(${sql.join(each, sql` or `)})`
-}

@@ -169,7 +169,7 @@ function sideBySide(places: readonly Ordered[], times: Question['times'], within
   const parts = places.map((place, n) => {
     const id = of('at', place.id)
     const others = places.filter((other) => other !== place)
-    const reach = others.map((other) => sql`${id} between ${end(other, times, 'asc')} and ${end(other, times, 'desc')}`)
+    const reach = others.map((other) => sql`${id} between ${end(other, 'asc', times)} and ${end(other, 'desc', times)}`)
     return sql`(
       select ${id} as id from ${sql.table(place.table)} at where ${all([place.is('at'), ...within(id), ...reach])}
       order by ${id} desc) ${sql.ref(`w${n}`)} ${n > 0 ? sql`on w0.id = ${of(`w${n}`, 'id')}` : sql``}`

@@ -91,7 +91,7 @@ export const CRAWLS: Listing<ListedCrawl> = {
       is: (row) => sql`(
         select true from snapshot s join archive_result r on r.snapshot_id = s.id
         where s.crawl_id = ${of(row, 'id')} and r.plugin = ${plugin}
-          and s.id <= ${lastWithResults(ofCrawl(of(row, 'id')), () => [])} limit 1)`,
+          and s.id <= ${lastWithResults(ofCrawl(of(row, 'id')))} limit 1)`,
       ids: sql`
         select s.crawl_id as id from archive_result r join snapshot s on s.id = r.snapshot_id
         where r.plugin between ${plugin} and ${plugin} order by r.plugin desc, r.status desc`,

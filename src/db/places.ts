@@ -4,7 +4,8 @@ type Sql = RawBuilder<unknown>
 
 /** What one value of a filter means of a row, whose name in the statement is given. */
 export interface Condition {
-  readonly is: (row: string) => Sql
+  /** @param hide the value from the planner, which takes a frequent one to be everywhere, among the newest, too */
+  readonly is: (row: string, hide?: boolean) => Sql
   /** A query for the ids of these rows, along an index. */
   readonly ids?: Sql
 }
@@ -46,7 +47,8 @@ export function place(
   return {
     table,
     id,
-    is: (row) => all(columns(row).map(([column, value]) => sql`${column} = ${value}`)),
+    is: (row, hide = false) =>
+      all(columns(row).map(([column, value]) => sql`${column} = ${hide ? sql`(select ${value})` : value}`)),
     index: {
       within: (row) => all(columns(row).map(([column, value]) => sql`${column} between ${value} and ${value}`)),
       order: (row, way) => inWay([...columns(row).map(([column]) => column), of(row, next)], way),
@@ -72,12 +74,15 @@ export const of = (row: string, column: string): Sql => sql.ref(`${row}.${column
 
 export const all = (conditions: readonly Sql[]): Sql => sql.join([sql`true`, ...conditions], sql` and `)
 
-/** The oldest or newest id of a place: within some time, if any. */
-export const end = ({ table, id, index }: Ordered, times: (id: Sql) => readonly Sql[], way: 'asc' | 'desc') => sql`(
+type Times = (id: Sql) => readonly Sql[]
+const anyTime: Times = () => []
+
+/** The oldest or newest id of a place, of this time. */
+export const end = ({ table, id, index }: Ordered, way: 'asc' | 'desc', times: Times = anyTime) => sql`(
   select ${of('at', id)} from ${sql.table(table)} at where ${all([index.within('at'), ...times(of('at', id))])}
   order by ${index.order('at', way)} limit 1)`
 
 /** No later page of a place has results: those that are queued, and come first in a list, need not be looked at. */
-export const lastWithResults = (place: Ordered, times: (id: Sql) => readonly Sql[]) => sql`(
-  select r.snapshot_id from archive_result r where r.snapshot_id <= ${end(place, times, 'desc')}
+export const lastWithResults = (place: Ordered, times: Times = anyTime) => sql`(
+  select r.snapshot_id from archive_result r where r.snapshot_id <= ${end(place, 'desc', times)}
   order by r.snapshot_id desc limit 1)`

@@ -191,3 +191,57 @@ describe('a question to a large archive', () => {
     expect(dear).toEqual({})
   })
 })
+
+describe('the first rows of a list with two filters', () => {
+  const ofPages = [['sealed'], ['queued'], ['sealed', 'paused']]
+  const ofResults = [['failed'], ['succeeded'], ['backoff'], ['failed', 'noresults']]
+  it.each([
+    ['crawls', () => differing(CRAWLS, ofPages)],
+    ['pages', () => differing(SNAPSHOTS, ofPages)],
+    ['results', () => differing(RESULTS, ofResults)],
+  ])('are those of the whole list: of %s', async (_what, look) => {
+    expect(await look()).toEqual([])
+  })
+})
+
+/** The pairs of filters with which a list has other rows when it has a limit. */
+async function differing<Row extends { readonly id: string }>(
+  listing: Listing<Row>,
+  statuses: readonly (readonly string[])[],
+): Promise<Partial<Filters>[]> {
+  const ids = await home.query<{ id: string }>(`select id from ${listing.table} order by id`)
+  const moment = new Date(Number.parseInt(ids[Math.floor(ids.length / 3)]!.id.replace('-', '').slice(0, 12), 16))
+  const values: { readonly [F in Exclude<keyof Filters, 'snapshotId'>]: readonly Filters[F][] } = {
+    status: statuses,
+    outcomes: [['archived'], ['failed', 'partial']],
+    crawlId: [crawls.old, crawls.open],
+    tags: [['few'], ['many'], ['few', 'many'], ['none']],
+    host: ['site-77.example'],
+    urlContains: ['page-1234', '.example/', 'nowhere'],
+    plugins: [['html'], ['rare'], ['html', 'rare'], ['none']],
+    after: [moment],
+    before: [moment],
+  }
+  const each = Object.entries(values).flatMap(([name, some]) => some.map((value) => ({ name, value })))
+  const pairs = each.flatMap((one, at) =>
+    each.slice(at + 1).flatMap((other) => (one.name === other.name ? [] : [[one, other] as const])),
+  )
+  const found: Partial<Filters>[] = []
+  for (const [one, other] of pairs) {
+    const filters = { [one.name]: one.value, [other.name]: other.value }
+    const [first, whole] = [await firstOf(listing, filters, LIMIT), await firstOf(listing, filters)]
+    if (first.join() !== whole.join()) found.push(filters)
+  }
+  return found
+}
+
+/** The ids of the first rows of a list: with a limit, or of the whole one. */
+async function firstOf<Row extends { readonly id: string }>(
+  listing: Listing<Row>,
+  filters: Partial<Filters>,
+  limit?: number,
+): Promise<string[]> {
+  const ids: string[] = []
+  await eachListed(db, listing, { filters, ...(limit && { limit }) }, ({ id }) => ids.push(id) < LIMIT)
+  return ids
+}
