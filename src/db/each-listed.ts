@@ -31,9 +31,12 @@ export async function eachListed<Row extends { readonly id: string }>(
   const isWhole = limit === undefined || limit > MOST_WALKED
   const question = questionOf(listing, options.filters ?? {}, isWhole)
   const order = isByPage(question) ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`
-  const show = (conditions: readonly RawBuilder<unknown>[]) => sql<Row>`
-    ${listing.rows} where ${all(conditions)} order by ${order} ${limit === undefined ? sql`` : sql`limit ${limit}`}`
-  if (isWhole) return await eachRow(db, show(wholeOf(question)), visit)
+  const show = (conditions: readonly RawBuilder<unknown>[], join = sql``) => sql<Row>`
+    ${listing.rows} ${join} where ${all(conditions)} order by ${order} ${limit === undefined ? sql`` : sql`limit ${limit}`}`
+  if (isWhole) {
+    const { join, conditions } = wholeOf(question)
+    return await eachRow(db, show(conditions, join), visit)
+  }
   const { ids, merges } = await byIndex(db, (tx) => firstIds(tx, question, limit))
   const [query, plan] = [show([sql`it.id = any(array(${ids}))`]), merges ? merging : walking]
   if (limit > MOST_AT_ONCE) return await eachRow(db, query, visit, plan)

@@ -1,25 +1,31 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Asked, Question } from './list-walks.ts'
-import { all, inOrder, isPlace, lastWithResults, of } from './places.ts'
+import { type Asked, isByPage, type Question } from './list-walks.ts'
+import { isOrdered, isPlace, lastWithResults, of } from './places.ts'
 
-/** What the row `it` matches: for all rows that do, in whichever way the server finds them. */
-export function wholeOf({ table, asked, times }: Question): RawBuilder<unknown>[] {
-  const [ofRow, ofPage] = [asked.filter(({ isOfPage }) => !isOfPage), asked.filter(({ isOfPage }) => isOfPage)]
-  const pages = sql`
-    select page.id from snapshot page where ${all(ofPage.map((each) => matches(each, 'page', 'snapshot')))}
-      and page.id <= ${lastWithResults(inOrder('snapshot', () => []))}`
-  return [
-    ...ofRow.map((each) => matches(each, 'it', table)),
-    ...(ofPage.length > 0 ? [sql`it.snapshot_id in (${pages})`] : []),
-    ...times(sql`it.id`),
-  ]
+type Sql = RawBuilder<unknown>
+
+/** The rows `it` that match, of all: in whichever way the server finds them, which it does best from page to row. */
+export function wholeOf(question: Question): { readonly join: Sql; readonly conditions: readonly Sql[] } {
+  const { table, asked, times } = question
+  return {
+    join: isByPage(question) ? sql`join snapshot page on page.id = it.snapshot_id` : sql``,
+    conditions: [
+      ...asked.map((each) => (each.isOfPage ? ofPage(each) : ofRow(each, 'it', table))),
+      ...times(sql`it.id`),
+    ],
+  }
 }
 
-function matches({ any }: Asked, row: string, table: string): RawBuilder<unknown> {
+function ofPage(asked: Asked): Sql {
+  const [one, ...others] = asked.any
+  const isOwn = one && others.length === 0 && isOrdered(one) && one.table === 'snapshot'
+  return sql`${ofRow(asked, 'page', 'snapshot')} ${isOwn ? sql`and page.id <= ${lastWithResults(one)}` : sql``}`
+}
+
+function ofRow({ any }: Asked, row: string, table: string): Sql {
   const each = any.map((one) => {
     if (!isPlace(one) || one.table === table) return one.is(row, true)
-    const ids = sql`select ${of('at', one.id)} from ${sql.table(one.table)} at where ${one.is('at', true)}`
-    return sql`${of(row, 'id')} in (${ids})`
+    return sql`${of(row, 'id')} in (select ${of('at', one.id)} from ${sql.table(one.table)} at where ${one.is('at')})`
   })
   return sql`(${sql.join(each, sql` or `)})`
 }
