@@ -32,7 +32,8 @@ export async function eachListed<Row extends { readonly id: string }>(
   const question = questionOf(listing, options.filters ?? {}, isWhole)
   const order = isByPage(question) ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`
   const show = (conditions: readonly RawBuilder<unknown>[], join = sql``) => sql<Row>`
-    ${listing.rows} ${join} where ${all(conditions)} order by ${order} ${limit === undefined ? sql`` : sql`limit ${limit}`}`
+    ${listing.rows} ${join} where ${all(conditions)} order by ${order}
+    ${limit === undefined ? sql`` : sql`limit ${limit}`}`
   if (isWhole) {
     const { join, conditions } = wholeOf(question)
     return await eachRow(db, show(conditions, join), visit)
