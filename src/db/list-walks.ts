@@ -54,12 +54,12 @@ export async function firstIds(
   const isOneWalk = rest.length === 0 && ordered.length < 2 && !(byPage && times(sql`id`).length > 0)
   const few = isOneWalk ? undefined : await findFew(tx, question)
   if (few) {
-    const others = asked.filter((each) => !few.of.includes(each))
+    // All is asked of them: what was found may have changed since.
     const among = inOrder(few.isOfPage ? 'snapshot' : table, (id) => [
       sql`${id} = any(array(select unnest(${few.ids}::uuid[])))`,
     ])
     const isPageAskedOfRow = byPage && among.table === table
-    const ids = (isPageAskedOfRow ? amongRows : along)(question, [among], others, limit)
+    const ids = (isPageAskedOfRow ? amongRows : along)(question, [among], asked, limit)
     return { ids, merges: false }
   }
   const choices = choicesOf(ordered.map(({ any }) => any as readonly Ordered[]))
@@ -82,7 +82,6 @@ export const isByPage = ({ asked }: Question): boolean => asked.some(({ isOfPage
 /** All ids that match some of the filters. */
 interface Few {
   readonly ids: readonly string[]
-  readonly of: readonly Asked[]
   readonly isOfPage: boolean
 }
 
@@ -99,7 +98,7 @@ async function findFew(tx: Database, { table, asked, times, pageTimes }: Questio
         sql` union all `,
       )}) at
       having count(*) <= ${FEW}`.execute(tx)
-    if (rows[0]) found.push({ ids: rows[0].ids, of: [one], isOfPage })
+    if (rows[0]) found.push({ ids: rows[0].ids, isOfPage })
   }
   const isSearch = ({ any }: Asked) => any.some((one) => isPlace(one) && !one.index)
   const places = asked.filter(({ any }) => any.every((one) => one.ids || isPlace(one)))
@@ -115,7 +114,7 @@ async function findFew(tx: Database, { table, asked, times, pageTimes }: Questio
 
 function both(a: Few, b: Few): Few {
   const other = new Set(b.ids)
-  return { ids: a.ids.filter((id) => other.has(id)), of: [...a.of, ...b.of], isOfPage: a.isOfPage }
+  return { ids: a.ids.filter((id) => other.has(id)), isOfPage: a.isOfPage }
 }
 
 /** A query for the ids of a place, of this time where their order tells it. */
