@@ -7,17 +7,35 @@ const planned = new WeakSet<Database>()
 
 /**
  * Reads a few rows of large tables: in a transaction (the caller's, or one of its own) whose statements are planned as
- * walks along indexes. By default the planner reads a whole table as long as it has no statistics, and with its default
- * cost of a spinning disk even after that. Several queries may share one transaction.
+ * walks along indexes. Several queries may share one transaction.
  */
 export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
   if (planned.has(db)) return await ask(db)
   return await transact(db, async (tx) => {
-    await sql`
-      select set_config(name, value, true)
-      from (values ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
-        ('random_page_cost', '1.1')) as s (name, value)`.execute(tx)
+    await walking(tx)
     planned.add(tx)
     return await ask(tx)
   })
+}
+
+/**
+ * Has what follows in a transaction planned as walks along indexes. By default the planner reads a whole table as long
+ * as it has no statistics, and with its default cost of a spinning disk even after that.
+ */
+export async function walking(tx: Database): Promise<void> {
+  await sql`
+    select set_config(name, value, true)
+    from (values ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
+      ('random_page_cost', '1.1')) as s (name, value)`.execute(tx)
+}
+
+/**
+ * The same for what is found by several indexes: they are walked along side by side, in the order that all are in. That
+ * costs a tenth of looking for each row of one in another, which is better only where the first rows of one are in all.
+ */
+export async function merging(tx: Database): Promise<void> {
+  await sql`
+    select set_config(name, value, true)
+    from (values ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'), ('enable_hashjoin', 'off'),
+      ('enable_nestloop', 'off'), ('random_page_cost', '1.1')) as s (name, value)`.execute(tx)
 }

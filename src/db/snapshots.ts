@@ -134,10 +134,11 @@ async function tagEach(tx: Database, pairs: readonly { readonly id: string; read
     on conflict do nothing`.execute(tx)
 }
 
-/** The names of a page's tags, in order: an SQL expression. */
+/** The names of a page's tags, in order: an SQL expression, which has no join that a statement could have planned. */
 export function tagsOf(snapshotId: RawBuilder<unknown>): RawBuilder<string[]> {
   return sql`array(
-    select t.name from snapshot_tag st join tag t on t.id = st.tag_id where st.snapshot_id = ${snapshotId} order by 1)`
+    select (select name from tag where id = st.tag_id) from snapshot_tag st where st.snapshot_id = ${snapshotId}
+    order by 1)`
 }
 
 /** The names of a page's tags, in order. */

@@ -64,6 +64,14 @@ function asked({ old, open }: LargeArchive): readonly (readonly string[])[] {
     ['result', 'list', '--url__icontains', 'page-123456', ...newest],
     ['result', 'list', '--host', 'site-77.example', ...newest],
     ['result', 'list', '--tag', 'few', ...newest],
+    // Two filters: which way is short depends on both.
+    ['snapshot', 'list', '--tag', 'many', '--status', 'queued', ...newest],
+    ['result', 'list', '--tag', 'many', '--status', 'backoff', ...newest],
+    ['result', 'list', '--tag', 'many', '--status', 'failed', ...newest],
+    ['result', 'list', '--plugin', 'rare', '--status', 'failed', ...newest],
+    ['result', 'list', '--plugin', 'rare', '--crawl-id', old, ...newest],
+    ['result', 'list', '--outcome', 'failed', '--status', 'queued', ...newest],
+    ['result', 'list', '--outcome', 'failed', '--status', 'failed', ...newest],
   ]
 }
 

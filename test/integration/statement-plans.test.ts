@@ -19,6 +19,7 @@ import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-
 import * as summaries from '../../src/db/crawl-summaries.ts'
 import * as crawls from '../../src/db/crawls.ts'
 import { connectAhead, type Database, openDatabase, ping } from '../../src/db/database.ts'
+import { eachListed } from '../../src/db/each-listed.ts'
 import { eachRow } from '../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { heartbeat, sayThere } from '../../src/db/heartbeats.ts'
@@ -30,7 +31,6 @@ import { isThere } from '../../src/db/is-there.ts'
 import { latestRows } from '../../src/db/latest-rows.ts'
 import {
   CRAWLS,
-  eachListed,
   type Filters,
   idsInRanges,
   type Listing,
@@ -150,6 +150,30 @@ const FILTERS: readonly Partial<Filters>[] = [
   { before: new Date(), status: ['sealed'] },
 ]
 
+/** Pairs that many rows match, each of them, of the archive that is made here. */
+async function eachOfPairs(): Promise<void> {
+  const each = async <Row extends { readonly id: string }>(
+    listing: Listing<Row>,
+    pairs: readonly Partial<Filters>[],
+  ) => {
+    for (const filters of pairs) await eachListed(db, listing, { filters, limit: 20 }, () => true)
+  }
+  const [archived, html] = [{ outcomes: ['archived'] }, { plugins: ['html'] }] as const
+  await each(CRAWLS, [{ status: ['sealed'], ...html }])
+  await each(SNAPSHOTS, [
+    { status: ['sealed'], ...archived },
+    { status: ['sealed', 'queued'], ...archived, before: new Date() },
+    { ...archived, ...html },
+    { ...archived, urlContains: '.example/' },
+  ])
+  await each(RESULTS, [
+    { status: ['succeeded'], ...html },
+    { status: ['succeeded'], ...archived },
+    { ...archived, ...html, before: new Date() },
+    { ...archived, urlContains: '.example/' },
+  ])
+}
+
 async function eachOf<Row extends { readonly id: string }>(listing: Listing<Row>): Promise<void> {
   const filters = [...FILTERS, { plugins: ['rare'] }, { plugins: ['rare'], crawlId: other }]
   for (const some of filters) await eachListed(db, listing, { filters: some, limit: 20 }, () => true)
@@ -196,7 +220,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
   'db/each-row.ts eachRow': () => eachRow(db, sql`select 1 as one`, () => true),
-  'db/listings.ts eachListed': () => eachOf(CRAWLS),
+  'db/by-index.ts walking': () => Promise.resolve(), // In the first.
+  'db/by-index.ts merging': () => Promise.resolve(), // In pairs of filters.
+  'db/list-walks.ts firstIds': () => Promise.resolve(), // In the next.
+  'db/each-listed.ts eachListed': () => eachOf(CRAWLS),
   'db/listings.ts listedByIds': () => eachOf(SNAPSHOTS),
   'db/listings.ts idsInRanges': () => eachOf(RESULTS),
   'db/machines.ts machineRow': () => machineRow(db, { guid: other, hostname: 'here', platform: 'linux', arch: 'x64' }),
@@ -538,7 +565,6 @@ async function record(recorder: Recorder): Promise<Sent[]> {
     recorder.by = name
     await call()
   }
-  recorder.stop()
   return recorder.statements
 }
 
@@ -614,7 +640,12 @@ beforeAll(async () => {
       )
     ).map(({ name }) => name),
   )
+  recorder.by = 'nobody'
   await grow()
+  recorder.by = 'db/each-listed.ts pairs of filters'
+  await eachOfPairs()
+  sent = [...sent, ...recorder.statements.filter(({ by }) => by === recorder.by)]
+  recorder.stop()
 })
 afterAll(async () => {
   await generic?.close()
@@ -625,14 +656,14 @@ afterAll(async () => {
 const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** What a process sends once, or a person's command: nobody keeps its plan. */
-const SENT_ONCE = [/retry\.ts|(rename|merge|delete)Tags?|eachListed|listedByIds|idsInRanges|countBelow|handledWithin/]
+const SENT_ONCE = [/retry\.ts|(rename|merge|delete)Tags?|each-listed|listedByIds|idsInRanges|countBelow|handledWithin/]
 /**
  * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
  * they are few beside their pages; and processes, most of which are of the data dir that is asked for. And a restore,
  * once, which has just written every row.
  */
 const WALKS = [
-  /: select it\.\*, count\..*(= any\(it\.tags\)|lower\(it\.urls\)|p\.outcome = \$)/,
+  /: select it\.\*, count\..*(= any\("w0"\."tags"\)|lower\("w0"\."urls"\)|p\.outcome = \$)/,
   /: select \* from "process" where .* limit/,
   /settleRestored: select claimed_by/,
 ]
@@ -669,7 +700,9 @@ describe('the statements', () => {
       templatesIn(readFileSync(join(ROOT, file), 'utf8')).map((template) => [file, inOneLine(template)] as const),
     )
     expect(written.length).toBeGreaterThan(80)
-    const planned = written.filter(([file, text]) => file !== 'src/db/each-row.ts' && !text.startsWith('lock table'))
+    const planned = written.filter(
+      ([file, text]) => !/db.(each-row|whole-lists)\.ts$/.test(file) && !text.startsWith('lock table'),
+    )
     expect(planned.filter(([, template]) => !texts.includes(template))).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import { UsageError } from '../../base/errors.ts'
+import { eachListed } from '../../db/each-listed.ts'
 import type { Home } from '../../db/home.ts'
-import { eachListed, type Filters, type Model } from '../../db/listings.ts'
+import type { Filters, Model } from '../../db/listings.ts'
 import { OUTCOMES } from '../../db/tables.ts'
 import { TABLE_LINES } from '../format.ts'
 import { withHome } from '../home.ts'

@@ -1,0 +1,31 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Asked, isByPage, type Question } from './list-walks.ts'
+import { isOrdered, isPlace, lastWithResults, of } from './places.ts'
+
+type Sql = RawBuilder<unknown>
+
+/** The rows `it` that match, of all: in whichever way the server finds them, which it does best from page to row. */
+export function wholeOf(question: Question): { readonly join: Sql; readonly conditions: readonly Sql[] } {
+  const { table, asked, times } = question
+  return {
+    join: isByPage(question) ? sql`join snapshot page on page.id = it.snapshot_id` : sql``,
+    conditions: [
+      ...asked.map((each) => (each.isOfPage ? ofPage(each) : ofRow(each, 'it', table))),
+      ...times(sql`it.id`),
+    ],
+  }
+}
+
+function ofPage(asked: Asked): Sql {
+  const [one, ...others] = asked.any
+  const isOwn = one && others.length === 0 && isOrdered(one) && one.table === 'snapshot'
+  return sql`${ofRow(asked, 'page', 'snapshot')} ${isOwn ? sql`and page.id <= ${lastWithResults(one)}` : sql``}`
+}
+
+function ofRow({ any }: Asked, row: string, table: string): Sql {
+  const each = any.map((one) => {
+    if (!isPlace(one) || one.table === table) return one.is(row, true)
+    return sql`${of(row, 'id')} in (select ${of('at', one.id)} from ${sql.table(one.table)} at where ${one.is('at')})`
+  })
+  return sql`(${sql.join(each, sql` or `)})`
+}
