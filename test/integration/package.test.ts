@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pluginFolders } from '../../src/hooks/plugin-folders.ts'
 import { newFolder } from '../support/homes.ts'
 import { killAll, processesOf } from '../support/processes.ts'
 import { NODE, ROOT } from '../support/program.ts'
@@ -49,6 +50,19 @@ describe('the package', () => {
     const licences = readFileSync(join(installed, 'dist', 'LICENSES.txt'), 'utf8')
     for (const name of ['kysely', 'pg', 'postgres', 'commander', '@mozilla/readability', 'linkedom'])
       expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'))
+  })
+
+  it('knows its plugins without a look at their folders', () => {
+    const tree = join(installed, 'dist', 'plugins')
+    const kept = pluginFolders(tree, true)
+    expect(kept.length).toBeGreaterThan(20)
+    const byName = (folders: typeof kept) => folders.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    expect(byName(kept)).toEqual(byName(pluginFolders(tree, false)))
+    const aside = `${tree}-aside`
+    renameSync(tree, aside)
+    expect(pluginFolders(tree, false)).toEqual([])
+    expect(pluginFolders(tree, true)).toEqual(kept)
+    renameSync(aside, tree)
   })
 
   it('archives a site where it was unpacked', () => {
