@@ -22,10 +22,12 @@ function ofPage(asked: Asked): Sql {
   return sql`${ofRow(asked, 'page', 'snapshot')} ${isOwn ? sql`and page.id <= ${lastWithResults(one)}` : sql``}`
 }
 
+/** The values are asked for in one query: several would each be read once a row, where they are too many to hash. */
 function ofRow({ any }: Asked, row: string, table: string): Sql {
-  const each = any.map((one) => {
-    if (!isPlace(one) || one.table === table) return one.is(row, true)
-    return sql`${of(row, 'id')} in (select ${of('at', one.id)} from ${sql.table(one.table)} at where ${one.is('at')})`
-  })
-  return sql`(${sql.join(each, sql` or `)})`
+  const [one] = any
+  const isElsewhere = one && isPlace(one) && one.table !== table
+  const each = any.map(({ is }) => is(isElsewhere ? 'at' : row, !isElsewhere))
+  const matches = sql`(${sql.join(each, sql` or `)})`
+  if (!isElsewhere) return matches
+  return sql`${of(row, 'id')} in (select ${of('at', one.id)} from ${sql.table(one.table)} at where ${matches})`
 }
