@@ -28,7 +28,7 @@ export interface Asked {
 export interface Question {
   readonly table: Model['table']
   readonly asked: readonly Asked[]
-  /** The conditions of a row's id; none for any time. Its page may have any: an adopted one has that of its bookmark. */
+  /** The conditions of a row's id; none for any time. Its page may have any: an adopted one has its bookmark's. */
   readonly times: (id: Sql) => readonly Sql[]
 }
 
