@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Asked, isByPage, type Question } from './list-walks.ts'
-import { isOrdered, isPlace, lastWithResults, of } from './places.ts'
+import { isPlace, of } from './places.ts'
 
 type Sql = RawBuilder<unknown>
 
@@ -10,16 +10,10 @@ export function wholeOf(question: Question): { readonly join: Sql; readonly cond
   return {
     join: isByPage(question) ? sql`join snapshot page on page.id = it.snapshot_id` : sql``,
     conditions: [
-      ...asked.map((each) => (each.isOfPage ? ofPage(each) : ofRow(each, 'it', table))),
+      ...asked.map((each) => (each.isOfPage ? ofRow(each, 'page', 'snapshot') : ofRow(each, 'it', table))),
       ...times(sql`it.id`),
     ],
   }
-}
-
-function ofPage(asked: Asked): Sql {
-  const [one, ...others] = asked.any
-  const isOwn = one && others.length === 0 && isOrdered(one) && one.table === 'snapshot'
-  return sql`${ofRow(asked, 'page', 'snapshot')} ${isOwn ? sql`and page.id <= ${lastWithResults(one)}` : sql``}`
 }
 
 /** The values are asked for in one query: several would each be read once a row, where they are too many to hash. */
