@@ -13,8 +13,6 @@ import { wholeOf } from './whole-lists.ts'
 const MOST_AT_ONCE = 1_000
 /** More are found in whichever way the server finds all of them. */
 const MOST_WALKED = 10_000
-/** A page is older than its results, by the clocks of the machines that made their ids. */
-const MOST_CLOCKS_DIFFER_MS = 24 * 3_600_000
 
 /**
  * Passes the rows that match every filter to `visit`, newest first: by id, since ids are made in the order of time.
@@ -67,14 +65,11 @@ function questionOf<Row extends { readonly id: string }>(
       isOfPage: ofPage.includes(name),
     }))
   if (pairs) asked.push({ any: pairs, isOfPage: false })
-  const earlier = (moment: Date) => (id: RawBuilder<unknown>) => sql`${id} < ${firstIdOf(moment)}::uuid`
   const times = (id: RawBuilder<unknown>) => [
     ...(after ? [sql`${id} >= ${firstIdOf(after)}::uuid`] : []),
-    ...(before ? [earlier(before)(id)] : []),
+    ...(before ? [sql`${id} < ${firstIdOf(before)}::uuid`] : []),
   ]
-  const pageTimes = (id: RawBuilder<unknown>) =>
-    before ? [earlier(new Date(before.getTime() + MOST_CLOCKS_DIFFER_MS))(id)] : []
-  return { table, asked, times, pageTimes }
+  return { table, asked, times }
 }
 
 const valuesOf = (given: unknown): readonly unknown[] => (Array.isArray(given) ? [...new Set(given)] : [given])

@@ -3,6 +3,7 @@ import type { Database } from './database.ts'
 import type { Model } from './listings.ts'
 import {
   all,
+  anyTime,
   type Condition,
   end,
   inOrder,
@@ -27,10 +28,8 @@ export interface Asked {
 export interface Question {
   readonly table: Model['table']
   readonly asked: readonly Asked[]
-  /** The conditions of an id; none for any time. */
+  /** The conditions of a row's id; none for any time. Its page may have any: an adopted one has its bookmark's. */
   readonly times: (id: Sql) => readonly Sql[]
-  /** What that says of the ids of their pages. */
-  readonly pageTimes: (id: Sql) => readonly Sql[]
 }
 
 /** So few ids are all looked at. */
@@ -47,7 +46,7 @@ export async function firstIds(
   question: Question,
   limit: number,
 ): Promise<{ readonly ids: Sql; readonly merges: boolean }> {
-  const { table, asked, times } = question
+  const { asked, times } = question
   const byPage = isByPage(question)
   const ordered = asked.filter(({ any, isOfPage }) => isOfPage === byPage && any.every(isOrdered))
   const rest = asked.filter((each) => !ordered.includes(each))
@@ -55,11 +54,7 @@ export async function firstIds(
   const few = isOneWalk ? undefined : await findFew(tx, question)
   if (few) {
     // All is asked of them: what was found may have changed since.
-    const among = inOrder(few.isOfPage ? 'snapshot' : table, (id) => [
-      sql`${id} = any(array(select unnest(${few.ids}::uuid[])))`,
-    ])
-    const isPageAskedOfRow = byPage && among.table === table
-    const ids = (isPageAskedOfRow ? amongRows : along)(question, [among], asked, limit)
+    const ids = byPage && !few.isOfPage ? amongRows(question, few, limit) : along(question, few, asked, limit)
     return { ids, merges: false }
   }
   const choices = choicesOf(ordered.map(({ any }) => any as readonly Ordered[]))
@@ -86,11 +81,11 @@ interface Few {
 }
 
 /** The ids that match those filters which few match. A search, which costs more, is made where there is none else. */
-async function findFew(tx: Database, { table, asked, times, pageTimes }: Question): Promise<Few | undefined> {
+async function findFew(tx: Database, { table, asked, times }: Question): Promise<Few | undefined> {
   const found: Few[] = []
   const look = async (one: Asked) => {
     const { any, isOfPage } = one
-    const parts = any.map((each) => each.ids ?? newest(each as Place, isOfPage ? pageTimes : times))
+    const parts = any.map((each) => each.ids ?? newest(each as Place, isOfPage ? anyTime : times))
     const { rows } = await sql<{ ids: string[] }>`
       select coalesce(array_agg(distinct id), '{}') as ids
       from (${sql.join(
@@ -128,24 +123,26 @@ function newest({ table, id, is, index }: Place, times: Question['times']): Sql 
 
 const isOfResults = (means: Condition): boolean => isPlace(means) && means.table === 'archive_result'
 
-/** The first ids along some indexes, or of all, that match the rest. */
-function along(question: Question, places: readonly Ordered[], rest: readonly Asked[], limit: number): Sql {
+/** The first ids along some indexes, or of all, or of the few that were found, that match the rest. */
+function along(question: Question, places: readonly Ordered[] | Few, rest: readonly Asked[], limit: number): Sql {
   const { table, times } = question
   const byPage = isByPage(question)
   const base = byPage ? 'snapshot' : table
-  const inTime = byPage ? question.pageTimes : times
-  const walked = places.length > 0 ? places : [inOrder(base, () => [])]
+  const inTime = byPage ? anyTime : times
+  const few = 'ids' in places ? places : undefined
+  const walked = 'ids' in places || places.length === 0 ? [inOrder(base, () => [])] : places
   const [first] = walked as readonly [Ordered]
   const ofBase = rest.filter(({ isOfPage }) => isOfPage === byPage)
-  const needsResults = byPage || (base === 'snapshot' && ofBase.some(({ any }) => any.some(isOfResults)))
+  const needsResults = !few && (byPage || (base === 'snapshot' && ofBase.some(({ any }) => any.some(isOfResults))))
   const within = (id: Sql) => [
     ...inTime(id),
     ...(needsResults ? [sql`${id} <= ${lastWithResults(first, inTime)}`] : []),
   ]
   const isAlone = walked.length === 1
-  const key = of('w0', isAlone ? first.id : 'id')
-  const order = isAlone ? first.index.order('w0', 'desc') : sql`${key} desc`
-  const from = isAlone ? sql`${sql.table(first.table)} w0` : sideBySide(walked, inTime, within)
+  const key = few ? of('few', 'id') : of('w0', isAlone ? first.id : 'id')
+  const order = isAlone && !few ? first.index.order('w0', 'desc') : sql`${key} desc`
+  const alone = few ? rowsOf(few, base, 'w0') : sql`${sql.table(first.table)} w0`
+  const from = isAlone ? alone : sideBySide(walked, inTime, within)
   const conditions = [
     ...(isAlone ? [first.index.within('w0'), ...within(key)] : []),
     ...ofBase.map((each) => holds(each, { name: 'w0', table: isAlone ? first.table : '' }, key)),
@@ -192,11 +189,18 @@ function choicesOf<T>(each: readonly (readonly T[])[]): T[][] {
 }
 
 /** The first of a few results that match what is asked of them and of their pages. */
-function amongRows({ table, times }: Question, places: readonly Ordered[], rest: readonly Asked[], limit: number): Sql {
+function amongRows({ table, asked, times }: Question, few: Few, limit: number): Sql {
   const [id, page] = [of('it', 'id'), of('it', 'snapshot_id')]
-  const conditions = rest.map((each) => holds(each, { name: 'it', table }, each.isOfPage ? page : id))
+  const conditions = asked.map((each) => holds(each, { name: 'it', table }, each.isOfPage ? page : id))
   return sql`
-    select ${id} from ${sql.table(table)} it
-    where ${all([...places.map(({ index }) => index.within('it')), ...times(id), ...conditions])}
+    select ${id} from ${rowsOf(few, table, 'it')} where ${all([...times(id), ...conditions])}
     order by ${page} desc, ${id} desc limit ${limit}`
 }
+
+/**
+ * The rows with these ids, newest first. Each is looked up by itself: where other columns are asked for, too, the
+ * planner may take their index, and compare all rows of that with all ids.
+ */
+const rowsOf = ({ ids }: Few, table: string, name: string): Sql => sql`
+  (select unnest(${ids}::uuid[]) as id order by 1 desc) few
+  cross join lateral (select * from ${sql.table(table)} at where at.id = few.id offset 0) ${sql.ref(name)}`

@@ -75,7 +75,7 @@ export const of = (row: string, column: string): Sql => sql.ref(`${row}.${column
 export const all = (conditions: readonly Sql[]): Sql => sql.join([sql`true`, ...conditions], sql` and `)
 
 type Times = (id: Sql) => readonly Sql[]
-const anyTime: Times = () => []
+export const anyTime: Times = () => []
 
 /** The oldest or newest id of a place, of this time. */
 export const end = ({ table, id, index }: Ordered, way: 'asc' | 'desc', times: Times = anyTime) => sql`(

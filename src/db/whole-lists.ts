@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Asked, isByPage, type Question } from './list-walks.ts'
-import { isOrdered, isPlace, lastWithResults, of } from './places.ts'
+import { isPlace, of } from './places.ts'
 
 type Sql = RawBuilder<unknown>
 
@@ -10,22 +10,18 @@ export function wholeOf(question: Question): { readonly join: Sql; readonly cond
   return {
     join: isByPage(question) ? sql`join snapshot page on page.id = it.snapshot_id` : sql``,
     conditions: [
-      ...asked.map((each) => (each.isOfPage ? ofPage(each) : ofRow(each, 'it', table))),
+      ...asked.map((each) => (each.isOfPage ? ofRow(each, 'page', 'snapshot') : ofRow(each, 'it', table))),
       ...times(sql`it.id`),
     ],
   }
 }
 
-function ofPage(asked: Asked): Sql {
-  const [one, ...others] = asked.any
-  const isOwn = one && others.length === 0 && isOrdered(one) && one.table === 'snapshot'
-  return sql`${ofRow(asked, 'page', 'snapshot')} ${isOwn ? sql`and page.id <= ${lastWithResults(one)}` : sql``}`
-}
-
+/** The values are asked for in one query: several would each be read once a row, where they are too many to hash. */
 function ofRow({ any }: Asked, row: string, table: string): Sql {
-  const each = any.map((one) => {
-    if (!isPlace(one) || one.table === table) return one.is(row, true)
-    return sql`${of(row, 'id')} in (select ${of('at', one.id)} from ${sql.table(one.table)} at where ${one.is('at')})`
-  })
-  return sql`(${sql.join(each, sql` or `)})`
+  const [one] = any
+  const isElsewhere = one && isPlace(one) && one.table !== table
+  const each = any.map(({ is }) => is(isElsewhere ? 'at' : row, !isElsewhere))
+  const matches = sql`(${sql.join(each, sql` or `)})`
+  if (!isElsewhere) return matches
+  return sql`${of(row, 'id')} in (select ${of('at', one.id)} from ${sql.table(one.table)} at where ${matches})`
 }

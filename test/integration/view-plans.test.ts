@@ -1,6 +1,7 @@
 // What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server
 // says that it read. With statistics, and before the server has any.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { uuidv7 } from '../../src/base/ids.ts'
 import { findIds } from '../../src/cli/ids.ts'
 import { workOf } from '../../src/cli/work.ts'
 import { addUpCounts, allPages, rowCounts } from '../../src/db/counts.ts'
@@ -27,8 +28,9 @@ const FEW = PAGES / 20
 /** Of two filters up to 10,000 ids each are found: in rows, until a vacuum says that all of them are to be seen. */
 const FEW_OF_PAIRS = 25_000
 const LIMIT = 20
+const DAY_MS = 24 * 3_600_000
 /** Long before any page, by any clock. */
-const EARLY = new Date(Date.now() - 90 * 24 * 3_600_000)
+const EARLY = new Date(Date.now() - 90 * DAY_MS)
 
 let home: TestHome
 let db: Database
@@ -201,6 +203,21 @@ describe('the first rows of a list with two filters', () => {
     ['results', () => differing(RESULTS, ofResults)],
   ])('are those of the whole list: of %s', async (_what, look) => {
     expect(await look()).toEqual([])
+  })
+
+  it('have the results of a page whose id tells a later time: an adopted page has that of its bookmark', async () => {
+    const page = uuidv7(Date.now() + 90 * DAY_MS)
+    await home.query(
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
+       values ($1, $2, 'https://later.example/', 'later', 'later', 'sealed', null)`,
+      [page, crawls.open],
+    )
+    await home.query(
+      `insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts)
+       values ($1, $2, 'title', 'on_Snapshot__54_title.js', 'succeeded', now())`,
+      [uuidv7(), page],
+    )
+    expect(await listed(RESULTS, { crawlId: crawls.open, before: new Date(Date.now() + DAY_MS) })).toBe(1)
   })
 })
 
