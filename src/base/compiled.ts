@@ -4,8 +4,11 @@ import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
 import { compileLess, compileLessSoon } from './compile-less.ts'
 
-/** When a process that lives on has run what a start needs, and V8 has not yet dropped what ran only once. */
-const STARTED_MS = 10_000
+/**
+ * When a process that lives on has run what a start needs, and V8 has not yet dropped what ran only once: after 10 s in
+ * a busy worker half of it is gone.
+ */
+const STARTED_MS = 3_000
 
 /**
  * Loads a CommonJS module, without import() in it, with the byte code that V8 made of it in an earlier run for the same
