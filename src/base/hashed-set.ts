@@ -2,20 +2,25 @@ import { hash } from 'node:crypto'
 
 /** A slot holds 16 bytes; no two texts share all of them. */
 const WORDS = 4
+/** So few texts are kept as they are: for those, loading Node's crypto would take longer than all the rest. */
+const FEW = 256
 
 /**
  * A set of texts that keeps 16 bytes of hash of each, in one array: as strings in a Set, a million of them take 150 MB.
  */
 export class HashedSet {
+  readonly #few = new Set<string>()
   #slots = new Uint32Array(1_024 * WORDS)
   #size = 0
 
   get size(): number {
-    return this.#size
+    return this.#few.size + this.#size
   }
 
   /** Adds a text. @returns false when it was there */
   add(text: string): boolean {
+    if (this.#few.has(text)) return false
+    if (this.#few.size < FEW) return this.#few.add(text).size > 0
     const bytes = hash('sha256', text, 'buffer')
     const key = Uint32Array.of(
       bytes.readUInt32LE(0),

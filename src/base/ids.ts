@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from './random.ts'
 
 /** What the last id begins with: its millisecond, and 12 bits that count within it. */
 let last = { ms: 0, count: 0 }
@@ -21,7 +21,7 @@ export function uuidv7(at?: number): string {
 
 /** The count begins low and at random: another process counts, too. When it is full, the next millisecond is begun. */
 function next(now: number): typeof last {
-  if (now > last.ms) last = { ms: now, count: randomInt(0x0800) }
+  if (now > last.ms) last = { ms: now, count: randomBytes(2).readUInt16BE() & 0x07ff }
   else last = last.count < 0x0fff ? { ms: last.ms, count: last.count + 1 } : { ms: last.ms + 1, count: 0 }
   return last
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { configIn, configText } from './config-file.ts'
+import { sha256Of } from './sha256.ts'
 
 /** The folder of the data dir with a file for each machine that has settings of its own. */
 export const MACHINES = 'machines'
@@ -15,9 +15,7 @@ export function machineGuid(): string {
   } catch {
     // Minimal containers have none.
   }
-  return createHash('sha256')
-    .update(`archivebox-ts ${id || hostname()}`)
-    .digest('hex')
+  return sha256Of(`archivebox-ts ${id || hostname()}`)
 }
 
 /** The name of a machine's file in `MACHINES`. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { codeOf } from '../base/errors.ts'
@@ -94,9 +93,9 @@ export const isTooLate = (error: unknown): boolean => error instanceof TooLate
 
 const names = new Map<string, string>()
 
-/** Names each statement by its text, so that the server parses and plans it once per connection. */
+/** Each text has a name of its own in this process, so that the server parses and plans it once per connection. */
 function statementName(text: string): string {
-  const name = names.get(text) ?? createHash('sha1').update(text).digest('base64url')
+  const name = names.get(text) ?? `s${names.size}`
   names.set(text, name)
   return name
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/machine.ts'
@@ -89,20 +88,18 @@ async function freshPages<Page extends { readonly url: string }>(
   crawlId: string,
   pages: readonly Page[],
 ): Promise<Page[]> {
-  const byHash = new Map<string, Page>()
-  for (const page of pages) {
-    const hash = createHash('sha256').update(page.url).digest('hex')
-    if (!byHash.has(hash)) byHash.set(hash, page)
-  }
-  const hashes = [...byHash.keys()].map((hash) => Buffer.from(hash, 'hex'))
-  const { rows } = await sql<{ url_hash: Buffer }>`
-    select found.url_hash from unnest(${hashes}::bytea[]) as asked (hash) cross join lateral (
+  const byUrl = new Map<string, Page>()
+  for (const page of pages) if (!byUrl.has(page.url)) byUrl.set(page.url, page)
+  const { rows } = await sql<{ url: string }>`
+    select asked.url from (
+      select url, sha256(convert_to(url, 'UTF8')) as hash from unnest(${[...byUrl.keys()]}::text[]) as u (url) offset 0
+    ) asked cross join lateral (
       select url_hash from snapshot
       where in_index_order() and crawl_id = ${crawlId} and url_hash between asked.hash and asked.hash
       order by url_hash limit 1
     ) found`.execute(tx)
-  for (const { url_hash } of rows) byHash.delete(url_hash.toString('hex'))
-  return [...byHash.values()]
+  for (const { url } of rows) byUrl.delete(url)
+  return [...byUrl.values()]
 }
 
 /** Gives each snapshot each tag. */

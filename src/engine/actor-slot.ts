@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { uuidv7 } from '../base/ids.ts'
 import { LAUNCH_ENV, type Launch, type Loop } from './actor-launch.ts'
 import type { FromActor, ToActor } from './actor-messages.ts'
 import { asError } from './executor.ts'
@@ -121,7 +121,7 @@ export function processBody(owner: string, child: ChildProcess): ActorBody {
 }
 
 function startProcess(how: ActorMode & { mode: 'process' }, launchWith: Readonly<Record<string, unknown>>): ActorBody {
-  const owner = randomUUID()
+  const owner = uuidv7()
   const child = fork(how.module, {
     // Handed on whole: the engine has no settings of its own, and cannot know what the module needs.
     env: { ...process.env, ...how.env, [LAUNCH_ENV]: JSON.stringify({ owner, with: launchWith }) },
@@ -132,7 +132,7 @@ function startProcess(how: ActorMode & { mode: 'process' }, launchWith: Readonly
 }
 
 function startThread(how: ActorMode & { mode: 'thread' }, launchWith: Readonly<Record<string, unknown>>): ActorBody {
-  const owner = randomUUID()
+  const owner = uuidv7()
   let hear: ((message: FromActor) => void) | undefined
   const tell = (message: FromActor) => hear?.(message)
   const supervised = new Supervised(tell)

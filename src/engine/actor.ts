@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { aborted, Bell } from '../base/abort.ts'
+import { uuidv7 } from '../base/ids.ts'
 import { ACTOR_DEFAULTS, type ActorOptions, type ActorSettings } from './actor-options.ts'
 import type { AnyClaimed, SomeClaim } from './claimed.ts'
 import { Counts } from './counts.ts'
@@ -51,7 +51,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
         ? options.queue
         : new Queue<M, Row>(machine, sql, { ...options.queue, order: claimOrder })
     this.queues = viewsOf(machine, sql, this.#queue.options, () => this.#whereValues)
-    this.#owner = options.owner ?? this.#queue.options.owner ?? randomUUID()
+    this.#owner = options.owner ?? this.#queue.options.owner ?? uuidv7()
     this.#warmUp = options.warmUp
     this.#bell = supervised?.bell ?? new Bell()
     const afterStart = (work: Work) => async (claim: AnyClaimed<M, Row>, context: Context) => {
@@ -209,7 +209,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }
 
   #claimOptions() {
-    const token = randomUUID()
+    const token = uuidv7()
     this.#options.onClaiming?.(token)
     this.#claimedAt = performance.now()
     const values = this.#options.values?.()

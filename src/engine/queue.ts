@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { uuidv7 } from '../base/ids.ts'
 import {
   claimRowStatement,
   claimStatement,
@@ -73,7 +73,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Lea
   async claim(options: ClaimOptions = {}): Promise<AnyClaimed<M, Row>[]> {
     const limit = roundLimit(options.limit ?? 1)
     const statement = this.once(`claim ${limit}`, () => claimStatement(this.machine, this.options, limit))
-    const token = options.token ?? randomUUID()
+    const token = options.token ?? uuidv7()
     const rows = await this.#claimAhead(statement, token, options)
     let last = { at: '', id: '' }
     const claims: AnyClaimed<M, Row>[] = []
@@ -95,7 +95,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Lea
 
   /** Claims this row; undefined when it is not due or another claimant was faster. */
   async claimRow(id: string, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | undefined> {
-    const token = options.token ?? randomUUID()
+    const token = options.token ?? uuidv7()
     const statement = this.once('claim row', () => claimRowStatement(this.machine, this.options))
     const [row] = await this.#claimRows(statement, [id], token, options)
     return row && this.#claimed(row, token)
@@ -127,7 +127,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Lea
     const statement = this.once(`settle and claim ${names} ${where}`, () =>
       settleAndClaimStatement(this.machine, this.options, names, where),
     )
-    const token = next.token ?? randomUUID()
+    const token = next.token ?? uuidv7()
     const { at, id } = this.#cursor.place
     const values = [
       ...this.alikeValues([claim.id], { claim, step }, by, fields),
@@ -148,7 +148,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Lea
    * Claims one row, picked at random from the first `topN` due rows. 'empty': none is due; 'taken': another was faster.
    */
   async pick(topN: number, options: Omit<ClaimOptions, 'limit'> = {}): Promise<AnyClaimed<M, Row> | 'taken' | 'empty'> {
-    const token = options.token ?? randomUUID()
+    const token = options.token ?? uuidv7()
     const statement = this.once(`pick ${topN}`, () =>
       pickStatement(this.machine, this.options, Math.max(1, Math.trunc(topN))),
     )

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aborted, Bell } from '../base/abort.ts'
+import { uuidv7 } from '../base/ids.ts'
 import type { Summary } from './counts.ts'
 import { asError, type OnError } from './executor.ts'
 import { Gauge } from './gauge.ts'
@@ -50,7 +50,7 @@ export class Runner {
       ...{
         engineSql: this.#gauge,
         sql: options.sql,
-        owner: options.owner ?? randomUUID(),
+        owner: options.owner ?? uuidv7(),
         by: options.by ?? null,
         deadlineMs,
       },

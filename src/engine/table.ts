@@ -55,11 +55,16 @@ export const quote = (name: string) =>
 export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
 export const list = (texts: readonly string[]) => texts.map(literal).join(', ') || 'null'
 
-/** Prepared statements are kept by name while a connection lives, so the name must identify the text. */
+/**
+ * Prepared statements are kept by name while a connection lives, so the name must identify the text. It is made when
+ * asked for: not every `Sql` names its statements.
+ */
 export function named(machine: Machine, verb: string, text: string): Statement {
-  // PostgreSQL truncates names at 63 bytes; the hash comes first, so that it survives.
   return {
-    name: `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60),
+    // PostgreSQL truncates names at 63 bytes; the hash comes first, so that it survives.
+    get name() {
+      return `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60)
+    },
     text: text.trim(),
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   closeSync,
   fsync,
@@ -14,6 +13,7 @@ import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { failpoint } from '../base/failpoint.ts'
+import { sha256Of } from '../base/sha256.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { bootId, hasProc, pidNamespace } from '../processes/proc.ts'
 import { findProcess } from '../processes/table.ts'
@@ -79,7 +79,7 @@ async function dropLeftovers(folder: string, files: readonly string[]): Promise<
 
 /** Names the pid namespace and boot that we run in. */
 function place(): string {
-  known ??= createHash('sha256').update(`${hostname()} ${bootId()} ${pidNamespace()}`).digest('hex').slice(0, 12)
+  known ??= sha256Of(`${hostname()} ${bootId()} ${pidNamespace()}`).slice(0, 12)
   return known
 }
 let known: string | undefined
