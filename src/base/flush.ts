@@ -1,5 +1,7 @@
-import { closeSync, fsync, openSync } from 'node:fs'
+import { closeSync, fsync, openSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { codeOf } from './errors.ts'
 
 const MOST_AT_ONCE = 64
 const synced = promisify(fsync)
@@ -11,6 +13,17 @@ const synced = promisify(fsync)
 export async function flush(paths: readonly string[]): Promise<void> {
   for (let at = 0; at < paths.length; at += MOST_AT_ONCE)
     await Promise.all(paths.slice(at, at + MOST_AT_ONCE).map(flushOne))
+}
+
+/** Flushes a folder with all that is in it; one that is not there has nothing. */
+export async function flushFolder(top: string): Promise<void> {
+  try {
+    const entries = readdirSync(top, { recursive: true, withFileTypes: true })
+    const own = entries.filter((entry) => entry.isFile() || entry.isDirectory())
+    await flush([...own.map(({ parentPath, name }) => join(parentPath, name)), top])
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
 }
 
 async function flushOne(path: string): Promise<void> {

@@ -35,6 +35,8 @@ export interface HostedOutcome {
   readonly stdout: string | undefined
   /** It printed something on stderr. */
   readonly complained: boolean
+  /** What it wrote is on disk. */
+  readonly isFlushed: boolean
 }
 
 /** The host's answer to a job. A hook that was not started because of STOP has no outcome. */

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { compileLess } from '../base/compile-less.ts'
 import { isFull } from '../base/disk-space.ts'
 import { messageOf } from '../base/errors.ts'
+import { flushFolder } from '../base/flush.ts'
 import { RowLog, textOf } from '../base/row-log.ts'
 import type { HookContext, HookModule } from '../plugins/base/contract.ts'
 import { resultRecord } from '../plugins/base/records.ts'
@@ -69,6 +70,8 @@ async function runHook(
   return { code, complained, stdout: isTold && stdout.length > LONGEST_REPLY ? undefined : stdout }
 }
 
+const YES_OR_NO = [() => true, () => false] as const
+
 let stopped = false
 /** Reading the memory size is expensive, so not after each job. */
 const LOOK_EVERY = 8
@@ -76,7 +79,8 @@ let jobs = 0
 let rssBytes = 0
 
 async function runJob(job: HostJob): Promise<HostReply> {
-  const ended: HostedOutcome[] = []
+  const ended: Omit<HostedOutcome, 'isFlushed'>[] = []
+  const flushed: Promise<boolean>[] = []
   stopped = false
   const visit = new Visit(job.hooks.map(({ outputDir }) => basename(outputDir)))
   const log = new RowLog(
@@ -90,11 +94,19 @@ async function runJob(job: HostJob): Promise<HostReply> {
     const began = performance.now()
     const outcome = await runHook(job, hook, visit, log)
     ended.push({ ...outcome, began, ended: performance.now() })
+    // While the next hooks run: a disk takes as long as they do. Its owner finds out what is wrong with a folder.
+    flushed.push(flushFolder(hook.outputDir).then(...YES_OR_NO))
   }
   log.close()
   await visit.close()
+  const areFlushed = await Promise.all(flushed)
   const now = performance.now()
-  const outcomes = ended.map((outcome) => ({ ...outcome, began: now - outcome.began, ended: now - outcome.ended }))
+  const outcomes = ended.map((outcome, index) => ({
+    ...outcome,
+    began: now - outcome.began,
+    ended: now - outcome.ended,
+    isFlushed: areFlushed[index]!,
+  }))
   if (jobs++ % LOOK_EVERY === 0) rssBytes = process.memoryUsage.rss()
   return { outcomes, rssBytes }
 }

@@ -30,6 +30,8 @@ export interface HostedEnd {
   readonly stdout: string
   /** It printed nothing on stderr. */
   readonly isQuiet?: boolean
+  /** What it wrote is on disk. */
+  readonly isFlushed?: boolean
 }
 
 /** What an attempt is called in the log. */
@@ -39,7 +41,7 @@ export const nameOf = ({ hook, attempt }: Pick<HostedRun, 'hook' | 'attempt'>): 
 /** The end of a hook as the host tells it. @param log has what it printed, unless the host tells that, too */
 export function endOf(
   run: HostedRun,
-  { code, stdout, complained, began, ended }: HostedOutcome,
+  { code, stdout, complained, isFlushed, began, ended }: HostedOutcome,
   log: string,
 ): HostedEnd {
   const now = performance.now()
@@ -52,6 +54,7 @@ export function endOf(
     ended: now - ended,
     stdout: stdout ?? readRowLog(log).get(nameOf(run))!.stdout,
     isQuiet: !complained,
+    isFlushed,
   }
 }
 

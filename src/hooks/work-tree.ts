@@ -148,20 +148,23 @@ export class WorkTree {
    * is replaced as a whole. Copies are published: later hooks, and siblings that still run, keep writing in `.work`.
    * The page's own folder is flushed by whoever gives the page away.
    * @param move no hook of a user ever had, or will have, access to `.work`: the files themselves are moved
+   * @param flushed those of the plugins whose files in `.work` are on disk already
    * @returns for each plugin what was published, or the error that prevented it
    */
   async publish<Plugin extends string>(
     plugins: readonly Plugin[],
     move = false,
+    flushed: readonly Plugin[] = [],
   ): Promise<Map<Plugin, PublishedFiles | Error>> {
     const results = new Map<Plugin, PublishedFiles | Error>()
     const asides = new Map<Plugin, Aside>()
     await Promise.all(
       plugins.map(async (plugin) => {
         try {
-          const aside = (move ? this.#asItIs(plugin) : undefined) ?? (await this.#copyAside(plugin))
+          const moved = move ? this.#asItIs(plugin) : undefined
+          const aside = moved ?? (await this.#copyAside(plugin))
           if (aside.files.size === 0) return results.set(plugin, NOTHING)
-          await flush(pathsIn(aside))
+          if (!(moved && flushed.includes(plugin))) await flush(pathsIn(aside))
           asides.set(plugin, aside)
         } catch (error) {
           results.set(plugin, error as Error)

@@ -23,6 +23,8 @@ export interface Ending extends Printed {
   readonly logs: HookLogs
   /** It printed nothing on stderr. */
   readonly isQuiet?: boolean
+  /** What it wrote is on disk. */
+  readonly isFlushed?: boolean
 }
 
 /** An ended hook that is to be settled. */
@@ -78,6 +80,7 @@ export async function settleHooks(
   const published = await tree.publish(
     made.map(({ hook }) => hook.plugin),
     move,
+    made.flatMap(({ hook, end }) => (end.isFlushed ? [hook.plugin] : [])),
   )
   for (const [index, { hook, attempt, end, isLast, ...one }] of ended.entries()) {
     const verdict = verdicts[index]!

@@ -1,9 +1,12 @@
 // What a page has published is on disk before the page leaves its worker, sealed or not: whoever takes it up later, on
 // a machine that was cut off meanwhile, believes its results.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { HostJob, HostReply } from '../../src/hooks/host-protocol.ts'
 import { pagesOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { hook, plugin } from '../support/plugins.ts'
@@ -26,14 +29,62 @@ function spied({ dataDir }: TestHome): Readonly<Record<string, string>> {
   writeFileSync(
     spy,
     `import fs from 'node:fs'
+     import { syncBuiltinESMExports } from 'node:module'
      const { fsync } = fs
      fs.fsync = (fd, done) => {
        fs.appendFileSync(${JSON.stringify(`${spy}.log`)}, fs.readlinkSync('/proc/self/fd/' + fd) + '\\n')
        fsync(fd, done)
-     }`,
+     }
+     syncBuiltinESMExports()`,
   )
   return { NODE_OPTIONS: `--import ${pathToFileURL(spy)}` }
 }
+
+/** The files and folders that were flushed by processes with that spy. */
+function flushed({ dataDir }: TestHome): readonly string[] {
+  const log = join(dataDir, 'spy.mjs.log')
+  return existsSync(log) ? readFileSync(log, 'utf8').trimEnd().split('\n') : []
+}
+
+it('what hooks of a row wrote is on disk when their host answers', async () => {
+  const home = await homes.make()
+  const wrote = join(home.dataDir, 'wrote.mjs')
+  writeFileSync(
+    wrote,
+    `import { mkdirSync, writeFileSync } from 'node:fs'
+     export default { run: async ({ outputDir }) => {
+       if (outputDir.endsWith('nothing')) return { status: 'noresults', output: '' }
+       mkdirSync(outputDir + '/below', { recursive: true })
+       for (const name of ['a', 'below/b']) writeFileSync(outputDir + '/' + name, name)
+       return { status: 'succeeded', output: '' }
+     } }`,
+  )
+  const places = ['first', 'nothing', 'last'].map((name) => join(home.dataDir, name))
+  const job: HostJob = {
+    url: site.url,
+    env: {},
+    log: join(home.dataDir, 'hosted.txt'),
+    hooks: places.map((outputDir) => ({
+      path: wrote,
+      outputDir,
+      extraContext: '{}',
+      name: outputDir,
+      stderr: `${outputDir}.err`,
+      timeoutMs: 10_000,
+    })),
+  }
+  const host = fork('src/hooks/host.ts', { env: { ...process.env, ...spied(home) } })
+  const answered = once(host, 'message')
+  host.send(job)
+  const [reply] = (await answered) as [HostReply]
+  const exited = once(host, 'exit')
+  host.disconnect()
+  await exited
+  expect(reply.outcomes.map(({ code, isFlushed }) => [code, isFlushed])).toEqual(places.map(() => [0, true]))
+  const [first, , last] = places
+  const written = [first!, last!].flatMap((place) => ['', 'a', 'below', 'below/b'].map((path) => join(place, path)))
+  expect([...flushed(home)].sort()).toEqual(written.sort())
+})
 
 it('the folder of a page that waits, is paused or is cancelled is flushed', async () => {
   const home = await homes.make()
@@ -44,9 +95,7 @@ it('the folder of a page that waits, is paused or is cancelled is flushed', asyn
   await home.query(`update crawl set config = '{"plugins": ["html", "ends"]}'`)
   const pages = await home.query<{ id: string; output_dir: string }>('select id, output_dir from snapshot order by url')
   const [waits, works] = pages
-  const log = join(home.dataDir, 'spy.mjs.log')
-  const isFlushed = ({ output_dir }: { output_dir: string }) =>
-    existsSync(log) && readFileSync(log, 'utf8').split('\n').includes(join(home.dataDir, output_dir))
+  const isFlushed = ({ output_dir }: { output_dir: string }) => flushed(home).includes(join(home.dataDir, output_dir))
 
   const runner = home.start(['run'], { env })
   const isAt = (status: string, { id }: { id: string }) =>
@@ -56,12 +105,14 @@ it('the folder of a page that waits, is paused or is cancelled is flushed', asyn
     )
   await eventually(async () => (await isAt('backoff', waits!)) && (await isAt('started', works!)))
   await eventually(() => isFlushed(waits!))
+  // As a copy, since a user's hook has access to the work tree.
+  expect(flushed(home)).toContain(join(home.dataDir, waits!.output_dir, '.publish-html', 'output.html'))
   expect(isFlushed(works!)).toBe(false)
   await records(home, ['snapshot', 'pause', works!.id])
   await eventually(() => isFlushed(works!))
   await home.kill(runner)
 
-  rmSync(log)
+  rmSync(join(home.dataDir, 'spy.mjs.log'))
   expect((await home.run(['snapshot', 'cancel', works!.id], { env })).code).toBe(0)
   expect(pages.map(isFlushed)).toEqual([false, true])
 })
