@@ -3,6 +3,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { codeOf } from './errors.ts'
 
+/**
+ * For processes of ours that flush. A page has some fifteen files and folders, and a disk writes at once what it is
+ * asked for at once: in eights, not in Node's fours. A thread takes 0.2 MB.
+ */
+export const FLUSH_ENV = { UV_THREADPOOL_SIZE: '8' }
+
 const MOST_AT_ONCE = 64
 const synced = promisify(fsync)
 

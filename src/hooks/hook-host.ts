@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
+import { FLUSH_ENV } from '../base/flush.ts'
 import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
@@ -104,7 +105,7 @@ export class HookHost {
     await failpoint('spawn.host_row')
     const marks = { [MARKER.process]: id, [MARKER.worker]: scope.parentId, [MARKER.runner]: scope.runnerId }
     // No settings: each hook in it brings its own.
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...FRUGAL_ENV, ...marks }
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...FRUGAL_ENV, ...FLUSH_ENV, ...marks }
     const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
       await closeUnstarted(scope.home, container, id)
       throw error

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { attemptName, earlierLogPaths, HOSTED_LOG, logPaths } from '../base/attempt-paths.ts'
-import { flush } from '../base/flush.ts'
 import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
@@ -79,8 +78,8 @@ export async function writeSnapshotPages(
     ...rows.map(resultRecord),
   ]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
-  await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html })
-  await flush([dir]) // What was renamed into it, outputs as well.
+  // With the folder go the names of all that was renamed into it, outputs as well.
+  await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html }, [dir])
 }
 
 /** The logs of a page. Only hooks that printed something have any. */

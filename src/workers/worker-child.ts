@@ -1,6 +1,7 @@
 import { type StdioOptions, spawn } from 'node:child_process'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { FLUSH_ENV } from '../base/flush.ts'
 import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { asset } from '../base/package-root.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
@@ -21,12 +22,6 @@ export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
 /** How many rows a worker has at work at once. A process takes 30 MB, and its connection 10 in the server. */
 const LANES: Readonly<Record<WorkerKind, number>> = { crawl: 1, snapshot: 2 }
-
-/**
- * A page has some fifteen files and folders, and a disk writes at once what it is asked for at once: in eights, not in
- * Node's fours. A thread takes 0.2 MB.
- */
-const FLUSHES_AT_ONCE = '8'
 
 /**
  * Starts a worker; writes its row first.
@@ -57,7 +52,7 @@ export async function startWorker(
   await failpoint('spawn.worker_row')
   const env = {
     ...FRUGAL_ENV,
-    UV_THREADPOOL_SIZE: FLUSHES_AT_ONCE,
+    ...FLUSH_ENV,
     ...process.env,
     ...homeEnvironment(home),
     [MARKER.process]: row.id,
