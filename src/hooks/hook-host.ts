@@ -87,7 +87,7 @@ export class HookHost {
     cwd: string,
     log: string,
   ): Promise<HookHost> {
-    const argv = [process.execPath, ...HOST_FLAGS, asset('hook-host.js', 'hooks/host.ts')]
+    const argv = [process.execPath, ...HOST_FLAGS, asset('hook-host.js', 'hooks/host-process.ts')]
     const id = uuidv7()
     const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
     await insertStarting(scope.home, {
