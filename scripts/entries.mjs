@@ -1,13 +1,17 @@
 // Where the program begins: what build.mjs bundles, and from where reach.mjs looks for what nothing uses.
 
-/** Each as one file: the program, and what `add` and workers need of it, since they are many. */
-export const WHOLE = { program: 'src/cli/program.ts', add: 'src/cli/add-program.ts', worker: 'src/workers/entry.ts' }
+/** Each as one file: the program, what `add` and workers need of it, since they are many, and the hooks' host. */
+export const WHOLE = {
+  program: 'src/cli/program.ts',
+  add: 'src/cli/add-program.ts',
+  worker: 'src/workers/entry.ts',
+  host: 'src/hooks/host.ts',
+}
 /** What loads them. */
-export const MAIN = { main: 'src/main.ts' }
+export const MAIN = { main: 'src/main.ts', 'hook-host': 'src/hooks/host-process.ts' }
 /** What must start fast, by its name in dist. */
 export const SMALL = {
   complete: 'src/complete.ts',
-  'hook-host': 'src/hooks/host.ts',
   guardian: 'src/runner/guardian-process.ts',
   'check-thread': 'src/cli/verify/check-thread.ts',
 }
@@ -15,5 +19,7 @@ export const SMALL = {
 export const LIBRARY = 'src/engine/index.ts'
 /** The built-in plugins' hooks. */
 export const HOOKS = 'src/plugins/*/on_*.ts'
+/** Where the host finds them, in its bundle. */
+export const BUILT_IN = 'src/hooks/built-in.ts'
 /** What stands in for Node's modules in the bundles, where a driver imports them. */
 export const WHEN_NEEDED = { crypto: 'src/base/crypto-when-needed.ts', tls: 'src/base/tls-when-needed.ts' }

@@ -10,6 +10,14 @@ import { compileLess, compileLessSoon } from './compile-less.ts'
  */
 const STARTED_MS = 3_000
 
+/** How far a start is, of a process that knows that itself. */
+interface Start {
+  /** It has of Node what it needs: whatever it loads later is compiled, and not taken from what Node has kept. */
+  readonly loaded: Promise<void>
+  /** It has done once what it is for. */
+  readonly ran: Promise<void>
+}
+
 /**
  * Loads a CommonJS module, without import() in it, with the byte code that V8 made of it in an earlier run for the same
  * `use`, kept in .compile-cache beside it. Node's own compile cache has only what is compiled before the file runs;
@@ -17,9 +25,10 @@ const STARTED_MS = 3_000
  * whatever else does not fit: then it compiles.
  * @param file in the wrapper that Node puts around a module; in ASCII, which is read and kept at half the cost
  * @param edition tells apart files of the same path, size and time
+ * @param start when V8 shall compile less, and before that keep what it made; not given: by time
  * @returns what the file exports
  */
-export function loadCompiled(file: string, use: string, edition: string): unknown {
+export function loadCompiled(file: string, use: string, edition: string, start?: Start): unknown {
   const { mtimeMs, size } = statSync(file)
   const kept = join(
     dirname(file),
@@ -31,7 +40,9 @@ export function loadCompiled(file: string, use: string, edition: string): unknow
     filename: file,
     ...(cachedData && { cachedData }),
   })
-  if (!cachedData || script.cachedDataRejected) keepOnce(kept, script, use)
+  const isKept = cachedData && !script.cachedDataRejected
+  if (start) void (isKept ? start.loaded : start.ran.then(() => keep(kept, script))).then(() => compileLess(use))
+  else if (!isKept) keepOnce(kept, script, use)
   else compileLessSoon(use)
   const module = { exports: {} }
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file))

@@ -2,10 +2,9 @@
 // milliseconds instead of the start of Node. It is a hook process like any other: own session, own row, killed when a
 // hook in it exceeds its time.
 import { appendFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { createRequire } from 'node:module'
+import { basename, dirname, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
-import { compileLess } from '../base/compile-less.ts'
 import { isFull } from '../base/disk-space.ts'
 import { messageOf } from '../base/errors.ts'
 import { flushFolder } from '../base/flush.ts'
@@ -14,17 +13,20 @@ import type { HookContext, HookModule } from '../plugins/base/contract.ts'
 import { resultRecord } from '../plugins/base/records.ts'
 import { Visit } from '../plugins/base/visit.ts'
 import { bootId } from '../processes/proc.ts'
+import { BUILT_IN } from './built-in.ts'
 import { type HostedHook, type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
 
 /** Longer output is read from the log. */
 const LONGEST_REPLY = 64 * 1024
 
+const load = createRequire(import.meta.filename)
 const modules = new Map<string, HookModule>()
 
 async function moduleAt(path: string): Promise<HookModule> {
   const known = modules.get(path)
   if (known) return known
-  const { default: module } = (await import(pathToFileURL(path).href)) as { default: HookModule }
+  const builtIn = BUILT_IN[relative(import.meta.dirname, path)]
+  const { default: module } = (await builtIn?.()) ?? (load(path) as { default: HookModule })
   modules.set(path, module)
   return module
 }
@@ -111,13 +113,23 @@ async function runJob(job: HostJob): Promise<HostReply> {
   return { outcomes, rssBytes }
 }
 
-process.on('message', async (message: HostJob | typeof STOP) => {
-  if (message === STOP) stopped = true
-  else {
-    process.send?.(await runJob(message))
-    if (jobs === 1) compileLess()
-  }
-})
-// Our worker has died: nobody wants the result.
-process.on('disconnect', () => process.exit(0))
-for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+/**
+ * Runs the jobs that our worker sends, until it leaves.
+ * @param loaded called when Node has loaded what a page needs
+ * @param ran called after a job on a page that is there: of others, hooks see little
+ */
+export function serve(loaded: () => void, ran: () => void): void {
+  process.on('message', async (message: HostJob | typeof STOP) => {
+    if (message === STOP) stopped = true
+    else {
+      process.getBuiltinModule(message.url.startsWith('https:') ? 'node:https' : 'node:http')
+      loaded()
+      const reply = await runJob(message)
+      process.send?.(reply)
+      if (reply.outcomes[0]?.code === 0) ran()
+    }
+  })
+  // Our worker has died: nobody wants the result.
+  process.on('disconnect', () => process.exit(0))
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+}

@@ -73,7 +73,7 @@ it('what hooks of a row wrote is on disk when their host answers', async () => {
       timeoutMs: 10_000,
     })),
   }
-  const host = fork('src/hooks/host.ts', { env: { ...process.env, ...spied(home) } })
+  const host = fork('src/hooks/host-process.ts', { env: { ...process.env, ...spied(home) } })
   const answered = once(host, 'message')
   host.send(job)
   const [reply] = (await answered) as [HostReply]

@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pluginFolders } from '../../src/hooks/plugin-folders.ts'
@@ -65,8 +76,9 @@ describe('the package', () => {
     renameSync(aside, tree)
   })
 
-  it('archives a site where it was unpacked', () => {
-    const dataDir = join(folder, 'data')
+  /** Archives the demo, six pages. @returns where */
+  function archiveDemo(name: string): string {
+    const dataDir = join(folder, name)
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, NO_COLOR: '1' }
     const out = execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'add', '--demo', '--run'], {
       env,
@@ -74,7 +86,27 @@ describe('the package', () => {
       stdio: 'pipe',
     })
     expect(JSON.parse(out)).toMatchObject({ type: 'Crawl', status: 'sealed', snapshots: 6, archived: 6 })
-    expect(existsSync(join(dataDir, 'index.html'))).toBe(true)
+    return dataDir
+  }
+
+  it('archives a site where it was unpacked', () => {
+    expect(existsSync(join(archiveDemo('data'), 'index.html'))).toBe(true)
+  })
+
+  it('runs its hooks in a host that has them in one file, and takes the code that an earlier host has kept', () => {
+    const cache = join(installed, 'dist', '.compile-cache')
+    const kept = () =>
+      readdirSync(cache)
+        .filter((name) => name.startsWith('hook-host-'))
+        .map((name) => ({ name, written: statSync(join(cache, name)).mtimeMs }))
+    const before = kept()
+    expect(before).toHaveLength(1)
+    for (const hook of globSync('*/on_Snapshot__*.js', { cwd: join(installed, 'dist', 'plugins') }))
+      rmSync(join(installed, 'dist', 'plugins', hook))
+    const dataDir = archiveDemo('more-data')
+    expect(globSync('**/title/title.txt', { cwd: dataDir })).toHaveLength(6)
+    expect(globSync('**/readability/content.txt', { cwd: dataDir })).toHaveLength(6)
+    expect(kept()).toEqual(before)
   })
 
   it('refuses a Node that is too old with one line', () => {

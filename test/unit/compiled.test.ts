@@ -77,6 +77,25 @@ describe('a program that is loaded with the code of an earlier run', () => {
     expect(kept()).toHaveLength(1)
   })
 
+  it('keeps it when a process that knows itself how far it is says so, and not before', async () => {
+    program('hello')
+    const loaded = Promise.withResolvers<void>()
+    const ran = Promise.withResolvers<void>()
+    const start = { loaded: loaded.promise, ran: ran.promise }
+    vi.useFakeTimers()
+    try {
+      loadCompiled(join(dir, 'program.js'), 'host', '1', start)
+      loaded.resolve()
+      await vi.advanceTimersByTimeAsync(60_000)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(readdirSync(dir)).toEqual(['program.js'])
+    ran.resolve()
+    await ran.promise
+    await vi.waitFor(() => expect(kept()).toHaveLength(1))
+  })
+
   it('runs where nothing can be kept', () => {
     program('hello')
     writeFileSync(cache(), 'not a folder')

@@ -74,7 +74,8 @@ describe('imports', () => {
   it('of plugins are nobody’s: they are executables; their common base serves all others that visit pages', () => {
     const wrong = edges.filter(({ from, to }) => {
       if (roomOf(to) !== 'plugins' || roomOf(from) === 'plugins') return false
-      const visits = ['hooks/host.ts', 'workers/robots.ts'].includes(from) || from.startsWith('cli/persona/')
+      const visits =
+        ['hooks/host.ts', 'hooks/built-in.ts', 'workers/robots.ts'].includes(from) || from.startsWith('cli/persona/')
       return !(visits && to.startsWith('plugins/base/'))
     })
     expect(wrong.map(written)).toEqual([])
