@@ -26,16 +26,5 @@ export async function walking(tx: Database): Promise<void> {
   await sql`
     select set_config(name, value, true)
     from (values ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
-      ('random_page_cost', '1.1')) as s (name, value)`.execute(tx)
-}
-
-/**
- * The same for what is found by several indexes: they are walked along side by side, in the order that all are in. That
- * costs a tenth of looking for each row of one in another, which is better only where the first rows of one are in all.
- */
-export async function merging(tx: Database): Promise<void> {
-  await sql`
-    select set_config(name, value, true)
-    from (values ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'), ('enable_hashjoin', 'off'),
-      ('enable_nestloop', 'off'), ('random_page_cost', '1.1')) as s (name, value)`.execute(tx)
+      ('random_page_cost', '1.1'), ('cursor_tuple_fraction', '1')) as s (name, value)`.execute(tx)
 }

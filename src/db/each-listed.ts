@@ -1,18 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
-import { firstIdOf } from '../base/ids.ts'
-import { byIndex, merging, walking } from './by-index.ts'
+import { walking } from './by-index.ts'
 import type { Database } from './database.ts'
-import { eachRow, type Visit } from './each-row.ts'
-import { type Asked, firstIds, isByPage, type Question } from './list-walks.ts'
-import type { Filters, Listing, Meanings } from './listings.ts'
-import { all } from './places.ts'
+import { inBatches, staysOpen, type Visit } from './each-row.ts'
+import { idsInSteps } from './list-walks.ts'
+import type { Filters, Listing } from './listings.ts'
+import { questionsOf } from './questions.ts'
 import { transact } from './retry.ts'
-import { wholeOf } from './whole-lists.ts'
 
 /** More are shown as they come. */
 const MOST_AT_ONCE = 1_000
-/** More are found in whichever way the server finds all of them. */
-const MOST_WALKED = 10_000
 
 /**
  * Passes the rows that match every filter to `visit`, newest first: by id, since ids are made in the order of time.
@@ -25,51 +21,53 @@ export async function eachListed<Row extends { readonly id: string }>(
   options: { readonly filters?: Partial<Filters>; readonly limit?: number },
   visit: Visit<Row>,
 ): Promise<void> {
-  const { limit } = options
-  const isWhole = limit === undefined || limit > MOST_WALKED
-  const question = questionOf(listing, options.filters ?? {}, isWhole)
-  const order = isByPage(question) ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`
-  const show = (conditions: readonly RawBuilder<unknown>[], join = sql``) => sql<Row>`
-    ${listing.rows} ${join} where ${all(conditions)} order by ${order}
-    ${limit === undefined ? sql`` : sql`limit ${limit}`}`
-  if (isWhole) {
-    const { join, conditions } = wholeOf(question)
-    return await eachRow(db, show(conditions, join), visit)
+  const { filters = {}, limit = Number.POSITIVE_INFINITY } = options
+  if (limit <= MOST_AT_ONCE) {
+    const rows = await transact(db, async (tx) => {
+      const found: Row[] = []
+      await inSteps(tx, listing, filters, limit, async (query) => {
+        const { rows } = await query.execute(tx)
+        found.push(...rows)
+        return rows.length
+      })
+      return found
+    })
+    for (const row of rows) if (!(await visit(row))) return
+    return
   }
-  const { ids, merges } = await byIndex(db, (tx) => firstIds(tx, question, limit))
-  const [query, plan] = [show([sql`it.id = any(array(${ids}))`]), merges ? merging : walking]
-  if (limit > MOST_AT_ONCE) return await eachRow(db, query, visit, plan)
-  // Without a cursor: a cursor is planned for the first tenth of the rows.
-  const { rows } = await transact(db, async (tx) => {
-    await plan(tx)
-    return await query.execute(tx)
-  })
-  for (const row of rows) if (!(await visit(row))) return
+  await db.transaction().execute((tx) =>
+    inSteps(tx, listing, filters, limit, async (query) => {
+      let shown = 0
+      let goesOn = true
+      await inBatches(tx, query, async (row) => {
+        shown += 1
+        goesOn = await visit(row)
+        return goesOn
+      })
+      return goesOn ? shown : limit
+    }),
+  )
 }
 
-function questionOf<Row extends { readonly id: string }>(
-  { table, statuses, means, ofPage = [], ofPluginAndStatus }: Listing<Row>,
-  { after, before, ...filters }: Partial<Filters>,
-  isWhole: boolean,
-): Question {
-  const names = Object.keys(filters) as (keyof Meanings)[]
-  const { plugins, status = statuses } = filters
-  const pairs =
-    isWhole || names.some((name) => ofPage.includes(name)) || !ofPluginAndStatus
-      ? undefined
-      : plugins?.flatMap((plugin) => status.map((one) => ofPluginAndStatus(plugin, one)))
-  const asked: Asked[] = names
-    .filter((name) => !(pairs && (name === 'plugins' || name === 'status')))
-    .map((name) => ({
-      any: valuesOf(filters[name]).map(means[name] as (value: unknown) => Asked['any'][number]),
-      isOfPage: ofPage.includes(name),
-    }))
-  if (pairs) asked.push({ any: pairs, isOfPage: false })
-  const times = (id: RawBuilder<unknown>) => [
-    ...(after ? [sql`${id} >= ${firstIdOf(after)}::uuid`] : []),
-    ...(before ? [sql`${id} < ${firstIdOf(before)}::uuid`] : []),
-  ]
-  return { table, asked, times }
+/** @param show says how many rows a query had, or the limit for no more */
+async function inSteps<Row extends { readonly id: string }>(
+  tx: Database,
+  listing: Listing<Row>,
+  filters: Partial<Filters>,
+  limit: number,
+  show: (query: RawBuilder<Row>) => Promise<number>,
+): Promise<void> {
+  await sql`set transaction isolation level repeatable read, read only`.execute(tx)
+  await walking(tx)
+  await sql`select set_config('enable_bitmapscan', 'off', true)`.execute(tx) // It reads a value's rows to the last.
+  await staysOpen(tx)
+  let shown = 0
+  for (const question of questionsOf(listing, filters)) {
+    const order = question.ofPages ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`
+    for await (const ids of idsInSteps(tx, question)) {
+      const atMost = limit === Number.POSITIVE_INFINITY ? sql`` : sql`limit ${limit - shown}`
+      shown += await show(sql<Row>`${listing.rows} where it.id = any(array(${ids} ${atMost})) order by ${order}`)
+      if (shown >= limit) return
+    }
+  }
 }
-
-const valuesOf = (given: unknown): readonly unknown[] => (Array.isArray(given) ? [...new Set(given)] : [given])

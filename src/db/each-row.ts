@@ -12,25 +12,37 @@ export type Visit<Row> = (row: Row) => boolean | Promise<boolean>
 
 /**
  * Passes the rows of a query to `visit`, one by one, as of its start.
- * @param prepare has the query planned in a way of its own
  */
 export async function eachRow<Row>(
   db: Database,
   query: RawBuilder<Row> | Expression<Row>,
   visit: Visit<Row>,
-  prepare?: (tx: Database) => Promise<void>,
 ): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    await sql`select set_config('idle_in_transaction_session_timeout', ${READER_PAUSE}, true)`.execute(tx)
-    await prepare?.(tx)
-    await sql`declare each_row no scroll cursor for ${query}`.execute(tx)
-    for (;;) {
-      const { rows } = await sql<Row>`fetch ${sql.lit(BATCH)} from each_row`.execute(tx)
-      for (const row of rows) {
-        const goesOn = visit(row)
-        if (!(goesOn === true || (await goesOn))) return
-      }
-      if (rows.length < BATCH) return
-    }
+    await staysOpen(tx)
+    await inBatches(tx, query, visit)
   })
+}
+
+/** Lets a transaction wait for whoever reads its rows. */
+export async function staysOpen(tx: Database): Promise<void> {
+  await sql`select set_config('idle_in_transaction_session_timeout', ${READER_PAUSE}, true)`.execute(tx)
+}
+
+/** The same in a transaction that stays open. */
+export async function inBatches<Row>(
+  tx: Database,
+  query: RawBuilder<Row> | Expression<Row>,
+  visit: Visit<Row>,
+): Promise<void> {
+  await sql`declare each_row no scroll cursor for ${query}`.execute(tx)
+  for (;;) {
+    const { rows } = await sql<Row>`fetch ${sql.lit(BATCH)} from each_row`.execute(tx)
+    for (const row of rows) {
+      const goesOn = visit(row)
+      if (!(goesOn === true || (await goesOn))) return
+    }
+    if (rows.length < BATCH) break
+  }
+  await sql`close each_row`.execute(tx)
 }

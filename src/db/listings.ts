@@ -3,7 +3,7 @@ import { byIndex } from './by-index.ts'
 import { type PageCounts, pagesOf } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { Database } from './database.ts'
-import { type Condition, lastWithResults, type Ordered, of, type Place, place } from './places.ts'
+import { of, type Place, place } from './places.ts'
 import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
 import { type SnapshotRow, tagsOf } from './snapshots.ts'
 import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
@@ -26,7 +26,7 @@ export interface Filters {
 }
 
 type One<F> = F extends readonly (infer Each)[] ? Each : F
-type MeaningOf<F extends keyof Filters> = (value: One<Filters[F]>) => Place | Condition
+type MeaningOf<F extends keyof Filters> = (value: One<Filters[F]>) => Place
 /** What one value of each filter means. Times are of the ids themselves. */
 export type Meanings = { readonly [F in Exclude<keyof Filters, 'after' | 'before'>]: MeaningOf<F> }
 
@@ -46,6 +46,8 @@ export interface Listing<Row extends { readonly id: string }> extends Model {
   readonly ofPluginAndStatus?: (plugin: string, status: string) => Place
   /** The filters that mean something of the page of a row, not of the row: with these, rows go by page. */
   readonly ofPage?: readonly (keyof Meanings)[]
+  /** The pages of rows with each value. */
+  readonly pages?: Meanings
   readonly record: (row: Row) => object
 }
 
@@ -59,10 +61,10 @@ const listsHost = (urls: RawBuilder<unknown>, host: string) => sql`
   (${contains(urls, host)} and exists (
     select from string_to_table(lower(${urls}), e'\\n') line where url_host(line) = ${host}))`
 
-const pages = { table: 'snapshot' } as const
-const ofCrawl = (id: RawBuilder<unknown>) => place(pages, { crawl_id: id }) as Ordered
-
 const crawls = { table: 'crawl' } as const
+/** What is seen in a crawl's row alone. */
+const ofCrawl = (is: Place['is']): Place => ({ ...crawls, id: 'id', is })
+
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
   type: 'Crawl',
@@ -74,33 +76,46 @@ export const CRAWLS: Listing<ListedCrawl> = {
   means: {
     status: (status) => place(crawls, { status: sql`${status}` }),
     crawlId: (id) => place(crawls, { id: sql`${id}::uuid` }),
-    outcomes: (outcome) => ({
-      is: (row) => sql`(
-        select sum(p.pages) from crawl_pages p where p.crawl_id = ${of(row, 'id')} and p.outcome = ${outcome}) > 0`,
-    }),
-    urlContains: (text) => ({
-      is: (row) => sql`(${contains(of(row, 'urls'), text)} or exists (
-        select from crawl_source part where part.crawl_id = ${of(row, 'id')} and ${contains(sql`part.urls`, text)}))`,
-    }),
-    host: (host) => ({
-      is: (row) => sql`(${listsHost(of(row, 'urls'), host)} or exists (
-        select from crawl_source part where part.crawl_id = ${of(row, 'id')} and ${listsHost(sql`part.urls`, host)}))`,
-    }),
-    snapshotId: (id) => ({ is: (row) => sql`${of(row, 'id')} = (select crawl_id from snapshot where id = ${id})` }),
+    outcomes: (outcome) =>
+      ofCrawl(
+        (row) => sql`(
+          select sum(p.pages) from crawl_pages p where p.crawl_id = ${of(row, 'id')} and p.outcome = ${outcome}) > 0`,
+      ),
+    urlContains: (text) =>
+      ofCrawl(
+        (row) => sql`(${contains(of(row, 'urls'), text)} or exists (
+          select from crawl_source part where part.crawl_id = ${of(row, 'id')} and ${contains(sql`part.urls`, text)}))`,
+      ),
+    host: (host) =>
+      ofCrawl(
+        (row) => sql`(${listsHost(of(row, 'urls'), host)} or exists (
+          select from crawl_source part
+          where part.crawl_id = ${of(row, 'id')} and ${listsHost(sql`part.urls`, host)}))`,
+      ),
+    snapshotId: (id) => ofCrawl((row) => sql`${of(row, 'id')} = (select crawl_id from snapshot where id = ${id})`),
+    // No page after the last one with results has any: those that are queued need not be looked at.
     plugins: (plugin) => ({
-      is: (row) => sql`(
-        select true from snapshot s join archive_result r on r.snapshot_id = s.id
-        where s.crawl_id = ${of(row, 'id')} and r.plugin = ${plugin}
-          and s.id <= ${lastWithResults(ofCrawl(of(row, 'id')))} limit 1)`,
-      ids: sql`
-        select s.crawl_id as id from archive_result r join snapshot s on s.id = r.snapshot_id
-        where r.plugin between ${plugin} and ${plugin} order by r.plugin desc, r.status desc`,
+      ...ofCrawl(
+        (row) => sql`(
+          select true from snapshot s
+          where s.crawl_id = ${of(row, 'id')} and s.id <= (
+            select snapshot_id from archive_result where snapshot_id <= (
+              select id from snapshot where crawl_id = ${of(row, 'id')} order by id desc limit 1)
+            order by snapshot_id desc limit 1)
+            and (select true from archive_result r where r.snapshot_id = s.id and r.plugin = ${plugin} limit 1)
+          limit 1)`,
+      ),
+      ids: () => sql`
+        select (select crawl_id from snapshot where id = at.snapshot_id) as id from archive_result at
+        where at.plugin between ${plugin} and ${plugin} order by at.plugin desc, at.status desc`,
+      by: 'value',
     }),
-    tags: (tag) => ({ is: (row) => sql`${tag} = any(${of(row, 'tags')})` }),
+    tags: (tag) => ofCrawl((row) => sql`${tag} = any(${of(row, 'tags')})`),
   },
   record: crawlRecord,
 }
 
+const pages = { table: 'snapshot' } as const
 export const SNAPSHOTS: Listing<ListedSnapshot> = {
   noun: 'snapshot',
   type: 'Snapshot',
@@ -110,25 +125,32 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   means: {
     status: (status) => place(pages, { status: sql`${status}` }),
     outcomes: (outcome) => place(pages, { outcome: sql`${outcome}` }),
-    crawlId: (id) => ofCrawl(sql`${id}::uuid`),
+    crawlId: (id) => place(pages, { crawl_id: sql`${id}::uuid` }),
     snapshotId: (id) => place(pages, { id: sql`${id}::uuid` }),
     tags: (tag) =>
       place({ table: 'snapshot_tag', id: 'snapshot_id' }, { tag_id: sql`(select id from tag where name = ${tag})` }),
     host: (host) =>
       place({ table: 'page_url', id: 'snapshot_id' }, { url: sql`${host}` }, (url) => sql`url_host(${url})`),
     // In any case; the trigram index on page_url serves only patterns.
-    urlContains: (text) => ({
-      table: 'page_url',
-      id: 'snapshot_id',
-      is: (row) => sql`${of(row, 'url')} like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%'`,
-    }),
+    urlContains: (text) => {
+      const is = (row: string) => sql`${of(row, 'url')} like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%'`
+      return {
+        table: 'page_url',
+        id: 'snapshot_id',
+        is,
+        ids: () => sql`select snapshot_id as id from page_url at where ${is('at')} order by snapshot_id desc`,
+      }
+    },
     plugins: (plugin) =>
-      place({ table: 'archive_result', id: 'snapshot_id', next: 'status' }, { plugin: sql`${plugin}` }),
+      place({ table: 'archive_result', id: 'snapshot_id', next: 'status', isOfPage: true }, { plugin: sql`${plugin}` }),
   },
   record: snapshotRecord,
 }
 
 const results = { table: 'archive_result' } as const
+/** These have an index by page (migration 0035). */
+const isByPage = (status: string): boolean => ['failed', 'skipped', 'noresults'].includes(status)
+
 export const RESULTS: Listing<ListedResult> = {
   noun: 'result',
   type: 'ArchiveResult',
@@ -137,12 +159,16 @@ export const RESULTS: Listing<ListedResult> = {
   rows: sql`select it.*, (select url from snapshot page where page.id = it.snapshot_id) as url from archive_result it`,
   means: {
     ...SNAPSHOTS.means,
-    status: (status) => place(results, { status: sql`${status}` }),
-    plugins: (plugin) => place({ ...results, next: 'status' }, { plugin: sql`${plugin}` }),
+    status: (status) => place({ ...results, isOfPage: isByPage(status) }, { status: sql`${status}` }),
+    plugins: (plugin) => place({ ...results, next: 'status', isOfPage: true }, { plugin: sql`${plugin}` }),
     snapshotId: (id) => place({ ...results, next: 'plugin' }, { snapshot_id: sql`${id}::uuid` }),
   },
   ofPluginAndStatus: (plugin, status) => place(results, { plugin: sql`${plugin}`, status: sql`${status}` }),
   ofPage: ['outcomes', 'crawlId', 'tags', 'host', 'urlContains'],
+  pages: {
+    ...SNAPSHOTS.means,
+    status: (status) => place({ ...results, id: 'snapshot_id', next: 'id' }, { status: sql`${status}` }),
+  },
   record: resultRecord,
 }
 

@@ -2,87 +2,66 @@ import { type RawBuilder, sql } from 'kysely'
 
 type Sql = RawBuilder<unknown>
 
-/** What one value of a filter means of a row, whose name in the statement is given. */
-export interface Condition {
-  /** @param hide the value from the planner, which takes a frequent one to be everywhere, among the newest, too */
-  readonly is: (row: string, hide?: boolean) => Sql
-  /** A query for the ids of these rows, along an index. */
-  readonly ids?: Sql
-}
+/** Where in the order of ids: the conditions of one. */
+export type Range = (id: Sql) => readonly Sql[]
 
-/** Where the ids are that have one value of a filter. */
-export interface Place extends Condition {
+/** From one id on, and below another, where they are given. */
+export const rangeOf =
+  (from?: string, below?: string): Range =>
+  (id) => [...(from ? [sql`${id} >= ${from}::uuid`] : []), ...(below ? [sql`${id} < ${below}::uuid`] : [])]
+
+/** What one value of a filter means: where the rows are that have it. */
+export interface Place {
   readonly table: 'crawl' | 'snapshot' | 'archive_result' | 'snapshot_tag' | 'page_url'
-  /** The column of that table that holds them. */
+  /** The column of that table that holds the ids of what is listed. */
   readonly id: 'id' | 'snapshot_id'
-  readonly index?: Index
+  /** Does a row of that table have the value? The row's name in the statement is given. */
+  readonly is: (row: string) => Sql
+  /** A query for the ids of these rows; without it they are found by looking at each. */
+  readonly ids?: (range: Range) => Sql
+  /**
+   * By `id`: they come newest first, and only those of the range. By `value`: in another order, along an index. Without
+   * an order they are searched for.
+   */
+  readonly by?: 'id' | 'value'
 }
 
-/**
- * An index that holds the rows of each value together. Where its columns are compared as ranges, and rows are asked
- * for in its order, the planner has no other way: for an equality, whose rows are in the order of ids alone, it takes a
- * value for frequent, and walks through all rows, newest first, to find what there is of it.
- */
-export interface Index {
-  readonly within: (row: string) => Sql
-  readonly order: (row: string, way: 'asc' | 'desc') => Sql
-  /** Are the rows of one value in the order of their ids? */
-  readonly isById: boolean
-}
-
-/** A place whose index holds the ids of a value in their order. */
-export type Ordered = Place & { readonly index: Index & { readonly isById: true } }
+type PlaceOptions = Pick<Place, 'table'> & Partial<Pick<Place, 'id'>> & { next?: string; isOfPage?: boolean }
 
 /**
- * The rows of a table with these values in the columns that an index begins with.
+ * The rows of a table with these values in the columns that an index begins with. Their ids are asked for with these
+ * columns compared as ranges, and in the order of that index, so that the planner has no other way: for an equality,
+ * whose rows are in the order of ids alone, it takes a value for frequent, and walks through all rows, newest first.
+ * Where a row is found by its id, the columns are compared in a way that no index serves: without statistics the
+ * planner reads all that the index has, too.
  * @param next the column that comes after them in the index
  * @param kept what the index keeps of a column, when that is not the column itself
+ * @param isOfPage an index has the rows of a page with these values
  */
 export function place(
-  { table, id = 'id', next = id }: { table: Place['table']; id?: Place['id']; next?: string },
+  { table, id = 'id', next = id, isOfPage = false }: PlaceOptions,
   values: Readonly<Record<string, Sql>>,
   kept = (column: Sql): Sql => column,
 ): Place {
   const columns = (row: string) => Object.entries(values).map(([name, value]) => [kept(of(row, name)), value] as const)
+  const by = next === id ? 'id' : 'value'
+  const same = isOfPage ? sql`=` : sql`is not distinct from`
   return {
     table,
     id,
-    is: (row, hide = false) =>
-      all(columns(row).map(([column, value]) => sql`${column} = ${hide ? sql`(select ${value})` : value}`)),
-    index: {
-      within: (row) => all(columns(row).map(([column, value]) => sql`${column} between ${value} and ${value}`)),
-      order: (row, way) => inWay([...columns(row).map(([column]) => column), of(row, next)], way),
-      isById: next === id,
+    is: (row) => all(columns(row).map(([column, value]) => sql`${column} ${same} ${value}`)),
+    ids: (range) => {
+      const within = columns('at').map(([column, value]) => sql`${column} between ${value} and ${value}`)
+      const order = [...columns('at').map(([column]) => column), of('at', next)].map((column) => sql`${column} desc`)
+      return sql`
+        select ${of('at', id)} as id from ${sql.table(table)} at
+        where ${all([...within, ...(by === 'id' ? range(of('at', id)) : [])])} order by ${sql.join(order)}`
     },
+    by,
   }
 }
-
-/** The rows of a table whose id is as said, in the order of their ids. */
-export function inOrder(table: Place['table'], within: (id: Sql) => readonly Sql[]): Ordered {
-  const is = (row: string) => all(within(of(row, 'id')))
-  return { table, id: 'id', is, index: { within: is, order: (row, way) => inWay([of(row, 'id')], way), isById: true } }
-}
-
-const inWay = (columns: readonly Sql[], way: 'asc' | 'desc') =>
-  sql.join(columns.map((column) => sql`${column} ${sql.raw(way)}`))
-
-export const isPlace = (means: Condition): means is Place => 'table' in means
-export const isOrdered = (means: Condition): means is Ordered => 'index' in means && (means as Place).index!.isById
 
 /** A column of a row that has this name in the statement. */
 export const of = (row: string, column: string): Sql => sql.ref(`${row}.${column}`)
 
 export const all = (conditions: readonly Sql[]): Sql => sql.join([sql`true`, ...conditions], sql` and `)
-
-type Times = (id: Sql) => readonly Sql[]
-export const anyTime: Times = () => []
-
-/** The oldest or newest id of a place, of this time. */
-export const end = ({ table, id, index }: Ordered, way: 'asc' | 'desc', times: Times = anyTime) => sql`(
-  select ${of('at', id)} from ${sql.table(table)} at where ${all([index.within('at'), ...times(of('at', id))])}
-  order by ${index.order('at', way)} limit 1)`
-
-/** No later page of a place has results: those that are queued, and come first in a list, need not be looked at. */
-export const lastWithResults = (place: Ordered, times: Times = anyTime) => sql`(
-  select r.snapshot_id from archive_result r where r.snapshot_id <= ${end(place, 'desc', times)}
-  order by r.snapshot_id desc limit 1)`
