@@ -86,6 +86,18 @@ it('what hooks of a row wrote is on disk when their host answers', async () => {
   expect([...flushed(home)].sort()).toEqual(written.sort())
 })
 
+it('a sealed page is flushed with its index', async () => {
+  const home = await homes.make()
+  const crawl = await home.add('--plugins', 'html', `${site.url}/page-1.html`)
+  const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: spied(home) })
+  expect(code, stderr).toBe(0)
+  const [page] = await pagesOf(home, crawl)
+  const folder = join(home.dataDir, page!.output_dir)
+  const ofPage = flushed(home).filter((path) => path.startsWith(folder))
+  // The files of hooks are flushed by their host, which does not get that spy.
+  expect(ofPage.sort()).toEqual([folder, join(folder, 'index.html'), join(folder, 'index.jsonl')])
+})
+
 it('the folder of a page that waits, is paused or is cancelled is flushed', async () => {
   const home = await homes.make()
   const env = spied(home)

@@ -27,6 +27,22 @@ export const HOOKS: readonly Mutant[] = [
     only: 'replaces an earlier version as a whole',
   },
   {
+    name: 'a host answers before what hooks wrote is on disk',
+    file: 'src/hooks/host.ts',
+    find: 'flushFolder(hook.outputDir)',
+    replacement: 'Promise.resolve(flushFolder)',
+    test: 'test/integration/flushed-pages.test.ts',
+    only: 'on disk when their host answers',
+  },
+  {
+    name: 'copies are taken for flushed',
+    file: 'src/hooks/work-tree.ts',
+    find: '!(moved && flushed.includes(plugin))',
+    replacement: '!flushed.includes(plugin)',
+    test: 'test/integration/flushed-pages.test.ts',
+    only: 'folder of a page that waits',
+  },
+  {
     name: 'files are published whoever owns the page',
     file: 'src/hooks/work-tree.ts',
     find: 'if (asides.size > 0) await this.#confirm()',

@@ -3,6 +3,14 @@ import type { Mutant } from './mutant.ts'
 /** Mechanisms of src/workers. */
 export const WORKERS: readonly Mutant[] = [
   {
+    name: 'a page is sealed before its index is on disk',
+    file: 'src/workers/publish-file.ts',
+    find: 'await flush([...unflushed, ...others])',
+    replacement: 'await flush(others)',
+    test: 'test/integration/flushed-pages.test.ts',
+    only: 'is flushed with its index',
+  },
+  {
     name: 'the dead hold what they claimed',
     file: 'src/workers/reap.ts',
     find: 'const requeued = await requeueClaimsOf(tx, ids, blame)',
