@@ -1,7 +1,6 @@
-import { closeSync, fsync, openSync, readdirSync } from 'node:fs'
+import { closeSync, existsSync, fsync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { codeOf } from './errors.ts'
 
 /**
  * For processes of ours that flush. A page has some fifteen files and folders, and a disk writes at once what it is
@@ -23,13 +22,13 @@ export async function flush(paths: readonly string[]): Promise<void> {
 
 /** Flushes a folder with all that is in it; one that is not there has nothing. */
 export async function flushFolder(top: string): Promise<void> {
-  try {
-    const entries = readdirSync(top, { recursive: true, withFileTypes: true })
-    const own = entries.filter((entry) => entry.isFile() || entry.isDirectory())
-    await flush([...own.map(({ parentPath, name }) => join(parentPath, name)), top])
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
-  }
+  const folders = existsSync(top) ? [top] : []
+  const files: string[] = []
+  for (const folder of folders)
+    for (const entry of readdirSync(folder, { withFileTypes: true }))
+      if (entry.isDirectory()) folders.push(join(folder, entry.name))
+      else if (entry.isFile()) files.push(join(folder, entry.name))
+  await flush([...files, ...folders])
 }
 
 async function flushOne(path: string): Promise<void> {
