@@ -90,6 +90,8 @@ describe('snapshot list', () => {
     await refusal(home, [noun, 'list', '--crawl-id', 'nonsense'], 2, /not an id: nonsense/)
     await refusal(home, [noun, 'list', '--snapshot-id', NOBODY], 2, /there is no snapshot/)
     for (const bad of numbers) await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number from 1 on/)
+    await refusal(home, [noun, 'list', '--plugin', ','], 2, /--plugin takes names, comma-separated, not ","/)
+    await refusal(home, [noun, 'list', '--tag', ''], 2, /--tag takes names, comma-separated, not ""/)
   })
 })
 

@@ -75,11 +75,15 @@ export function queryOf(
   const limit = verb.n === undefined ? undefined : countOf(verb.n)
   const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
   const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
+  const plugins = verb.plugin === undefined ? undefined : namesOf(verb.plugin, '--plugin')
+  const tags = verb.tag === undefined ? undefined : namesOf(verb.tag, '--tag')
   const times = timesOf(verb)
   return async (home) => ({
     filters: {
       ...(statuses && { status: statuses }),
       ...(outcomes && { outcomes }),
+      ...(plugins && { plugins }),
+      ...(tags && { tags }),
       ...times,
       ...(await filtersOf(home, verb)),
     },
@@ -91,8 +95,6 @@ async function filtersOf(home: Home, verb: FilterOptions): Promise<Partial<Filte
   return {
     ...(verb.url__icontains !== undefined && { urlContains: verb.url__icontains }),
     ...(verb.host !== undefined && { host: verb.host.toLowerCase() }),
-    ...(verb.plugin !== undefined && { plugins: commaList(verb.plugin) }),
-    ...(verb.tag !== undefined && { tags: commaList(verb.tag) }),
     ...(verb.crawlId !== undefined && { crawlId: (await findIds(home, CRAWL, [verb.crawlId]))[0]! }),
     ...(verb.snapshotId !== undefined && { snapshotId: (await findIds(home, SNAPSHOT, [verb.snapshotId]))[0]! }),
   }
@@ -111,6 +113,13 @@ function countOf(text: string): number {
   const count = Number(text)
   if (/^\d+$/.test(text) && count >= 1 && count <= 2 ** 31) return count
   throw new UsageError(`-n takes a whole number from 1 on, not "${text}"`)
+}
+
+/** At least one name: none is an empty variable of a script. Throws UsageError. */
+function namesOf(text: string, option: string): string[] {
+  const names = commaList(text)
+  if (names.length > 0) return names
+  throw new UsageError(`${option} takes names, comma-separated, not "${text}"`)
 }
 
 function statusesOf(text: string, { noun, statuses }: Model): string[] {
