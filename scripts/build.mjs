@@ -23,7 +23,10 @@ async function bundle(input, dir, { format, whole = false }) {
     plugins: [
       {
         name: 'when-needed',
-        resolveId: (id) => (WHEN_NEEDED[id] ? join(root, WHEN_NEEDED[id]) : null),
+        resolveId(id, importer) {
+          const found = WHEN_NEEDED.find((one) => one.id === id && one.importer.test(importer))
+          return found ? join(root, found.file) : null
+        },
       },
       { name: 'built-in-hooks', load: (id) => (id === join(root, BUILT_IN) ? builtIn() : null) },
       {
