@@ -215,6 +215,7 @@ export class HookHost {
     const hooks = row.map((run) => ({
       path: run.hook.path,
       outputDir: run.outputDir,
+      flush: run.isMoved,
       extraContext: extraContext(target, run.hook),
       name: nameOf(run),
       stderr: run.logs.stderr,

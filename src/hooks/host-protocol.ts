@@ -14,6 +14,8 @@ export interface HostJob {
 export interface HostedHook {
   readonly path: string
   readonly outputDir: string
+  /** Have what it wrote reach the disk. */
+  readonly flush: boolean
   readonly extraContext: string
   /** In the log. */
   readonly name: string

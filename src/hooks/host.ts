@@ -73,6 +73,7 @@ async function runHook(
 }
 
 const YES_OR_NO = [() => true, () => false] as const
+const NO = Promise.resolve(false)
 
 let stopped = false
 /** Reading the memory size is expensive, so not after each job. */
@@ -97,7 +98,7 @@ async function runJob(job: HostJob): Promise<HostReply> {
     const outcome = await runHook(job, hook, visit, log)
     ended.push({ ...outcome, began, ended: performance.now() })
     // While the next hooks run: a disk takes as long as they do. Its owner finds out what is wrong with a folder.
-    flushed.push(flushFolder(hook.outputDir).then(...YES_OR_NO))
+    flushed.push(hook.flush ? flushFolder(hook.outputDir).then(...YES_OR_NO) : NO)
   }
   log.close()
   await visit.close()

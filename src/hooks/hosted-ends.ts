@@ -10,6 +10,8 @@ export interface HostedRun {
   readonly hook: Hook
   readonly attempt: number
   readonly outputDir: string
+  /** What it writes there is published as it is, and not as a copy. */
+  readonly isMoved: boolean
   /** The files for what it says on stderr, and for its stdout if it must run in a process of its own. */
   readonly logs: HookLogs
 }

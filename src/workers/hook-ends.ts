@@ -104,7 +104,7 @@ export class HookEnds {
         published: end.published,
         mayRetry: this.postponed.mayWaitForServer(result),
       })),
-      rowIsOver && !this.isShared && !this.late.areWanted && rest.every(({ hook }) => hook.readsPublished),
+      rowIsOver && this.areMoved(rest),
       () => this.#hasRoom(),
     )
     await Promise.all(ends.map(({ recorded }) => recorded))
@@ -112,6 +112,11 @@ export class HookEnds {
     if (!this.isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#work.results.write()
     await failpoint('publish.hook_settled')
     return verdicts
+  }
+
+  /** Are files published as they are? Nobody has, or will have, access to the work tree but our own hooks. */
+  areMoved(rest: readonly OpenHook[]): boolean {
+    return !this.isShared && !this.late.areWanted && rest.every(({ hook }) => hook.readsPublished)
   }
 
   #hasRoom(): boolean {

@@ -205,10 +205,11 @@ export class SnapshotHooks {
   async #runUntilLost(row: readonly OpenHook[]): Promise<readonly OpenHook[]> {
     if (!row.every(({ hook }) => hook.readsPublished)) this.#work.tree.makePlaces()
     const runs: HostedRun[] = []
+    const isMoved = this.ends.areMoved(this.ends.open.all.filter((one) => !row.includes(one)))
     for (const { hook, result } of row) {
       const outputDir = this.ends.isShared ? await this.#restore(hook) : await this.#work.tree.placeFor(hook.plugin)
       const logs = logsFor(this.#work.tree.root, hook, result.attempt)
-      runs.push({ hook, attempt: result.attempt, outputDir, logs })
+      runs.push({ hook, attempt: result.attempt, outputDir, isMoved, logs })
     }
     let host = ''
     const begin = async (hook: Hook, processId: string) => {

@@ -18,13 +18,31 @@ import {
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { flush } from '../../src/base/flush.ts'
 import { WorkTree } from '../../src/hooks/work-tree.ts'
 import { made, names, publish, published, reopen, root, tree, useWorkTree } from '../support/work-trees.ts'
+
+vi.mock('../../src/base/flush.ts', { spy: true })
 
 useWorkTree()
 
 describe('publishing', () => {
+  it('flushes what it moves, unless that is done, and copies in any case', async () => {
+    const seen = () => vi.mocked(flush).mock.lastCall?.[0]
+    for (const [plugin, move, isFlushed] of [
+      ['moved', true, false],
+      ['on_disk', true, true],
+      ['copied', false, true],
+    ] as const) {
+      vi.mocked(flush).mockClear()
+      made(plugin, 'a', 'x')
+      await tree.publish([plugin], move, isFlushed ? [plugin] : [])
+      const at = { moved: '.work/moved', copied: '.publish-copied', on_disk: undefined }[plugin]
+      expect(seen()).toEqual(at && [join(root, at, 'a'), join(root, at)].map((path) => expect.stringContaining(path)))
+    }
+  })
+
   it('puts files under the plugin’s name, and lists them with size and type', async () => {
     made('html', 'output.html', '<p>ä')
     made('html', 'assets/deep/logo.png', 'png')

@@ -39,8 +39,8 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/work-tree.ts',
     find: '!(moved && flushed.includes(plugin))',
     replacement: '!flushed.includes(plugin)',
-    test: 'test/integration/flushed-pages.test.ts',
-    only: 'folder of a page that waits',
+    test: 'test/unit/publishing.test.ts',
+    only: 'flushes what it moves',
   },
   {
     name: 'files are published whoever owns the page',
