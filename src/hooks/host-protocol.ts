@@ -4,7 +4,7 @@
  */
 export interface HostJob {
   readonly url: string
-  /** Shared by all of them; each has its own `EXTRA_CONTEXT`. */
+  /** Shared by all of them. */
   readonly env: Readonly<Record<string, string>>
   /** The file to which each of them appends what it printed, when it has ended. */
   readonly log: string
@@ -16,7 +16,8 @@ export interface HostedHook {
   readonly outputDir: string
   /** Have what it wrote reach the disk. */
   readonly flush: boolean
-  readonly extraContext: string
+  /** What is its own in the environment. */
+  readonly env: Readonly<Record<string, string>>
   /** In the log. */
   readonly name: string
   readonly stderr: string

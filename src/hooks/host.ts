@@ -41,7 +41,7 @@ async function runHook(
   visit: Visit,
   log: RowLog,
 ): Promise<Pick<HostedOutcome, 'code' | 'stdout' | 'complained'>> {
-  const env = { ...common, EXTRA_CONTEXT: hook.extraContext }
+  const env = { ...common, ...hook.env }
   const records: object[] = []
   let complained = false
   const context: HookContext = {

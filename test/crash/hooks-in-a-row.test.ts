@@ -15,7 +15,7 @@ import { eventually } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const PLUGINS = 'headers,html,title,readability,hashes'
-const homes = useHomes({ MAX_SNAPSHOT_WORKERS: '1' })
+const homes = useHomes({ MAX_SNAPSHOT_WORKERS: '1', WGET_ENABLED: 'False' })
 let site: Site
 
 /** A page of 40 MB: a cell in a cell in a cell, again and again. */
@@ -49,14 +49,47 @@ async function endsOf(home: TestHome): Promise<Record<string, number>> {
   return Object.fromEntries([...readRowLog(await rowLog(home))].map(([name, { at }]) => [name, at]))
 }
 
+/** The plugins in each row of the page's hooks. */
+async function rowsOf(home: TestHome): Promise<string[][]> {
+  const lines = readFileSync(await rowLog(home), 'utf8').split('\n')
+  const rows = lines.filter((line) => line.startsWith('{"type":"Row"')).map((line) => JSON.parse(line) as Row)
+  return rows.map(({ hooks }) => hooks.map((name) => name.split('.')[0]!))
+}
+
+interface Row {
+  readonly hooks: readonly string[]
+}
+
 const ALL_FINE = Object.fromEntries(PLUGINS.split(',').map((plugin) => [plugin, 'succeeded']))
+
+describe('the hashes of a page', () => {
+  it('are taken in the row of the others, before those are published', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', PLUGINS, `${site.url}/page-1.html`)
+    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
+    await expectComplete(home, crawl)
+    expect(await rowsOf(home)).toEqual([PLUGINS.split(',')])
+  })
+
+  it('are taken again after hooks that come because the page is a file', async () => {
+    const home = await homes.make()
+    const crawl = await home.add(`${site.url}/document.pdf`)
+    expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
+    await expectComplete(home, crawl)
+    const rows = await rowsOf(home)
+    expect(rows[0]).toContain('hashes')
+    expect(rows[0]).not.toContain('pdftext')
+    expect(rows.findIndex((row) => row.includes('pdftext'))).toBeGreaterThan(0)
+    expect(rows.at(-1)).toEqual(['hashes'])
+  })
+})
 
 describe('a worker that dies when a row of hooks has ended', () => {
   it.each([
     ['publish.hosted_hook_ended', 1, '/page-1.html'],
     ['publish.files_aside', 1, '/page-2.html'],
     ['publish.files_published', 1, '/page-3.html'],
-    ['publish.files_published', 2, '/page-4.html'], // Those of the hashes.
+    ['publish.files_renamed', 2, '/page-4.html'], // Of the others, some are renamed and some are not.
   ] as const)('at %s, passed %i times: none of them runs again', async (step, times, path) => {
     const home = await homes.make()
     const crawl = await home.add('--plugins', PLUGINS, `${site.url}${path}`)
@@ -161,7 +194,7 @@ describe('a worker that slept through a takeover when a row had ended', () => {
     const home = await homes.make()
     const crawl = await home.add('--plugins', PLUGINS, `${site.url}/page-1.html`)
     const step = 'publish.hosted_hook_ended'
-    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop@2`) })
+    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop`) })
     const worker = await eventually(() => fired(home).get(step))
     const written = `select count(*)::int from transition t join process p on p.id = t.process_id
       where model = 'archive_result' and event = 'succeed' and p.pid = $1`

@@ -68,7 +68,7 @@ it('what hooks of a row wrote is on disk when their host answers', async () => {
       path: wrote,
       outputDir,
       flush: true,
-      extraContext: '{}',
+      env: {},
       name: outputDir,
       stderr: `${outputDir}.err`,
       timeoutMs: 10_000,

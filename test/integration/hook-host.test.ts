@@ -85,7 +85,14 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
     declares: [],
   }
   const logs = { stdout: join(test.dataDir, 'logs', plugin), stderr: join(test.dataDir, 'logs', `${plugin}.err`) }
-  return { hook: { ...about, plugin, name: plugin, path, timeoutMs }, attempt: 1, outputDir, isMoved: true, logs }
+  return {
+    hook: { ...about, plugin, name: plugin, path, timeoutMs },
+    attempt: 1,
+    outputDir,
+    isMoved: true,
+    isAhead: false,
+    logs,
+  }
 }
 
 /** As the host says that a hook has ended. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { expect } from 'vitest'
 import type { TestHome } from './homes.ts'
 import { wrongOutputs } from './outputs.ts'
@@ -87,6 +87,7 @@ export function expectHashes(dir: string): void {
   const { files } = JSON.parse(readFileSync(file, 'utf8')) as {
     files: { path: string; size: number; sha256: string }[]
   }
+  expect(files.map(({ path }) => path)).toEqual(outputsIn(dir))
   for (const { path, size, sha256 } of files) {
     const bytes = readFileSync(join(dir, path))
     expect({ path, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }).toEqual({
@@ -95,4 +96,15 @@ export function expectHashes(dir: string): void {
       sha256,
     })
   }
+}
+
+/** The files of a page's plugins, but for the hashes, in the order of their paths. */
+function outputsIn(dir: string): string[] {
+  const plugins = readdirSync(dir, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'hashes',
+  )
+  const files = plugins
+    .flatMap(({ name }) => readdirSync(join(dir, name), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+  return files.map(({ parentPath, name }) => relative(dir, join(parentPath, name))).sort((a, b) => (a < b ? -1 : 1))
 }
