@@ -15,8 +15,8 @@ const ID_FILE = '.archivebox-id'
  */
 export async function dataDirId(dataDir: string, whenCopied: () => void): Promise<string> {
   const path = join(dataDir, ID_FILE)
-  const known = read(path)
-  if (known?.own) return known.id
+  const known = knownDataDirId(dataDir)
+  if (known !== undefined) return known
   const lock = new FileLock(path)
   try {
     await lock.exclusive() // Several processes may find none at once: one writes, the others read.
@@ -30,6 +30,12 @@ export async function dataDirId(dataDir: string, whenCopied: () => void): Promis
   } finally {
     lock.release()
   }
+}
+
+/** The id of a data dir that has one; undefined for a copy, too. */
+export function knownDataDirId(dataDir: string): string | undefined {
+  const known = read(join(dataDir, ID_FILE))
+  return known?.own ? known.id : undefined
 }
 
 /** The id in the file, and whether the file is the original; undefined when there is none yet. */

@@ -5,6 +5,6 @@ import { registerAdd } from './verbs/add.ts'
 export async function program(argv: readonly string[]): Promise<void> {
   const root = rootCommand()
   const asked = askedBy(root)
-  registerAdd(root, () => asked(true))
+  registerAdd(root, (whenPlaced) => asked(true, whenPlaced))
   await parse(root, argv)
 }

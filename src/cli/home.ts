@@ -15,7 +15,7 @@ import {
   ping,
 } from '../db/database.ts'
 import { forgetOriginalServer } from '../db/embedded/copied.ts'
-import { enterServer, leaveServer, likelyAddress, reviveServer, urlOf } from '../db/embedded/server.ts'
+import { enterServer, leaveServer, reviveServer, urlOf } from '../db/embedded/server.ts'
 import { heartbeatWhileWaiting } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
@@ -25,14 +25,15 @@ import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
 import { startedBy } from '../processes/presence.ts'
+import { type LikelyDatabase, likelyDatabase } from './database-ahead.ts'
 import { type Behind, Door, databaseWaitMs } from './door.ts'
+import { giveUp, leaveTime } from './give-up.ts'
 import { isLed, ledHome } from './led-home.ts'
 import type { GlobalOptions } from './options.ts'
 import { terminal } from './terminal.ts'
 
 /** What is under way is worth a longer wait than what is about to begin: for so long at least. */
 const FOLLOW_MS = 30_000
-const LEAVE_MS = 500
 
 /** An opened data dir with its database, and the way out. */
 export interface OpenHome {
@@ -113,8 +114,10 @@ export async function openHome(
       )
   })
   const door = new Door(dataDir, doorMs, say)
-  const early = likelyDatabase(options, dataDir, connection)
-  const led = isBrief && early ? await ledHome(early.db, { databaseUrl: early.url, dataDir, dataDirId: id }) : undefined
+  const early = options.databaseUrl ? undefined : (options.ahead?.take(dataDir) ?? likelyDatabase(dataDir, connection))
+  const askLead = async ({ url, db, led }: LikelyDatabase) =>
+    await (led ?? ledHome(db, { databaseUrl: url, dataDir, dataDirId: id }))
+  const led = isBrief && early ? await askLead(early) : undefined
   const waitAgain = async (server: Behind, db: Database) => {
     const again = new Door(dataDir, Math.max(doorMs, FOLLOW_MS), say)
     await again.connect(server, () => ping(db))
@@ -184,24 +187,6 @@ export async function openHome(
     throw explainDatabaseError(error, server.url)
   }
 }
-
-/** Connections to an embedded server that seems to serve. Whether it does shows with the first statement. */
-function likelyDatabase(
-  options: GlobalOptions,
-  dataDir: string,
-  connection: DatabaseOptions,
-): { readonly url: string; readonly db: Database } | undefined {
-  const address = options.databaseUrl === undefined ? likelyAddress(dataDir) : undefined
-  if (!address) return undefined
-  return { url: urlOf(address), db: openDatabase(urlOf(address), { ...connection, prepare: true }) }
-}
-
-/** Closes a pool, of which a connection that is being made may take its time to fail: nobody waits for that. */
-export async function giveUp(db: Database): Promise<void> {
-  await Promise.race([db.destroy().catch(() => {}), leaveTime()])
-}
-
-const leaveTime = () => new Promise<void>((resolve) => setTimeout(resolve, LEAVE_MS).unref())
 
 /** Opens an existing data dir for the time of `work`. */
 export async function withHome<T>(options: GlobalOptions, work: (home: Home) => Promise<T>): Promise<T> {

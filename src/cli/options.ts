@@ -1,5 +1,6 @@
 import type { Settings } from '../base/config.ts'
 import type { KnownSettings } from '../hooks/known-settings.ts'
+import type { DatabaseAhead } from './database-ahead.ts'
 
 /** What every verb understands, as it was typed. */
 export interface GivenOptions {
@@ -19,4 +20,6 @@ export interface GlobalOptions extends GivenOptions {
   readonly settings: Settings
   /** What may be set, by the plugins that are here. */
   readonly known: KnownSettings
+  /** The embedded server, if a command that is in a hurry has asked for a connection already. */
+  readonly ahead?: DatabaseAhead | undefined
 }

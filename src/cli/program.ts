@@ -38,7 +38,7 @@ export function commandTree(): Command {
       (await import('./commands/init.ts')).init(await checked(true), options),
     )
 
-  registerAdd(root, () => asked(true))
+  registerAdd(root, (whenPlaced) => asked(true, whenPlaced))
 
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',

@@ -4,6 +4,7 @@ import {
   readSetting,
   SETTINGS,
   type SettingName,
+  type Settings,
   settingsOf,
   strongest,
   type Texts,
@@ -26,6 +27,9 @@ export interface Asked extends GlobalOptions {
   readonly sources: readonly Source[]
 }
 
+/** Where the data is. */
+export type Place = Pick<Settings['config'], 'DATA_DIR' | 'DATABASE_URL'>
+
 /** Settings as written, and where. */
 export interface Source {
   readonly name: 'command line' | 'environment' | 'machine' | typeof CONFIG_FILE
@@ -38,8 +42,13 @@ export interface Source {
  * Reads the settings, once, before anything is done: the command line wins over the environment, that over those of the
  * machine, and these over archivebox.toml.
  * @param makes does this verb make a data dir where there is none?
+ * @param whenPlaced told where the data is as soon as that is known
  */
-export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<Asked> {
+export async function atTheDoor(
+  given: GivenOptions,
+  makes: boolean,
+  whenPlaced?: (place: Place) => Promise<void>,
+): Promise<Asked> {
   const problems = new Problems()
   const commandLine: Texts = {
     DATA_DIR: given.dataDir,
@@ -59,6 +68,7 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
   ]
   const texts = strongest(...sources.map((source) => source.texts))
   const settings = settingsOf(texts)
+  await whenPlaced?.(settings.config)
   const known = new KnownSettings(findPlugins(pluginTrees(dataDir, texts)))
   for (const [name, text] of Object.entries(texts)) {
     const why = text === undefined ? undefined : known.refusal(name, text)

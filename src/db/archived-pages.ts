@@ -104,18 +104,17 @@ export async function lockIndex(tx: Database, dataDirId: string): Promise<boolea
   return rows[0]!.mine
 }
 
-/** The chunks that hold pages of a crawl, in order: one step along an index for each. */
-export async function chunksOfCrawl(db: Database, crawlId: string): Promise<number[]> {
+/** The chunks that hold pages of a crawl, in order, one step along an index for each: an SQL expression. */
+export function chunksOfCrawl(crawlId: string): RawBuilder<number[]> {
   const from = (number: unknown) => sql`
     (select a.number / ${sql.lit(PAGES_PER_CHUNK)} from archived_page a
      where a.crawl_id = ${crawlId} and a.number >= ${number} order by a.number limit 1)`
-  const select = sql<{ chunk: number }>`
+  return sql`array(
     with recursive chunks (chunk) as (
       select ${from(0)}
       union all select ${from(sql`(chunk + 1) * ${sql.lit(PAGES_PER_CHUNK)}`)} from chunks where chunk is not null
     )
-    select chunk from chunks where chunk is not null`
-  return (await withRetry(db, () => select.execute(db))).rows.map(({ chunk }) => chunk)
+    select chunk::integer from chunks where chunk is not null order by chunk)`
 }
 
 /**

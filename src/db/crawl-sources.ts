@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type ListPart, UrlList } from '../base/url-list.ts'
 import type { Database } from './database.ts'
+import type { LockedCrawl } from './tables.ts'
 
 /** Adds what the row of a crawl has no room for: the parts of its list after the first, and the details of all. */
 export async function insertParts(tx: Database, crawlId: string, list: UrlList): Promise<void> {
@@ -44,22 +45,22 @@ export async function listOf(db: Database, crawlId: string): Promise<UrlList | u
 
 /**
  * Locks the row of a crawl for the rest of the transaction.
- * @returns the part of its list to expand next, null when none is left; undefined when the claim no longer holds
+ * @returns it, and the part of its list to expand next, null when none is left; undefined: the claim no longer holds
  */
 export async function lockNextPart(
   tx: Database,
   claim: { readonly id: string; readonly token: string },
-): Promise<(ListPart & { readonly part: number }) | null | undefined> {
-  const { rows } = await sql<{ part: number | null; urls: string | null; details: string | null }>`
-    select next_part as part,
+): Promise<{ readonly crawl: LockedCrawl; readonly next: (ListPart & { readonly part: number }) | null } | undefined> {
+  const { rows } = await sql<LockedCrawl & { part: number | null; urls: string | null; details: string | null }>`
+    select id, max_urls, max_size, tags, next_part as part,
       case next_part when 0 then urls
         else (select urls from crawl_source where crawl_id = crawl.id and part = next_part) end as urls,
       (select details from crawl_detail where crawl_id = crawl.id and part = next_part) as details
     from crawl where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
-  const [next] = rows
-  if (!next) return undefined
-  const { part, urls, details } = next
-  return part === null ? null : { part, urls: urls ?? '', details: details ?? '' }
+  const [row] = rows
+  if (!row) return undefined
+  const { part, urls, details, ...crawl } = row
+  return { crawl, next: part === null ? null : { part, urls: urls ?? '', details: details ?? '' } }
 }
 
 /** Records that this part was expanded: the next one follows, unless the crawl has reached its limit. */

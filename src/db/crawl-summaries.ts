@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { chunksOfCrawl } from './archived-pages.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
 import type { Outcome, WorkStatus } from './tables.ts'
@@ -47,13 +48,36 @@ const counted = (from: RawBuilder<unknown>) => sql`
            coalesce(sum(p.pages) filter (where p.outcome = 'failed'), 0)::bigint as failed
     from crawl_pages p where p.crawl_id = c.id) count`
 
-export async function indexedCrawl(db: Database, id: string): Promise<CrawlSummary> {
-  const select = sql<SummaryRow>`select ${columns} ${counted(sql`(select * from crawl where id = ${id})`)}`
-  return summaryOf((await withRetry(db, () => select.execute(db))).rows[0] ?? GONE)
+/** A crawl as its own page shows it. */
+export interface CrawlFacts extends CrawlSummary {
+  readonly counts: StateCounts
+  /** The chunks of the index that hold its pages, in order. */
+  readonly chunks: readonly number[]
+}
+
+export async function crawlFacts(db: Database, id: string): Promise<CrawlFacts> {
+  const select = sql<FactsRow>`
+    select ${columns}, ${chunksOfCrawl(id)} as chunks,
+      array(select jsonb_build_object('status', status, 'outcome', outcome, 'pages', sum(p.pages))
+        from crawl_pages p where p.crawl_id = ${id} group by status, outcome) as states
+    ${counted(sql`(select * from crawl where id = ${id})`)}`
+  const row = (await withRetry(db, () => select.execute(db))).rows[0] ?? GONE
+  const counts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
+  for (const { status, outcome, pages } of row.states) {
+    // Sealed before outcomes existed, and not judged yet: counted as it was then.
+    if (status === 'sealed') counts[outcome || 'archived'] += pages
+    else counts[status] += pages
+  }
+  return { ...summaryOf(row), counts, chunks: row.chunks }
+}
+
+interface FactsRow extends SummaryRow {
+  readonly chunks: readonly number[]
+  readonly states: readonly { readonly status: WorkStatus; readonly outcome: Outcome | ''; readonly pages: number }[]
 }
 
 /** The crawl is being deleted, and its page with it. */
-const GONE: SummaryRow = {
+const GONE: FactsRow = {
   label: '',
   urls: '',
   is_cut: false,
@@ -63,18 +87,8 @@ const GONE: SummaryRow = {
   sealed: 0,
   partial: 0,
   failed: 0,
-}
-
-export async function crawlCounts(db: Database, id: string): Promise<StateCounts> {
-  const select = sql<{ status: WorkStatus; outcome: Outcome | ''; pages: number }>`
-    select status, outcome, sum(pages)::bigint as pages from crawl_pages where crawl_id = ${id} group by 1, 2`
-  const counts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
-  for (const { status, outcome, pages } of (await withRetry(db, () => select.execute(db))).rows) {
-    // Sealed before outcomes existed, and not judged yet: counted as it was then.
-    if (status === 'sealed') counts[outcome || 'archived'] += pages
-    else counts[status] += pages
-  }
-  return counts
+  chunks: [],
+  states: [],
 }
 
 /** The latest crawls, newest first, and the totals of the archive. */

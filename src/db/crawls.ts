@@ -5,7 +5,7 @@ import { domainOf } from '../base/urls.ts'
 import { insertParts } from './crawl-sources.ts'
 import type { Database } from './database.ts'
 import { transact, withRetry } from './retry.ts'
-import type { CrawlTable, ScheduledCrawl } from './tables.ts'
+import type { CrawlTable, LockedCrawl, ScheduledCrawl } from './tables.ts'
 
 export type CrawlRow = Selectable<CrawlTable>
 
@@ -53,8 +53,6 @@ export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id
     return row
   })
 }
-
-export type LockedCrawl = Pick<CrawlRow, 'id' | 'max_urls' | 'max_size' | 'tags'>
 
 /**
  * Locks a crawl's row for the rest of the transaction. @returns its limits and tags; undefined when it takes no more

@@ -2,10 +2,10 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { LEASE_SECONDS } from '../engine/machine.ts'
 import { isFull, pageCount } from './counts.ts'
-import { type LockedCrawl, lockCrawl, outputDir } from './crawls.ts'
+import { lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
-import type { SnapshotTable } from './tables.ts'
+import type { LockedCrawl, SnapshotTable } from './tables.ts'
 
 export type SnapshotRow = Selectable<SnapshotTable>
 
@@ -25,6 +25,7 @@ export interface NewPage {
  * Adds pages to a crawl, up to its limit; pages that the crawl already has are left unchanged. Runs in the caller's
  * transaction and locks the crawl's row first, so that two workers that add at once count each other's pages. A sealed
  * crawl takes none.
+ * @param locked the crawl's row, if the caller has locked it
  * @returns how many were added
  */
 export async function insertSnapshots(
@@ -32,9 +33,10 @@ export async function insertSnapshots(
   crawlId: string,
   pages: readonly NewPage[],
   options: { readonly depth: number; readonly parentId: string | null },
+  locked?: LockedCrawl,
 ): Promise<number> {
   if (pages.length === 0) return 0
-  const crawl = await lockCrawl(tx, crawlId)
+  const crawl = locked ?? (await lockCrawl(tx, crawlId))
   if (!crawl || (await isFull(tx, crawl))) return 0
   const allowed = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
   let added = 0
@@ -54,7 +56,10 @@ async function insertBatch(
   pages: readonly NewPage[],
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
-  const fresh = (await freshPages(tx, crawlId, pages)).slice(0, allowed)
+  // Of a list hardly any page is there, of the links on a page most are.
+  const isAsItIs = options.depth === 0 && pages.length <= allowed
+  const fresh = isAsItIs ? pages : (await freshPages(tx, crawlId, pages)).slice(0, allowed)
+  if (fresh.length === 0) return 0
   const ids = fresh.map(() => uuidv7())
   const dirs = fresh.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
   const column = (of: (page: NewPage) => string | undefined) => fresh.map((page) => of(page) ?? null)

@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, Kysely } from 'kysely'
+import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
 
 /** An instant: read as a Date, written as a Date or by an SQL expression. */
 type Instant = ColumnType<Date, Date | string, Date | string>
@@ -148,6 +148,9 @@ export interface CrawlTable extends WorkColumns {
   schedule_id: Generated<string | null>
   due_at: ColumnType<Date | null, Date | undefined, never>
 }
+
+/** A crawl whose row is locked, as whoever adds pages needs it. */
+export type LockedCrawl = Pick<Selectable<CrawlTable>, 'id' | 'max_urls' | 'max_size' | 'tags'>
 
 export const SCHEDULE_STATUSES = ['active', 'paused'] as const
 

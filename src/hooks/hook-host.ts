@@ -32,11 +32,11 @@ const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=4', '--max-old-space
 /** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /**
- * So is one that has done as many jobs, of which a page has one or two: with time its allocator keeps more of what it
+ * So is one that has done as many jobs, of which most pages have one: with time its allocator keeps more of what it
  * cannot give back, a third more after 1,000 pages. Another one costs 0.2 s of CPU until it is warm, a twentieth of
  * what 160 pages take, and saves 12 MB.
  */
-const MAX_JOBS = 320
+const MAX_JOBS = 160
 /** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
 const ABORT_GRACE_MS = 1_000
 /** How long an idle host may take to exit. */

@@ -16,13 +16,14 @@ import type { CrawlClaim } from '../machines/queues.ts'
 export async function expandPart(db: Database, claim: CrawlClaim): Promise<void> {
   const { id, config } = claim.row
   await transact(db, async (tx) => {
-    const next = await lockNextPart(tx, claim)
-    if (next === undefined) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
+    const locked = await lockNextPart(tx, claim)
+    if (!locked) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
+    const { crawl, next } = locked
     if (next === null) return
     const inside = urlFilter(config.url_allowlist ?? '', config.url_denylist ?? '')
     const pages = urlsOfPart(next).map(({ url, details }) => ({ ...details, url: archivableUrl(url) }))
     const wanted = pages.filter(({ url }) => inside(url))
-    await insertSnapshots(tx, id, wanted, { depth: 0, parentId: null })
+    await insertSnapshots(tx, id, wanted, { depth: 0, parentId: null }, crawl)
     await passPart(tx, id, next.part)
     await failpoint('claim.crawl_pages_added')
   })

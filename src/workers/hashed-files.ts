@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
+import { listTree } from '../hooks/copy-tree.ts'
 
 const PLUGIN = 'hashes'
 
@@ -10,15 +11,14 @@ const PLUGIN = 'hashes'
  */
 export function areOfAllFiles(root: string): boolean {
   const hashed = hashedFiles(root)
-  const published = readdirSync(root, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== PLUGIN)
-    .flatMap(({ name }) => readdirSync(join(root, name), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
-  return (
-    published.length === hashed.size &&
-    published.every((path) => hashed.get(path) === statSync(join(root, path), { throwIfNoEntry: false })?.size)
+  const plugins = readdirSync(root, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== PLUGIN,
   )
+  // Of a folder with links, which our own hooks do not make, none count.
+  const files = plugins.flatMap(({ name }) =>
+    [...(listTree(join(root, name))?.files ?? [])].map(([path, { size }]) => ({ path: `${name}/${path}`, size })),
+  )
+  return files.length === hashed.size && files.every(({ path, size }) => hashed.get(path) === size)
 }
 
 /** Their sizes by path; none without hashes. */

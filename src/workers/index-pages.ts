@@ -3,9 +3,9 @@ import { join, relative } from 'node:path'
 import { attemptName, earlierLogPaths, HOSTED_LOG, logPaths } from '../base/attempt-paths.ts'
 import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
-import { chunksOfCrawl, hasCopies } from '../db/archived-pages.ts'
+import { hasCopies } from '../db/archived-pages.ts'
 import { crawlProgress } from '../db/crawl-progress.ts'
-import { crawlCounts, indexedCrawl, latestCrawls } from '../db/crawl-summaries.ts'
+import { crawlFacts, latestCrawls } from '../db/crawl-summaries.ts'
 import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
@@ -108,11 +108,7 @@ function logsOf(
 /** Writes the page of a crawl in its current state. */
 export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<void> {
   const [progress] = status === 'started' ? await crawlProgress(home.db, { crawlId: crawl.id }) : []
-  const [named, counts, chunks] = [
-    await indexedCrawl(home.db, crawl.id),
-    await crawlCounts(home.db, crawl.id),
-    await chunksOfCrawl(home.db, crawl.id),
-  ]
+  const { counts, chunks, ...named } = await crawlFacts(home.db, crawl.id)
   const html = crawlPage({
     ...named,
     assets: await writeAssets(home),
@@ -126,7 +122,7 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     counts,
     secondsLeft: progress?.seconds_left ?? null,
     waczPath: existsSync(join(home.dataDir, crawl.output_dir, CRAWL_WACZ)) ? CRAWL_WACZ : undefined,
-    index: { top: relative(crawl.output_dir, '.'), chunks: chunks.reverse() },
+    index: { top: relative(crawl.output_dir, '.'), chunks: chunks.toReversed() },
   })
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
 }

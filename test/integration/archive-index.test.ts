@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
-import { chunksOfCrawl, hasCopies, pageChanges } from '../../src/db/archived-pages.ts'
+import { hasCopies, pageChanges } from '../../src/db/archived-pages.ts'
+import { crawlFacts } from '../../src/db/crawl-summaries.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { snapshotById, tagSnapshots } from '../../src/db/snapshots.ts'
@@ -174,7 +175,7 @@ describe('the index of the archive', () => {
     const crawl = await makePages(test, 2_500)
     await withHome(test, async (home) => {
       while (!(await writeArchivePage(home)));
-      const chunks = await chunksOfCrawl(home.db, crawl)
+      const { chunks } = await crawlFacts(home.db, crawl)
       expect(chunks).toEqual([0, 1, 2])
       expect(listed(test).size).toBe(2_500)
       const inodes = () => chunks.map((chunk) => statSync(join(indexOf(test), `${chunk}.js`)).ino)

@@ -77,8 +77,9 @@ describe.each([true, false])('among many pages and parts, with statistics: %s', 
       await db.transaction().execute(async (tx) => {
         const claim = { id: CRAWL, token: TOKEN }
         const first = await lockNextPart(tx, claim)
-        await passPart(tx, CRAWL, first!.part)
-        parts = [first, await lockNextPart(tx, claim), await lockNextPart(tx, { ...claim, token: randomUUID() })]
+        await passPart(tx, CRAWL, first!.next!.part)
+        const others = [await lockNextPart(tx, claim), await lockNextPart(tx, { ...claim, token: randomUUID() })]
+        parts = [first, ...others].map((locked) => locked?.next)
       })
     })
     expect(parts).toEqual([

@@ -305,9 +305,12 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/server-identity.ts serverSize': () => serverSize(db),
   'db/server-identity.ts serverClock': () => serverClock(db),
   'db/snapshots.ts insertSnapshots': () =>
-    inTransaction((tx) =>
-      snapshots.insertSnapshots(tx, crawl, ['a', 'b', 'c', 'd', 'e'].map(pageNamed), { depth: 0, parentId: null }),
-    ),
+    inTransaction(async (tx) => {
+      const add = (depth: number, ...names: string[]) =>
+        snapshots.insertSnapshots(tx, crawl, names.map(pageNamed), { depth, parentId: null })
+      await add(0, 'a', 'b', 'c', 'd', 'e')
+      await add(1, 'a', 'f')
+    }),
   'db/snapshots.ts tagSnapshots': () => snapshots.tagSnapshots(db, [], ['news']),
   'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
   'db/snapshots.ts tagsOf': () => Promise.resolve(), // In the next.
@@ -470,13 +473,11 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/sealed-pages.ts look': () => new SealedPages(other).look(db),
   'db/archived-pages.ts pageChanges': () => archived.pageChanges(db, { changed: '1', number: 1 }, 100),
   'db/archived-pages.ts lockIndex': () => inTransaction((tx) => archived.lockIndex(tx, home.dataDirId)),
-  'db/archived-pages.ts chunksOfCrawl': () => archived.chunksOfCrawl(db, other),
   'db/archived-pages.ts copiesOfUrl': () => archived.copiesOfUrl(db, 'ab', 100),
   'db/archived-pages.ts copiedUrls': () => archived.copiedUrls(db, ['ab']),
   'db/archived-pages.ts archivedAmong': () => archived.archivedAmong(db, ['https://example.com/']),
   'db/archived-pages.ts hasCopies': () => archived.hasCopies(db, { id: other, url_hash: Buffer.from('a') }),
-  'db/crawl-summaries.ts indexedCrawl': () => summaries.indexedCrawl(db, other),
-  'db/crawl-summaries.ts crawlCounts': () => summaries.crawlCounts(db, other),
+  'db/crawl-summaries.ts crawlFacts': () => summaries.crawlFacts(db, other),
   'db/crawl-summaries.ts latestCrawls': () => summaries.latestCrawls(db),
   'db/host-turns.ts takeTurn': async () => {
     const page = { host: 'example.com', snapshotId: other, token }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { TestHome } from './homes.ts'
 import { wrongOutputs } from './outputs.ts'
@@ -100,11 +100,12 @@ export function expectHashes(dir: string): void {
 
 /** The files of a page's plugins, but for the hashes, in the order of their paths. */
 function outputsIn(dir: string): string[] {
-  const plugins = readdirSync(dir, { withFileTypes: true }).filter(
-    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'hashes',
-  )
-  const files = plugins
-    .flatMap(({ name }) => readdirSync(join(dir, name), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
-  return files.map(({ parentPath, name }) => relative(dir, join(parentPath, name))).sort((a, b) => (a < b ? -1 : 1))
+  const files: string[] = []
+  const walk = (folder: string, isOurs: (name: string) => boolean) => {
+    for (const entry of readdirSync(join(dir, folder), { withFileTypes: true }).filter(({ name }) => isOurs(name)))
+      if (entry.isDirectory()) walk(join(folder, entry.name), () => true)
+      else if (entry.isFile() && folder !== '') files.push(join(folder, entry.name))
+  }
+  walk('', (name) => !name.startsWith('.') && name !== 'hashes')
+  return files.sort((a, b) => (a < b ? -1 : 1))
 }

@@ -3,14 +3,9 @@ import { strongest } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
 import { EXIT } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
-import { type CrawlRow, crawlById, insertCrawl, type NewCrawl } from '../../db/crawls.ts'
-import type { Home } from '../../db/home.ts'
+import { insertCrawl } from '../../db/crawls.ts'
 import { crawlRecord } from '../../db/records.ts'
 import type { Format } from '../../importers/formats.ts'
-import { addPausedPages } from '../../machines/add-pages.ts'
-import { writeArchivePage } from '../../workers/index-pages.ts'
-import { writePagesOf } from '../../workers/reconcile-pages.ts'
-import { follow } from '../follow.ts'
 import { many, shortId } from '../format.ts'
 import { asProcess, type OpenHome, openHome } from '../home.ts'
 import { Intake, takeIn } from '../intake.ts'
@@ -122,12 +117,15 @@ async function addNew(
       return endBroken(intake)
     }
     const crawl = { ...limits, list }
-    const row = verb.indexOnly ? await listOnly(open.home, crawl) : await insertCrawl(open.home.db, crawl, crawlId)
+    // What few commands need is not loaded with the others: a plain `add` is to be quick.
+    const row = verb.indexOnly
+      ? await (await import('./list-only.ts')).listOnly(open.home, crawl)
+      : await insertCrawl(open.home.db, crawl, crawlId)
     sayIntake(options, intake, fresh)
     if (verb.run || verb.wait) {
       terminal.json = options.json === true
       terminal.ids = { crawl_id: crawlId, process_id: commandId }
-      await follow(open, options, { runner, run: verb.run === true })
+      await (await import('../follow.ts')).follow(open, options, { runner, run: verb.run === true })
     } else if (wantsJson(options)) printRecord(crawlRecord(row))
     else if (verb.indexOnly)
       terminal.say(
@@ -138,15 +136,6 @@ async function addNew(
   }
   // Only one that wants a runner counts as a command that may own it.
   await asProcess(open.home, verb.run ? 'add' : 'cli', work, commandId)
-}
-
-/** Makes a crawl and its pages, rows and files, of which nothing is archived until it is resumed. */
-async function listOnly(home: Home, crawl: NewCrawl): Promise<CrawlRow> {
-  const row = (await crawlById(home.db, await addPausedPages(home.db, crawl)))!
-  const [failure] = await writePagesOf(home, row, 'paused')
-  if (failure !== undefined) throw failure
-  await writeArchivePage(home)
-  return row
 }
 
 /** A list that is damaged is a failure, whatever came of the rest of it. */

@@ -1,12 +1,17 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { FORMATS } from '../../importers/formats.ts'
 import type { AddOptions } from '../commands/add.ts'
+import type { DatabaseAhead } from '../database-ahead.ts'
 import { limitOptions } from '../records/register.ts'
-import type { Asked } from '../settings.ts'
+import type { Asked, Place } from '../settings.ts'
 import { verb } from '../verb.ts'
 
 /** `add`. */
-export function registerAdd(root: Command, asked: () => Promise<Asked>): void {
+export function registerAdd(
+  root: Command,
+  asked: (whenPlaced: (place: Place) => Promise<void>) => Promise<Asked>,
+): void {
   limitOptions(
     verb(root, 'add', 'queue URLs', [
       'archivebox-ts add https://example.com',
@@ -29,7 +34,18 @@ export function registerAdd(root: Command, asked: () => Promise<Asked>): void {
     .option('--index-only', 'list the pages without archiving them; crawl resume does that later')
     .option('--dry-run', 'only say what would be added')
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
-    .action(async (urls: string[], options: AddOptions) =>
-      (await import('../commands/add.ts')).add(await asked(), urls, options),
-    )
+    .action(async (urls: string[], options: AddOptions) => {
+      const { askAhead } = await import('../database-ahead.ts')
+      let ahead: DatabaseAhead | undefined
+      try {
+        const given = await asked(async ({ DATA_DIR, DATABASE_URL }) => {
+          ahead = DATABASE_URL ? undefined : await askAhead(DATA_DIR)
+        })
+        const { add } = await import('../commands/add.ts')
+        await turn() // The server has made the connection by now, and can be asked.
+        await add({ ...given, ahead }, urls, options)
+      } finally {
+        await ahead?.close()
+      }
+    })
 }

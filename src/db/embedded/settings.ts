@@ -20,6 +20,8 @@ autovacuum_naptime = 10s
 # A look at a table takes 300 rows for each of these into memory: with 100 of them, 20 MB.
 default_statistics_target = 40
 jit = off
+# What our triggers are written in: each connection would load it.
+shared_preload_libraries = 'plpgsql'
 max_logical_replication_workers = 0
 # Plans that are made while a table is small are kept for seconds: they must walk along indexes.
 random_page_cost = 1.1

@@ -1,0 +1,14 @@
+import { type CrawlRow, crawlById, type NewCrawl } from '../../db/crawls.ts'
+import type { Home } from '../../db/home.ts'
+import { addPausedPages } from '../../machines/add-pages.ts'
+import { writeArchivePage } from '../../workers/index-pages.ts'
+import { writePagesOf } from '../../workers/reconcile-pages.ts'
+
+/** Makes a crawl and its pages, rows and files, of which nothing is archived until it is resumed. */
+export async function listOnly(home: Home, crawl: NewCrawl): Promise<CrawlRow> {
+  const row = (await crawlById(home.db, await addPausedPages(home.db, crawl)))!
+  const [failure] = await writePagesOf(home, row, 'paused')
+  if (failure !== undefined) throw failure
+  await writeArchivePage(home)
+  return row
+}
