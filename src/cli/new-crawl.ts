@@ -5,6 +5,7 @@ import type { Persona } from '../base/persona/persona.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
 import type { CrawlConfig, FrozenSetting } from '../db/tables.ts'
+import { commaList } from './names.ts'
 import { crawlPersona } from './persona/crawl-persona.ts'
 import type { Asked } from './settings.ts'
 
@@ -63,18 +64,6 @@ function bytes(value: string, option: string): number {
   const read = size.read(value)
   if (read === undefined) throw new UsageError(`${option} takes ${size.takes}, not "${value}"`)
   return read
-}
-
-/** The parts of a comma-separated list, each once. */
-export function commaList(value: string | undefined): string[] {
-  return [
-    ...new Set(
-      (value ?? '')
-        .split(',')
-        .map((item) => item.trim())
-        .filter(Boolean),
-    ),
-  ]
 }
 
 /** Plugins by name; one that is not here is a problem. */

@@ -1,5 +1,5 @@
 import { UsageError } from '../base/errors.ts'
-import { commaList } from './new-crawl.ts'
+import { commaList } from './names.ts'
 
 const LONGEST = 100
 

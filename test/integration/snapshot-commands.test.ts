@@ -92,6 +92,12 @@ describe('snapshot list', () => {
     for (const bad of numbers) await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number from 1 on/)
     await refusal(home, [noun, 'list', '--plugin', ','], 2, /--plugin takes names, comma-separated, not ","/)
     await refusal(home, [noun, 'list', '--tag', ''], 2, /--tag takes names, comma-separated, not ""/)
+    await refusal(home, [noun, 'retry', '--plugin', ','], 2, /--plugin takes names, comma-separated, not ","/)
+    const names = Array.from({ length: 1_001 }, (_, n) => `name-${n}`)
+    for (const option of ['--plugin', '--tag']) {
+      await refusal(home, [noun, 'list', option, names.join()], 2, /takes up to 1000 names, not 1001/)
+      expect((await home.run([noun, 'list', option, names.slice(1).join()])).code).toBe(0)
+    }
   })
 })
 

@@ -3,7 +3,7 @@ import type { Home } from '../../db/home.ts'
 import { type RetryRequest, retry } from '../../machines/retry.ts'
 import { adoptedNote } from '../adopted-note.ts'
 import { many } from '../format.ts'
-import { commaList } from '../new-crawl.ts'
+import { namesOf } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
 import { terminal } from '../terminal.ts'
@@ -74,7 +74,7 @@ export async function retryRows<Row extends { readonly id: string }>(
 ): Promise<void> {
   const narrowed: Pick<RetryRequest, 'failed' | 'plugins'> = {
     ...(verb.failed && { failed: true }),
-    ...(verb.plugin !== undefined && { plugins: commaList(verb.plugin) }),
+    ...(verb.plugin !== undefined && { plugins: namesOf(verb.plugin, '--plugin') }),
   }
   await withChosen(options, kind, args, async ({ home, rows, ids }) => {
     const { results, snapshots, crawls, adopted } = await retry(home.db, request(rows, narrowed))

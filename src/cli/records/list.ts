@@ -6,7 +6,7 @@ import { OUTCOMES } from '../../db/tables.ts'
 import { TABLE_LINES } from '../format.ts'
 import { withHome } from '../home.ts'
 import { findIds } from '../ids.ts'
-import { commaList } from '../new-crawl.ts'
+import { commaList, namesOf } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
 import { readerWantsMore, terminal } from '../terminal.ts'
@@ -113,13 +113,6 @@ function countOf(text: string): number {
   const count = Number(text)
   if (/^\d+$/.test(text) && count >= 1 && count <= 2 ** 31) return count
   throw new UsageError(`-n takes a whole number from 1 on, not "${text}"`)
-}
-
-/** At least one name: none is an empty variable of a script. Throws UsageError. */
-function namesOf(text: string, option: string): string[] {
-  const names = commaList(text)
-  if (names.length > 0) return names
-  throw new UsageError(`${option} takes names, comma-separated, not "${text}"`)
 }
 
 function statusesOf(text: string, { noun, statuses }: Model): string[] {

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts'
-import { commaList } from '../new-crawl.ts'
+import { commaList } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
