@@ -1,7 +1,7 @@
-import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isDataDir, openDataDir } from '../../base/data-dir.ts'
-import { lacksSpace } from '../../base/disk-space.ts'
+import { FILES_FLOOR, lacksBytes, left } from '../../base/disk-space.ts'
 import { makeFolder, whyUnusable } from '../../base/make-folder.ts'
 import type { Asked } from '../settings.ts'
 import { type Check, type Finding, green, red, yellow } from './check.ts'
@@ -11,7 +11,6 @@ const GB = 1_000_000_000
 const NEAR = 5
 /** A page takes a few dozen files. */
 const FEW_INODES = 20_000
-const NO_INODES = 1_000
 const FOLDERS = ['archive', 'plugins', 'personas', 'logs']
 
 export const DATA_DIR_CHECKS: readonly Check[] = [
@@ -76,20 +75,19 @@ function isOpen(folder: string): boolean {
 function disk(asked: Asked): Finding {
   const floor = asked.settings.config.DISK_FLOOR
   const folder = nearest(asked)
-  const lack = lacksSpace(folder, floor)
+  const lack = lacksBytes(folder, floor)
   if (lack !== undefined) return red(lack, `du -xh ${folder} | sort -h | tail`)
-  const { bavail, bsize } = statfsSync(folder)
-  const free = `${((bavail * bsize) / GB).toFixed(1)} GB free`
-  return lacksSpace(folder, NEAR * floor) === undefined
+  const free = `${(left(folder).bytes / GB).toFixed(1)} GB free`
+  return lacksBytes(folder, NEAR * floor) === undefined
     ? green(free)
     : yellow(`${free}: below ${floor} MB (DISK_FLOOR) no page is begun`, `du -xh ${folder} | sort -h | tail`)
 }
 
 function inodes(asked: Asked): Finding {
-  const { files, ffree } = statfsSync(nearest(asked))
-  if (files === 0) return green('as many as needed') // btrfs, say.
-  if (ffree < NO_INODES) return red(`${ffree} files can be made: less than a few pages`, 'df -i')
-  return ffree < FEW_INODES ? yellow(`${ffree} files can be made`, 'df -i') : green(`${ffree} files can be made`)
+  const { files } = left(nearest(asked))
+  if (!Number.isFinite(files)) return green('as many as needed')
+  if (files < FILES_FLOOR) return red(`${files} files can be made: below ${FILES_FLOOR} no page is begun`, 'df -i')
+  return files < FEW_INODES ? yellow(`${files} files can be made`, 'df -i') : green(`${files} files can be made`)
 }
 
 /** The data dir, or what is there above it. */
