@@ -49,7 +49,8 @@ export function isOutOfSpace(error: unknown): boolean {
 export function left(dir: string): { readonly bytes: number; readonly files: number } {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(dir)
-    return { bytes: bavail * bsize, files: files === 0 ? Number.POSITIVE_INFINITY : ffree } // btrfs, say: as many as fit.
+    // Of btrfs, say, as many as fit.
+    return { bytes: bavail * bsize, files: files === 0 ? Number.POSITIVE_INFINITY : ffree }
   } catch {
     return { bytes: Number.POSITIVE_INFINITY, files: Number.POSITIVE_INFINITY }
   }

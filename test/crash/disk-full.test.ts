@@ -89,7 +89,7 @@ describe('the disk of the archive', () => {
     ['bytes', fill],
     ['files', fillWithFiles],
   ] as const)(
-    'without %s left in the middle of pages costs nothing but time: they are put back without blame, and done when there is room',
+    'without %s left in the middle of pages costs time alone: they are put back, and done when there is room',
     async ([, fillUp], { skip }) => {
       const home = await homes.make()
       if (!smallDisk(home)) skip('may not mount a small disk here')
