@@ -29,6 +29,10 @@ beforeAll(async () => {
     ...pages(4),
     '/tables': NESTED,
     '/book': BOOK,
+    '/busy': (_request, response) => {
+      if (site.hits('/busy') > 1) response.destroy()
+      else response.writeHead(503, { 'content-type': 'text/html', 'retry-after': '1' }).end('<title>Busy</title>Later')
+    },
     '/drips': (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' })
       const timer = setInterval(() => response.write('<p>'), 50)
@@ -81,6 +85,20 @@ describe('the hashes of a page', () => {
     expect(rows[0]).not.toContain('pdftext')
     expect(rows.findIndex((row) => row.includes('pdftext'))).toBeGreaterThan(0)
     expect(rows.at(-1)).toEqual(['hashes'])
+  })
+})
+
+describe('the hashes of files that were not published', () => {
+  it('are not left when there are none in the end', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', 'headers,html,hashes', '-c', 'HOOK_RETRY_SECONDS=0.4', `${site.url}/busy`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    expect(await rowsOf(home)).toContainEqual(['headers', 'html', 'hashes'])
+    expect(await statuses(home, crawl)).toEqual({ headers: 'failed', html: 'skipped', hashes: 'noresults' })
+    const [page] = await home.query<{ output_dir: string }>('select output_dir from snapshot')
+    expect(existsSync(join(home.dataDir, page!.output_dir, 'hashes'))).toBe(false)
+    expect((await home.run(['verify'])).code).toBe(0)
   })
 })
 
