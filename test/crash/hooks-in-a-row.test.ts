@@ -123,6 +123,21 @@ describe('a worker that dies when a row of hooks has ended', () => {
     expect(await endsOf(home)).toMatchObject(ended)
   })
 
+  it('in one millisecond: none of them seems to have written after the hashes', async () => {
+    const home = await homes.make()
+    await home.add('--plugins', PLUGINS, `${site.url}/page-1.html`)
+    const step = 'publish.hosted_hook_ended'
+    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop`) })
+    const worker = await eventually(() => fired(home).get(step))
+    const log = await rowLog(home)
+    const [, at] = readFileSync(log, 'utf8').match(/"ended_at":"([^"]+)"/)!
+    writeFileSync(log, readFileSync(log, 'utf8').replace(/"ended_at":"[^"]+"/g, `"ended_at":"${at}"`))
+    process.kill(worker, 'SIGKILL')
+    expect((await runner.finished()).code).toBe(0)
+    const hashed = "select end_ts from archive_result where plugin = 'hashes'"
+    expect(await home.query(`select plugin from archive_result where start_ts > (${hashed})`)).toEqual([])
+  })
+
   it('and was cut off with its machine: they run again, for their files may be lost', async () => {
     const home = await homes.make()
     const before = site.hits('/page-4.html')
