@@ -248,6 +248,14 @@ export class WorkTree {
     await this.#show(plugin)
   }
 
+  /** Takes back what a plugin has published, if it has. */
+  async withdraw(plugin: string): Promise<void> {
+    if (!this.isPublished(plugin)) return
+    await this.#confirm()
+    for (const place of [this.root, this.work]) rmSync(join(place, plugin), { recursive: true, force: true })
+    this.#marks.delete(plugin)
+  }
+
   close(): void {
     try {
       rmdirSync(this.work) // Most often nothing is left in it, and this is a quarter of the other's work.

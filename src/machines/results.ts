@@ -65,7 +65,7 @@ export const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
  */
 export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly ResultChange[]) => sql`
     ${owned(owner, claim)}, ended as materialized (
-      select * from jsonb_to_recordset(${JSON.stringify(changes.map(asRow))}::jsonb) as e (
+      select * from jsonb_to_recordset(${JSON.stringify(asRows(changes))}::jsonb) as e (
         id uuid, plugin text, event text, to_status text, is_final boolean, process_id uuid, output text, json jsonb,
         written jsonb, standing jsonb, began_s float8, ended_s float8
       )
@@ -155,9 +155,14 @@ export async function repeatResults(
   return new Map([...byPlugin].map(([plugin, of]) => [plugin, of.flatMap(({ paths }) => paths)]))
 }
 
-function asRow({ result, event, processId, output, json, published, began, ended }: ResultChange): object {
+function asRows(changes: readonly ResultChange[]): object[] {
+  const now = performance.now() // For all of them: it matters which of two ended first.
+  return changes.map((change) => asRow(change, now))
+}
+
+function asRow({ result, event, processId, output, json, published, began, ended }: ResultChange, now: number): object {
   const to = targetOf(event)
-  const ago = (at: number | undefined) => (at === undefined ? undefined : (performance.now() - at) / 1000)
+  const ago = (at: number | undefined) => (at === undefined ? undefined : (now - at) / 1000)
   return {
     id: result.id,
     plugin: result.plugin,

@@ -133,9 +133,11 @@ export class HookEnds {
     return ends.filter(({ hook }) => hook !== ahead.hook)
   }
 
-  /** Leaves a hook open that has ended. */
+  /** Leaves a hook open that has ended. What it published is no output of it: the next time it may find nothing. */
   async #repeat({ hook, result }: OpenHook): Promise<void> {
-    forgetEnds(join(this.#work.tree.root, HOSTED_LOG), [attemptName(hook.plugin, hook.name, result.attempt)])
+    const { tree } = this.#work
+    forgetEnds(join(tree.root, HOSTED_LOG), [attemptName(hook.plugin, hook.name, result.attempt)])
+    if (!result.has_files) await tree.withdraw(hook.plugin)
     await this.interrupt(result)
   }
 

@@ -56,7 +56,8 @@ export class SnapshotHooks {
       else if (failure !== undefined) await this.#work.results.add({ result, event: 'fail', output: failure })
       else this.ends.open.add({ hook, result })
     }
-    const rows = [...(await this.#late(missing)), ...inRows(this.ends.open.all)]
+    const rows = inRows(this.ends.open.all)
+    rows.unshift(...(await this.#late(missing)))
     for (const [index, row] of rows.entries()) {
       const isStopped = () =>
         this.#work.context.stop.drain.aborted || this.#work.abort.aborted || this.waitMs !== undefined

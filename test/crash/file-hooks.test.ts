@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { failpoints, fired } from '../support/failpoints.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { hook } from '../support/plugins.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes({ MAX_SNAPSHOT_WORKERS: '1', WGET_ENABLED: 'False' })
@@ -58,3 +59,20 @@ it.each(['publish.hosted_hook_ended', 'publish.files_published', 'publish.hook_s
     expect(readFileSync(join(home.dataDir, 'archive/index/0.js'), 'utf8')).toContain('An evening on the coast')
   },
 )
+
+it('the hashes after them wait for what ends in the background, also when a worker died before they began', async () => {
+  const home = await homes.make()
+  hook(
+    home,
+    'beside',
+    '16_beside.bg.sh',
+    'trap "echo made >made.txt; exit" TERM; echo ready; while :; do sleep 0.05; done',
+  )
+  const crawl = await home.add(`${site.url}/document.pdf`)
+  const step = 'publish.hosted_hook_ended'
+  const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=kill9`) })
+  expect(code, stderr).toBe(0)
+  expect(fired(home).has(step)).toBe(true)
+  await expectComplete(home, crawl)
+  expect(await fileResults(home, crawl)).toEqual(OF_A_PDF)
+})

@@ -29,6 +29,10 @@ beforeAll(async () => {
     ...pages(4),
     '/tables': NESTED,
     '/book': BOOK,
+    '/busy': (_request, response) => {
+      if (site.hits('/busy') > 1) response.destroy()
+      else response.writeHead(503, { 'content-type': 'text/html', 'retry-after': '1' }).end('<title>Busy</title>Later')
+    },
     '/drips': (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' })
       const timer = setInterval(() => response.write('<p>'), 50)
@@ -84,6 +88,20 @@ describe('the hashes of a page', () => {
   })
 })
 
+describe('the hashes of files that were not published', () => {
+  it('are not left when there are none in the end', async () => {
+    const home = await homes.make()
+    const crawl = await home.add('--plugins', 'headers,html,hashes', '-c', 'HOOK_RETRY_SECONDS=0.4', `${site.url}/busy`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    expect(await rowsOf(home)).toContainEqual(['headers', 'html', 'hashes'])
+    expect(await statuses(home, crawl)).toEqual({ headers: 'failed', html: 'skipped', hashes: 'noresults' })
+    const [page] = await home.query<{ output_dir: string }>('select output_dir from snapshot')
+    expect(existsSync(join(home.dataDir, page!.output_dir, 'hashes'))).toBe(false)
+    expect((await home.run(['verify'])).code).toBe(0)
+  })
+})
+
 describe('a worker that dies when a row of hooks has ended', () => {
   it.each([
     ['publish.hosted_hook_ended', 1, '/page-1.html'],
@@ -103,6 +121,21 @@ describe('a worker that dies when a row of hooks has ended', () => {
     await expectComplete(home, crawl)
     expect(await statuses(home, crawl)).toEqual(ALL_FINE)
     expect(await endsOf(home)).toMatchObject(ended)
+  })
+
+  it('in one millisecond: none of them seems to have written after the hashes', async () => {
+    const home = await homes.make()
+    await home.add('--plugins', PLUGINS, `${site.url}/page-1.html`)
+    const step = 'publish.hosted_hook_ended'
+    const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop`) })
+    const worker = await eventually(() => fired(home).get(step))
+    const log = await rowLog(home)
+    const [, at] = readFileSync(log, 'utf8').match(/"ended_at":"([^"]+)"/)!
+    writeFileSync(log, readFileSync(log, 'utf8').replace(/"ended_at":"[^"]+"/g, `"ended_at":"${at}"`))
+    process.kill(worker, 'SIGKILL')
+    expect((await runner.finished()).code).toBe(0)
+    const hashed = "select end_ts from archive_result where plugin = 'hashes'"
+    expect(await home.query(`select plugin from archive_result where start_ts > (${hashed})`)).toEqual([])
   })
 
   it('and was cut off with its machine: they run again, for their files may be lost', async () => {

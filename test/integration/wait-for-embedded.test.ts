@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { newFolder } from '../support/homes.ts'
@@ -271,4 +272,15 @@ describe('after kill -9 of the server', () => {
     added.signal('SIGINT')
     expect((await added.finished()).code, added.stderr).toBe(130)
   })
+})
+
+it('one who waits for a list has no connection: the server stops with its last user', async () => {
+  forgetDbStart()
+  const run = begin(['run'])
+  await run.says(/leading/)
+  begin(['add'], { input: null })
+  await delay(1_500) // It reads by then.
+  run.signal('SIGINT')
+  expect((await run.finished()).code).toBe(0)
+  await eventually(() => servers().length === 0)
 })

@@ -36,10 +36,12 @@ export function registerAdd(
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
     .action(async (urls: string[], options: AddOptions) => {
       const { askAhead } = await import('../database-ahead.ts')
+      // Whoever reads a list may take long, and a server with connections is not stopped by those who leave it.
+      const isAtHand = urls.length > 0 && !urls.includes('-') && options.file === undefined
       let ahead: DatabaseAhead | undefined
       try {
         const given = await asked(async ({ DATA_DIR, DATABASE_URL }) => {
-          ahead = DATABASE_URL ? undefined : await askAhead(DATA_DIR)
+          ahead = DATABASE_URL || !isAtHand ? undefined : await askAhead(DATA_DIR)
         })
         const { add } = await import('../commands/add.ts')
         await turn() // The server has made the connection by now, and can be asked.
