@@ -11,6 +11,7 @@ const PLUGIN = 'hashes'
  */
 export function areOfAllFiles(root: string): boolean {
   const hashed = hashedFiles(root)
+  if (!hashed) return false
   const plugins = readdirSync(root, { withFileTypes: true }).filter(
     (entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== PLUGIN,
   )
@@ -21,8 +22,8 @@ export function areOfAllFiles(root: string): boolean {
   return files.length === hashed.size && files.every(({ path, size }) => hashed.get(path) === size)
 }
 
-/** Their sizes by path; none without hashes. */
-function hashedFiles(root: string): ReadonlyMap<string, number> {
+/** Their sizes by path, none without hashes; undefined: they cannot be read. */
+function hashedFiles(root: string): ReadonlyMap<string, number> | undefined {
   try {
     const text = readFileSync(join(root, PLUGIN, 'hashes.json'), 'utf8')
     const { files } = JSON.parse(text) as {
@@ -30,7 +31,6 @@ function hashedFiles(root: string): ReadonlyMap<string, number> {
     }
     return new Map(files.map(({ path, size }) => [path, size]))
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return new Map()
-    throw error
+    return codeOf(error) === 'ENOENT' ? new Map() : undefined
   }
 }

@@ -211,8 +211,9 @@ export class SnapshotHooks {
   #aheadOf(row: readonly OpenHook[]): OpenHook | undefined {
     const rest = this.ends.open.all.filter((one) => !row.includes(one))
     const [last] = rest
-    const isAble = rest.length === 1 && last?.hook.readsPublished && last.hook.hosted && last.result.attempt === 1
-    return isAble && this.ends.areMoved(rest) && !this.#work.sequence.hasBackground ? last : undefined
+    if (rest.length !== 1 || !last?.hook.readsPublished || !last.hook.hosted) return undefined
+    const isFirst = [...row, last].every(({ result }) => result.attempt === 1)
+    return isFirst && this.ends.areMoved(rest) && !this.#work.sequence.hasBackground ? last : undefined
   }
 
   /** @returns the hooks that are left because the host was lost: killed, or gone by itself */

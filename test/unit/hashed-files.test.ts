@@ -39,6 +39,11 @@ describe('hashes of a page', () => {
     expect(areOfAllFiles(page)).toBe(false)
   })
 
+  it('are not when they cannot be read', () => {
+    put('hashes/hashes.json', '{"files":')
+    expect(areOfAllFiles(page)).toBe(false)
+  })
+
   it('need not be there when there is no file', () => {
     expect(areOfAllFiles(page)).toBe(false)
     rmSync(join(page, 'html'), { recursive: true })
