@@ -226,7 +226,7 @@ describe('a worker that slept through a takeover when a row had ended', () => {
   it('writes no result', async () => {
     const home = await homes.make()
     const crawl = await home.add('--plugins', PLUGINS, `${site.url}/page-1.html`)
-    const step = 'publish.hosted_hook_ended'
+    const step = 'publish.hook_settled' // Its files are published.
     const runner = home.start(['run', '--exit-on-idle'], { env: failpoints(home, `${step}=stop`) })
     const worker = await eventually(() => fired(home).get(step))
     const written = `select count(*)::int from transition t join process p on p.id = t.process_id
