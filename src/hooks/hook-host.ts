@@ -24,19 +24,18 @@ import { endedBy, endOf, type HostedEnd, type HostedRun, nameOf } from './hosted
 import { closeUnstarted, type Exit, type HookScope } from './launch.ts'
 
 /**
- * A bounded heap: a hook that needs more dies of it and runs again alone. A young generation of 4 MB instead of 1 saves
- * a tenth of a host's CPU, since the tree of a page is garbage by the next one, and takes 2 to 3 MB; 2 MB would take
- * 3 MB less, for 3 to 5 % of the CPU.
+ * A bounded heap: a hook that needs more dies of it and runs again alone. A young generation of 4 MB would save 3 % of
+ * a host's CPU, since the tree of a page is garbage by the next one, and take 4 MB; one of 1 MB costs a tenth.
  */
-const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=4', '--max-old-space-size=80']
+const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=2', '--max-old-space-size=80']
 /** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /**
  * So is one that has done as many jobs, of which most pages have one: with time its allocator keeps more of what it
  * cannot give back, a third more after 1,000 pages. Another one costs 0.2 s of CPU until it is warm, a twentieth of
- * what 160 pages take, and saves 12 MB.
+ * what 200 pages take.
  */
-const MAX_JOBS = 160
+const MAX_JOBS = 200
 /** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
 const ABORT_GRACE_MS = 1_000
 /** How long an idle host may take to exit. */
