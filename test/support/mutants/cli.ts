@@ -24,7 +24,7 @@ export const CLI: readonly Mutant[] = [
     find: 'return leader.blocked_reason ?? (await',
     replacement: 'return (await',
     test: 'test/crash/disk-full.test.ts',
-    only: 'few bytes left begins no page',
+    only: 'left begins no page',
   },
   {
     name: 'a list adds what is archived already',
