@@ -234,7 +234,7 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     const lock = join(root, 'lock')
     const one = user({
-      through: ['bash', '-c', `exec 200>"${lock}"; exec "$@"`, 'bash'],
+      through: ['bash', '--norc', '-c', `exec 200>"${lock}"; exec "$@"`, 'bash'],
       env: { ...process.env, SECRET_OF_OURS: 'x' },
     })
     await one.next()

@@ -73,8 +73,9 @@ export class Registry {
       [MARKER.runner]: values.runnerId ?? undefined,
       [MARKER.worker]: values.processType === 'hook' ? (values.parentId ?? undefined) : undefined,
     }
-    // However short the script is, it begins when its row is there.
-    const held = ['-c', 'read -r _; exec bash -c "$1" </dev/null', 'held', script]
+    // However short the script is, it begins when its row is there. (Without --norc, a bash whose stdin is a socket
+    // reads ~/.bashrc, and what that starts seems to be the script's.)
+    const held = ['--norc', '-c', 'read -r _; exec bash -c "$1" </dev/null', 'held', script]
     const child = spawn('/bin/bash', held, { env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
     this.#children.push(child)
     const identity = await identityOf(child.pid!)
