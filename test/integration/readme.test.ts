@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newFolder } from '../support/homes.ts'
 import { killAll, processesOf } from '../support/processes.ts'
-import { NODE, PROGRAM, ROOT } from '../support/program.ts'
+import { allIsRead, NODE, PROGRAM, ROOT } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 // Every command that the README shows, in its order, on one data dir, as a reader would type them. The site that they
@@ -68,7 +68,7 @@ describe('the README', () => {
       stream.setEncoding('utf8').on('data', (text: string) => (output += text))
     return new Promise((resolve, reject) => {
       child.once('error', reject)
-      child.once('exit', (code) => setImmediate(() => resolve({ code, output })))
+      child.once('exit', (code) => void allIsRead().then(() => resolve({ code, output })))
     })
   }
 })

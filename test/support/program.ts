@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -63,6 +64,12 @@ export async function program(args: readonly string[], call: Call = {}): Promise
   return await running.finished(call.deadlineMs ?? DEADLINE_MS)
 }
 
+/** After the end of a child: what it wrote last may come a turn of the loop later than the news of its end. */
+export async function allIsRead(): Promise<void> {
+  await turn()
+  await turn()
+}
+
 /** A started program: what it has said so far, signals, and its end. */
 export class Running {
   stdout = ''
@@ -86,9 +93,10 @@ export class Running {
     // `exit`, not `close`: what it started may keep its stderr open, and that must not look like its own life.
     this.#closed = new Promise((resolve, reject) => {
       child.once('error', reject)
-      child.once('exit', (code, signal) => {
+      child.once('exit', async (code, signal) => {
+        await allIsRead()
         this.#over = true
-        setImmediate(() => resolve({ code, signal, stdout: this.stdout, stderr: this.stderr }))
+        resolve({ code, signal, stdout: this.stdout, stderr: this.stderr })
       })
     })
   }
