@@ -19,7 +19,7 @@ import { enterServer, leaveServer, reviveServer, urlOf } from '../db/embedded/se
 import { heartbeatWhileWaiting } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
-import { insertRunning, markEnded } from '../db/processes.ts'
+import { insertRunning, markEnded, type NewRow, runningRow } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
@@ -205,23 +205,29 @@ export async function asProcess<T>(
   work: () => Promise<T>,
   id = uuidv7(),
 ): Promise<T> {
-  await insertRunning(
-    home,
-    {
-      id,
-      processType,
-      parentId: await startedBy(home),
-      runnerId: null,
-      pwd: home.dataDir,
-      cmd: shownCommand(process.argv),
-    },
-    await ownIdentity(),
-  )
+  const registered = async (row: NewRow) => {
+    await insertRunning(home, row)
+    return await work()
+  }
+  return await asProcessOf(home, processType, registered, id)
+}
+
+/** The same, for `work` that writes the process's row together with what it writes first. */
+export async function asProcessOf<T>(
+  home: Home,
+  processType: ProcessType,
+  work: (row: NewRow) => Promise<T>,
+  id = uuidv7(),
+): Promise<T> {
+  const parentId = await startedBy(home)
+  const cmd = shownCommand(process.argv)
+  const values = { id, processType, parentId, runnerId: null, pwd: home.dataDir, cmd }
+  const row = runningRow(home, values, await ownIdentity())
   // For those who cannot see this process: what stands still is not waited for.
   const endBeating = heartbeatWhileWaiting(home.db, id)
   let code: number = EXIT.failed
   try {
-    const value = await work()
+    const value = await work(row)
     code = Number(process.exitCode ?? EXIT.ok)
     return value
   } catch (error) {

@@ -4,6 +4,7 @@ import type { UrlList } from '../base/url-list.ts'
 import { domainOf } from '../base/urls.ts'
 import { insertParts } from './crawl-sources.ts'
 import type { Database } from './database.ts'
+import { type NewRow, withRow } from './processes.ts'
 import { transact, withRetry } from './retry.ts'
 import type { CrawlTable, LockedCrawl, ScheduledCrawl } from './tables.ts'
 
@@ -23,10 +24,16 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
 /**
  * Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader.
  * @param id made by the caller of a transaction that may be repeated, or of a crawl that may be here
+ * @param by the row of the process that queues it, where that is still to be written
  */
-export async function insertCrawl(db: Database, { list, ...crawl }: NewCrawl, id = uuidv7()): Promise<CrawlRow> {
+export async function insertCrawl(
+  db: Database,
+  { list, ...crawl }: NewCrawl,
+  id = uuidv7(),
+  by?: NewRow,
+): Promise<CrawlRow> {
   const insert = async (tx: Database) =>
-    await tx
+    await (by ? withRow(tx, by) : tx)
       .insertInto('crawl')
       .values({
         id,

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { type InsertObject, type Selectable, sql } from 'kysely'
+import { type InsertObject, type QueryCreator, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
@@ -49,21 +49,33 @@ export async function insertStarting(home: Home, values: NewProcess): Promise<In
   return await insert(home, rowOf(home, values))
 }
 
-/** Registers an existing process, ourselves, in one statement, so that no row is left without a known process. */
-export async function insertRunning(home: Home, values: NewProcess, identity: Identity): Promise<Inserted> {
-  return await insert(home, { ...rowOf(home, values), ...asRunning(identity) })
+/** The row of an existing process, ourselves: it is written at once, so that none is left without a known process. */
+export function runningRow(home: Home, values: NewProcess, identity: Identity): NewRow {
+  return { ...rowOf(home, values), ...asRunning(identity) }
+}
+
+export async function insertRunning(home: Home, row: NewRow): Promise<Inserted> {
+  return await insert(home, row)
+}
+
+/** A statement that writes this row, too. */
+export function withRow(db: Database, row: NewRow): QueryCreator<Tables> {
+  return db.with('registered', (also) => insertion(also, row)) as QueryCreator<Tables>
 }
 
 type Inserted = Pick<ProcessRow, 'id' | 'seq' | 'status'>
-type NewRow = InsertObject<Tables, 'process'>
+export type NewRow = InsertObject<Tables, 'process'>
 
 async function insert(home: Home, row: NewRow): Promise<Inserted> {
-  const statement = home.db
+  const statement = insertion(home.db, row).returning(['id', 'seq', 'status', RELAXED.as('relaxed')])
+  return await withRetry(home.db, () => statement.executeTakeFirstOrThrow())
+}
+
+function insertion(db: QueryCreator<Tables>, row: NewRow) {
+  return db
     .insertInto('process')
     .values(row)
     .onConflict((known) => known.column('id').doUpdateSet({ id: row.id })) // Our own row, when an answer was lost.
-    .returning(['id', 'seq', 'status', RELAXED.as('relaxed')])
-  return await withRetry(home.db, () => statement.executeTakeFirstOrThrow())
 }
 
 /**

@@ -240,7 +240,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       await rows.listProcesses(home, filters, 100)
   },
   'db/processes.ts insertStarting': () => processes.insertStarting(home, { ...hook, id: other }),
-  'db/processes.ts insertRunning': () => processes.insertRunning(home, hook, identity),
+  'db/processes.ts insertRunning': () => processes.insertRunning(home, processes.runningRow(home, hook, identity)),
   'db/processes.ts registerRunner': () =>
     processes.registerRunner(
       home,

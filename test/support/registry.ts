@@ -10,6 +10,7 @@ import {
   markEnded,
   markRunning,
   type NewProcess,
+  runningRow,
 } from '../../src/db/processes.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { identityOf, ownIdentity } from '../../src/processes/identity.ts'
@@ -35,7 +36,7 @@ export class Registry {
     const db = openDatabase(databaseUrl, { name: 'the test' })
     const inside = { db, databaseUrl, embedded: true, dataDir, machineId: ids!.machine_id, dataDirId: ids!.data_dir_id }
     const own = { processType: 'cli' as const, parentId: null, runnerId: null, pwd: dataDir, cmd: ['the test'] }
-    return new Registry(inside, (await insertRunning(inside, own, await ownIdentity())).id)
+    return new Registry(inside, (await insertRunning(inside, runningRow(inside, own, await ownIdentity()))).id)
   }
 
   /** A row as it is before its process is there. */

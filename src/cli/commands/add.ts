@@ -4,10 +4,11 @@ import { isDataDir } from '../../base/data-dir.ts'
 import { EXIT } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
 import { insertCrawl } from '../../db/crawls.ts'
+import type { NewRow } from '../../db/processes.ts'
 import { crawlRecord } from '../../db/records.ts'
 import type { Format } from '../../importers/formats.ts'
 import { many, shortId } from '../format.ts'
-import { asProcess, type OpenHome, openHome } from '../home.ts'
+import { asProcess, asProcessOf, type OpenHome, openHome } from '../home.ts'
 import { Intake, takeIn } from '../intake.ts'
 import { sayIntake, sayWrapped } from '../intake-summary.ts'
 import { type CrawlOptions, type Limits, limitsOf } from '../new-crawl.ts'
@@ -110,32 +111,35 @@ async function addNew(
   runner: OwnRunner,
 ): Promise<void> {
   const { crawlId, commandId } = runner
-  const work = async () => {
-    const { list } = fresh
+  const { list } = fresh
+  const work = async (row?: NewRow) => {
     if (list === undefined) {
       sayIntake(options, intake, fresh)
       return endBroken(intake)
     }
     const crawl = { ...limits, list }
     // What few commands need is not loaded with the others: a plain `add` is to be quick.
-    const row = verb.indexOnly
+    const queued = verb.indexOnly
       ? await (await import('./list-only.ts')).listOnly(open.home, crawl)
-      : await insertCrawl(open.home.db, crawl, crawlId)
+      : await insertCrawl(open.home.db, crawl, crawlId, row)
     sayIntake(options, intake, fresh)
     if (verb.run || verb.wait) {
       terminal.json = options.json === true
       terminal.ids = { crawl_id: crawlId, process_id: commandId }
       await (await import('../follow.ts')).follow(open, options, { runner, run: verb.run === true })
-    } else if (wantsJson(options)) printRecord(crawlRecord(row))
+    } else if (wantsJson(options)) printRecord(crawlRecord(queued))
     else if (verb.indexOnly)
       terminal.say(
-        `listed ${counted(list)}; ${onStderr.bold(`archivebox-ts crawl resume ${shortId(row.id)}`)} archives them`,
+        `listed ${counted(list)}; ${onStderr.bold(`archivebox-ts crawl resume ${shortId(queued.id)}`)} archives them`,
       )
-    else terminal.say(`queued ${counted(list)} as crawl ${row.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
+    else
+      terminal.say(`queued ${counted(list)} as crawl ${queued.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
     endBroken(intake)
   }
+  // With its crawl, a process is written by one statement. Not one that a runner has to know before.
+  const registered = list === undefined || verb.indexOnly || verb.run ? asProcess : asProcessOf
   // Only one that wants a runner counts as a command that may own it.
-  await asProcess(open.home, verb.run ? 'add' : 'cli', work, commandId)
+  await registered(open.home, verb.run ? 'add' : 'cli', work, commandId)
 }
 
 /** A list that is damaged is a failure, whatever came of the rest of it. */
