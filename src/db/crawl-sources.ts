@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type ListPart, UrlList } from '../base/url-list.ts'
 import type { Database } from './database.ts'
+import { RELAXED } from './relaxed.ts'
 import type { LockedCrawl } from './tables.ts'
 
 /** Adds what the row of a crawl has no room for: the parts of its list after the first, and the details of all. */
@@ -45,21 +46,25 @@ export async function listOf(db: Database, crawlId: string): Promise<UrlList | u
 
 /**
  * Locks the row of a crawl for the rest of the transaction.
+ * @param isRelaxed the commit need not wait for the disk
  * @returns it, and the part of its list to expand next, null when none is left; undefined: the claim no longer holds
  */
 export async function lockNextPart(
   tx: Database,
   claim: { readonly id: string; readonly token: string },
+  isRelaxed = false,
 ): Promise<{ readonly crawl: LockedCrawl; readonly next: (ListPart & { readonly part: number }) | null } | undefined> {
-  const { rows } = await sql<LockedCrawl & { part: number | null; urls: string | null; details: string | null }>`
+  type Row = LockedCrawl & { part: number | null; urls: string | null; details: string | null; relaxed: string | null }
+  const { rows } = await sql<Row>`
     select id, max_urls, max_size, tags, next_part as part,
       case next_part when 0 then urls
         else (select urls from crawl_source where crawl_id = crawl.id and part = next_part) end as urls,
-      (select details from crawl_detail where crawl_id = crawl.id and part = next_part) as details
+      (select details from crawl_detail where crawl_id = crawl.id and part = next_part) as details,
+      ${isRelaxed ? RELAXED : sql`null`} as relaxed
     from crawl where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
   const [row] = rows
   if (!row) return undefined
-  const { part, urls, details, ...crawl } = row
+  const { part, urls, details, relaxed: _, ...crawl } = row
   return { crawl, next: part === null ? null : { part, urls: urls ?? '', details: details ?? '' } }
 }
 

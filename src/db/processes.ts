@@ -3,6 +3,7 @@ import { type InsertObject, type QueryCreator, type Selectable, sql } from 'kyse
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
+import { RELAXED } from './relaxed.ts'
 import { withRetry } from './retry.ts'
 import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tables.ts'
 
@@ -67,7 +68,7 @@ type Inserted = Pick<ProcessRow, 'id' | 'seq' | 'status'>
 export type NewRow = InsertObject<Tables, 'process'>
 
 async function insert(home: Home, row: NewRow): Promise<Inserted> {
-  const statement = insertion(home.db, row).returning(['id', 'seq', 'status', RELAXED.as('relaxed')])
+  const statement = insertion(home.db, row).returning(['id', 'seq', 'status', RELAXED_IF_SO.as('relaxed')])
   return await withRetry(home.db, () => statement.executeTakeFirstOrThrow())
 }
 
@@ -83,8 +84,7 @@ function insertion(db: QueryCreator<Tables>, row: NewRow) {
  * and the control group still say whose process a hook is, and what is on disk is the claim of its page; a command owns
  * nothing.
  */
-const RELAXED = sql<string | null>`
-  case when process_type in ('hook', 'cli') then set_config('synchronous_commit', 'off', true) end`
+const RELAXED_IF_SO = sql<string | null>`case when process_type in ('hook', 'cli') then ${RELAXED} end`
 
 /**
  * Registers a runner that waits, or again one that has lost its lead or its row: afterwards the row says what the
@@ -189,7 +189,7 @@ export async function markRunning(db: Database, id: string, identity: Identity, 
     set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace},
         pid = ${identity.pid}, start_ticks = ${identity.startTicks}, started_at = ${ago(ranMs)}, heartbeat_at = now()
     where id = ${id} and status = 'starting'
-    returning ${RELAXED}`
+    returning ${RELAXED_IF_SO}`
   await withRetry(db, () => update.execute(db))
 }
 
@@ -208,7 +208,7 @@ export async function markRan(
         started_at = ${ago(ranMs)}, heartbeat_at = now(),
         exit_code = ${exit.code}, exit_signal = ${exit.signal}, ended_at = now()
     where id = ${id} and status = 'starting'
-    returning ${RELAXED}`
+    returning ${RELAXED_IF_SO}`
   await withRetry(db, () => update.execute(db))
 }
 
@@ -243,7 +243,7 @@ export async function markEnded(
     set status = ${exit ? 'exited' : 'lost'}, exit_code = ${exit?.code ?? null},
         exit_signal = ${exit?.signal ?? null}, ended_at = now()
     where id = ${id} and status in ('starting', 'running', 'draining')
-    returning ${RELAXED}`
+    returning ${RELAXED_IF_SO}`
   await withRetry(db, () => update.execute(db))
 }
 

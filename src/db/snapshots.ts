@@ -202,7 +202,7 @@ export interface OpenSnapshots {
   readonly claimed: number
   /** Seconds until the first is due, when none is due, claimed or still to come; else 0. */
   readonly rest_s: number
-  /** Of the crawl's claim. */
+  /** Of the claim of a crawl that is started: a server that died may have forgotten the start and not the claim. */
   readonly token: string | null
 }
 
@@ -219,7 +219,7 @@ export async function openSnapshots(db: Database, crawlId: string): Promise<Open
   const inOrder = sql`order by retry_at, id`
   const select = sql<OpenSnapshots>`
     with counted as materialized (
-      select (select claim_token from crawl where id = ${crawlId}) as token,
+      select (select claim_token from crawl where id = ${crawlId} and status = 'started') as token,
              exists (select 1 from crawl where id = ${crawlId} and next_part is not null) as listed,
              coalesce((select true ${unfinished} ${inOrder} limit 1),
                       (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1),

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import { otherCopies } from '../db/archived-pages.ts'
+import { RELAXED } from '../db/relaxed.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { tagsOf } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import type { Owner, SnapshotClaim } from './queues.ts'
-import { moving, RELAXED, type ResultChange, requireWritten } from './results.ts'
+import { moving, type ResultChange, requireWritten } from './results.ts'
 
 /** A page as its index shows it. */
 export interface FinishedPage {

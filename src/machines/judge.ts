@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
@@ -23,21 +23,21 @@ export async function judge(db: Database, dataDir: string, pages: readonly Page[
   const results = Map.groupBy(latest, ({ snapshot_id }) => snapshot_id)
   const verdicts = new Map<string, Verdict>()
   for (const { id, output_dir } of pages) {
-    verdicts.set(id, await judgeResults(join(dataDir, output_dir), results.get(id) ?? []))
+    verdicts.set(id, judgeResults(join(dataDir, output_dir), results.get(id) ?? []))
   }
   return verdicts
 }
 
 /** The verdict on a page, from the latest results of its hooks and the headers published in its folder. */
-export async function judgeResults(dir: string, latest: readonly JudgedResult[]): Promise<Verdict> {
+export function judgeResults(dir: string, latest: readonly JudgedResult[]): Verdict {
   const hasHeaders = latest.some(({ plugin, status }) => plugin === 'headers' && status === 'succeeded')
-  return verdictOn(latest, hasHeaders ? await headersStatus(dir) : null)
+  return verdictOn(latest, hasHeaders ? headersStatus(dir) : null)
 }
 
 /** The HTTP status in headers/headers.json (ours or upstream's); null without one. */
-async function headersStatus(dir: string): Promise<number | null> {
+function headersStatus(dir: string): number | null {
   try {
-    const { status } = JSON.parse(await readFile(join(dir, 'headers', 'headers.json'), 'utf8')) as { status?: unknown }
+    const { status } = JSON.parse(readFileSync(join(dir, 'headers', 'headers.json'), 'utf8')) as { status?: unknown }
     return isHttpStatus(status) ? status : null
   } catch {
     return null

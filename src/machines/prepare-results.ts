@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
+import { RELAXED } from '../db/relaxed.ts'
 import { withRetry } from '../db/retry.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { confirmSnapshot, type Owner, type SnapshotClaim } from './queues.ts'
-import { owned, RELAXED, type ResultRow } from './results.ts'
+import { owned, type ResultRow } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { RELAXED } from '../db/relaxed.ts'
 import { withRetry } from '../db/retry.ts'
 import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type State } from '../engine/machine.ts'
@@ -48,15 +49,6 @@ export const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
       and exists (select from runner_term where data_dir_id = ${home.dataDirId} and term = ${term})
     for no key update
   )`
-
-/**
- * Work that a power cut undoes is repeated by the page's next owner, so of its ends only the commit of the seal waits
- * for the disk, and flushes all earlier ones. When the server alone dies, the worker continues after such a loss: so
- * the seal checks that nothing is missing, and no hook runs before the claim of its page is on disk, by the seal of the
- * page before or by `prepareResults`: a server that had forgotten it would give the page to a second worker while the
- * first works.
- */
-export const RELAXED = sql`set_config('synchronous_commit', 'off', true)`
 
 /**
  * For a statement: moves results of one page along their edges, all or none, guarded by the page's claim (`mine`) and

@@ -12,11 +12,12 @@ import type { CrawlClaim } from '../machines/queues.ts'
  * Turns the next part of a crawl's list into pages of depth 0, each part once, so that a deleted page does not come
  * back. It runs in a transaction (the caller's, if there is one) that is short enough not to delay the renewal of the
  * lease. Throws ClaimLost.
+ * @param isRelaxed as for `lockNextPart`
  */
-export async function expandPart(db: Database, claim: CrawlClaim): Promise<void> {
+export async function expandPart(db: Database, claim: CrawlClaim, isRelaxed = false): Promise<void> {
   const { id, config } = claim.row
   await transact(db, async (tx) => {
-    const locked = await lockNextPart(tx, claim)
+    const locked = await lockNextPart(tx, claim, isRelaxed)
     if (!locked) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
     const { crawl, next } = locked
     if (next === null) return

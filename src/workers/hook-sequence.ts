@@ -186,7 +186,8 @@ export class HookSequence {
    * @param isOver with which exit; the others stay as if they ran
    */
   async reap(isOver: (exit: Exit) => boolean = () => true): Promise<HookEnd[]> {
-    await sleep(0)
+    if (!this.hasBackground) return []
+    await sleep(0) // Exits that have come are noted.
     const over = this.#background.flatMap((running) => {
       const exit = this.#exits.get(running)
       return exit && isOver(exit) ? [{ running, exit }] : []

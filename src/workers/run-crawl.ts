@@ -66,9 +66,10 @@ export async function runCrawl(
     return ENDED
   }
   // Idle workers would begin its pages as soon as there are any, whatever still prepares the crawl.
-  if (pool.size > 0 && !first.isHeld && hasSetupHooks(context, crawl)) await closeWorkers(pool)
+  const isPrepared = hasSetupHooks(context, crawl)
+  if (pool.size > 0 && !first.isHeld && isPrepared) await closeWorkers(pool)
   // A previous owner may have left it started.
-  const started = isQueued(claim) ? await start(context, queue, claim) : (claim as CrawlClaim<'started'>)
+  const started = isQueued(claim) ? await start(context, queue, claim, !isPrepared) : (claim as CrawlClaim<'started'>)
   tick.holds(started)
   sequence.onStep = (withinMs) => tick.progress(withinMs)
   await failpoint('claim.crawl_started')
@@ -153,16 +154,20 @@ function sayWhatIsLeftOut({ owner, settings, log }: WorkerProcessContext, { id, 
     log.warn(`crawl ${id}: the pattern ${pattern} matches nothing: ${why}`)
 }
 
-/** Adds the next part of the list and moves the crawl to `started`, in one transaction. */
+/**
+ * Adds the next part of the list and moves the crawl to `started`, in one transaction.
+ * @param isRelaxed its commit does not wait for the disk: the first write on a page does, before anybody acts on this
+ */
 async function start(
   context: WorkerProcessContext,
   queue: CrawlQueue,
   claim: CrawlClaim<'queued'>,
+  isRelaxed: boolean,
 ): Promise<CrawlClaim<'started'>> {
   sayWhatIsLeftOut(context, claim.row)
   return await transact(context.owner.home.db, async (tx, again) => {
     if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'started'))) return { ...claim, state: 'started' }
-    await expandPart(tx, claim)
+    await expandPart(tx, claim, isRelaxed)
     const started = await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId)
     return started
   })

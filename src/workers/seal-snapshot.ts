@@ -57,7 +57,7 @@ export async function sealSnapshot(
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
   tree.close()
-  const judged = await judgeResults(tree.root, latest(results))
+  const judged = judgeResults(tree.root, latest(results))
   const verdict = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
   await writeSnapshotPages(owner.home, sealed, crawl, finished)

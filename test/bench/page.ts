@@ -67,7 +67,7 @@ async function addToSealed(home: Home, url: string): Promise<Steps & { ms: numbe
   const epoch = Date.now()
   const begun = performance.now()
   const add = archivebox(home.dataDir, 'add', '--again', ...NPM_ONLY, url)
-  await until('the crawl is sealed', 5, async () => ((await sealedCrawls(home)) > since ? true : undefined))
+  await until('the crawl is sealed', 1, async () => ((await sealedCrawls(home)) > since ? true : undefined))
   const ms = performance.now() - begun
   await add
   const { rows } = await sql<Steps>`

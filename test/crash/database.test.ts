@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { serverAccount } from '../../src/db/embedded/account.ts'
 import { findBinaries } from '../../src/db/embedded/binaries.ts'
 import { expectComplete, resultsOf } from '../support/archive.ts'
+import { failpoints, fired } from '../support/failpoints.ts'
 import { newFolder, TestHome } from '../support/homes.ts'
 import { expectOneAtATime, sealedPages } from '../support/observer.ts'
 import { killAll, processesOf } from '../support/processes.ts'
@@ -150,5 +151,24 @@ describe('the embedded server', () => {
     const sealed = `select process_id from transition where event = 'seal' and row_id = (
       select id from snapshot where url like '%/waits')`
     expect(await home.value(sealed)).toBe(before)
+  })
+
+  it.each([
+    ['and its claim', ', claim_token = null, claimed_by = null, retry_at = now()'],
+    ['but not its claim', ''],
+  ])('that dies and has forgotten the start of a crawl, %s, is told of it again', async (_what, claim) => {
+    const added = await home.run(['add', '--plugins', 'html', `${site.url}/page-1.html`], embedded)
+    const { id: crawl } = JSON.parse(added.stdout) as { id: string }
+    const env = { DATABASE_URL: '', ...failpoints(home, 'claim.crawl_started=stop') }
+    const runner = home.start(['run', '--exit-on-idle'], { env })
+    const worker = await eventually(() => fired(home).get('claim.crawl_started'))
+    await home.query(`with gone as (delete from snapshot) update crawl set status = 'queued', next_part = 0${claim}`)
+    await home.query("delete from transition where model = 'crawl'")
+    process.kill(worker, 'SIGCONT')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/claim lost: crawl .* was paused, sealed or taken over/)
+    expect(await expectComplete(home, crawl)).toHaveLength(1)
+    expectOneAtATime(home)
   })
 })
