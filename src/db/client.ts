@@ -35,15 +35,15 @@ export function boundedClient({
         if (!POSTGRES_SPEAKS.test(bytes.toString('latin1', 0, 1))) socket.destroy(new NotPostgres())
       })
       const query = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>
-      let plannedAt = performance.now()
+      let plannedAt = process.uptime()
       // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many
       // statements.
       const bounded = async (text: string, values: unknown[] = []) => {
         const late = Number.isFinite(statementMs)
           ? setTimeout(() => socket.destroy(new TooLate(statementMs)), statementMs)
           : undefined
-        if (prepare && performance.now() - plannedAt > PLANS_MS) {
-          plannedAt = performance.now()
+        if (prepare && process.uptime() - plannedAt > PLANS_SECONDS) {
+          plannedAt = process.uptime()
           // Ahead of what follows, in the same queue: a broken connection shows there.
           query('discard plans').catch(() => {})
         }
@@ -65,9 +65,10 @@ export function boundedClient({
 
 /**
  * How long a prepared statement keeps its plan. One that was made while the tables were empty reads them from end to
- * end when they are large; making all of them again costs milliseconds.
+ * end when they are large; making all of them again costs milliseconds. (By the uptime: `performance` is loaded when it
+ * is first used, a millisecond of each start.)
  */
-const PLANS_MS = 10_000
+const PLANS_SECONDS = 10
 /** How a server's first message can begin: authentication, an error, yes or no to TLS, another protocol version. */
 const POSTGRES_SPEAKS = /[RESNv]/
 
