@@ -44,6 +44,13 @@ export async function listOf(db: Database, crawlId: string): Promise<UrlList | u
   return new UrlList(crawl.urls_total, crawl, others)
 }
 
+/** A part of a list, in its place. */
+export interface PlacedPart extends ListPart {
+  readonly part: number
+  /** None follows. */
+  readonly isLast: boolean
+}
+
 /**
  * Locks the row of a crawl for the rest of the transaction.
  * @param isRelaxed the commit need not wait for the disk
@@ -53,19 +60,27 @@ export async function lockNextPart(
   tx: Database,
   claim: { readonly id: string; readonly token: string },
   isRelaxed = false,
-): Promise<{ readonly crawl: LockedCrawl; readonly next: (ListPart & { readonly part: number }) | null } | undefined> {
-  type Row = LockedCrawl & { part: number | null; urls: string | null; details: string | null; relaxed: string | null }
-  const { rows } = await sql<Row>`
+): Promise<{ readonly crawl: LockedCrawl; readonly next: PlacedPart | null } | undefined> {
+  const { rows } = await sql<LockedCrawl & LockedPart>`
     select id, max_urls, max_size, tags, next_part as part,
       case next_part when 0 then urls
         else (select urls from crawl_source where crawl_id = crawl.id and part = next_part) end as urls,
       (select details from crawl_detail where crawl_id = crawl.id and part = next_part) as details,
+      (select min(part) from crawl_source where crawl_id = crawl.id and part > next_part) is null as "isLast",
       ${isRelaxed ? RELAXED : sql`null`} as relaxed
     from crawl where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
   const [row] = rows
   if (!row) return undefined
-  const { part, urls, details, relaxed: _, ...crawl } = row
-  return { crawl, next: part === null ? null : { part, urls: urls ?? '', details: details ?? '' } }
+  const { part, urls, details, isLast, relaxed: _, ...crawl } = row
+  return { crawl, next: part === null ? null : { part, urls: urls ?? '', details: details ?? '', isLast } }
+}
+
+interface LockedPart {
+  readonly part: number | null
+  readonly urls: string | null
+  readonly details: string | null
+  readonly isLast: boolean
+  readonly relaxed: string | null
 }
 
 /** Records that this part was expanded: the next one follows, unless the crawl has reached its limit. */

@@ -1,7 +1,7 @@
 import { failpoint } from '../base/failpoint.ts'
 import { urlsOfPart } from '../base/url-list.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
-import { lockNextPart, passPart } from '../db/crawl-sources.ts'
+import { lockNextPart, type PlacedPart, passPart } from '../db/crawl-sources.ts'
 import type { Database } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
 import { insertSnapshots } from '../db/snapshots.ts'
@@ -10,22 +10,31 @@ import type { CrawlClaim } from '../machines/queues.ts'
 
 /**
  * Turns the next part of a crawl's list into pages of depth 0, each part once, so that a deleted page does not come
- * back. It runs in a transaction (the caller's, if there is one) that is short enough not to delay the renewal of the
- * lease. Throws ClaimLost.
- * @param isRelaxed as for `lockNextPart`
+ * back. It runs in a transaction that is short enough not to delay the renewal of the lease. Throws ClaimLost.
  */
-export async function expandPart(db: Database, claim: CrawlClaim, isRelaxed = false): Promise<void> {
-  const { id, config } = claim.row
+export async function expandPart(db: Database, claim: CrawlClaim): Promise<void> {
   await transact(db, async (tx) => {
-    const locked = await lockNextPart(tx, claim, isRelaxed)
-    if (!locked) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
-    const { crawl, next } = locked
-    if (next === null) return
-    const inside = urlFilter(config.url_allowlist ?? '', config.url_denylist ?? '')
-    const pages = urlsOfPart(next).map(({ url, details }) => ({ ...details, url: archivableUrl(url) }))
-    const wanted = pages.filter(({ url }) => inside(url))
-    await insertSnapshots(tx, id, wanted, { depth: 0, parentId: null }, crawl)
-    await passPart(tx, id, next.part)
-    await failpoint('claim.crawl_pages_added')
+    const added = await addPart(tx, claim)
+    if (added) await passPart(tx, claim.id, added.part)
   })
+}
+
+/**
+ * Adds the pages of the next part in the caller's transaction, which records that this part was expanded. Throws
+ * ClaimLost.
+ * @param isRelaxed as for `lockNextPart`
+ * @returns that part; null: there is none
+ */
+export async function addPart(tx: Database, claim: CrawlClaim, isRelaxed = false): Promise<PlacedPart | null> {
+  const { id, config } = claim.row
+  const locked = await lockNextPart(tx, claim, isRelaxed)
+  if (!locked) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
+  const { crawl, next } = locked
+  if (next === null) return null
+  const inside = urlFilter(config.url_allowlist ?? '', config.url_denylist ?? '')
+  const pages = urlsOfPart(next).map(({ url, details }) => ({ ...details, url: archivableUrl(url) }))
+  const wanted = pages.filter(({ url }) => inside(url))
+  await insertSnapshots(tx, id, wanted, { depth: 0, parentId: null }, crawl)
+  await failpoint('claim.crawl_pages_added')
+  return next
 }

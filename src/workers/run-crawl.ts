@@ -4,6 +4,7 @@ import { sleep } from '../base/abort.ts'
 import { lacksSpace } from '../base/disk-space.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { brokenPatterns } from '../base/urls.ts'
+import { passPart } from '../db/crawl-sources.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
@@ -19,7 +20,7 @@ import { allPagesWithin, excludes, isWithin } from '../machines/scope.ts'
 import { giveUpCrawl, isIdle, releaseCrawl, sealCrawl } from './crawl-ends.ts'
 import { CrawlPageWriter } from './crawl-page-writer.ts'
 import { writeCrawlWacz } from './crawl-wacz.ts'
-import { expandPart } from './expand-list.ts'
+import { addPart, expandPart } from './expand-list.ts'
 import type { FirstWorker } from './first-worker.ts'
 import type { HookSequence } from './hook-sequence.ts'
 import { writeCrawlPage } from './index-pages.ts'
@@ -167,8 +168,10 @@ async function start(
   sayWhatIsLeftOut(context, claim.row)
   return await transact(context.owner.home.db, async (tx, again) => {
     if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'started'))) return { ...claim, state: 'started' }
-    await expandPart(tx, claim, isRelaxed)
-    const started = await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId)
+    const added = await addPart(tx, claim, isRelaxed)
+    if (added && !added.isLast) await passPart(tx, claim.id, added.part)
+    const fields = added?.isLast ? { next_part: null } : undefined
+    const started = await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId, fields)
     return started
   })
 }

@@ -83,8 +83,8 @@ describe.each([true, false])('among many pages and parts, with statistics: %s', 
       })
     })
     expect(parts).toEqual([
-      { part: 700, urls: 'https://example.com/part/700', details: '' },
-      { part: 701, urls: 'https://example.com/part/701', details: '' },
+      { part: 700, urls: 'https://example.com/part/700', details: '', isLast: false },
+      { part: 701, urls: 'https://example.com/part/701', details: '', isLast: false },
       undefined,
     ])
     expect(Object.entries(read).filter(([, rows]) => rows > FEW)).toEqual([])
