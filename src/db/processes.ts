@@ -50,16 +50,17 @@ export async function insertStarting(home: Home, values: NewProcess): Promise<In
   return await insert(home, rowOf(home, values))
 }
 
-/** The row of an existing process, ourselves: it is written at once, so that none is left without a known process. */
+/** The row of an existing process, ourselves, which is written at once: none is left without a known process. */
 export function runningRow(home: Home, values: NewProcess, identity: Identity): NewRow {
   return { ...rowOf(home, values), ...asRunning(identity) }
 }
 
+/** Registers an existing process. */
 export async function insertRunning(home: Home, row: NewRow): Promise<Inserted> {
   return await insert(home, row)
 }
 
-/** A statement that writes this row, too. */
+/** The beginning of a statement that registers a process, too. */
 export function withRow(db: Database, row: NewRow): QueryCreator<Tables> {
   return db.with('registered', (also) => insertion(also, row)) as QueryCreator<Tables>
 }

@@ -202,11 +202,13 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/counts.ts isFull': () => isFull(db, { id: crawl, max_size: 1 }),
   'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, newCrawl('https://example.com/a').list),
   'db/crawl-sources.ts listOf': () => listOf(db, crawl),
-  'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token })),
+  'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token }, true)),
   'db/crawl-sources.ts passPart': () => passPart(db, crawl, 1),
   'db/crawls.ts insertCrawl': async () => {
     await crawls.insertCrawl(db, newCrawl())
     await crawls.insertCrawl(db, newCrawl('https://example.com/b'))
+    const by = processes.runningRow(home, { ...hook, id: uuidv7() }, { ...identity, pid: 3 })
+    await crawls.insertCrawl(db, newCrawl('https://example.com/c'), uuidv7(), by)
   },
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
   'db/process-rows.ts hookSupervisors': () => Promise.resolve(), // In the next.
