@@ -207,7 +207,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts insertCrawl': async () => {
     await crawls.insertCrawl(db, newCrawl())
     await crawls.insertCrawl(db, newCrawl('https://example.com/b'))
-    const by = processes.runningRow(home, { ...hook, id: uuidv7() }, { ...identity, pid: 3 })
+    const by = processes.runningRow(home, { ...hook, id: uuidv7() }, { ...identity, pid: 1_003 })
     await crawls.insertCrawl(db, newCrawl('https://example.com/c'), uuidv7(), by)
   },
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
