@@ -1,3 +1,4 @@
+import { sleep } from '../../base/abort.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { allPages } from '../../db/counts.ts'
@@ -26,6 +27,8 @@ export interface RunVerbOptions extends WorkOptions {
 }
 
 const LEAVE_MS = 500
+/** When a runner looks for what is wrong with the machine: it leads by then, if it can. */
+const LOOK_AFTER_MS = 300
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
 const CONNECTIONS = 5
@@ -72,9 +75,7 @@ export async function runVerb(options: Asked, verb: RunVerbOptions, input?: stri
       view = new LiveView(home, settings, scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined)
       for (const signal of SIGNALS) process.on(signal, onSignal)
     }
-    // Who started us for one crawl hears from its pages what is missing.
-    if (process.env[PARENT_ENV] === undefined) void sayWhatIsWrong(options, log)
-    const { why, reason } = await run({
+    const running = run({
       id,
       home,
       log,
@@ -89,6 +90,13 @@ export async function runVerb(options: Asked, verb: RunVerbOptions, input?: stri
       crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
       ...work,
     })
+    // Who started us for one crawl hears from its pages what is missing. To look costs as much as to take over: later.
+    const over = new AbortController()
+    void Promise.allSettled([running]).then(() => over.abort())
+    const isToSay = process.env[PARENT_ENV] === undefined
+    const said = isToSay && sleep(LOOK_AFTER_MS, over.signal).then(() => sayWhatIsWrong(options, log))
+    const { why, reason } = await running
+    if (why === 'idle' || why === 'maintained') await said
     view?.end()
     const end = {
       idle: 'nothing left to do',
